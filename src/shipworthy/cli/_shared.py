@@ -1,0 +1,93 @@
+"""What several verbs share: types of flags, and how a decision leaves the program."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..decision import Decision
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Numbers(click.ParamType):
+    """`5` or `1,3,5,10`."""
+
+    name = "N[,N…]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(int(part) for part in str(value).replace(",", " ").split())
+        except ValueError:
+            self.fail(f"{value!r} is not a number or a list of numbers such as 1,3,5.", param, ctx)
+
+
+def output_options(command: F) -> F:
+    """--json, --format, --output: where the decision goes."""
+    for option in (
+        click.option("-o", "--output", "outputs", multiple=True, metavar="FILE",
+                     help="Also write a report; the ending chooses the format (.json .tsv .txt). Repeatable."),
+        click.option("--format", "form", type=click.Choice(["text", "json", "tsv"]), default="text", show_default=True,
+                     help="What to print on standard output."),
+        click.option("--json", "form", flag_value="json", help="Short for --format json."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def emit(decision: Decision, form: str, outputs: Iterable[str] = ()) -> int:
+    """Print the decision, write the files that were asked for, and return the exit code."""
+    from .. import report
+
+    wanted = [(path, report.form_of(path)) for path in outputs]
+    if form == "text":
+        from ..report.terminal import print_board
+
+        print_board(decision)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(report.render(decision, form))
+    for path, kind in wanted:
+        report.write(path, report.render(decision, kind))
+    return decision.exit_code
+
+
+def gate_arguments(gates: Iterable[str], more: Iterable[str]) -> list[str]:
+    """`--gates a=1 b=2` without quotes: the second one arrives as an argument of its own."""
+    for text in more:
+        if not any(sign in text for sign in "=<>≥≤"):
+            raise UsageError(f"unexpected argument {text!r}", hint="Gates are written name=value.", code="argument")
+    return [*gates, *more]
+
+
+class Ticker:
+    """A line on standard error that says how far reading has come, once a second, only for people."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._start = what, time.monotonic()
+        self._last = self._start
+        self._shown = False
+        self._person = sys.stderr.isatty()
+
+    def __call__(self, count: int) -> None:
+        now = time.monotonic()
+        if not self._person or now - self._last < 1:
+            return
+        self._last, self._shown = now, True
+        rate = count / max(now - self._start, 1e-9)
+        sys.stderr.write(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,229 @@
+"""The contradiction rules: the bundled tables and the user's additions, checked and made ready for look-up."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+
+from shipworthy.contradiction.stems import Stemmer
+from shipworthy.errors import UsageError
+
+CODE = "contradiction-rule"
+SIDED = ("predicates", "opposites", "kinds")  # "left | right"
+NAMED = ("exclusive", "synonyms")  # "one, two = second name"
+LISTED = ("words", "bounds")
+TABLES = (*LISTED, "lemmas", *SIDED, *NAMED, "units")
+
+Pairs = set[tuple[str, str]]
+
+
+@dataclass
+class Rules:
+    """Every table with its terms as stems, so that a look-up is one dictionary access."""
+
+    stemmer: Stemmer
+    words: dict[str, frozenset[str]] = field(default_factory=dict)
+    bounds: dict[str, frozenset[str]] = field(default_factory=dict)
+    affirming: dict[str, str] = field(default_factory=dict)  # term → family
+    denying: dict[str, str] = field(default_factory=dict)
+    opposites: Pairs = field(default_factory=set)
+    compatible: Pairs = field(default_factory=set)
+    groups: dict[str, dict[str, str]] = field(default_factory=dict)  # term → group → the member it names
+    names: dict[str, str] = field(default_factory=dict)  # term → the first of its synonyms
+    units: dict[str, tuple[str, Fraction]] = field(default_factory=dict)  # name → dimension, factor
+    grammar: frozenset[str] = frozenset()  # every word that carries no subject matter
+    phrases: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)  # first word → longest first
+
+    def canonical(self, term: str) -> str:
+        return self.names.get(term, term)
+
+    def exclusive(self, left: str, right: str) -> bool:
+        """Whether the two terms can't both fill one slot."""
+        if self.canonical(left) == self.canonical(right) or (left, right) in self.compatible:
+            return False
+        if (left, right) in self.opposites:
+            return True
+        if _holds(left, right):
+            return False
+        there = self.groups.get(right, {})
+        return any(group in there and there[group] != name for group, name in self.groups.get(left, {}).items())
+
+
+def _holds(left: str, right: str) -> bool:
+    """Whether one term is the other with a word before it, as an acoustic guitar is a guitar."""
+    return f" {left}".endswith(f" {right}") or f" {right}".endswith(f" {left}")
+
+
+def load_rules(extra: Mapping[str, object] | None = None) -> Rules:
+    """The bundled rules, with the user's tables added to them."""
+    if not extra:
+        return _bundled_rules()
+    return _compile(_merge(_bundled_tables(), _checked(extra)))
+
+
+@cache
+def _bundled_rules() -> Rules:
+    return _compile(_bundled_tables())
+
+
+def _bundled_tables() -> dict[str, dict[str, list[str]]]:
+    # Imported here: reading the rules is needed only once a constraint is compared.
+    import tomllib
+    from importlib.resources import files
+
+    text = (files("shipworthy") / "data" / "contradiction.toml").read_text(encoding="utf-8")
+    return _checked(tomllib.loads(text))
+
+
+def _checked(tables: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
+    checked: dict[str, dict[str, list[str]]] = {}
+    for table, rows in tables.items():
+        _check_name(table, TABLES, "table")
+        if not isinstance(rows, Mapping):
+            raise _mistake(table, "is not a table", f"Write [{table}] with one name per line.")
+        checked[table] = {str(name): _lines(f"{table}.{name}", lines) for name, lines in rows.items()}
+        for name, lines in checked[table].items():
+            _check_lines(table, name, lines)
+    return checked
+
+
+def _lines(where: str, lines: object) -> list[str]:
+    if isinstance(lines, str):
+        return [lines]
+    if isinstance(lines, list | tuple) and all(isinstance(line, str) for line in lines):
+        return list(lines)
+    raise _mistake(where, "is neither a text nor a list of texts", "Put the terms in quotation marks.")
+
+
+def _check_lines(table: str, name: str, lines: list[str]) -> None:
+    if table in LISTED:
+        known = _list_names(table)
+        _check_name(name, known, f"list in [{table}]")
+    for line in lines:
+        where = f"{table}.{name}"
+        if table in SIDED and line.count("|") != 1:
+            raise _mistake(where, f"'{line}' has not exactly one '|'", "Write 'accept, allow | reject, deny'.")
+        if table == "synonyms" and "=" not in line:
+            raise _mistake(where, f"'{line}' has no '='", "Write 'sofa = couch'.")
+        if table == "units":
+            _unit(where, line)
+        if not line.strip(" ,|="):
+            raise _mistake(where, "has an empty line", "Remove it or name the terms.")
+
+
+@cache
+def _list_names(table: str) -> tuple[str, ...]:
+    import tomllib
+    from importlib.resources import files
+
+    text = (files("shipworthy") / "data" / "contradiction.toml").read_text(encoding="utf-8")
+    return tuple(tomllib.loads(text)[table])
+
+
+def _check_name(name: str, known: Iterable[str], what: str) -> None:
+    names = list(known)
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(names)}."
+    raise _mistake(name, f"is no {what} of the contradiction rules", hint)
+
+
+def _mistake(where: str, what: str, hint: str) -> UsageError:
+    return UsageError(f"{where} {what}", where="contradiction rules", hint=hint, code=CODE)
+
+
+def _unit(where: str, line: str) -> tuple[Fraction, list[str]]:
+    factor, _, names = line.strip().partition(" ")
+    try:
+        value = Fraction(factor)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if value <= 0 or not _split(names):
+        raise _mistake(where, f"'{line}' is no unit", "Write the factor and the names: '60 minute, min'.")
+    return value, _split(names)
+
+
+def _merge(
+    base: dict[str, dict[str, list[str]]], extra: dict[str, dict[str, list[str]]]
+) -> dict[str, dict[str, list[str]]]:
+    merged = {table: {name: list(lines) for name, lines in rows.items()} for table, rows in base.items()}
+    for table, rows in extra.items():
+        for name, lines in rows.items():
+            merged.setdefault(table, {}).setdefault(name, []).extend(lines)
+    return merged
+
+
+def _split(text: str, mark: str = ",") -> list[str]:
+    return [part.strip() for part in text.split(mark) if part.strip()]
+
+
+def _compile(tables: dict[str, dict[str, list[str]]]) -> Rules:
+    forms = {form: lemma for lemma, lines in tables["lemmas"].items() for line in lines for form in _split(line)}
+    rules = Rules(Stemmer(forms))
+    term = rules.stemmer.term
+    for kind in LISTED:
+        lists = {name: frozenset(map(term, lines)) for name, lines in tables[kind].items()}
+        setattr(rules, kind, lists)
+    _compile_sides(tables, rules)
+    _compile_names(tables, rules)
+    for dimension, lines in tables["units"].items():
+        for line in lines:
+            factor, names = _unit(dimension, line)
+            for name in names:
+                for form in (name.casefold(), term(name)):
+                    rules.units.setdefault(form, (dimension, factor))
+    grammar = [names for kind, names in rules.words.items() if kind not in ("generic", "samples")]
+    rules.grammar = frozenset().union(*grammar, *rules.bounds.values(), rules.affirming, rules.denying)
+    _compile_phrases(rules)
+    return rules
+
+
+def _compile_sides(tables: dict[str, dict[str, list[str]]], rules: Rules) -> None:
+    term = rules.stemmer.term
+    for table, family, line in [
+        (table, family, line) for table in SIDED for family, lines in tables[table].items() for line in lines
+    ]:
+        left, right = ([term(name) for name in _split(side)] for side in line.split("|"))
+        if table == "predicates":
+            rules.affirming.update(dict.fromkeys(left, family))
+            rules.denying.update(dict.fromkeys(right, family))
+        pairs = rules.compatible if table == "kinds" else rules.opposites
+        for one in left:
+            for other in right:
+                pairs.update({(one, other), (other, one)})
+
+
+def _compile_names(tables: dict[str, dict[str, list[str]]], rules: Rules) -> None:
+    term = rules.stemmer.term
+    for group, lines in tables["exclusive"].items():
+        members = [member for line in lines for member in _split(line)]
+        if len(members) < 2:
+            raise _mistake(f"exclusive.{group}", "names fewer than two members", "Write 'red, green, blue'.")
+        for member in members:
+            names = [term(name) for name in _split(member, "=")]
+            for name in names:
+                rules.groups.setdefault(name, {})[group] = names[0]
+    for lines in tables["synonyms"].values():
+        for line in lines:
+            names = [term(name) for name in _split(line, "=")]
+            first = rules.names.get(names[0], names[0])
+            for name in names:
+                rules.names.setdefault(name, first)
+
+
+def _compile_phrases(rules: Rules) -> None:
+    terms: set[str] = {*rules.groups, *rules.names, *rules.affirming, *rules.denying}
+    terms.update(name for pair in rules.opposites | rules.compatible for name in pair)
+    for lists in (rules.words, rules.bounds):
+        terms.update(name for names in lists.values() for name in names)
+    found: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for name in sorted(terms):
+        words = tuple(name.split())
+        if len(words) > 1:
+            found[words[0]].append(words)
+    rules.phrases = {first: sorted(many, key=lambda words: (-len(words), words)) for first, many in found.items()}

@@ -1,0 +1,186 @@
+"""Answerer: picks the sentence, table row or lines of code that says most of what was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from shipworthy.demo.blocks import LOCKED, Block
+from shipworthy.demo.retrieval import Index, Scored, ranked
+from shipworthy.demo.words import concept, key_terms, leading_terms, normalise, tokens
+
+# A term found in the unit itself counts whole, in its heading less, elsewhere in the block least;
+# the label of a table row is what the row is about, so a term found there counts more.
+LABEL, UNIT, HEADING, BLOCK = 1.3, 1.0, 0.6, 0.3
+NUMBER_BONUS, WHEN_BONUS, RULE_MALUS = 2.0, 2.5, 1.5
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_QUANTITY = re.compile(
+    r"\bhow (?:many|much|long|often|far|old|large|high|fast|soon|heavy|frequently)\b|\b(?:what|the) number\b"
+)
+_COUNT = re.compile(r"\bhow (?:many|much)\b|\b(?:what|the) number\b")
+_COUNTED = re.compile(r"\b(?:how many|(?:what|the) number of) (.+)")
+_CARDINAL = re.compile(r"\d[\d.]*(?: million)?|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b")
+_WHEN = re.compile(r"\b(?:when|why)\b")
+_NUMBER = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|every|once|twice)\b|"
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+)
+_SPANS = r"(?:second|minute|hour|day|week|month|year)s?\b"
+# A word that asks for a kind of value is answered by a value of that kind.
+_KINDS = {
+    "year": r"\b(?:19|20)\d\d\b",
+    "time": rf"\d\d:\d\d|{_SPANS}|\bat noon\b",
+    "take": _SPANS,
+    "last": _SPANS,
+    "day": r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
+    "week": r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
+    "date": r"\b(?:january|march|april|may|june|july|september|october)\b",
+    "interval": rf"\bevery .{{1,20}}{_SPANS}",
+    "share": r"\bpercent\b",
+    "price": r"\beuros?\b",
+    "distance": r"\b(?:metres|km)\b",
+    "deadline": r"\bwithin\b",
+    "condition": r"\b(?:when|if|unless)\b",
+    "minimum": r"\bno fewer than\b",
+    "maximum": r"\blimit\b|\blimited to\b|\bno more than\b",
+    "limit": r"\bat most\b|\bup to\b",
+    "value": r"\d",
+    "simultaneously": r"\bat the same time\b",
+    "location": r"\b(?:is|are|stands?) in [a-z]+",
+    "hash": r"\bsha-?\d+",
+    "team": r"\b(?:intake|ember|beacon|field crew|grower desk)\b",
+    "language": r"\b(?:go|rust|elixir|python|javascript|ruby)\b",
+}
+KINDS = {concept(word): re.compile(pattern) for word, pattern in _KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The smallest thing that can be an answer, with the words around it."""
+
+    text: str
+    type: str
+    label: frozenset[str]
+    own: frozenset[str]
+    heading: frozenset[str]
+    around: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A block and the unit in it that fits the question best."""
+
+    block: Block
+    unit: Unit
+    score: float
+
+
+def rerank(where: Index, question: str, found: Scored, depth: int) -> list[Candidate]:
+    """The first `depth` blocks in the order of their best units; the rest follow as they were."""
+    terms, asked = key_terms(question), normalise(question)
+    best = {}
+    for block, score in found[:depth]:
+        fits = [(_fit(where, terms, asked, unit), -n) for n, unit in enumerate(units(block))]
+        fit, position = max(fits)
+        best[block.id] = Candidate(block, units(block)[-position], round(fit + 0.5 * score, 9))
+    order = ranked((candidate.block, candidate.score) for candidate in best.values())
+    rest = [Candidate(block, units(block)[0], 0.0) for block, _ in found[depth:]]
+    return [best[block.id] for block, _ in order] + rest
+
+
+def asks_count(question: str) -> bool:
+    return _COUNT.search(normalise(question)) is not None
+
+
+def has_number(unit: Unit) -> bool:
+    """Whether the unit states a number; the digits in a line of code are not a statement."""
+    return unit.type != "code" and _NUMBER.search(unit.text.casefold()) is not None
+
+
+def counts(unit: Unit, question: str) -> bool:
+    """Whether the unit counts what is asked for: a number beside the thing, or in the column of that name."""
+    found = _COUNTED.search(normalise(question))
+    things = leading_terms(found[1]) if found else set()
+    return not things or any(not things.isdisjoint(tokens(near)) for near in _beside_numbers(unit))
+
+
+def says(unit: Unit, term: str) -> bool:
+    """Whether the unit has the term, or a value of the kind that the term asks for."""
+    return term in unit.own or (term in KINDS and KINDS[term].search(unit.text.casefold()) is not None)
+
+
+@cache
+def units(block: Block) -> tuple[Unit, ...]:
+    """Sentences of prose, rows of a table, commented steps of code, the caption of a figure."""
+    texts, heading = _CUTS[block.type](block.text)
+    title = frozenset(tokens(f"{block.title} {heading}"))
+    # A row of a table stands alone; a sentence leans on its neighbours.
+    around = title if block.type == "table" else frozenset(tokens(block.text))
+    kind = "rule" if block.text.startswith(LOCKED) else block.type
+    labels = [text.split(";")[0].partition(": ")[2] if kind == "table" else "" for text in texts]
+    return tuple(
+        Unit(text, kind, frozenset(tokens(label)), frozenset(tokens(text)), title, around)
+        for text, label in zip(texts, labels, strict=True)
+    )
+
+
+def _fit(where: Index, terms: list[str], asked: str, unit: Unit) -> float:
+    total = 0.0
+    for term in terms:
+        places = ((LABEL, term in unit.label), (UNIT, says(unit, term)))
+        places += ((HEADING, term in unit.heading), (BLOCK, term in unit.around))
+        share = next((weight for weight, there in places if there), 0.0)
+        total += share * where.idf.get(term, 1.0)
+    total += NUMBER_BONUS * (_QUANTITY.search(asked) is not None and has_number(unit))
+    total += WHEN_BONUS * (_WHEN.search(asked) is not None and " when " in unit.text)
+    return total - RULE_MALUS * (unit.type == "rule")
+
+
+def _beside_numbers(unit: Unit) -> Iterator[str]:
+    """The words next to each number: three after it, one before it, or the name of its column."""
+    for clause in normalise(unit.text).split("; ") if unit.type == "table" else [normalise(unit.text)]:
+        column, _, cell = clause.partition(": ")
+        if unit.type == "table" and _CARDINAL.match(cell):
+            yield column
+        for number in _CARDINAL.finditer(clause):
+            yield " ".join(clause[number.end() :].split()[:3])
+            yield " ".join(clause[: number.start()].split()[-1:])
+
+
+def _sentences(text: str) -> tuple[list[str], str]:
+    """Sentences; a locked rule is one without its label, a figure's caption one with it."""
+    lines = [line.removeprefix(LOCKED) for line in text.split("\n")]
+    if text.startswith("Figure: "):
+        return [text.removeprefix("Figure: ")], "figure"
+    return [sentence for line in lines for sentence in _SENTENCE_END.split(line)], ""
+
+
+def _rows(text: str) -> tuple[list[str], str]:
+    """Each row as `column: cell; column: cell`; without a header line the cells alone."""
+    lines = text.split("\n")
+    rule = next((n for n, line in enumerate(lines) if line.startswith("|---")), None)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    if rule is None:
+        return ["; ".join(row) for row in rows], ""
+    header = rows[0]
+    texts = ["; ".join(f"{name}: {cell}" for name, cell in zip(header, row, strict=True)) for row in rows[2:]]
+    return texts, lines[0].removeprefix("Table:")
+
+
+def _steps(text: str) -> tuple[list[str], str]:
+    """Runs of lines that begin with a comment: what the lines are for, and the lines."""
+    lines = [line for line in text.split("\n") if line and not line.startswith("```")]
+    language = text.split("\n", 1)[0].removeprefix("```") if text.startswith("```") else ""
+    steps: list[list[str]] = []
+    for line in lines:
+        comment = line.startswith(("# ", "-- "))
+        after_comment = bool(steps) and steps[-1][-1].startswith(("# ", "-- "))
+        if not steps or (comment and not after_comment):
+            steps.append([])
+        steps[-1].append(line)
+    return ["\n".join(step) for step in steps], f"code {language}"
+
+
+_CUTS = {"prose": _sentences, "figure": _sentences, "table": _rows, "code": _steps}

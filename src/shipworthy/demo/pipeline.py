@@ -1,0 +1,157 @@
+"""The demo pipeline: retrieve, rerank, answer, guard — a small grounded QA system without a model.
+
+    question ─ lexical ∩ semantic, knee ─▶ blocks ─ rerank ─▶ candidates ─ pick ─▶ claim ─ guard ─▶ trace
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from shipworthy.demo import faults as broken
+from shipworthy.demo.answerer import Candidate, rerank
+from shipworthy.demo.blocks import INDEXES
+from shipworthy.demo.guard import REFUSAL, Verdict, check, constraints_echo
+from shipworthy.demo.retrieval import EMBEDDER, Index, Scored, cut_at_knee, distance, fuse, lexical, semantic
+from shipworthy.demo.retrieval import index as built_index
+from shipworthy.errors import UsageError
+
+Trace = dict[str, Any]
+MAX_K = 50
+TRIED = 3  # how many candidates the guard is shown before the pipeline refuses
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What a user may turn to trade accuracy for time."""
+
+    k_lex: int = 20
+    k_sem: int = 20
+    intersect: bool = True
+    rerank_depth: int = 12
+    knee: bool = True
+    slow_ms: int = 2400  # how long slow_tail waits
+
+
+def answer(
+    question: str,
+    *,
+    qid: str = "",
+    seed: int = 0,
+    jitter: str = "none",
+    knobs: Mapping[str, Any] | None = None,
+    faults: Collection[str] = (),
+) -> Trace:
+    """Answer one question or refuse it, and say everything about how: the trace of one run."""
+    settings, switched_on = knobs_from(knobs), broken.checked(faults)
+    trace, candidates = _run(question, built_index("live"), settings, switched_on, seed)
+    run = {"q": question, "seed": seed, "jitter": jitter, "knobs": dict(knobs or {})}
+    return {**({"qid": qid} if qid else {}), **run, **trace, **_listed(candidates)}
+
+
+def retrieve(question: str, *, index: str = "live", k: int = 10, seed: int = 0) -> Trace:
+    """One line of a retrieval log: the first k blocks of an index, their ΔS, and what the answer would cite."""
+    if index not in INDEXES:
+        hint = f"Choose from: {', '.join(INDEXES)}."
+        raise UsageError(f"unknown index {index!r}", hint=hint, code="demo-unknown-index")
+    if not 1 <= k <= MAX_K:
+        raise UsageError(f"k is {k}", hint=f"Ask for 1 to {MAX_K} blocks.", code="demo-bad-k")
+    where = built_index(index)
+    trace, candidates = _run(question, where, Knobs(k_lex=4 * k, k_sem=4 * k, intersect=False, knee=False))
+    shown = candidates[:k]
+    delta_s = [distance(where, question, candidate.unit.text) for candidate in shown]
+    return {"q": question, "seed": seed, **trace, **_listed(shown), "delta_s": delta_s, "embedder": EMBEDDER}
+
+
+def knobs_from(given: Mapping[str, Any] | None) -> Knobs:
+    """Knobs from a mapping; an unknown name or a value of the wrong kind is an error."""
+    kinds = {field.name: type(field.default) for field in fields(Knobs)}
+    for name, value in (given or {}).items():
+        if name not in kinds:
+            hint = f"Choose from: {', '.join(kinds)}."
+            raise UsageError(f"unknown knob {name!r}", hint=hint, code="demo-unknown-knob")
+        if type(value) is not kinds[name] or (kinds[name] is int and not 1 <= value <= 10_000):
+            wanted = "true or false" if kinds[name] is bool else "a whole number from 1 to 10000"
+            raise UsageError(f"knob {name} is {value!r}", hint=f"Give {wanted}.", code="demo-bad-knob")
+    return Knobs(**(given or {}))
+
+
+def _run(
+    question: str, where: Index, knobs: Knobs, faults: frozenset[str] = frozenset(), seed: int = 0
+) -> tuple[Trace, list[Candidate]]:
+    clock = [time.perf_counter()]
+    found = _found(question, where, knobs)
+    if "drop_evidence" in faults and broken.drops_evidence(question):
+        found = found[1:]
+    clock.append(time.perf_counter())
+    candidates = rerank(where, question, found, knobs.rerank_depth)
+    clock.append(time.perf_counter())
+    if "slow_tail" in faults:
+        broken.wait_in_tail(question, seed, knobs.slow_ms)
+    best, verdict = _pick(question, where, candidates)
+    clock.append(time.perf_counter())
+    verdict = _faulty(question, verdict, best, faults)
+    said = _said(best, verdict, candidates, faults)
+    clock.append(time.perf_counter())
+    return {**said, "index_hash": where.hash, **_timed(clock)}, candidates
+
+
+def _found(question: str, where: Index, knobs: Knobs) -> Scored:
+    lex = lexical(where, question, knobs.k_lex)
+    sem = semantic(where, question, knobs.k_sem)
+    found = fuse(lex, sem, knobs.intersect)
+    return cut_at_knee(found) if knobs.knee else found
+
+
+def _pick(question: str, where: Index, candidates: list[Candidate]) -> tuple[Candidate | None, Verdict]:
+    """The first candidate that the guard accepts, else the best one with the guard's objection to it."""
+    if not candidates:
+        return None, check(where, question, None)
+    verdicts = [(candidate, check(where, question, candidate)) for candidate in candidates[:TRIED]]
+    return next((pair for pair in verdicts if pair[1].ok), verdicts[0])
+
+
+def _faulty(question: str, verdict: Verdict, best: Candidate | None, faults: frozenset[str]) -> Verdict:
+    if "leak_refusal" in faults and not verdict.ok and best is not None and broken.leaks(question):
+        return Verdict(True, "guard skipped", verdict.confidence)
+    if "jitter_flip" in faults and verdict.ok and broken.is_untidy(question):
+        return Verdict(False, "unreadable question", verdict.confidence)
+    return verdict
+
+
+def _said(
+    best: Candidate | None, verdict: Verdict, candidates: list[Candidate], faults: frozenset[str]
+) -> Trace:
+    """The answer with its citation and locked rules, or the refusal token with neither."""
+    common = {"ok": verdict.ok, "reason": verdict.reason, "confidence": verdict.confidence}
+    if best is None or not verdict.ok:
+        claim = {"claim": REFUSAL, "citations": [], "constraints_echo": []}
+        return {"answer_json": claim, "answer_citations": [], **common}
+    echo = [] if "unlock_constraint" in faults else constraints_echo(best)
+    cited = broken.cite_another(candidates) if "wrong_citation" in faults else best
+    claim = {"claim": best.unit.text, "citations": [cited.block.id], "constraints_echo": echo}
+    place = {"id": cited.block.id, "offsets": cited.block.offsets, "section_id": cited.block.section_id}
+    return {"answer_json": claim, "answer_citations": [place], **common}
+
+
+def _listed(candidates: list[Candidate]) -> Trace:
+    topk = [
+        {
+            "id": candidate.block.id,
+            "score": round(candidate.score, 6),
+            "offsets": candidate.block.offsets,
+            "type": candidate.block.type,
+            "section_id": candidate.block.section_id,
+        }
+        for candidate in candidates
+    ]
+    evidence = [{"id": candidate.block.id, "text": candidate.block.text} for candidate in candidates[:TRIED]]
+    return {"retrieved_ids": [hit["id"] for hit in topk], "topk": topk, "evidence": evidence}
+
+
+def _timed(clock: list[float]) -> Trace:
+    stages = ("retrieval", "rerank", "llm", "guard")
+    spans = [round(1000 * (after - before), 3) for before, after in zip(clock, clock[1:], strict=False)]
+    return {"stage_ms": dict(zip(stages, spans, strict=True)), "e2e_ms": round(1000 * (clock[-1] - clock[0]), 3)}

@@ -1,0 +1,129 @@
+"""Retrieval: BM25 and a character n-gram cosine, their intersection, and a cut at the knee."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from shipworthy.demo.blocks import Block, blocks
+from shipworthy.demo.words import key_terms, tokens
+
+K1, B = 1.2, 0.75
+EMBEDDER = "demo-trigram-v1"
+KEEP = 3  # the knee never cuts deeper than this
+Postings = dict[str, list[tuple[int, float]]]
+Scored = list[tuple[Block, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Two inverted indexes over the same blocks; every weight is ready to be added up."""
+
+    name: str
+    blocks: tuple[Block, ...]
+    words: Postings
+    grams: Postings
+    idf: Mapping[str, float]
+    gram_idf: Mapping[str, float]
+    hash: str
+
+
+@cache
+def index(name: str = "live") -> Index:
+    """Build an index once; a corpus of this size takes a few hundredths of a second."""
+    found = blocks(name)
+    bags = [Counter(tokens(f"{block.title}\n{block.text}")) for block in found]
+    shapes = [Counter(gram for term in bag for gram in _grams(term)) for bag in bags]
+    idf, gram_idf = _idf(bags), _idf(shapes)
+    content = "\n".join(f"{block.id} {block.start} {block.end} {block.text}" for block in found)
+    digest = hashlib.sha256(f"{name}\n{content}".encode()).hexdigest()[:16]
+    return Index(name, found, _bm25(bags, idf), _cosine(shapes, gram_idf), idf, gram_idf, digest)
+
+
+def lexical(where: Index, question: str, k: int) -> Scored:
+    """The k best blocks by BM25 with Lucene's idf."""
+    return _best(where, ((term, 1.0) for term in key_terms(question)), where.words, k)
+
+
+def semantic(where: Index, question: str, k: int) -> Scored:
+    """The k best blocks by cosine of character trigrams of concepts: near spellings and word parts meet."""
+    shape = Counter(gram for term in key_terms(question) for gram in _grams(term))
+    return _best(where, _unit_length(shape, where.gram_idf).items(), where.grams, k)
+
+
+def distance(where: Index, question: str, text: str) -> float:
+    """ΔS: one minus the cosine of two texts' trigrams, words of asking left out, to four places."""
+    sides = [Counter(gram for term in key_terms(side) for gram in _grams(term)) for side in (question, text)]
+    left, right = (_unit_length(side, where.gram_idf) for side in sides)
+    cosine = sum(weight * right.get(gram, 0.0) for gram, weight in left.items())
+    return round(min(1.0, max(0.0, 1 - cosine)), 4)
+
+
+def fuse(lex: Scored, sem: Scored, intersect: bool) -> Scored:
+    """One ranking of both: the mean of the scores, each as a share of its list's best."""
+    shares = [{block.id: score / found[0][1] for block, score in found} for found in (lex, sem)]
+    known = {block.id: block for block, _ in [*lex, *sem]}
+    both = [name for name in known if all(name in share for share in shares)]
+    names = both if intersect and both else list(known)
+    scored = [(known[name], sum(share.get(name, 0.0) for share in shares) / 2) for name in names]
+    return ranked(scored)
+
+
+def cut_at_knee(found: Scored) -> Scored:
+    """Everything above the widest gap between neighbours, but never fewer than three."""
+    if len(found) <= KEEP:
+        return found
+    gaps = [(found[n - 1][1] - found[n][1], -n) for n in range(KEEP, len(found))]
+    return found[: -max(gaps)[1]]
+
+
+def ranked(scored: Iterable[tuple[Block, float]]) -> Scored:
+    """Best first; equal scores by id, so that the order never depends on the machine."""
+    rounded = [(block, round(score, 9)) for block, score in scored]
+    return sorted(rounded, key=lambda pair: (-pair[1], pair[0].id))
+
+
+def _best(where: Index, query: Iterable[tuple[str, float]], postings: Postings, k: int) -> Scored:
+    sums: dict[int, float] = {}
+    for term, weight in query:
+        for position, score in postings.get(term, ()):
+            sums[position] = sums.get(position, 0.0) + weight * score
+    return ranked((where.blocks[position], score) for position, score in sums.items())[:k]
+
+
+def _bm25(bags: list[Counter[str]], idf: Mapping[str, float]) -> Postings:
+    mean = sum(bag.total() for bag in bags) / len(bags)
+    found: Postings = {}
+    for position, bag in enumerate(bags):
+        norm = K1 * (1 - B + B * bag.total() / mean)
+        for term, count in bag.items():
+            found.setdefault(term, []).append((position, idf[term] * count / (count + norm)))
+    return found
+
+
+def _cosine(shapes: list[Counter[str]], idf: Mapping[str, float]) -> Postings:
+    found: Postings = {}
+    for position, shape in enumerate(shapes):
+        for gram, weight in _unit_length(shape, idf).items():
+            found.setdefault(gram, []).append((position, weight))
+    return found
+
+
+def _unit_length(shape: Counter[str], idf: Mapping[str, float]) -> dict[str, float]:
+    weights = {gram: (1 + math.log(count)) * idf.get(gram, 0.0) for gram, count in shape.items()}
+    length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+    return {gram: weight / length for gram, weight in weights.items()}
+
+
+def _idf(bags: list[Counter[str]]) -> dict[str, float]:
+    holding = Counter(term for bag in bags for term in bag)
+    return {term: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for term, n in holding.items()}
+
+
+def _grams(term: str) -> list[str]:
+    padded = f"_{term}_"
+    return [padded[start : start + 3] for start in range(len(padded) - 2)]

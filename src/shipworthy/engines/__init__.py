@@ -1,0 +1,1 @@
+"""Engines: how the tally is computed, never what it means."""

@@ -1,0 +1,241 @@
+"""Refusals: the exact token that gates count, claims that nearly say it, and wider rules one may declare."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shipworthy.errors import UsageError
+
+if TYPE_CHECKING:
+    import os
+    import re
+
+TOKEN = "not in context"
+MODES = ("exact", "natural", "phrases")
+LONGEST_PHRASE = 1000
+REFUSING = ("unanswered", "hedge", "silence")
+# Letters of other scripts that look like those of the token; NFKD sees to accents and full-width letters.
+LOOKALIKES = {"c": "сϲⲥ", "e": "еεⲉ", "i": "іιıⲓ", "n": "пոռ", "o": "оοօⲟ", "t": "тτⲧ", "x": "хχⲭ"}
+
+
+def is_exact(claim: str) -> bool:
+    """The default rule, and the one that precision is gated on: the token, after strip and case fold."""
+    return claim.strip().casefold() == TOKEN
+
+
+def is_drifted(claim: str) -> bool:
+    """A refusal whose bytes are not exactly the token: other case, or white space around it."""
+    return claim != TOKEN and is_exact(claim)
+
+
+def is_near(claim: str) -> bool:
+    """The claim has the token in it, whatever its case, spacing, punctuation or letters, but is not it."""
+    return not is_exact(claim) and f" {TOKEN} " in f" {_skeleton(claim)} "
+
+
+class RefusalRule(NamedTuple):
+    """A declared rule: the exact token always matches, and whatever else the rule calls a refusal."""
+
+    name: str
+    whole: frozenset[str] = frozenset()
+    starts: tuple[str, ...] = ()
+
+    def matches(self, claim: str) -> bool:
+        if is_exact(claim):
+            return True
+        return _natural(claim) if self.name == "natural" else _has_phrase(claim, self.whole, self.starts)
+
+
+def load_rule(mode: str, phrases: Iterable[str] = ()) -> RefusalRule:
+    """The rule `exact` (nothing wider), `natural` (the phrases shipped here) or `phrases` (those given)."""
+    if mode not in MODES:
+        hint = f"Use one of {', '.join(MODES)}."
+        raise UsageError(f"{mode!r} is not a refusal rule", hint=hint, code="refusal-rule-unknown")
+    if mode != "phrases":
+        return RefusalRule(mode)
+    checked = [_checked(phrase, where="") for phrase in phrases]
+    whole = frozenset(_canonical(phrase) for phrase in checked if not phrase.endswith("*"))
+    starts = sorted({_canonical(phrase) for phrase in checked if phrase.endswith("*")})
+    return RefusalRule("phrases", whole, tuple(starts))
+
+
+def read_phrases(path: str | os.PathLike[str]) -> list[str]:
+    """The phrases of a file: one a line, `#` starts a comment line, blank lines are skipped."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file]
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        raise UsageError(
+            f"the phrases can't be read: {reason}",
+            where=str(path),
+            hint="Give a UTF-8 text file with one phrase a line.",
+            code="refusal-phrases-unreadable",
+        ) from None
+    phrases = [
+        _checked(line, where=f"{path}:{number}")
+        for number, line in enumerate(lines, start=1)
+        if line and not line.startswith("#")
+    ]
+    if not phrases:
+        raise UsageError(
+            "no phrase in the file",
+            where=str(path),
+            hint="Write one refusal wording a line, or drop the option to use the exact token only.",
+            code="refusal-phrases-empty",
+        )
+    return phrases
+
+
+# --- near: a skeleton of the text, made one character at a time so that hostile input stays linear ---
+
+
+class _Skeleton(dict[int, str]):
+    """What each character looks like: a plain lower-case letter, a space, or nothing at all."""
+
+    def __missing__(self, point: int) -> str:
+        plain = unicodedata.normalize("NFKD", chr(point)).casefold()
+        look = "".join(_look(character) for character in plain)
+        if len(self) < 10_000:  # text in every script of the world must not make the table a leak
+            self[point] = look
+        return look
+
+
+def _look(character: str) -> str:
+    if character.isalnum():
+        return next((letter for letter, alike in LOOKALIKES.items() if character in alike), character)
+    # Marks (accents) and format characters (zero-width joiners, direction marks) are not seen.
+    return "" if unicodedata.category(character) in ("Mn", "Me", "Cf") else " "
+
+
+_SKELETONS = _Skeleton()
+
+
+def _skeleton(text: str) -> str:
+    return " ".join(text.translate(_SKELETONS).split())
+
+
+# --- phrases: the whole claim, or its beginning where the phrase ends in `*` ---
+
+
+def _has_phrase(claim: str, whole: frozenset[str], starts: tuple[str, ...]) -> bool:
+    # Phrases are short, so the claim's beginning decides and a huge claim costs nothing.
+    text = claim.strip()
+    head = _canonical(text[: 8 * LONGEST_PHRASE])
+    if len(text) <= 8 * LONGEST_PHRASE and head in whole:
+        return True
+    return any(head.startswith(start) and not head[len(start) : len(start) + 1].isalnum() for start in starts)
+
+
+def _checked(phrase: str, where: str) -> str:
+    phrase = phrase.strip()
+    if len(phrase) <= LONGEST_PHRASE and _canonical(phrase):
+        return phrase
+    raise UsageError(
+        f"a refusal phrase needs letters or digits and at most {LONGEST_PHRASE:,} characters",
+        where=where,
+        hint="Write the wording as the system says it; end it with * to match how a claim begins.",
+        code="refusal-phrase-invalid",
+    )
+
+
+def _canonical(text: str) -> str:
+    """NFC, case folded, white space collapsed, straight apostrophes, without punctuation at the end."""
+    folded = unicodedata.normalize("NFC", text).replace("\u2019", "'").casefold()
+    words = " ".join(folded.split())
+    end = len(words)
+    while end and not words[end - 1].isalnum():
+        end -= 1
+    return words[:end]
+
+
+# --- natural: clauses, the kind of each, and what the kinds add up to ---
+
+
+def _natural(claim: str) -> bool:
+    rules = _natural_rules()
+    text = claim.strip()
+    if len(text) > rules.characters:
+        return False
+    clauses = [(kind, len(words.split())) for words in _clauses(text) for kind in [rules.kind(words)]]
+    return rules.refuses(clauses)
+
+
+class _NaturalRules(NamedTuple):
+    characters: int
+    after_unanswered: int
+    after_silence: int
+    kinds: tuple[tuple[str, re.Pattern[str]], ...]
+
+    def kind(self, clause: str) -> str:
+        return next((kind for kind, pattern in self.kinds if pattern.search(f" {clause} ")), "content")
+
+    def refuses(self, clauses: list[tuple[str, int]]) -> bool:
+        """A verdict anywhere, or an opening that refuses and no more content than such an opening allows."""
+        kinds = [kind for kind, _ in clauses]
+        if "verdict" in kinds:
+            return True
+        opening = next((kind for kind in kinds if kind not in ("apology", "filler")), None)
+        if opening is None:
+            return "apology" in kinds
+        if opening == "content":
+            return False
+        strong = opening == "unanswered" or kinds[0] == "apology"
+        content = sum(words for kind, words in clauses if kind == "content")
+        refusing = sum(words for kind, words in clauses if kind in REFUSING)
+        return 10 * content <= (self.after_unanswered if strong else self.after_silence) * refusing
+
+
+def _clauses(text: str) -> list[str]:
+    """The claim as plain words, cut at sentence ends, lines and contrasts, contractions spelled out."""
+    import re
+
+    folded = unicodedata.normalize("NFKC", text).translate(_STRAIGHT).casefold()
+    # What someone else is quoted as saying is not the answer's own refusal, unless the quotes wrap the whole.
+    bare = folded.strip('" ')
+    folded = re.sub(r'"[^"]{1,400}"', " quoted ", folded) if '"' in bare else bare
+    for short, long in (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not")):
+        folded = folded.replace(short, long)
+    folded = re.sub(r"\b(it|that|there|this|what|here)'s\b", r"\1 is", folded).replace("'s", "")
+    folded = re.sub(r"'(m|re|ve|ll|d)\b", lambda match: _SPELLED[match[1]], folded)
+    pieces = re.split(r"[.!?;]+(?=\s|$)|\n+|[,;]? ?\b(?:but|however|although|though|nevertheless)\b", folded)
+    words = (" ".join(re.findall(r"\w+", piece)) for piece in pieces)
+    return [clause for clause in words if any(character.isalpha() for character in clause)]
+
+
+_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00ab\u00bb", '\'\'""""')
+_SPELLED = {"m": " am", "re": " are", "ve": " have", "ll": " will", "d": " would"}
+
+
+@cache
+def _natural_rules() -> _NaturalRules:
+    """The bundled phrases, read and compiled at first use so that importing this module stays cheap."""
+    import re
+    import tomllib
+    from importlib.resources import files
+
+    text = files("shipworthy").joinpath("data/refusals.toml").read_text("utf-8")
+    data: dict[str, Any] = tomllib.loads(text)
+    kinds = tuple(
+        (kind, re.compile("|".join(_phrase_pattern(phrase, data["words"]) for phrase in phrases)))
+        for kind, phrases in data["kinds"].items()
+    )
+    return _NaturalRules(kinds=kinds, **data["limits"])
+
+
+def _phrase_pattern(phrase: str, words: dict[str, list[str]]) -> str:
+    """A phrase of refusals.toml as a pattern over ` word word word `, each word with the space before it."""
+    parts = {"^": "^", "$": " $", "..": r"(?: \w+){0,4}?"}
+    pattern = "".join(parts.get(part) or _word_pattern(part, words) for part in phrase.split())
+    return pattern if pattern.endswith(" $") else pattern + "(?= )"
+
+
+def _word_pattern(part: str, words: dict[str, list[str]]) -> str:
+    optional = part.startswith("[")
+    options: list[str] = []
+    for option in part.strip("[]").split("|"):
+        options += words[option[1:-1]] if option.startswith("{") else [option.replace("*", r"\w*")]
+    return f"(?: (?:{'|'.join(options)})){'?' if optional else ''}"

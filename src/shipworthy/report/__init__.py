@@ -1,0 +1,59 @@
+"""Reports: one decision, many readers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import EnvironmentFailure, UsageError
+from ..text import visible
+
+if TYPE_CHECKING:
+    from ..decision import Decision
+
+# format → the module whose `render(decision) -> str` writes it
+FORMATS = {"text": "terminal", "json": "json", "tsv": "tsv"}
+_SUFFIXES = {".json": "json", ".tsv": "tsv", ".txt": "text"}
+
+
+def render(decision: Decision, form: str) -> bytes:
+    """The decision in one of the formats, as UTF-8 that any reader accepts."""
+    module = import_module(f".{FORMATS[form]}", __name__)
+    text: str | bytes = module.render(decision)
+    return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+
+
+def form_of(path: str) -> str:
+    """The format that a file's name asks for."""
+    for suffix, form in sorted(_SUFFIXES.items(), key=lambda pair: -len(pair[0])):
+        if path.lower().endswith(suffix):
+            return form
+    raise UsageError(f"the ending of {visible(path)!r} names no report format",
+                     hint=f"Use one of {', '.join(sorted(_SUFFIXES))}.", code="report-format")  # fmt: skip
+
+
+def write(path: str, content: bytes) -> None:
+    """Write a file whole or not at all: temporary file beside it, fsync, rename."""
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():  # a device or a pipe has no place for a temporary file
+            target.write_bytes(content)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise EnvironmentFailure(f"can't be written: {error.strerror or error}", where=visible(path),
+                                 hint="The file that was there is untouched.", code="unwritable") from None  # fmt: skip

@@ -1,0 +1,191 @@
+"""The terminal board: decision first, then gates, offenders and where to look; plain when piped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, TextIO
+
+from ..decision import Decision
+from ..gates import Outcome, certainty
+from ..metrics import decimal
+from ..text import plural, visible
+
+BAR = 24
+_STYLES = {"SHIP": "1;32", "NO-SHIP": "1;31", "NO VERDICT": "1;33", "good": "32", "bad": "31", "odd": "33", "dim": "2",
+           "bold": "1"}  # fmt: skip
+_MARKS = {"PASS": ("✓", "good"), "PASS-BUT-UNPROVEN": ("✓", "good"), "FAIL": ("✗", "bad"),
+          "FAIL-BUT-CLOSE": ("✗", "bad"), "NO-DATA": ("?", "odd"), "NOT-APPLICABLE": ("–", "dim")}  # fmt: skip
+
+
+def render(decision: Decision, colour: bool = False, width: int = 100) -> str:
+    """The board as text."""
+    return "\n".join(_board(decision, Paint(colour), width)) + "\n"
+
+
+def print_board(decision: Decision, stream: TextIO | None = None) -> None:
+    stream = stream or sys.stdout
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120) if stream.isatty() else 100
+    text = render(decision, wants_colour(stream), max(width, 60))
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """Colour for people: NO_COLOR switches it off, FORCE_COLOR on, else a terminal decides."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+class Paint:
+    """Styles, or nothing where there is no colour."""
+
+    def __init__(self, colour: bool) -> None:
+        self._colour = colour
+
+    def __call__(self, style: str, text: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour and text else text
+
+
+def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
+    partial = paint("odd", "  partial data") if decision.partial else ""
+    yield f"{paint(decision.verdict, decision.verdict)}  {paint('bold', decision.suite)}  {_scope(decision)}{partial}"
+    for reason in decision.reasons:
+        yield from _wrapped(visible(reason), "  ", width)
+    yield ""
+    yield from _gates(decision.outcomes, paint, width)
+    yield from _counts(decision, paint, width)
+    yield from _offenders(decision, paint, width)
+    yield from _list("Where to look", decision.diagnosis, paint, width)
+    yield from _list("Noticed while reading", [*_bad_lines(decision), *decision.warnings], paint, width)
+    yield from _compat(decision, paint, width)
+    yield ""
+    yield from (paint("dim", line) for line in _wrapped(
+        "Intervals are 95 % and describe questions like those in the gold set, not production traffic.", "", width))  # fmt: skip
+
+
+def _scope(decision: Decision) -> str:
+    counts = decision.counts
+    if "items" not in counts:
+        return f"({decision.profile} profile)" if decision.profile != "strict" else ""
+    parts = [plural(counts["items"], "question")]
+    parts += [f"{counts[name]} {name}" for name in ("shipped", "refused", "empty", "missing", "error") if counts.get(name)]
+    return " · ".join(parts)
+
+
+def _gates(outcomes: Iterable[Outcome], paint: Paint, width: int) -> Iterator[str]:
+    rows = [_gate_cells(outcome) for outcome in outcomes]
+    if not rows:
+        return
+    sizes = [max(len(row[column]) for row in rows) for column in range(3)]
+    for outcome, cells in zip(outcomes, rows, strict=True):
+        mark, style = _MARKS[outcome.state]
+        if outcome.waived:
+            mark, style = "w", "odd"
+        gate, value, counts = (cell.ljust(size) for cell, size in zip(cells[:3], sizes, strict=True))
+        line = f"  {paint(style, mark)} {gate}  {paint('bold', value)}  {counts}"
+        state = paint(style, outcome.state) if outcome.state != "PASS" else paint("dim", "PASS")
+        words = certainty(outcome)
+        note = f"{state}  {paint('dim', words)}" if words and words != "proven" else state
+        room = width - (sum(sizes) + 8) - len(outcome.state) - 2
+        bar = f"  {_bar(outcome, paint)}" if room > BAR + 2 else ""
+        fits = room - (BAR + 4 if bar else 0) >= len(words)
+        yield f"{line}{bar}  {note if fits else state}"
+        if not fits and words:
+            yield paint("dim", f"      {words}")
+
+
+def _gate_cells(outcome: Outcome) -> tuple[str, str, str]:
+    measure, bound = outcome.measure, outcome.bound
+    if measure.value is None:
+        return str(outcome.gate), "–", f"0/{measure.n}" if measure.kind == "rate" else ""
+    if measure.kind == "count":
+        return str(outcome.gate), str(measure.value), ""
+    value = decimal(measure.value, against=bound) + measure.unit
+    return str(outcome.gate), value, f"{measure.k}/{measure.n}" if measure.kind == "rate" else f"n={measure.n}"
+
+
+def _bar(outcome: Outcome, paint: Paint) -> str:
+    """The interval on a scale from 0 to 1, with the value and the bound."""
+    measure, bound = outcome.measure, outcome.bound
+    if measure.kind != "rate" or measure.value is None or measure.interval is None or bound is None:
+        return " " * BAR
+    last = BAR - 1
+    low, high = (round(edge * last) for edge in measure.interval)
+    cells = ["─" if low <= cell <= high else "·" for cell in range(BAR)]
+    cells[round(min(max(float(bound), 0.0), 1.0) * last)] = "┃"
+    cells[round(float(measure.value) * last)] = "●"
+    return "".join(paint("dim", cell) if cell == "·" else cell for cell in cells)
+
+
+def _counts(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
+    gated = {outcome.gate.metric for outcome in decision.outcomes}
+    shown = [
+        f"{name} {measure}" for name, measure in decision.measures.items()
+        if name not in gated and measure.value is not None and (measure.kind != "count" or measure.value)
+    ]  # fmt: skip
+    if shown:
+        yield ""
+        yield from (paint("dim", line) for line in _wrapped("also: " + " · ".join(shown), "  ", width))
+
+
+def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
+    if not decision.offenders:
+        return
+    failing = sum(1 for item in decision.items if item.get("reason")) or len(decision.offenders)
+    yield ""
+    yield paint("bold", f"Worst first: {len(decision.offenders)} of {failing}")
+    for offender in decision.offenders:
+        yield from _offender(offender, paint, width)
+
+
+def _offender(offender: dict[str, Any], paint: Paint, width: int) -> Iterator[str]:
+    yield f"  {paint('bold', visible(offender['qid'], 40))}  {paint('bad', offender['reason'])}  {visible(offender['says'], 200)}"
+    lines = [("asked", offender.get("question")), ("said", offender.get("claim")),
+             ("wanted", " | ".join(offender.get("gold_claim_substr") or [])), ("cited", _cited(offender))]  # fmt: skip
+    for label, text in lines:
+        if text:
+            room = width - 14
+            yield f"      {paint('dim', label.ljust(6))} {visible(str(text), room)}"
+
+
+def _cited(offender: dict[str, Any]) -> str:
+    if offender.get("claim") is None or "citations" not in offender:
+        return ""
+    cited = ", ".join(offender["citations"]) or "nothing"
+    wanted = ", ".join(offender.get("gold_citations") or [])
+    rank = offender.get("gold_rank")
+    place = f" (gold {wanted}, {f'first at rank {rank}' if rank else 'not retrieved'})" if wanted else ""
+    return cited + place
+
+
+def _bad_lines(decision: Decision) -> list[str]:
+    return [problem for source in decision.inputs.values() for problem in source.get("problems", [])]
+
+
+def _list(title: str, lines: list[str], paint: Paint, width: int) -> Iterator[str]:
+    if lines:
+        yield ""
+        yield paint("bold", title)
+    for line in lines:
+        yield from _wrapped(visible(line), "  ", width, "- ")
+
+
+def _compat(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
+    reference = (decision.compat or {}).get("reference", {})
+    differs = [name for name in (decision.compat or {}).get("differs", ()) if decision.headline.get(name) is not None]
+    if not differs:
+        return
+    numbers = ", ".join(f"{name} {reference[name]}" for name in differs)
+    yield ""
+    yield from (paint("dim", line) for line in _wrapped(
+        f"The reference scripts would print other numbers here: {numbers} (--profile reference).", "", width))  # fmt: skip
+
+
+def _wrapped(text: str, indent: str, width: int, bullet: str = "") -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=indent + bullet, subsequent_indent=indent + " " * len(bullet),
+                         break_long_words=True, break_on_hyphens=False) or [""]  # fmt: skip

@@ -1,0 +1,201 @@
+"""Execution: ask everything of a plan, so many at a time, and keep each finished run in the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from ..errors import EnvironmentFailure
+from ..jsonl import MAX_LINE
+from .journal import Header, Journal, encoded
+from .pace import Budget, BudgetSpent, Limits, Pacer, wait_before
+from .plan import Ask, Plan, digest_of, gold_digest
+from .progress import Progress
+from .redact import Secrets
+from .targets.base import AskFailed, Target, TargetOptions
+
+_UNANSWERED = ("unreachable", "reset")  # kinds of failure in which no answer came at all
+_OURS = (
+    "qid",
+    "run_id",
+    "sweep_id",
+    "seed",
+    "jitter",
+    "paraphrase",
+    "arm",
+    "knobs",
+    "q",
+    "ts",
+    "attempts",
+    "total_ms",
+)
+
+
+class Execution:
+    """One run of a plan against a target: the workers share its budget, its pace and its view of the target."""
+
+    def __init__(self, target: Target, journal: Journal, limits: Limits, secrets: Secrets, progress: Progress) -> None:
+        self.target, self.journal, self.limits = target, journal, limits
+        self.secrets, self.progress = secrets, progress
+        self.budget, self.pacer = Budget(limits), Pacer(limits.rate)
+        self.finished = self.failed = 0
+        self.stopped = ""  # why not everything was asked
+        self._answers = 0
+        self._held: list[dict[str, Any]] = []  # unanswered runs in a row, written once the target is heard again
+
+    async def run(self, asks: Iterable[Ask], warmup: Iterable[Ask] = ()) -> None:
+        """Ask everything; whatever ends it, what is finished is in the journal and on disk."""
+        try:
+            for ask in warmup:
+                await self._attempts(ask)
+            await self._all(iter(asks))
+            self._settle()
+        except BudgetSpent as spent:
+            self.stopped = str(spent)
+            self._settle()
+        finally:
+            await self.target.close()
+            self.journal.close()
+
+    async def _all(self, asks: Iterator[Ask]) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(max(1, self.limits.concurrency)):
+                    group.create_task(self._work(asks))
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+
+    async def _work(self, asks: Iterator[Ask]) -> None:
+        """One worker: take the next question until there is none, or no budget."""
+        for ask in asks:
+            if self.stopped:
+                return
+            try:
+                record, kind = await self._attempts(ask)
+            except BudgetSpent as spent:
+                self.stopped = str(spent)  # the others finish what they have begun
+                return
+            self._keep(record, kind)
+            if self.journal.due:
+                await asyncio.to_thread(self.journal.sync)
+
+    async def _attempts(self, ask: Ask) -> tuple[dict[str, Any], str]:
+        """The record of one run, and the kind of its failure ("" for none)."""
+        began, attempt = time.monotonic(), 0
+        while True:
+            attempt += 1
+            await self.pacer.turn()
+            self.budget.take()
+            trace, elapsed, failure = await ask_once(self.target, ask, self.limits.timeout)
+            if failure is None or not failure.retry or attempt > self.limits.retries:
+                break
+            wait = wait_before(attempt + 1, ask.run_id, self.limits, failure.retry_after)
+            if failure.retry_after is not None:
+                self.pacer.hold(wait)
+            await asyncio.sleep(wait)
+        self.budget.spend(trace.get("cost_usd"))
+        record = record_of(ask, trace, elapsed, failure, replays=self.target.replays)
+        record["sweep_id"] = self.journal.header.sweep_id
+        record["attempts"] = attempt
+        record["total_ms"] = round((time.monotonic() - began) * 1000, 3)
+        return record, failure.kind if failure else ""
+
+    def _keep(self, record: dict[str, Any], kind: str) -> None:
+        """Write a finished run. Unanswered ones wait: if the target is gone, a resume shall ask them again."""
+        if kind in _UNANSWERED or (kind == "timeout" and not self._answers):
+            self._held.append(record)
+            if len(self._held) >= self.limits.breaker:
+                raise self._gone()
+            return
+        self._answers += 1
+        self._flush()
+        self._write(record)
+
+    def _settle(self) -> None:
+        if self._held and not self._answers:
+            raise self._gone()
+        self._flush()
+
+    def _flush(self) -> None:
+        while self._held:
+            self._write(self._held.pop(0))
+
+    def _write(self, record: dict[str, Any]) -> None:
+        self.journal.append_line(line_of(record, self.secrets))
+        self.finished += 1
+        self.failed += "error" in record
+        self.progress.update(failed="error" in record)
+
+    def _gone(self) -> EnvironmentFailure:
+        since = f"stopped answering after {self._answers} runs" if self._answers else "did not answer once"
+        return EnvironmentFailure(
+            f"the target {since}: {self._held[-1]['error']}", where=self.secrets.hide(self.target.name),
+            hint="Start it or check the address, then go on with --resume.", code="target-unreachable",
+        )  # fmt: skip
+
+
+async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, Any], float, AskFailed | None]:
+    """One attempt within its deadline: the trace's fields, milliseconds to the last byte, and what went wrong."""
+    began = time.perf_counter()
+    trace: dict[str, Any] = {}
+    failure: AskFailed | None = None
+    try:
+        async with asyncio.timeout(timeout):
+            trace = await target.ask(ask)
+    except AskFailed as failed:
+        failure = failed
+    except TimeoutError:
+        failure = AskFailed("timeout", f"no whole answer within {timeout:g} s")
+    return trace, (time.perf_counter() - began) * 1000, failure
+
+
+def record_of(
+    ask: Ask, trace: dict[str, Any], elapsed: float, failure: AskFailed | None, *, replays: bool = False
+) -> dict[str, Any]:
+    """A trace as it is written: what was asked, what came back, how long it took."""
+    record: dict[str, Any] = {
+        "qid": ask.qid, "run_id": ask.run_id, "seed": ask.seed, "jitter": ask.jitter, "q": ask.question,
+        "ts": round(time.time(), 3),
+    }  # fmt: skip
+    if ask.paraphrase:
+        record["paraphrase"] = ask.paraphrase
+    if ask.arm:
+        record |= {"arm": ask.arm, "knobs": ask.knobs}
+    record |= {name: value for name, value in trace.items() if name not in _OURS and name not in ("q_id", "query")}
+    if "e2e_ms" in trace and not replays:
+        record["reported_e2e_ms"] = trace["e2e_ms"]
+    if "e2e_ms" not in trace or not replays:
+        record["e2e_ms"] = round(elapsed, 3)
+    if failure is not None:
+        record["error"] = str(failure)
+    elif not record.get("error", True):
+        del record["error"]  # "error": null or "" says that there was none
+    return record
+
+
+def line_of(record: dict[str, Any], secrets: Secrets) -> bytes:
+    """A record as a line that holds no secret and that the reader will accept."""
+    line = encoded(record)
+    if secrets.within(line):
+        line = encoded(secrets.hide_all(record))
+    if len(line) >= MAX_LINE:
+        small = {name: record[name] for name in (*_OURS, "e2e_ms") if name in record}
+        line = encoded(secrets.hide_all({**small, "error": f"too-large: the trace is a line of {len(line)} bytes"}))
+    return line
+
+
+def header_of(plan: Plan, target: Target, options: TargetOptions) -> Header:
+    """What a resume must have in common with the first run: who is asked what, not how fast."""
+    name = options.secrets.hide(target.name)
+    config = {
+        "target": name, "mapping": dict(options.mapping), "seeds": plan.seeds,
+        "jitters": plan.jitters, "paraphrases": plan.paraphrases, "arms": plan.arms, "profile": plan.profile,
+    }  # fmt: skip
+    asked, configured, created = gold_digest(plan.questions), digest_of(config), datetime.now(UTC)
+    sweep = digest_of([asked, configured, created.isoformat(), os.getpid()])[:12]
+    return Header(config_digest=configured, gold_digest=asked, sweep_id=sweep, created=created.isoformat("T", "seconds"),
+                  plan_size=len(plan), target=name)  # fmt: skip

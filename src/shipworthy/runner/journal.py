@@ -1,0 +1,266 @@
+"""The journal: append-only JSON lines, one per finished run, that a kill at any moment leaves readable.
+
+Version 1: line 1 is a header, an object with the key `shipworthy_journal`; every further line is a trace.
+
+Each record is one write of a whole line, so a killed process loses no finished run; at worst the last line is torn,
+and the next resume cuts it. Data is forced to disk every `SYNC_RECORDS` records or `SYNC_SECONDS`, whichever comes
+first, and at the end: after a power cut at most that much has to be asked again.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from ..errors import DataError, EnvironmentFailure, UsageError
+
+VERSION = 1
+SYNC_RECORDS = 500
+SYNC_SECONDS = 1.0
+_CHUNK = 1 << 20
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file is a journal of, so that a resume can tell whether it fits."""
+
+    shipworthy_journal: int = VERSION  # first, so that even a torn header can be told from a stranger's file
+    config_digest: str
+    gold_digest: str
+    sweep_id: str
+    created: str
+    plan_size: int
+    target: str = ""
+
+
+class _Line(msgspec.Struct):
+    run_id: str | None = None
+    error: str | None = None
+
+
+class Journal:
+    """An open journal. Only one process holds it; what it says is written is written."""
+
+    def __init__(self, path: str | os.PathLike[str], header: Header, *, resume: bool = False, overwrite: bool = False):
+        self.path = Path(path)
+        self.finished: set[str] = set()  # run_ids that need not be asked again
+        self.failed = 0  # how many of them are errors
+        self._unsynced, self._synced_at = 0, time.monotonic()
+        self._fd = _opened(self.path)
+        try:
+            self._lock()
+        except BaseException:
+            os.close(self._fd)
+            raise
+        try:
+            self._size = os.fstat(self._fd).st_size
+            self.header = self._begin(header, resume, overwrite)
+        except BaseException:
+            self._release()
+            raise
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write one record, whole or not at all."""
+        self.append_line(encoded(record))
+
+    def append_line(self, line: bytes) -> None:
+        try:
+            written = os.write(self._fd, line)
+            if written != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            self._cut(self._size)
+            raise _failure(self.path, error) from None
+        self._size += len(line)
+        self._unsynced += 1
+
+    @property
+    def due(self) -> bool:
+        """Whether the policy asks for a sync now."""
+        return self._unsynced >= SYNC_RECORDS or (
+            self._unsynced > 0 and time.monotonic() - self._synced_at >= SYNC_SECONDS
+        )
+
+    def sync(self) -> None:
+        """Force what was written to disk. May be called from another thread."""
+        self._unsynced, self._synced_at = 0, time.monotonic()
+        try:
+            getattr(os, "fdatasync", os.fsync)(self._fd)
+        except OSError as error:
+            raise _failure(self.path, error) from None
+
+    def close(self) -> None:
+        """Sync and let go of the file; safe to call twice."""
+        if self._fd < 0:
+            return
+        try:
+            self.sync()
+        finally:
+            self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _release(self) -> None:
+        self._note.unlink(missing_ok=True)
+        os.close(self._fd)
+        self._fd = -1
+
+    @property
+    def _note(self) -> Path:
+        return self.path.with_name(self.path.name + ".lock")
+
+    def _lock(self) -> None:
+        """The kernel keeps the lock and drops it with the process; the file beside it only says who holds it."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise EnvironmentFailure(f"another run is writing it ({_holder(self._note)})", where=str(self.path),
+                                     hint="Wait for it, or give another --out.", code="journal-locked") from None  # fmt: skip
+        except OSError as error:
+            raise _failure(self.path, error) from None
+        try:
+            self._note.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}) + "\n", "utf-8")
+        except OSError as error:
+            raise _failure(self._note, error) from None
+
+    def _begin(self, header: Header, resume: bool, overwrite: bool) -> Header:
+        """Go on with the header that is there, or write a new one."""
+        found, whole = (None, 0) if overwrite and not resume else self._recover()
+        if found is not None and self.finished and not resume:
+            raise UsageError(f"holds {len(self.finished)} finished runs already", where=str(self.path),
+                             hint="Add --resume to go on with them, --overwrite to drop them, or give another --out.",
+                             code="journal-exists")  # fmt: skip
+        if found is None or not resume:
+            self._cut(0)
+            self.append_line(encoded(msgspec.to_builtins(header)))
+            self.sync()
+            _sync_folder(self.path)
+            return header
+        self._check(found, header)
+        self._cut(whole)
+        return found
+
+    def _recover(self) -> tuple[Header | None, int]:
+        """Read what is there: the header, what is finished, and where the whole lines end."""
+        header: Header | None = None
+        decode = msgspec.json.Decoder(_Line).decode
+        whole = 0
+        for number, line in _lines(self._fd):
+            if number == 1:
+                header = self._header(line)
+                whole = len(line) if header else 0
+                continue
+            try:
+                if not line.endswith(b"\n"):
+                    break
+                record = decode(line)
+            except ValueError:
+                if whole + len(line) == self._size:
+                    break  # the last line: torn by a power cut after its end had reached the disk
+                raise DataError("is not a trace", where=f"{self.path}:{number}", code="journal-damaged",
+                                hint="Something else changed the file: start anew.") from None  # fmt: skip
+            whole += len(line)
+            if record.run_id is not None:
+                self.finished.add(record.run_id)
+                self.failed += record.error is not None
+        return header, whole
+
+    def _header(self, line: bytes) -> Header | None:
+        """The header of line 1, None if it is torn; a file that starts otherwise is not ours to touch."""
+        mark = b'{"shipworthy_journal":'
+        if not line.endswith(b"\n") and line[: len(mark)] == mark[: len(line)]:
+            return None
+        try:
+            found = msgspec.json.decode(line)
+            version = found.get("shipworthy_journal") if isinstance(found, dict) else None
+        except ValueError:
+            version = None
+        if version != VERSION:
+            what = "is not a journal" if version is None else f"is a journal of version {version}, this is {VERSION}"
+            raise UsageError(what, where=f"{self.path}:1", hint="Give another --out.", code="journal-foreign")
+        return msgspec.convert(found, Header)
+
+    def _check(self, found: Header, wanted: Header) -> None:
+        names = {"gold_digest": "the gold set", "config_digest": "the plan or the target"}
+        changed = [what for name, what in names.items() if getattr(found, name) != getattr(wanted, name)]
+        if changed:
+            raise UsageError(f"was begun otherwise: {' and '.join(changed)} changed since", where=str(self.path),
+                             hint="Give another --out, or the gold set, grid and target of the first run.",
+                             code="journal-mismatch")  # fmt: skip
+
+    def _cut(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+        self._size = size
+
+
+def encoded(record: dict[str, Any]) -> bytes:
+    """A record as one line. Half a surrogate pair is written as an escape, as JSON allows."""
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise _failure(path, error) from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise EnvironmentFailure(
+            "is not a regular file", where=str(path), hint="Give another --out.", code="write-failed"
+        )
+    return fd
+
+
+def _lines(fd: int) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers; the last one may lack its newline."""
+    with os.fdopen(os.dup(fd), "rb", buffering=_CHUNK) as stream:
+        stream.seek(0)
+        yield from enumerate(stream, 1)
+
+
+def _holder(note: Path) -> str:
+    try:
+        found = json.loads(note.read_text("utf-8"))
+        return f"pid {found['pid']} on {found['host']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "its pid is not known"
+
+
+def _sync_folder(path: Path) -> None:
+    """Make the new name itself durable."""
+    fd = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    except OSError:
+        pass  # some file systems can't; the data itself is synced
+    finally:
+        os.close(fd)
+
+
+def _failure(path: Path, error: OSError) -> EnvironmentFailure:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = (
+        "Make room, then go on with --resume: finished runs are kept."
+        if full
+        else "Check the path and its permissions."
+    )
+    what = "the disk is full" if full else f"can't be written: {error.strerror}"
+    return EnvironmentFailure(what, where=str(path), hint=hint, code="disk-full" if full else "write-failed")

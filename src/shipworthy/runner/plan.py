@@ -1,0 +1,179 @@
+"""The plan: questions × seeds × jitters × paraphrases × arms, in a fixed order, one Ask each."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
+
+import msgspec
+
+from ..errors import DataError, UsageError
+from .jitter import jitter
+
+
+class Question(Protocol):
+    """What the runner needs to know of a gold item."""
+
+    @property
+    def qid(self) -> Any: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def paraphrases(self) -> Sequence[str]: ...
+
+
+class Arm(NamedTuple):
+    """One configuration of the pipeline: a name and the knobs that are sent along."""
+
+    name: str
+    knobs: dict[str, Any]
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """One question to be asked once."""
+
+    qid: str
+    run_id: str
+    seed: int
+    jitter: str
+    paraphrase: int  # 0 is the question itself
+    arm: str
+    question: str
+    knobs: dict[str, Any] = {}
+
+
+NO_ARM = Arm("", {})
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Everything that will be asked. Iterating makes the Asks anew each time; none is kept in memory."""
+
+    questions: tuple[Any, ...]
+    seeds: tuple[int, ...] = (0,)
+    jitters: tuple[str, ...] = ("none",)
+    paraphrases: bool = False
+    arms: tuple[Arm, ...] = (NO_ARM,)
+    profile: str = "strict"
+
+    def __len__(self) -> int:
+        wordings = sum(len(_wordings(item, self.paraphrases)) for item in self.questions)
+        return wordings * len(self.seeds) * len(self.jitters) * len(self.arms)
+
+    def __iter__(self) -> Iterator[Ask]:
+        for item in self.questions:
+            yield from self.asks_of(item)
+
+    def asks_of(self, item: Question) -> Iterator[Ask]:
+        wordings = _wordings(item, self.paraphrases)
+        for turn, seed in enumerate(self.seeds):
+            for name in self.jitters:
+                for paraphrase, wording in wordings:
+                    sent = jitter(wording, name, self.profile, paraphrases=item.paraphrases, turn=turn)
+                    worded = turn % len(item.paraphrases) + 1 if name == "para" and item.paraphrases else paraphrase
+                    for arm in self.arms:
+                        shown = arm.name if len(self.arms) > 1 else ""
+                        run_id = run_id_of(str(item.qid), seed, name, paraphrase, shown)
+                        yield Ask(str(item.qid), run_id, seed, name, worded, arm.name, sent, arm.knobs)
+
+    def distinct_prompts(self) -> int:
+        """How many different texts are sent, so that 20 runs of 2 prompts don't look like 20."""
+        return sum(len({ask.question for ask in self.asks_of(item)}) for item in self.questions)
+
+
+def make_plan(
+    gold: Iterable[Question],
+    *,
+    seeds: Sequence[int] = (0,),
+    jitters: Sequence[str] = ("none",),
+    paraphrases: bool = False,
+    arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None = None,
+    profile: str = "strict",
+) -> Plan:
+    """Check the parts of a plan and put them together."""
+    questions = tuple(gold)
+    _check_questions(questions)
+    for what, values in (("seeds", seeds), ("jitters", jitters)):
+        if not values or len(set(values)) != len(values):
+            raise UsageError(f"{what} must name each value once, and at least one", hint=f"Given: {list(values)}.",
+                             code="plan-grid")  # fmt: skip
+    for name in jitters:
+        jitter("", name, profile)  # an unknown name is refused here, before anything is asked
+    if paraphrases and "para" in jitters:
+        raise UsageError("the jitter para asks the paraphrases already", where="--paraphrases",
+                         hint="Leave out one of the two.", code="plan-grid")  # fmt: skip
+    return Plan(questions, tuple(seeds), tuple(jitters), paraphrases, _arms(arms), profile)
+
+
+def run_id_of(qid: str, seed: int, jitter: str, paraphrase: int = 0, arm: str = "", **further: object) -> str:
+    """`QID#seed=2;j=punct`, with `;p=1` and `;arm=name` where those vary."""
+    parts = [f"seed={seed}", f"j={jitter}"]
+    parts += [f"p={paraphrase}"] if paraphrase else []
+    parts += [f"arm={_escaped(arm)}"] if arm else []
+    parts += [f"{key}={value}" for key, value in further.items()]
+    return f"{_escaped(qid)}#{';'.join(parts)}"
+
+
+def read_arms(path: str | Path) -> tuple[Arm, ...]:
+    """Arms of a TOML file: one table `[arms.NAME]` each, its keys are the knobs."""
+    try:
+        tables = tomllib.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"can't be read: {error}", where=str(path), hint="Write one table [arms.NAME] an arm.",
+                         code="arms-file") from None  # fmt: skip
+    arms = tables.get("arms", tables)
+    if not isinstance(arms, dict) or not arms or not all(isinstance(knobs, dict) for knobs in arms.values()):
+        raise UsageError("no arms found", where=str(path), hint="Write one table [arms.NAME] an arm.", code="arms-file")
+    return _arms(arms)
+
+
+def digest_of(value: Any) -> str:
+    """A digest of plain data that does not depend on the order of keys."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+def gold_digest(questions: Iterable[Question]) -> str:
+    """A digest of what is asked: the other fields of a gold item don't change a run."""
+    return digest_of([[str(item.qid), item.question, list(item.paraphrases)] for item in questions])
+
+
+def _arms(arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None) -> tuple[Arm, ...]:
+    if not arms:
+        return (NO_ARM,)
+    found = [Arm(name, dict(knobs)) for name, knobs in (arms.items() if isinstance(arms, Mapping) else arms)]
+    if len({arm.name for arm in found}) < len(found) or not all(arm.name for arm in found):
+        raise UsageError("each arm needs a name of its own", where="arms", code="arms-file")
+    return tuple(found)
+
+
+def _check_questions(questions: Sequence[Question]) -> None:
+    seen: set[str] = set()
+    for item in questions:
+        qid = str(item.qid)
+        if qid in seen:
+            raise DataError(f"qid {qid!r} stands twice in the gold set", hint="Give each question its own qid.",
+                            code="gold-repeated")  # fmt: skip
+        if not item.question.strip() and not item.paraphrases:
+            raise DataError(f"{qid!r} has no question to ask", hint="Give it a question, or paraphrases.",
+                            code="gold-no-question")  # fmt: skip
+        seen.add(qid)
+    if not questions:
+        raise DataError("there is no gold item to ask", hint="Write at least one question.", code="gold-empty")
+
+
+def _wordings(item: Question, paraphrases: bool) -> list[tuple[int, str]]:
+    """The question as number 0 and its paraphrases from 1; a set without questions is asked by paraphrases."""
+    wordings = [(0, item.question)] if item.question.strip() else []
+    if paraphrases or not wordings:
+        wordings += list(enumerate(item.paraphrases, 1))[: None if paraphrases else 1]
+    return wordings
+
+
+def _escaped(name: str) -> str:
+    """Keep `#`, `;` and what could break a line out of a run_id; everything readable stays readable."""
+    return "".join(
+        quote(char, errors="surrogatepass") if char in "#;%" or not char.isprintable() else char for char in name
+    )

@@ -1,0 +1,97 @@
+"""Progress: done, rate, errors and time left; a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+EVERY = 10.0  # seconds between two lines where there is no terminal
+
+
+class Progress:
+    """Counts finished runs and says nothing; the base of those that speak."""
+
+    def __init__(self, total: int = 0, done: int = 0) -> None:
+        self.total, self.done, self.failed = total, done, 0
+        self._before, self._began = done, time.monotonic()
+
+    def update(self, *, failed: bool = False) -> None:
+        self.done += 1
+        self.failed += failed
+
+    def close(self) -> None:
+        """Nothing was drawn."""
+
+    @property
+    def rate(self) -> float:
+        return (self.done - self._before) / max(time.monotonic() - self._began, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        return (self.total - self.done) / self.rate if self.done > self._before else None
+
+    def text(self) -> str:
+        left = "" if self.seconds_left is None else f"  ETA {clock(self.seconds_left)}"
+        share = 100 * self.done // self.total if self.total else 100
+        return f"{self.done}/{self.total}  {share}%  {self.rate:.1f}/s  errors {self.failed}{left}"
+
+
+class Lines(Progress):
+    """One plain line every ten seconds, and one at the end."""
+
+    def __init__(self, total: int, done: int = 0, stream: TextIO | None = None) -> None:
+        super().__init__(total, done)
+        self._stream, self._next = stream or sys.stderr, time.monotonic() + EVERY
+
+    def update(self, *, failed: bool = False) -> None:
+        super().update(failed=failed)
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + EVERY
+            self._say()
+
+    def close(self) -> None:
+        self._say()
+
+    def _say(self) -> None:
+        print(f"run  {self.text()}", file=self._stream, flush=True)
+
+
+class Bar(Progress):
+    """A bar that is redrawn a few times a second, whatever the rate."""
+
+    def __init__(self, total: int, done: int = 0) -> None:
+        super().__init__(total, done)
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        columns: list[Any] = [TextColumn("run"), BarColumn(), TextColumn("{task.fields[text]}", markup=False)]
+        self._bar = RichProgress(*columns, console=Console(stderr=True), auto_refresh=False)
+        self._task = self._bar.add_task("run", total=total, completed=done, text=self.text())
+        self._drawn = 0.0
+        self._bar.start()
+
+    def update(self, *, failed: bool = False) -> None:
+        super().update(failed=failed)
+        if time.monotonic() - self._drawn >= 0.2:
+            self._draw()
+
+    def close(self) -> None:
+        self._draw()
+        self._bar.stop()
+
+    def _draw(self) -> None:
+        self._drawn = time.monotonic()
+        self._bar.update(self._task, completed=self.done, text=self.text(), refresh=True)
+
+
+def progress_for(total: int, done: int = 0) -> Progress:
+    """The bar on a terminal, plain lines otherwise; always on standard error."""
+    return Bar(total, done) if sys.stderr.isatty() else Lines(total, done)
+
+
+def clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,52 @@
+"""Replay: a trace file as a target, so that a run can be repeated without the pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import DataError
+from ...jsonl import read_objects
+from ..plan import Ask
+from ..shape import checked
+from .base import AskFailed, TargetOptions
+
+_OF_THE_RUN = (
+    "qid",
+    "q_id",
+    "q",
+    "query",
+    "question",
+    "run_id",
+    "sweep_id",
+    "ts",
+    "seed",
+    "jitter",
+    "paraphrase",
+)
+
+
+class ReplayTarget:
+    """Answers from a trace file: by run_id, else by qid, the first trace of it."""
+
+    replays = True
+
+    def __init__(self, path: str, options: TargetOptions) -> None:
+        self.name = f"replay:{path}"
+        self._by_run: dict[str, dict[str, Any]] = {}
+        self._by_qid: dict[str, dict[str, Any]] = {}
+        for _, trace in read_objects(path):
+            qid = trace.get("qid", trace.get("q_id"))
+            self._by_qid.setdefault(str(qid), trace)
+            if isinstance(trace.get("run_id"), str):
+                self._by_run.setdefault(trace["run_id"], trace)
+        if not self._by_qid:
+            raise DataError("there is no trace to replay", where=path, code="replay-empty")
+
+    async def ask(self, ask: Ask) -> dict[str, Any]:
+        found = self._by_run.get(ask.run_id) or self._by_qid.get(ask.qid)
+        if found is None:
+            raise AskFailed("not-recorded", f"the file has no trace of {ask.qid!r}")
+        return checked({name: value for name, value in found.items() if name not in _OF_THE_RUN})
+
+    async def close(self) -> None:
+        """The file was read at the start."""

@@ -1,0 +1,89 @@
+"""Statistics of a ship gate: intervals, exact proofs, sample sizes, paired and sequential tests, agreement.
+
+binomial     exact tails, on which every proof rests
+proportions  a rate: interval to show, test that proves, state of the gate
+samples      how many items a proof needs
+means        a mean, and rows that come in clusters
+quantiles    percentiles and the order statistics that bound them
+paired       the same items before and after
+sequential   many tests at once, and one test night after night
+agreement    two raters, and a score that separates
+
+Decisions are taken on integers and fractions; floats are for showing. What is undefined is None.
+"""
+
+from __future__ import annotations
+
+from .agreement import auc, gwet_ac1, kappa, kappa_interval
+from .binomial import ALPHA, critical_k
+from .means import Clustered, cluster_se, mean_interval, mean_interval_of_counts
+from .paired import (
+    excludes_drop,
+    mcnemar_one_sided,
+    mcnemar_two_sided,
+    more_for_no_regression,
+    paired_permutation,
+    tango_upper,
+)
+from .proportions import (
+    Direction,
+    State,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    met,
+    prove_p,
+    proven,
+    refute_p,
+    refuted,
+    verdict_state,
+    wilson,
+)
+from .quantiles import min_n_for_quantile, percentile, percentile_of_counts, quantile_ranks, upper_rank
+from .samples import MOST_ITEMS, more_items, n_for_power, power_at, smallest_n
+from .sequential import ALARM, alarm, e_value, e_value_rate, e_value_two_sided, holm
+
+__all__ = [
+    "ALARM",
+    "ALPHA",
+    "MOST_ITEMS",
+    "Clustered",
+    "Direction",
+    "State",
+    "alarm",
+    "auc",
+    "clopper_pearson_lower",
+    "clopper_pearson_upper",
+    "cluster_se",
+    "critical_k",
+    "e_value",
+    "e_value_rate",
+    "e_value_two_sided",
+    "excludes_drop",
+    "gwet_ac1",
+    "holm",
+    "kappa",
+    "kappa_interval",
+    "mcnemar_one_sided",
+    "mcnemar_two_sided",
+    "mean_interval",
+    "mean_interval_of_counts",
+    "met",
+    "min_n_for_quantile",
+    "more_for_no_regression",
+    "more_items",
+    "n_for_power",
+    "paired_permutation",
+    "percentile",
+    "percentile_of_counts",
+    "power_at",
+    "prove_p",
+    "proven",
+    "quantile_ranks",
+    "refute_p",
+    "refuted",
+    "smallest_n",
+    "tango_upper",
+    "upper_rank",
+    "verdict_state",
+    "wilson",
+]

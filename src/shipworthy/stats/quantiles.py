@@ -1,0 +1,60 @@
+"""Percentiles by linear interpolation, exactly, and the ranks of the order statistics that bound them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import TypeVar
+
+from .binomial import critical_k
+from .samples import smallest_n
+
+Number = TypeVar("Number", int, float, Fraction)
+
+_TWO_SIDED = Fraction(1, 40)  # 2.5 % on each side
+
+
+def percentile(sorted_values: Sequence[Fraction | float], p: int | Fraction) -> Fraction | None:
+    """x_⌊r⌋ + (r-⌊r⌋)(x_⌊r⌋+1 - x_⌊r⌋) at rank r = p/100 · (n-1), counted from 0; None without values."""
+    if not sorted_values:
+        return None
+    below, part = _rank(len(sorted_values), p)
+    low = Fraction(sorted_values[below])
+    return low + part * (Fraction(sorted_values[below + 1]) - low) if part else low
+
+
+def percentile_of_counts(counts: Mapping[Number, int], p: int | Fraction) -> Fraction | None:
+    """`percentile` of a multiset, given as value → how often, in any order."""
+    total = sum(counts.values())
+    if total == 0:
+        return None
+    below, part = _rank(total, p)
+    values = sorted(counts)
+    ends = list(accumulate(counts[value] for value in values))
+    low = Fraction(values[bisect_right(ends, below)])
+    return low + part * (Fraction(values[bisect_right(ends, below + 1)]) - low) if part else low
+
+
+def quantile_ranks(n: int, q: Fraction) -> tuple[int | None, int | None]:
+    """Ranks (from 1), 95 % interval: max r with P[B < r], min r with P[B >= r] <= 2.5 %, B ~ Bin(n, q)."""
+    from_top = critical_k(n, 1 - q, _TWO_SIDED)
+    return (None if from_top is None else n + 1 - from_top), critical_k(n, q, _TWO_SIDED)
+
+
+def upper_rank(n: int, q: Fraction) -> int | None:
+    """Rank (from 1) of the 95 % upper bound: min r with P[Bin(n, q) < r] >= 95 %; None if n is too small."""
+    return critical_k(n, q)
+
+
+def min_n_for_quantile(q: Fraction) -> int | None:
+    """The fewest values that give any upper bound: min n with q^n <= 5 % (p95 59, p99 299)."""
+    return smallest_n(q)
+
+
+def _rank(n: int, p: int | Fraction) -> tuple[int, Fraction]:
+    if not 0 <= p <= 100:
+        raise ValueError(f"{p} is not a percentile: it must lie between 0 and 100")
+    rank = Fraction(p) * (n - 1) / 100
+    return int(rank), rank - int(rank)

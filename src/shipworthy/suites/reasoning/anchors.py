@@ -1,0 +1,225 @@
+"""Anchors: citations, paths, quotes, tags and numbers of an answer, each resolved against the evidence or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from shipworthy.suites.reasoning.fixture import Evidence
+from shipworthy.suites.reasoning.words import Token, fold, straight, tokens
+
+_BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
+_PATH = re.compile(r"(?<![\w/:.-])(?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]{1,5}(?::(\d+)(?:-(\d+))?)?(?![\w/])")
+_PATH_SUFFIXES = frozenset(
+    """md txt json jsonl yaml yml go py toml csv tsv log html js ts rs java sql pdf cfg ini sh xml ipynb rst c h cpp
+    rb php kt swift proto tf env conf docx xlsx pptx eml""".split()
+)
+_URL = re.compile(r"https?://[^\s<>()\[\]\"']+")
+_QUOTE = re.compile(r"\"([^\"\n]{2,400})\"|“([^”\n]{2,400})”|«([^»\n]{2,400})»")
+_TAG = re.compile(r"\[\s*(?:confidence[:\s]*)?([01]\.\d{1,4})\s*\]|\bconfidence(?:\s+(?:of|is|score))?[:\s]+([01]\.\d{1,4})\b", re.I)
+_SHAPE = re.compile(r"^([A-Za-z]+(?:[-_:#][A-Za-z]+)*[-_:#]?)(\d+)$")
+_ORDINAL = re.compile(r"^[ \t>]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
+_CITE_WORDS = re.compile(r"^(?:see|source|sources|cf|ref|refs|note|notes|from|per|in|and|memory|fact|evidence)$", re.I)
+LONG_QUOTE = 3  # words; a shorter quote may be a word used with reservation
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A reference in the answer; `items` are the evidence items that it names, none if it was made up."""
+
+    text: str
+    start: int
+    end: int
+    items: tuple[str, ...]
+    bracketed: bool
+
+
+@dataclass(frozen=True)
+class Anchors:
+    citations: tuple[Citation, ...]
+    unresolved: tuple[str, ...]  # citations, paths, quotes and tags that nothing bears out
+    supported: int
+    unsupported: tuple[str, ...]  # numbers, dates, identifiers, short quotes found nowhere
+
+    @property
+    def total(self) -> int:
+        return self.supported + len(self.unsupported)
+
+
+class Store:
+    """The evidence of a case, indexed for looking things up."""
+
+    def __init__(self, evidence: Sequence[Evidence], prompt: str) -> None:
+        self.evidence = tuple(evidence)
+        self.by_id = {item.id.casefold(): item.id for item in self.evidence}
+        self.texts = tuple(fold(item.text) for item in self.evidence)
+        self.prompt = fold(prompt)
+        sources = " ".join(f"{item.source} {item.id}" for item in self.evidence)
+        self.known = {token.norm for token in tokens(" ".join([*(e.text for e in self.evidence), sources, prompt]))}
+        self.shapes = {m.group(1).casefold() for item in self.evidence if (m := _SHAPE.match(item.id))}
+
+    def naming(self, reference: str) -> tuple[str, ...]:
+        """Ids of the items that an id, a path or a path:line names."""
+        wanted = reference.casefold().strip()
+        if wanted in self.by_id:
+            return (self.by_id[wanted],)
+        return tuple(item.id for item in self.evidence if _is_source(item, wanted))
+
+    def has_text(self, text: str) -> bool:
+        wanted = fold(text)
+        return wanted in self.prompt or any(wanted in body for body in self.texts)
+
+    def is_id_shaped(self, word: str) -> bool:
+        match = _SHAPE.match(word)
+        return bool(match) and match.group(1).casefold() in self.shapes  # type: ignore[union-attr]
+
+
+def find(answer: str, store: Store) -> Anchors:
+    """Every anchor of the answer, resolved."""
+    text = straight(answer)
+    citations = find_citations(text, store)
+    unresolved = [c.text for c in citations if not c.items]
+    unresolved += _unresolved_tags(text, citations, store)
+    supported = sum(bool(c.items) for c in citations)
+    unsupported: list[str] = []
+    for quote in _quotes(text):
+        if _quoted_from(quote, store):
+            supported += 1
+        elif len(quote.split()) >= LONG_QUOTE:
+            unresolved.append(f'"{quote}"')
+        else:
+            unsupported.append(quote)
+    for token in _plain_anchors(text, citations):
+        if _is_known(token, store):
+            supported += 1
+        else:
+            unsupported.append(token.raw)
+    return Anchors(tuple(citations), tuple(unresolved), supported, tuple(unsupported) + tuple(unresolved))
+
+
+def find_citations(text: str, store: Store) -> list[Citation]:
+    """Ids in brackets or bare, paths, paths with lines and addresses, in the order of the text."""
+    found = _urls(text, store) + _paths(text, store)
+    taken = [(c.start, c.end) for c in found]
+    for match in _BRACKET.finditer(text):
+        if not _TAG.fullmatch(match.group()):
+            found += _bracketed(match, store, taken)
+    taken = [(c.start, c.end) for c in found]
+    for token in tokens(text):
+        if _inside(token.start, taken):
+            continue
+        word = token.raw.casefold()
+        if word in store.by_id and (store.is_id_shaped(token.raw) or not word.isalnum()):
+            found.append(Citation(token.raw, token.start, token.end, (store.by_id[word],), _in_brackets(text, token.start)))
+        elif store.is_id_shaped(token.raw) and token.norm not in store.known:
+            found.append(Citation(token.raw, token.start, token.end, (), False))
+    return sorted(found, key=lambda c: (c.start, c.end))
+
+
+def _bracketed(match: re.Match[str], store: Store, taken: list[tuple[int, int]]) -> list[Citation]:
+    found = []
+    for word in re.finditer(r"[^\s,;|]+", match.group(1)):
+        start = match.start(1) + word.start()
+        raw = word.group().strip(".'\"()")
+        if not raw or _inside(start, taken) or _CITE_WORDS.match(raw):
+            continue
+        items = store.naming(raw)
+        alone = len(re.findall(r"[^\s,;|]+", match.group(1))) == 1
+        looks_cited = store.is_id_shaped(raw) or (
+            (alone or "," in match.group(1) or ";" in match.group(1)) and _cites_like(raw) and not store.has_text(raw)
+        )
+        if items or looks_cited:
+            found.append(Citation(raw, start, start + len(raw), items, True))
+    return found
+
+
+def _cites_like(raw: str) -> bool:
+    """`[n12]`, `[doc#3]`, `[7]` read as citations; `[high]`, `[x]` and `[2025-03-11]` do not."""
+    return any(c.isdigit() for c in raw) and not re.fullmatch(r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+)+%?|\d+%|\d{1,2}:\d\d", raw)
+
+
+def _paths(text: str, store: Store) -> list[Citation]:
+    found = []
+    addresses = [match.span() for match in _URL.finditer(text)]
+    for match in _PATH.finditer(text):
+        raw = match.group()
+        suffix = raw.partition(":")[0].rpartition(".")[2].lower()
+        if suffix not in _PATH_SUFFIXES or _inside(match.start(), addresses):
+            continue
+        items = store.naming(raw)
+        if not items and store.has_text(raw):
+            continue
+        found.append(Citation(raw, match.start(), match.end(), items, _in_brackets(text, match.start())))
+    return found
+
+
+def _urls(text: str, store: Store) -> list[Citation]:
+    found = []
+    for match in _URL.finditer(text):
+        raw = match.group().rstrip(".,;:!?")
+        items = tuple(item.id for item in store.evidence if raw.casefold() == item.source.casefold())
+        if items or not store.has_text(raw):
+            found.append(Citation(raw, match.start(), match.start() + len(raw), items, True))
+    return found
+
+
+def _is_source(item: Evidence, wanted: str) -> bool:
+    source, _, own_line = item.source.casefold().partition(":") if "://" not in item.source else (item.source.casefold(), "", "")
+    path, _, line = wanted.partition(":") if "://" not in wanted else (wanted, "", "")
+    if not source or (path != source and not source.endswith("/" + path)):
+        return False
+    if not line:
+        return True
+    first = item.line if item.line is not None else (int(own_line) if own_line.isdigit() else None)
+    if first is None:
+        return False
+    low, _, high = line.partition("-")
+    last = first + item.text.count("\n")
+    return low.isdigit() and int(low) <= last and int(high if high.isdigit() else low) >= first
+
+
+def _unresolved_tags(text: str, citations: list[Citation], store: Store) -> list[str]:
+    """Confidence tags that no cited item of the line (or, where none is cited, no item at all) carries."""
+    wrong = []
+    for match in _TAG.finditer(text):
+        value = Fraction(match.group(1) or match.group(2))
+        low = text.rfind("\n", 0, match.start()) + 1
+        high = text.find("\n", match.end())
+        near = {i for c in citations if low <= c.start and (high < 0 or c.end <= high) for i in c.items}
+        carried = [item.confidence for item in store.evidence if not near or item.id in near]
+        if value not in carried:
+            wrong.append(match.group())
+    return wrong
+
+
+def _quotes(text: str) -> list[str]:
+    return [next(part for part in match.groups() if part).strip() for match in _QUOTE.finditer(text)]
+
+
+def _quoted_from(quote: str, store: Store) -> bool:
+    parts = [part.strip(" .,;:!?") for part in re.split(r"\.\.\.|…|\[[^\]]*\]", quote)]
+    return all(store.has_text(part) for part in parts if part)
+
+
+def _plain_anchors(text: str, citations: list[Citation]) -> list[Token]:
+    """Numbers, versions, dates and identifiers that are neither citations nor list numbers."""
+    taken = [(c.start, c.end) for c in citations]
+    taken += [match.span() for match in _ORDINAL.finditer(text)] + [match.span() for match in _TAG.finditer(text)]
+    return [t for t in tokens(text) if t.is_anchor and not _inside(t.start, taken)]
+
+
+def _is_known(token: Token, store: Store) -> bool:
+    if token.norm in store.known or token.norm.rstrip("%") in store.known or token.norm + "%" in store.known:
+        return True
+    return not token.norm[:1].isdigit() and store.has_text(token.raw)
+
+
+def _in_brackets(text: str, position: int) -> bool:
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    return line.count("(") > line.count(")") or line.count("[") > line.count("]")
+
+
+def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in spans)

@@ -1,0 +1,201 @@
+"""Clauses: who is asserted, who is denied and who gave way to whom, one clause at a time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, straight, tokens
+
+_MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*•+]\s+|\d+[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|;\s*|(?<=[。！？])|\s+[–—]\s+|\t|\s\|\s")
+_PARTICLE = re.compile(r"^(?:yes|no)\s*[,:.–—-]\s*", re.IGNORECASE)
+_AUXILIARY = (
+    r"(?:is|are|was|were|be|been|do|does|did|should|must|will|would|can|could|may|might|has|have|had|shall|ought)"
+)
+_SPLIT = re.compile(
+    r",\s+|\s+(?=(?:but|whereas|while|although|though|however|so)\b)"
+    rf"|\s+and\s+(?=(?:[\w']+\s+){{0,3}}{_AUXILIARY}\b)",
+    re.IGNORECASE,
+)
+_PREDICATE_NEGATION = re.compile(
+    rf"\b{_AUXILIARY}\s+(?:\w+\s+)?(?:not|never)\b(?!\s+only)|\b\w+n't\b|\bcannot\b|\bnever\b", re.IGNORECASE
+)
+_RIGHT_NEGATION = re.compile(
+    r"\b(?:no(?!\s+longer)|not(?!\s+only)|without|neither|nor|none|nothing|nobody|lacks?|lacking)\b",
+    re.IGNORECASE,
+)
+_ACTIVE = re.compile(
+    r"\b(?:supersed(?:es|ing)|replac(?:es|ing)|overrid(?:es|ing)|overrul(?:es|ing)|outranks|beats|corrects"
+    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|instead of|rather than|in place of|as opposed to"
+    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|\d|\[)))",
+    re.IGNORECASE,
+)
+_PASSIVE = re.compile(
+    r"\b(?:superseded|replaced|overridden|overruled|overtaken|corrected|outranked|beaten)\s+by\b"
+    r"|\b(?:gives way|gave way|yields|yielded|loses|lost)\s+to\b",
+    re.IGNORECASE,
+)
+_STALE = re.compile(
+    r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older|old|former|formerly|previous|previously"
+    r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
+    r"|used to|earlier|replaced|withdrawn|revoked|lapsed)\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:whether|uncertain|unclear|unknown|might|could be|may be|possibly|perhaps|maybe|either|probably|presumably)\b",
+    re.IGNORECASE,
+)
+_FOLLOWS = re.compile(r"^(?:which|that|and|now|since|both|it|but|is|was|are|were|long)\b", re.IGNORECASE)
+_OPENERS, _CLOSERS = "([{", ")]}"
+
+
+@dataclass
+class Clause:
+    """A stretch of a sentence with, for each word, whether it is negated and whether it was retracted."""
+
+    text: str
+    tokens: list[Token]
+    negated: list[bool]
+    retracted: list[bool]
+    hedged: bool = False
+    word_list: bool = False  # words in a row that say nothing
+    sentence: int = 0
+
+    def asserts(self, position: int) -> bool:
+        """Whether the word at this position is said to hold."""
+        return self.negated[position] == self.retracted[position]
+
+
+@dataclass
+class Reading:
+    """A text as clauses; sentences are lists of indexes into them."""
+
+    clauses: list[Clause] = field(default_factory=list)
+    sentences: list[list[int]] = field(default_factory=list)
+
+    def siblings(self, clause: Clause) -> list[Clause]:
+        return [self.clauses[index] for index in self.sentences[clause.sentence]]
+
+
+def read(text: str) -> Reading:
+    """The clauses of a text, sentence by sentence."""
+    reading = Reading()
+    under_stale_heading = False
+    for line in straight(text).splitlines():
+        body, is_heading = _strip_layout(line)
+        if is_heading:
+            under_stale_heading = bool(_STALE.search(body)) and len(body.split()) <= 4
+        for sentence in _SENTENCE.split(body):
+            _add_sentence(reading, sentence, under_stale_heading and not is_heading)
+    return reading
+
+
+def _strip_layout(line: str) -> tuple[str, bool]:
+    """The words of a line without list, heading and emphasis marks; whether it is a heading."""
+    stripped = line.strip()
+    body = _MARKER.sub("", line, count=1).replace("**", "").replace("__", "").replace("`", "").strip(" |")
+    heading = stripped.startswith("#") or (stripped.startswith("**") and stripped.rstrip(":").endswith("**"))
+    return body, heading
+
+
+def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
+    sentence = _PARTICLE.sub("", sentence.strip())
+    parts = [clause for clause in map(_clause, _cut(sentence)) if clause.tokens]
+    if not parts:
+        return
+    if _is_enumeration(parts):
+        for clause in parts:
+            clause.word_list = True
+    for earlier, later in zip(parts, parts[1:], strict=False):
+        if _retracts_previous(later):
+            earlier.retracted = [True] * len(earlier.tokens)
+    first = len(reading.clauses)
+    for clause in parts:
+        clause.sentence = len(reading.sentences)
+        if stale:
+            clause.retracted = [True] * len(clause.tokens)
+    reading.clauses += parts
+    reading.sentences.append(list(range(first, first + len(parts))))
+
+
+def _cut(sentence: str) -> list[str]:
+    """Cut at commas and conjunctions that stand outside brackets and quotes."""
+    pieces, start = [], 0
+    for match in _SPLIT.finditer(sentence):
+        before = sentence[: match.start()]
+        depth = sum(before.count(c) for c in _OPENERS) - sum(before.count(c) for c in _CLOSERS)
+        if depth <= 0 and before.count('"') % 2 == 0:
+            pieces.append(sentence[start : match.start()])
+            start = match.end()
+    return [*pieces, sentence[start:]]
+
+
+def _clause(text: str) -> Clause:
+    words = tokens(text)
+    clause = Clause(text, words, [False] * len(words), [False] * len(words))
+    clause.hedged = bool(_HEDGE.search(text))
+    clause.word_list = _says_nothing(words)
+    _mark_negation(clause)
+    _mark_retraction(clause)
+    return clause
+
+
+def _mark_negation(clause: Clause) -> None:
+    predicates = list(_PREDICATE_NEGATION.finditer(clause.text))
+    if len(predicates) % 2:
+        clause.negated = [True] * len(clause.tokens)
+    for match in _RIGHT_NEGATION.finditer(clause.text):
+        if any(p.start() <= match.start() < p.end() for p in predicates):
+            continue
+        for position, token in enumerate(clause.tokens):
+            if token.start >= match.end():
+                clause.negated[position] = not clause.negated[position]
+
+
+def _mark_retraction(clause: Clause) -> None:
+    passive, active = _PASSIVE.search(clause.text), _ACTIVE.search(clause.text)
+    if passive:
+        clause.retracted = [token.start < passive.start() for token in clause.tokens]
+    elif active:
+        clause.retracted = [token.start >= active.end() for token in clause.tokens]
+    elif _STALE.search(clause.text):
+        clause.retracted = [True] * len(clause.tokens)
+
+
+def _retracts_previous(clause: Clause) -> bool:
+    """`…, which is superseded`: a predicate without a subject of its own is about what stands before."""
+    passive = _PASSIVE.search(clause.text)
+    stale = _STALE.search(clause.text)
+    cue = passive or (None if _ACTIVE.search(clause.text) else stale)
+    if cue is None:
+        return False
+    subject = clause.text[: cue.start()]
+    bare = not subject.strip() or bool(_FOLLOWS.match(subject))
+    has_own_words = any(token.is_content for token in tokens(subject)) or (
+        not passive and sum(t.is_content and not t.is_anchor for t in tokens(clause.text[cue.end() :])) > 1
+    )
+    return bare and not has_own_words
+
+
+def _says_nothing(words: list[Token]) -> bool:
+    if len(words) < 8:
+        return False
+    grammar = sum(token.norm in FUNCTION_STEMS for token in words)
+    return 12 * grammar < len(words) or _is_scrambled(words)
+
+
+def _is_scrambled(words: list[Token]) -> bool:
+    """Articles followed by what can't follow an article: words drawn from a hat."""
+    articles = [i for i, token in enumerate(words[:-1]) if token.norm in ("the", "a", "an")]
+    wrong = sum(words[i + 1].norm in _NEVER_AFTER_ARTICLE for i in articles)
+    return wrong >= 2 and 3 * wrong >= len(articles)
+
+
+def _is_enumeration(parts: list[Clause]) -> bool:
+    """A long list of bare words between commas."""
+    bare = [p for p in parts if len(p.tokens) <= 3 and not any(t.norm in FUNCTION_STEMS for t in p.tokens)]
+    return len(parts) >= 7 and 5 * len(bare) >= 4 * len(parts)
+
+
+_NEVER_AFTER_ARTICLE = frozenset("the a an of is are was were to and or in by for at on with from be has have not".split())

@@ -1,0 +1,74 @@
+"""Copying: the question echoed, the evidence dumped, one answer given to every question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from shipworthy.suites.reasoning.words import norms, tokens
+
+ECHO, SPAN, SHINGLE = 6, 5, 5
+MOST_ALIKE = Fraction(3, 10)
+
+
+def strip_echo(text: str, prompt: str) -> str:
+    """The text without the runs of six words that it shares with the question."""
+    echoed = grams(norms(prompt), ECHO)
+    words = tokens(text)
+    drop = [False] * len(words)
+    for i in range(len(words) - ECHO + 1):
+        if tuple(token.norm for token in words[i : i + ECHO]) in echoed:
+            drop[i : i + ECHO] = [True] * ECHO
+    kept, position = [], 0
+    for token, dropped in zip(words, drop, strict=True):
+        if dropped:
+            kept.append(text[position : token.start])
+            position = token.end
+    return "".join([*kept, text[position:]])
+
+
+def is_dump(text: str, evidence: Sequence[str]) -> bool:
+    """Whether the answer is little else than the evidence handed on, nearly all of it, nearly word for word."""
+    said = norms(text)
+    given = [norms(item) for item in evidence if item.strip()]
+    if len(given) < 2 or not said:
+        return False
+    answer_grams = grams(said, SPAN)
+    copied_items = sum(_is_copied(item, answer_grams) for item in given)
+    evidence_grams = {gram for item in given for gram in grams(item, SPAN)}
+    covered = _covered(said, evidence_grams)
+    return 4 * copied_items >= 3 * len(given) and 10 * covered >= 7 * len(said)
+
+
+def alikeness(answers: Iterable[str]) -> Fraction | None:
+    """The mean pairwise Jaccard overlap of the answers' runs of five words; None for fewer than two answers."""
+    sets = [grams(norms(answer), SHINGLE) for answer in answers]
+    pairs = total = 0
+    shared = Fraction(0)
+    for one, other in combinations(sets, 2):
+        pairs += 1
+        total = len(one & other)
+        if total:
+            shared += Fraction(total, len(one | other))
+    return shared / pairs if pairs else None
+
+
+def grams(words: Sequence[str], size: int) -> frozenset[tuple[str, ...]]:
+    """All runs of so many words; a shorter text is one run."""
+    if len(words) < size:
+        return frozenset([tuple(words)]) if words else frozenset()
+    return frozenset(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
+
+
+def _is_copied(item: list[str], answer_grams: frozenset[tuple[str, ...]]) -> bool:
+    own = grams(item, SPAN)
+    return 5 * len(own & answer_grams) >= 4 * len(own)
+
+
+def _covered(words: list[str], known: set[tuple[str, ...]]) -> int:
+    inside = [False] * len(words)
+    for i in range(len(words) - SPAN + 1):
+        if tuple(words[i : i + SPAN]) in known:
+            inside[i : i + SPAN] = [True] * SPAN
+    return sum(inside)

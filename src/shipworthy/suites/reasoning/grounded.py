@@ -1,0 +1,278 @@
+"""Profile `grounded`: the four dimensions from what can be checked against the evidence; what decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from shipworthy.refusal import is_exact, load_rule
+from shipworthy.suites.reasoning.actions import Action, find_actions
+from shipworthy.suites.reasoning.affirmed import Standing, Statement, affirms, standing, statements
+from shipworthy.suites.reasoning.anchors import Anchors, Store, find
+from shipworthy.suites.reasoning.clauses import read
+from shipworthy.suites.reasoning.copying import is_dump, strip_echo
+from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
+from shipworthy.suites.reasoning.signals import contradiction_required
+from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
+from shipworthy.suites.reasoning.words import content, norms
+
+LONGEST = 40_000  # characters that are read; nobody reads more
+BAND = 800  # words; a longer answer is not useful
+FABRICATION_CAP = Fraction(35, 100)
+MISBOUND_CAP = Fraction(45, 100)
+# A value right and given as its source's word; right with its source cited elsewhere; right without a source.
+CREDIT: Mapping[Standing, Fraction] = {
+    "bound": Fraction(1), "elsewhere": Fraction(9, 10), "uncited": Fraction(85, 100),
+    "misbound": Fraction(0), "denied": Fraction(0), "absent": Fraction(0),
+}  # fmt: skip
+# The refusal rule knows documents; a reasoner speaks of its notes.
+_STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found in one answer, before any score."""
+
+    said: Sequence[Statement]
+    anchors: Anchors
+    standings: Sequence[Standing]
+    actions: Sequence[Action]
+    resolved: bool
+    forbidden: tuple[str, ...]
+    other_side: bool
+    relevance: Fraction
+    coverage: Fraction
+    dump: bool
+    words: int
+
+    @property
+    def misbound(self) -> int:
+        return sum(kind in ("misbound", "denied") for kind in self.standings)
+
+
+def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
+    """Facts and scores of one answer."""
+    if not answer.content.strip():
+        return _verdict(case, answer, fixture, "empty", _zeros(case), ("empty",), {})
+    if is_refusal(answer.content):
+        return _refused(case, answer, fixture)
+    if not case.answerable:
+        found = Fraction(0)
+        return Verdict(case.id, "answered", dict.fromkeys(DIMENSIONS), found, ("under_refusal",), False, {"under_refusal": True})
+    evidence = case.evidence if answer.evidence is None else answer.evidence
+    if not evidence:
+        return _verdict(case, answer, fixture, "answered", _zeros(case), ("no_evidence",), {})
+    findings = examine(case, answer.content[:LONGEST], evidence)
+    return _verdict(case, answer, fixture, "answered", score(case, findings), _failures(findings), _facts(findings))
+
+
+def is_refusal(text: str) -> bool:
+    """The token, or a refusal in other words."""
+    return is_exact(text.strip().rstrip(".")) or load_rule("natural").matches(_STORE_WORDS.sub("documents", text))
+
+
+def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findings:
+    """Everything that the scores are made of."""
+    store = Store(evidence, case.prompt)
+    said = statements(read(strip_echo(text, case.prompt)), store)
+    prompt_words = content(case.prompt)
+    anchors = find(text, store)
+    standings = [standing(binding, said, store) for binding in case.bindings]
+    in_conflict = [kind for binding, kind in zip(case.bindings, standings, strict=True) if binding.rivals]
+    resolved = any(affirms(phrase, said, prompt_words) for phrase in case.expected_resolution)
+    if not case.expected_resolution and in_conflict:
+        resolved = all(CREDIT[kind] for kind in in_conflict)
+    return Findings(
+        said=said,
+        anchors=anchors,
+        standings=standings,
+        actions=find_actions(said, store),
+        resolved=resolved,
+        forbidden=tuple(phrase for phrase in case.forbidden if affirms(phrase, said, prompt_words)),
+        other_side=_other_side(case, said, anchors, store),
+        relevance=_relevance(said, store),
+        coverage=_coverage(case, said, store),
+        dump=is_dump(text, [item.text for item in evidence]),
+        words=len(norms(text)),
+    )
+
+
+def score(case: ReasonCase, findings: Findings) -> dict[str, Fraction | None]:
+    """The scores of the dimensions that the case asks for."""
+    values = {
+        "actionability": _actionability(case, findings),
+        "factual_grounding": _grounding(case, findings),
+        "contradiction_handling": _contradiction(case, findings),
+        "usefulness": _usefulness(case, findings),
+    }
+    return {name: values[name] if is_required(case, name) else None for name in DIMENSIONS}
+
+
+def is_required(case: ReasonCase, dimension: str) -> bool:
+    if dimension == "contradiction_handling":
+        return contradiction_required(case)
+    return case.expectation(dimension).required is not False
+
+
+def _actionability(case: ReasonCase, findings: Findings) -> Fraction:
+    """One sound action carries it; a second one (or the case's own terms), an owner and a time add to it."""
+    actions = findings.actions
+    if not actions:
+        return Fraction(0)
+    more = len(actions) > 1 or _has_terms(case, "actionability", findings.said)
+    gained = 60 + 10 * more + 15 * any(a.owned for a in actions) + 15 * any(a.timed for a in actions)
+    return Fraction(gained, 100)
+
+
+def _grounding(case: ReasonCase, findings: Findings) -> Fraction:
+    """Bound values and citations, times the share of anchors that the evidence bears out."""
+    anchors = findings.anchors
+    cited = Fraction(any(c.items for c in anchors.citations))
+    bound = _mean([CREDIT[kind] for kind in findings.standings]) if case.bindings else findings.relevance
+    support = Fraction(anchors.supported, anchors.total) if anchors.total else Fraction(1)
+    value = (Fraction(6, 10) * bound + Fraction(4, 10) * cited * min(1, 2 * findings.relevance)) * support
+    if anchors.unresolved:
+        value = min(value, FABRICATION_CAP)
+    return min(value, MISBOUND_CAP) if findings.misbound else value
+
+
+def _contradiction(case: ReasonCase, findings: Findings) -> Fraction:
+    """The right side affirmed; the wrong one not; that there was another side, said."""
+    rivalled = [k for b, k in zip(case.bindings, findings.standings, strict=True) if b.rivals]
+    if findings.forbidden or any(kind in ("misbound", "denied") for kind in rivalled):
+        return Fraction(0)
+    if not (case.expected_resolution or rivalled):
+        return Fraction(1, 2) * findings.other_side + Fraction(1, 2) * _has_terms(case, "contradiction_handling", findings.said)
+    return Fraction(6, 10) * findings.resolved + Fraction(4, 10) * (findings.resolved and findings.other_side)
+
+
+def _usefulness(case: ReasonCase, findings: Findings) -> Fraction:
+    """The values asked for, without what is beside the point; a dump and an endless answer are of no use."""
+    if findings.dump or findings.words > BAND:
+        return Fraction(0)
+    given = _mean([Fraction(bool(CREDIT[kind])) for kind in findings.standings]) if case.bindings else findings.coverage
+    return Fraction(5, 10) * given + Fraction(3, 10) * findings.relevance + Fraction(2, 10) * findings.coverage
+
+
+def _relevance(said: Sequence[Statement], store: Store) -> Fraction:
+    """The share of clauses with something to say that touch the evidence."""
+    topic = {word for item in store.evidence for word in content(item.text)}
+    counted = touching = 0
+    for statement in said:
+        words = {t.norm for t in statement.clause.tokens if t.is_content}
+        shared = words & topic
+        touches = len(shared) >= 2 or any(c.items for c in statement.citations) or _touches_anchor(statement, shared)
+        touching += touches
+        counted += touches or len(words) > 2
+    return Fraction(touching, counted) if counted else Fraction(0)
+
+
+def _touches_anchor(statement: Statement, shared: set[str]) -> bool:
+    return any(t.is_anchor and t.norm in shared for t in statement.clause.tokens)
+
+
+def _coverage(case: ReasonCase, said: Sequence[Statement], store: Store) -> Fraction:
+    """How many of the evidence's words the answer takes up, up to five, or the case's own terms."""
+    if _has_terms(case, "usefulness", said):
+        return Fraction(1)
+    topic = {word for item in store.evidence for word in content(item.text)}
+    taken = {
+        t.norm for s in said for i, t in enumerate(s.clause.tokens) if t.norm in topic and not s.clause.negated[i]
+    }
+    return min(Fraction(1), Fraction(len(taken), 5))
+
+
+def _has_terms(case: ReasonCase, dimension: str, said: Sequence[Statement]) -> bool:
+    """Whether enough of the case's terms are there as whole words, not negated; nested terms count once."""
+    expectation = case.expectation(dimension)
+    hits: set[tuple[str, ...]] = set()
+    for term in expectation.terms:
+        wanted = tuple(norms(term))
+        if wanted and any(_holds(statement, wanted) for statement in said):
+            hits.add(wanted)
+    outer = [h for h in hits if not any(h != o and _within(h, o) for o in hits)]
+    return bool(expectation.terms) and len(outer) >= expectation.min_hits
+
+
+def _holds(statement: Statement, wanted: tuple[str, ...]) -> bool:
+    clause = statement.clause
+    words = [token.norm for token in clause.tokens]
+    size = len(wanted)
+    return any(
+        tuple(words[i : i + size]) == wanted and not any(clause.negated[i : i + size])
+        for i in range(len(words) - size + 1)
+    )
+
+
+def _within(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
+    return any(outer[i : i + len(inner)] == inner for i in range(len(outer) - len(inner) + 1))
+
+
+def _other_side(case: ReasonCase, said: Sequence[Statement], anchors: Anchors, store: Store) -> bool:
+    """Whether the answer shows that someone said otherwise: a rival cited, or something retracted."""
+    rivals = {item for binding in case.bindings for ref in binding.rivals for item in store.naming(ref)}
+    cited = {item for citation in anchors.citations for item in citation.items}
+    if any(any(s.clause.retracted) for s in said) or cited & rivals:
+        return True
+    return not rivals and len(cited) > 1
+
+
+def _failures(findings: Findings) -> tuple[str, ...]:
+    kinds = (
+        ("fabrication", findings.anchors.unresolved),
+        ("misbound", findings.misbound),
+        ("forbidden", findings.forbidden),
+        ("evidence_dump", findings.dump),
+    )
+    return tuple(name for name, found in kinds if found)
+
+
+def _facts(findings: Findings) -> dict[str, Any]:
+    anchors = findings.anchors
+    return {
+        "citations": sorted({item for c in anchors.citations for item in c.items}),
+        "unresolved": list(anchors.unresolved),
+        "unsupported_anchors": list(anchors.unsupported),
+        "anchors": anchors.total,
+        "bindings": list(findings.standings),
+        "resolved": findings.resolved,
+        "forbidden": list(findings.forbidden),
+        "actions": len(findings.actions),
+        "relevance": findings.relevance,
+        "evidence_dump": findings.dump,
+        "words": findings.words,
+    }
+
+
+def _refused(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
+    facts = {"over_refusal": case.answerable, "exact_refusal": is_exact(answer.content)}
+    if case.answerable:
+        return _verdict(case, answer, fixture, "refused", _zeros(case), ("over_refusal",), facts)
+    hard = _degraded(answer)
+    return Verdict(case.id, "refused", dict.fromkeys(DIMENSIONS), Fraction(1), hard, not hard, facts)
+
+
+def _verdict(
+    case: ReasonCase, answer: Answer, fixture: Fixture, status: str,
+    scores: Mapping[str, Fraction | None], hard: tuple[str, ...], facts: dict[str, Any],
+) -> Verdict:  # fmt: skip
+    failures = hard + _degraded(answer) + below_minimum(case, scores)
+    overall = weighted(scores, fixture.weights)
+    return Verdict(case.id, status, scores, overall, failures, passes(fixture, overall, failures), facts)
+
+
+def _degraded(answer: Answer) -> tuple[str, ...]:
+    return tuple(name for name in ("repaired", "degraded") if getattr(answer, name))
+
+
+def _zeros(case: ReasonCase) -> dict[str, Fraction | None]:
+    if not case.answerable:
+        return dict.fromkeys(DIMENSIONS)
+    return {name: Fraction(0) if is_required(case, name) else None for name in DIMENSIONS}
+
+
+def _mean(values: Sequence[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)

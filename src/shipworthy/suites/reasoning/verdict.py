@@ -1,0 +1,69 @@
+"""Verdicts: what one answer is, what was found in it, and the scores that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
+
+LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a reasoner gave for one case; `error` says why there is nothing."""
+
+    content: str = ""
+    evidence: tuple[Evidence, ...] | None = None
+    repaired: bool = False
+    degraded: bool = False
+    error: str | None = None
+    seen: str = ""  # the beginning of what came instead of an answer
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Facts about one answer; a score of None means that the dimension was not asked for."""
+
+    case_id: str
+    status: str  # answered, refused, empty, error
+    scores: Mapping[str, Fraction | None]
+    overall: Fraction | None
+    hard_failures: tuple[str, ...]
+    passed: bool
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def label(score: Fraction | None) -> int | None:
+    """The 0–3 label of a score."""
+    if score is None:
+        return None
+    return next((value for least, value in LABELS if score >= least), 0)
+
+
+def weighted(scores: Mapping[str, Fraction | None], weights: Mapping[str, Fraction]) -> Fraction | None:
+    """Σ w·s / Σ w over the dimensions that were asked for."""
+    asked = [(weights[name], score) for name, score in scores.items() if score is not None]
+    total = sum((weight for weight, _ in asked), Fraction(0))
+    return sum((weight * score for weight, score in asked), Fraction(0)) / total if total else None
+
+
+def below_minimum(case: ReasonCase, scores: Mapping[str, Fraction | None]) -> tuple[str, ...]:
+    """The dimensions that were asked for and miss their case minimum."""
+    return tuple(
+        name for name in DIMENSIONS if (score := scores.get(name)) is not None and score < case.minimum(name)
+    )
+
+
+def failed(case: ReasonCase, answer: Answer) -> Verdict:
+    """The verdict on a case that got no answer."""
+    facts = {"error": answer.error, "seen": answer.seen}
+    return Verdict(case.id, "error", dict.fromkeys(DIMENSIONS), None, ("error",), False, facts)
+
+
+def passes(fixture: Fixture, overall: Fraction | None, hard_failures: tuple[str, ...]) -> bool:
+    return overall is not None and not hard_failures and overall >= fixture.thresholds.case_min_overall

@@ -1,0 +1,67 @@
+"""Tally: a multiset of facts that adds up to the same total in any order and from any split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+Fact = str | tuple[str, int | Fraction]  # "shipped", or a value that was seen: ("latency_us", 81234)
+NAMED = 20  # how many qids are kept behind a fact, the smallest first, so that any split keeps the same ones
+
+
+class Tally:
+    """Counts of facts, over everything and per slice, with a few names behind each listed fact."""
+
+    __slots__ = ("counts", "names", "slices")
+
+    def __init__(self, counts: Mapping[Fact, int] | None = None) -> None:
+        self.counts: Counter[Fact] = Counter(counts or {})
+        self.slices: dict[str, Counter[Fact]] = {}
+        self.names: dict[str, list[str]] = {}
+
+    def count(self, facts: Iterable[Fact], slices: Iterable[str] = ()) -> None:
+        facts = tuple(facts)
+        self.counts.update(facts)
+        for name in slices:
+            self.slices.setdefault(name, Counter()).update(facts)
+
+    def name(self, fact: str, qid: str) -> None:
+        """Remember a name behind a fact."""
+        names = self.names.setdefault(fact, [])
+        names.append(qid)
+        if len(names) > 4 * NAMED:
+            self.names[fact] = sorted(set(names))[:NAMED]
+
+    def named(self, fact: str) -> list[str]:
+        return sorted(set(self.names.get(fact, ())))[:NAMED]
+
+    def slice(self, name: str) -> Tally:
+        return Tally(self.slices.get(name, Counter()))
+
+    def __getitem__(self, fact: Fact) -> int:
+        return self.counts.get(fact, 0)
+
+    def values(self, fact: str) -> dict[int | Fraction, int]:
+        """The multiset of values seen under a name."""
+        return {key[1]: count for key, count in self.counts.items() if isinstance(key, tuple) and key[0] == fact}
+
+    def __add__(self, other: Tally) -> Tally:
+        total = Tally(self.counts + other.counts)
+        for name in {*self.slices, *other.slices}:
+            total.slices[name] = self.slices.get(name, Counter()) + other.slices.get(name, Counter())
+        for fact in {*self.names, *other.names}:
+            total.names[fact] = sorted({*self.names.get(fact, ()), *other.names.get(fact, ())})[:NAMED]
+        return total
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        facts = {*self.names, *other.names}
+        return (
+            +self.counts == +other.counts
+            and {name: +counts for name, counts in self.slices.items()} == other.slices
+            and all(self.named(fact) == other.named(fact) for fact in facts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,70 @@
+"""Text rules: how two strings are compared, written once and used by every suite."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def fold(text: str) -> str:
+    """NFC, case fold, white space collapsed: the form in which claims and gold substrings are compared."""
+    if text.isascii():
+        return " ".join(text.lower().split())
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def tidy(text: str) -> str:
+    """NFC and stripped: the form in which echoed constraints are compared."""
+    return text.strip() if text.isascii() else unicodedata.normalize("NFC", text).strip()
+
+
+def canon(claim: str) -> str:
+    """NFC, case fold, punctuation and symbols to spaces (not inside a number), collapsed and stripped."""
+    text = unicodedata.normalize("NFC", claim).casefold()
+    if text.isascii() and text.replace(" ", "").isalnum():
+        return " ".join(text.split())
+    return " ".join("".join(_spaced(text)).split())
+
+
+def _spaced(text: str) -> list[str]:
+    last = len(text) - 1
+    out = []
+    for position, char in enumerate(text):
+        if unicodedata.category(char)[0] not in "PS":
+            out.append(char)
+            continue
+        before = text[position - 1] if position else " "
+        after = text[position + 1] if position < last else " "
+        out.append(char if _inside_number(before, char, after) else " ")
+    return out
+
+
+def _inside_number(before: str, char: str, after: str) -> bool:
+    """A separator between digits (1,000 · 3.14 · 10:30) or a sign that starts a number (-5 · +3)."""
+    if not after.isdigit():
+        return False
+    return (before.isdigit() and char in ".,:'’·/") or (char in "+-−±" and not before.isalnum())
+
+
+def visible(text: str, limit: int | None = None) -> str:
+    """The text with every control, format and surrogate character spelled out, cut to `limit` characters."""
+    if limit is not None and len(text) > limit:
+        text = text[: limit - 1] + "…"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if _harmless(char) else _spelled(char) for char in text)
+
+
+def _harmless(char: str) -> bool:
+    return char == " " or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def _spelled(char: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\x{code:02x}")
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 item`, `2 items`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
