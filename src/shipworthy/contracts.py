@@ -14,6 +14,11 @@ from .jsonl import Problem, Problems, Reader, field_first
 
 Offsets = tuple[int, int]
 
+__all__ = [
+    "UNSET", "Answer", "DetailedTrace", "Evidence", "Gold", "GoldSet", "GoldSource", "Input", "Place", "Trace", "TraceSource",
+    "UnsetType", "Warned", "ids_of", "load_gold", "read_gold", "stream_traces",
+]  # fmt: skip
+
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
     """A block or a citation: an id, and where it stands in its document."""
@@ -92,7 +97,7 @@ class Trace(msgspec.Struct, omit_defaults=True):
     question: str | None = None
     ts: float | str | None = None
     retrieved_ids: list[str | Place] | UnsetType = UNSET
-    answer_json: Answer | None | UnsetType = UNSET
+    answer_json: Answer | UnsetType | None = UNSET
     ok: bool | None = None
     reason: str | None = None
     run_id: str | None = None

@@ -55,6 +55,39 @@ class Decision(msgspec.Struct):
         return report(self)
 
 
+class Board(msgspec.Struct):
+    """Several suites, one verdict: a failing suite does not hide another."""
+
+    decisions: list[Decision]
+    failures: dict[str, str] = {}  # suites that could not be run at all, and why
+    exit_codes: dict[str, int] = {}  # the exit code of each failure
+    notes: list[str] = []  # what holds for the whole board: controls, waivers, baselines
+    trends: dict[str, list[dict[str, Any]]] = {}  # metric → earlier runs from history, oldest first
+    run: dict[str, Any] = {}
+
+    @property
+    def verdict(self) -> str:
+        verdicts = {decision.verdict for decision in self.decisions}
+        if "NO-SHIP" in verdicts:
+            return "NO-SHIP"
+        return "NO VERDICT" if "NO VERDICT" in verdicts or self.failures or not verdicts else "SHIP"
+
+    @property
+    def exit_code(self) -> int:
+        if self.verdict == "NO VERDICT" and self.exit_codes:
+            return max(self.exit_codes.values())
+        return EXIT[self.verdict]
+
+    def report(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "shipworthy": {"report": REPORT, "definitions": DEFINITIONS, "board": True},
+            "decision": self.verdict, "exit_code": self.exit_code, "pass": self.verdict == "SHIP",
+            "suites": {decision.suite: report(decision) for decision in self.decisions},
+            "failures": self.failures, "notes": self.notes,
+        }  # fmt: skip
+        return body | {"digest": digest(body), "run": self.run}
+
+
 def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tuple[str, list[str]]:
     """The verdict and its reasons. One gate that fails decides, even where other data is missing.
 
@@ -117,6 +150,8 @@ def report(decision: Decision) -> dict[str, Any]:
 def digest(body: dict[str, Any]) -> str:
     """sha256 of the report's meaning: sorted keys, without the `run` block and the digest itself."""
     kept = {key: value for key, value in body.items() if key not in ("run", "digest")}
+    if "suites" in kept:
+        kept["suites"] = {name: suite["digest"] for name, suite in kept["suites"].items()}
     return hashlib.sha256(encode(kept, sort_keys=True, indent=None)).hexdigest()
 
 

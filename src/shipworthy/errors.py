@@ -38,6 +38,12 @@ class EnvironmentFailure(ShipworthyError):
 
 # Every code that an error or a warning can carry; docs/errors.md is made from this table.
 CODES: dict[str, str] = {
+    "demo-bad-k": "k is out of range for the demo's retrieval. Ask for 1 to 50 blocks.",
+    "demo-bad-knob": "A knob of the demo has a value of the wrong kind. The message says which kind it takes.",
+    "demo-token-required": "The demo server was to listen beyond this machine without a token. Give one, or bind 127.0.0.1.",
+    "demo-unknown-fault": "The demo has no such fault. Use one of the names in the message.",
+    "demo-unknown-index": "The demo has no such index. Use live, shadow or shadow-degraded.",
+    "demo-unknown-knob": "The demo has no such knob. Use one of the names in the message.",
     "id-map-conflict": "An --id-map file maps one trace id to two gold ids. Keep one line for each trace id.",
     "id-map-row": "A line of an --id-map file is not a pair of ids. Write a JSON object or two columns.",
     "id-map-unknown": "--id-map names a step that does not exist. Use one of the names in the message.",

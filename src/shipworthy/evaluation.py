@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from .cases import Case, Joined, Keep, join
 from .contracts import GoldSet, GoldSource, Input, TraceSource, load_gold, stream_traces
-from .decision import Decision, decide, number
+from .decision import Decision, decide
 from .engines import inline
 from .errors import DataError, UsageError
 from .gates import Gate, Outcome, compare, parse_gates
-from .idscheme import IdMap, parse_id_map
 from .jsonl import read_objects
 from .metrics import Measure, Metric
 from .refusal import load_rule
 from .suites import answers
 from .suites.answers import Options, Verdict
 from .tally import Tally
+
+if TYPE_CHECKING:
+    from .idscheme import IdMap
 
 Tick = Callable[[int], None]
 
@@ -52,11 +55,11 @@ def evaluate(
 
     `gold` and `traces` are paths, or iterables of dicts or of typed records.
     """
-    wanted = _parse(gates, by)
+    wanted = [gates] if isinstance(gates, str) else list(gates)
     options = Options(
         k=_ks(k), min_substr=min_substr, scu_enforced=scu_enforced, keep=on_duplicate, closed=closed,
-        by=_fields(by, wanted), id_map=parse_id_map(id_map) if isinstance(id_map, str) else id_map,
-        chunks=_chunks(chunks) if isinstance(chunks, str) else chunks, declared=refusal != "exact",
+        by=_fields(by, wanted), id_map=_id_map(id_map),
+        chunks=read_chunks(chunks) if isinstance(chunks, str) else chunks, declared=refusal != "exact",
         rule=load_rule("natural" if refusal == "exact" else refusal, refusal_phrases),
     )  # fmt: skip
     reference = profile == "reference"
@@ -198,14 +201,8 @@ def _slices(case: Case, by: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{field}={value}" for field, value in values if isinstance(value, str))
 
 
-def _parse(gates: str | Iterable[str | Gate], by: Iterable[str]) -> list[str | Gate]:
-    return [gates] if isinstance(gates, str) else list(gates)
-
-
 def _fields(by: Iterable[str], wanted: Iterable[str | Gate]) -> tuple[str, ...]:
     """The fields to slice by: those asked for, and those that a gate names."""
-    import re
-
     named = [field for gate in wanted for field in re.findall(r"\[(\w+)=", str(gate))]
     return tuple(dict.fromkeys([*by, *named]))
 
@@ -231,7 +228,15 @@ def _require_answerable(gold: GoldSet) -> None:
                             code="gold-answerable")  # fmt: skip
 
 
-def _chunks(path: str) -> dict[str, str]:
+def _id_map(id_map: str | IdMap | None) -> IdMap | None:
+    if not isinstance(id_map, str):
+        return id_map
+    from .idscheme import parse_id_map
+
+    return parse_id_map(id_map)
+
+
+def read_chunks(path: str) -> dict[str, str]:
     """Texts by id, from JSON lines with `id` and `text`."""
     found: dict[str, str] = {}
     for line, row in read_objects(path):
@@ -240,5 +245,3 @@ def _chunks(path: str) -> dict[str, str]:
         found[row["id"]] = row["text"]
     return found
 
-
-__all__ = ["Decision", "evaluate", "number"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Literal
 
@@ -119,6 +118,8 @@ def check_gate(gate: Gate, metrics: Mapping[str, Metric], aliases: Mapping[str, 
     """The gate under its metric's own name and direction, or an error that says what would be right."""
     name = aliases.get(gate.metric, gate.metric)
     if name not in metrics:
+        from difflib import get_close_matches
+
         near = get_close_matches(gate.metric, [*metrics, *aliases], 1, 0.5)
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(metrics))}."
         raise UsageError(f"there is no metric {gate.metric!r} to gate on", hint=hint, code="gate-unknown")

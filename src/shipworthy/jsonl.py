@@ -6,14 +6,12 @@ by the slow path, which is the definition: strict UTF-8, the standard library's 
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -166,7 +164,7 @@ class Reader(Generic[Record]):
                             break
                     elif line != b"\n":
                         yield number, line
-            except (EOFError, gzip.BadGzipFile, OSError) as error:
+            except (EOFError, OSError) as error:
                 self.problems.add(Problem(self.path, number + 1, f"the file can't be read on: {error}",
                                           "Is it complete?", "unreadable"))
             self.lines = number
@@ -232,7 +230,7 @@ def is_compressed(path: str) -> bool:
 
 def open_binary(path: str, watch: Callable[[bytes], object]) -> BinaryIO:
     """Open a plain, .gz or .zst file for reading bytes; `watch` sees every byte as it is on disk."""
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise UsageError("is a directory, a file was expected", where=visible(path), code="directory")
     try:
         raw = _Watched(path, watch)
@@ -242,6 +240,8 @@ def open_binary(path: str, watch: Callable[[bytes], object]) -> BinaryIO:
         raise EnvironmentFailure(f"can't be opened: {error.strerror}", where=visible(path), code="unreadable") from None
     stream = io.BufferedReader(raw, 262_144)
     if path.endswith(".gz"):
+        import gzip
+
         return cast(BinaryIO, io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=stream)), 262_144))
     if path.endswith(".zst"):
         return cast(BinaryIO, io.BufferedReader(_zstandard(stream), 262_144))

@@ -33,6 +33,8 @@ def is_drifted(claim: str) -> bool:
 
 def is_near(claim: str) -> bool:
     """The claim has the token in it, whatever its case, spacing, punctuation or letters, but is not it."""
+    if claim.isascii() and "context" not in claim.lower():  # nothing to disguise, and not there
+        return False
     return not is_exact(claim) and f" {TOKEN} " in f" {_skeleton(claim)} "
 
 
@@ -156,6 +158,8 @@ def _canonical(text: str) -> str:
 
 
 def _natural(claim: str) -> bool:
+    if not _cue().search(claim):
+        return False
     rules = _natural_rules()
     text = claim.strip()
     if len(text) > rules.characters:
@@ -208,6 +212,20 @@ def _clauses(text: str) -> list[str]:
 
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00ab\u00bb", '\'\'""""')
 _SPELLED = {"m": " am", "re": " are", "ve": " have", "ll": " will", "d": " would"}
+
+
+@cache
+def _cue() -> re.Pattern[str]:
+    """A word without which nothing reads like a refusal; most answers have none, and cost next to nothing."""
+    import re
+
+    words = (
+        "not?|none|nothing|neither|nowhere|cannot|without|only|just|need|hard|difficult|afraid|sorry|silent|vague"
+        "|ambiguous|beyond|outside|out|n/?a|as an ai|unable|unsure|unaware|unanswer\\w*|unclear|unknown|unspecified"
+        "|unrelated|unfortunately|impossible|insufficient|inadequate|incomplete|irrelevant"
+        "|(?:lack|apolog|regret|fail|neglect)\\w*"
+    )
+    return re.compile(rf"\b(?:{words})\b|n['’]t\b", re.IGNORECASE)
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +33,8 @@ class Lazy(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
             near = get_close_matches(args[0], COMMANDS, 1)
             ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EnvironmentFailure, UsageError
@@ -37,22 +35,25 @@ def form_of(path: str) -> str:
 
 def write(path: str, content: bytes) -> None:
     """Write a file whole or not at all: temporary file beside it, fsync, rename."""
-    target = Path(path)
+    import tempfile
+
+    folder, name = os.path.split(os.path.abspath(path))
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe has no place for a temporary file
-            target.write_bytes(content)
+        if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe has no place for a temporary file
+            with open(path, "wb") as stream:
+                stream.write(content)
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+        os.makedirs(folder, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name[:40]}.")
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
             os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
+            os.replace(temporary, path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            os.unlink(temporary)
             raise
     except OSError as error:
         raise EnvironmentFailure(f"can't be written: {error.strerror or error}", where=visible(path),

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 
 from ...contracts import Gold, ids_of
 from ...gates import Outcome
-from ...idscheme import mismatch
 from ...metrics import Measure
 from ...tally import Tally
 from ...text import plural
@@ -21,7 +20,7 @@ def diagnose(
 ) -> list[str]:  # fmt: skip
     failed = {outcome.gate.metric for outcome in outcomes if outcome.state.startswith("FAIL")}
     recall = measures[f"recall@{max(options.k)}"].value
-    scheme = _ids(verdicts, gold, options)
+    scheme = _ids(verdicts, gold, options) if failed else []
     hints = [*scheme, *_uncited(tally)]
     # Ids that can't match explain low recall and missed citations; nothing else is worth saying about them.
     known_recall = None if recall is None or scheme else float(recall)
@@ -60,6 +59,8 @@ def _ids(verdicts: Collection[Verdict], gold: Mapping[str, Gold], options: Optio
     """Hardly any id in common, and one transformation that would explain it."""
     if options.id_map is not None:
         return []
+    from ...idscheme import mismatch
+
     wanted = {name for item in gold.values() for name in item.citations}
     seen: set[str] = set()
     for verdict in verdicts:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from ... import refusal
 from ...cases import Case, Keep
 from ...contracts import UNSET, Gold, Trace, ids_of
-from ...contradiction import Rules, contradicts
-from ...idscheme import IdMap
 from ...text import fold, tidy
 from .support import supported
 
@@ -27,8 +26,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[str, ...] = ()
     rule: refusal.RefusalRule  # the wider rule: the declared one, or the bundled one that is only watched
     declared: bool = False  # whether the wider rule counts as a refusal
-    id_map: IdMap | None = None
-    rules: Rules | None = None
+    id_map: Any = None  # an IdMap: how ids are rewritten before they are compared
+    rules: Any = None  # Rules of the contradiction rule, when the bundled ones are not enough
     chunks: Mapping[str, str] | None = None
 
     def shown(self) -> dict[str, object]:
@@ -104,10 +103,12 @@ def hit(expected: Expected, citations: Collection[str], retrieved: Collection[st
     return not expected.citations.isdisjoint(citations) and all(cited in retrieved for cited in citations)
 
 
-def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules | None = None) -> tuple[str, str]:
+def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Any = None) -> tuple[str, str]:
     """K: `ok` when the locked constraints are echoed and not contradicted, else what is wrong and why."""
     if not expected.constraints:
         return "", ""
+    from ...contradiction import contradicts  # most gold sets have few constraints, and the rule has many words
+
     for locked in expected.constraints:
         if found := contradicts(locked, claim, rules):
             return "contradiction", f"{found.why}: {locked}"
