@@ -148,7 +148,9 @@ def measure_all(
         part = tally.slice(gate.slice) if gate.slice else tally
         measure = known[gate.metric].measure(part) if gate.slice else measures[gate.metric]
         base = (baseline or {}).get(gate.key)
-        outcomes.append(compare(gate, known[gate.metric], measure, known[gate.metric].applies(part), base))
+        # A slice that nobody is in is most likely misspelt: that is missing data, not a gate that does not apply.
+        applies = known[gate.metric].applies(part) or (bool(gate.slice) and gate.slice not in tally.slices)
+        outcomes.append(compare(gate, known[gate.metric], measure, applies, base))
     return measures, outcomes
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -228,7 +229,8 @@ def is_compressed(path: str) -> bool:
     return path.endswith((".gz", ".zst"))
 
 
-def open_binary(path: str, watch: Callable[[bytes], object]) -> BinaryIO:
+@contextmanager
+def open_binary(path: str, watch: Callable[[bytes], object]) -> Iterator[BinaryIO]:
     """Open a plain, .gz or .zst file for reading bytes; `watch` sees every byte as it is on disk."""
     if os.path.isdir(path):
         raise UsageError("is a directory, a file was expected", where=visible(path), code="directory")
@@ -238,7 +240,11 @@ def open_binary(path: str, watch: Callable[[bytes], object]) -> BinaryIO:
         raise UsageError("no such file", where=visible(path), hint="Check the path.", code="no-file") from None
     except OSError as error:
         raise EnvironmentFailure(f"can't be opened: {error.strerror}", where=visible(path), code="unreadable") from None
-    stream = io.BufferedReader(raw, 262_144)
+    with raw, io.BufferedReader(raw, 262_144) as stream:
+        yield _decompressed(path, stream)
+
+
+def _decompressed(path: str, stream: Any) -> BinaryIO:
     if path.endswith(".gz"):
         import gzip
 

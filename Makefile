@@ -1,0 +1,55 @@
+# The only commands to learn. Each sets up what it needs in .venv.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+
+.PHONY: demo test check lint types layers bench docs format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    set up, ask the embedded pipeline, judge it"
+	@echo "make test    set up, run all tests"
+	@echo "make check   lint, types, layers, tests"
+	@echo "make bench   measure against the named peers"
+	@echo "make docs    write the generated pages (errors, command line)"
+
+$(VENV)/.base: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+demo: $(VENV)/.base
+	@$(BIN)/shipworthy demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+layers: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+check: lint types layers test
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix-only --quiet src tests benchmarks docs
+	$(BIN)/ruff format --quiet src tests benchmarks docs
+
+bench: $(VENV)/.dev
+	@for bench in benchmarks/[a-z]*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

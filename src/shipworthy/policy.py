@@ -1,0 +1,148 @@
+"""Policy: waivers and baselines applied to a decision, and what would turn it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from .decision import Decision, decide
+from .errors import UsageError
+from .gates import Outcome, compare
+from .metrics import Metric
+from .text import plural
+
+NEAREST = 5  # how many of the items nearest to turning a gate are named
+
+
+class Waiver(msgspec.Struct, frozen=True):
+    """A gate that need not hold until a day, because somebody answers for it."""
+
+    gate: str  # a gate's key, such as precision or precision[type=table]; suite:key for one suite alone
+    owner: str
+    reason: str
+    expires: datetime.date
+
+    def expired(self, today: datetime.date) -> bool:
+        """It holds through its last day."""
+        return today > self.expires
+
+    def names(self, suite: str, key: str) -> bool:
+        return self.gate in (key, f"{suite}:{key}")
+
+    def __str__(self) -> str:
+        return f"waived by {self.owner} until {self.expires}: {self.reason}"
+
+
+def settle(
+    decision: Decision,
+    *,
+    waivers: Sequence[Waiver] = (),
+    baseline: Mapping[str, Fraction] | None = None,
+    today: datetime.date | None = None,
+) -> Decision:
+    """The decision with bounds taken from the baseline and waivers laid on its gates, decided anew.
+
+    Only a gate that does not hold is waived; an expired waiver changes nothing and is named in the reasons.
+    """
+    day = today or datetime.datetime.now(datetime.UTC).date()
+    outcomes = [_waived(_against(outcome, baseline), decision.suite, waivers, day) for outcome in decision.outcomes]
+    if outcomes == decision.outcomes:
+        return decision
+    verdict, reasons = decide(outcomes, _incomplete(decision))
+    used = [f"{outcome.gate.key} does not hold and is {outcome.waived}" for outcome in outcomes if outcome.waived]
+    expired = [note for outcome in outcomes if not outcome.holds
+               for note in _expired(outcome, decision.suite, waivers, day)]  # fmt: skip
+    return msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=[*reasons, *used, *expired])
+
+
+def waiver_notes(waivers: Iterable[Waiver], decisions: Iterable[Decision], today: datetime.date) -> list[str]:
+    """Every waiver in words: used, not needed, or expired."""
+    outcomes = [(decision.suite, outcome) for decision in decisions for outcome in decision.outcomes]
+    return [_note(waiver, [outcome for suite, outcome in outcomes if waiver.names(suite, outcome.gate.key)], today)
+            for waiver in waivers]  # fmt: skip
+
+
+def check_waivers(waivers: Iterable[Waiver], decisions: Sequence[Decision]) -> None:
+    """A waiver for a gate that no suite has is a mistake, not a wish."""
+    from difflib import get_close_matches
+
+    keys = sorted({name for decision in decisions for outcome in decision.outcomes
+                   for name in (outcome.gate.key, f"{decision.suite}:{outcome.gate.key}")})  # fmt: skip
+    for waiver in waivers:
+        if waiver.gate not in keys:
+            near = get_close_matches(waiver.gate, keys, 1, 0.5)
+            hint = f"Did you mean {near[0]}?" if near else f"Gates: {', '.join(keys)}."
+            raise UsageError(f"there is no gate {waiver.gate!r} to waive", where="[[waivers]]", hint=hint,
+                             code="waiver-unknown")  # fmt: skip
+
+
+def turns(decision: Decision) -> list[dict[str, Any]]:
+    """For each blocking gate that fails: how many cases would turn it, and the failing items nearest to it."""
+    failing = [outcome for outcome in decision.outcomes
+               if outcome.gate.severity == "block" and not outcome.waived and not outcome.holds and outcome.turn]  # fmt: skip
+    return [{"gate": str(outcome.gate), "turn": outcome.turn, "nearest": nearest(decision.items, outcome)}
+            for outcome in failing]  # fmt: skip
+
+
+def nearest(items: Iterable[Mapping[str, Any]], outcome: Outcome) -> list[str]:
+    """Failing items that lack least: one check away before two, gold evidence ranked high before low, then by name."""
+    wanted = _REASONS.get(outcome.gate.metric)
+    failing = [row for row in items if row.get("reason") and (wanted is None or row["reason"] in wanted)]
+    return [str(row.get("qid", "")) for row in sorted(failing, key=_distance)[:NEAREST]]
+
+
+# metric of the answers suite → the reasons of the items that count against it
+_REASONS = {
+    "precision": ("leak", "constraint", "out-of-scope", "wrong-citation", "containment", "empty"),
+    "chr": ("leak", "out-of-scope", "wrong-citation", "empty"),
+    "under_refusal": ("leak",),
+    "over_refusal": ("over-refusal",),
+    "missing": ("missing",),
+}
+
+
+def _distance(row: Mapping[str, Any]) -> tuple[int, int, str]:
+    lacking = sum(1 for check in ("contained", "cited") if row.get(check) is False)
+    rank = row.get("recall_rank")
+    return lacking, rank if isinstance(rank, int) else 1 << 30, str(row.get("qid", ""))
+
+
+def _against(outcome: Outcome, baseline: Mapping[str, Fraction] | None) -> Outcome:
+    """A gate relative to the baseline, compared with it; every other outcome as it is."""
+    gate = outcome.gate
+    if not gate.bound.sign or baseline is None or outcome.state == "NOT-APPLICABLE" or gate.key not in baseline:
+        return outcome
+    return compare(gate, Metric(gate.metric, ""), outcome.measure, True, baseline[gate.key])
+
+
+def _waived(outcome: Outcome, suite: str, waivers: Iterable[Waiver], day: datetime.date) -> Outcome:
+    if outcome.holds or outcome.waived:
+        return outcome
+    for waiver in waivers:
+        if waiver.names(suite, outcome.gate.key) and not waiver.expired(day):
+            return msgspec.structs.replace(outcome, waived=str(waiver))
+    return outcome
+
+
+def _expired(outcome: Outcome, suite: str, waivers: Iterable[Waiver], day: datetime.date) -> list[str]:
+    return [f"the waiver of {waiver.gate} by {waiver.owner} expired on {waiver.expires}: {waiver.reason}"
+            for waiver in waivers if waiver.names(suite, outcome.gate.key) and waiver.expired(day)]  # fmt: skip
+
+
+def _note(waiver: Waiver, outcomes: Sequence[Outcome], today: datetime.date) -> str:
+    days = (waiver.expires - today).days
+    if waiver.expired(today):
+        blocks = " and blocks" if any(not outcome.holds for outcome in outcomes) else ""
+        return f"waiver of {waiver.gate} expired on {waiver.expires}{blocks} ({waiver.owner}: {waiver.reason})"
+    used = "in use" if any(outcome.waived for outcome in outcomes) else "not needed by this run"
+    left = f"{plural(days, 'day')} left" if days else "last day"
+    return f"waiver of {waiver.gate} {used}, until {waiver.expires}, {left} ({waiver.owner}: {waiver.reason})"
+
+
+def _incomplete(decision: Decision) -> list[str]:
+    """What made the data unfit to judge, besides gates without data."""
+    return list(getattr(decision, "incomplete", None) or [])

@@ -1,0 +1,82 @@
+"""What the tests share: the command line as a function, gold and traces in a few words, real data where it is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+VECTORS = Path(__file__).parent / "vectors"
+REAL_DATA = Path(os.environ.get("SHIPWORTHY_DATA", ROOT.parent / "shared" / "data"))
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Run the command line in this process: `cli("score", "--gold", path)`."""
+    from shipworthy.cli import main
+
+    def run(*args: object) -> Ran:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main([str(arg) for arg in args])
+        out, err = capfd.readouterr()
+        return Ran(int(stop.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture
+def real_data() -> Callable[[str], Path]:
+    """A folder of data that nobody here wrote; the test is skipped where it is absent."""
+
+    def find(name: str) -> Path:
+        path = REAL_DATA / name
+        if not path.exists():
+            pytest.skip(f"real data {name} is not on this machine (SHIPWORTHY_DATA)")
+        return path
+
+    return find
+
+
+def gold(qid: str, substr: Iterable[str] = ("right answer",), cite: Iterable[str] = ("d1",), **more: Any) -> dict[str, Any]:
+    """An answerable gold item."""
+    return {"qid": qid, "question": f"Question {qid}?", "answerable": True, "gold_claim_substr": list(substr),
+            "gold_citations": list(cite), **more}  # fmt: skip
+
+
+def unanswerable(qid: str, **more: Any) -> dict[str, Any]:
+    return {"qid": qid, "question": f"Question {qid}?", "answerable": False, "gold_claim_substr": [],
+            "gold_citations": [], **more}  # fmt: skip
+
+
+def trace(
+    qid: str, claim: str = "The right answer.", cite: Iterable[str] = ("d1",), found: Iterable[str] = ("d1", "d2"), **more: Any
+) -> dict[str, Any]:
+    answer = {"claim": claim, "citations": list(cite)}
+    if "echo" in more:
+        answer["constraints_echo"] = more.pop("echo")
+    return {"qid": qid, "q": f"Question {qid}?", "retrieved_ids": list(found), "answer_json": answer, **more}
+
+
+def refusal(qid: str, claim: str = "not in context", **more: Any) -> dict[str, Any]:
+    return trace(qid, claim, cite=(), **more)
+
+
+def write_lines(path: Path, rows: Iterable[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
