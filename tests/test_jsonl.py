@@ -45,7 +45,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "a NUL byte": (b"\x00\x00\x00", "nul", "NUL"),
     "NaN": (with_field('"e2e_ms": NaN'), "nonfinite", "NaN"),
     "Infinity in a field that is not scored": (with_field('"x": -Infinity'), "nonfinite", "Infinity"),
-    "a number out of range": (with_field('"x": 1e999'), "nonfinite", "1e999"),
+    "a number out of range": (with_field('"score": 1e999'), "nonfinite", "1e999"),
     "an integer of 5000 digits": (with_field('"x": ' + "9" * 5000), "json", "5000 digits"),
     "a key twice": (with_field('"qid": "B"'), "repeated-key", "'qid'"),
     "a key twice in an answer": (

@@ -35,7 +35,7 @@ def join(gold: GoldSet, traces: Iterable[tuple[int, Trace]], keep: Keep = "last"
     superseded = 0
     several = keep in ("all", "worst")
     for number, trace in traces:
-        slot = slots.get(trace.qid)  # type: ignore[arg-type]
+        slot = slots.get(trace.qid)
         if slot is None:
             _unknown(joined, trace, number, closed)
         elif not slot or several:
@@ -54,7 +54,7 @@ def join(gold: GoldSet, traces: Iterable[tuple[int, Trace]], keep: Keep = "last"
 
 
 def _unknown(joined: Joined, trace: Trace, number: int, closed: bool) -> None:
-    qid = str(trace.qid)
+    qid = trace.qid
     if closed:
         raise DataError(f"line {number} has qid {qid!r}, which the gold set does not have",
                         hint="Add it to the gold set, or leave out --closed.", code="trace-unknown")  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -43,9 +44,9 @@ def ids_of(places: Iterable[str | Place]) -> list[str]:
 class Gold(msgspec.Struct, omit_defaults=True):
     """One question, and what is known about its answer."""
 
-    qid: str | int = ""
-    q_id: str | int | UnsetType = UNSET
-    id: str | int | UnsetType = UNSET
+    qid: str = ""
+    q_id: str | UnsetType = UNSET
+    id: str | UnsetType = UNSET
     question: str = ""
     answerable: bool | None = None
     gold_claim_substr: list[str] | UnsetType = UNSET
@@ -90,8 +91,8 @@ class Evidence(msgspec.Struct, omit_defaults=True):
 class Trace(msgspec.Struct, omit_defaults=True):
     """One run of one question."""
 
-    qid: str | int = ""
-    q_id: str | int | UnsetType = UNSET
+    qid: str = ""
+    q_id: str | UnsetType = UNSET
     q: str | None = None
     query: str | None = None
     question: str | None = None
@@ -124,6 +125,7 @@ class Trace(msgspec.Struct, omit_defaults=True):
     error: str | None = None
     evidence: list[Evidence] | None = None
     confidence: float | None = None
+    score: float | None = None
     warmup: bool | None = None
 
     def __post_init__(self) -> None:
@@ -189,11 +191,11 @@ def _lambda(state: str | None) -> str | None:
         raise ValueError(f"lambda_state: expected one of → ← <> ×, got {state!r}") from None
 
 
-def _one_qid(qid: str | int, *aliases: str | int | UnsetType) -> str | int:
+def _one_qid(qid: str, *aliases: str | UnsetType) -> str:
     given = [name for name in (qid, *aliases) if name is not UNSET and name != ""]
-    if not given or not str(given[0]).strip():
+    if not given or not given[0].strip():
         raise ValueError("qid: expected a name for the question, found none")
-    if any(str(name) != str(given[0]) for name in given):
+    if any(name != given[0] for name in given):
         raise ValueError(f"qid: two names for one record, {given[0]!r} and {given[-1]!r}")
     return given[0]
 
@@ -254,7 +256,7 @@ def load_gold(
     items: dict[str, Gold] = {}
     lines: dict[str, int] = {}
     for number, gold in _records(source, Gold, problems, read, _GOLD_KEYS, fields):
-        name = _named(gold, number, read)
+        name = gold.qid
         if name in items and not last_wins:
             what = f"qid {name!r} stands in line {lines[name]} already"
             problems.add(Problem(read.path, number, what, "Give each question its own qid.", "gold-repeated"))
@@ -277,10 +279,7 @@ def stream_traces(
     """
     problems = Problems()
     read.path = _path_of(source, "trace")
-    for number, trace in _records(source, record, problems, read, _TRACE_KEYS, (), unnamed):
-        if type(trace.qid) is not str:
-            _named(trace, number, read)
-        yield number, trace
+    yield from _records(source, record, problems, read, _TRACE_KEYS, (), unnamed)
     _close(problems, read, lenient)
 
 
@@ -288,6 +287,7 @@ def _records(
     source: Any, record: type[Any], problems: Problems, read: Input, keys: tuple[bytes, ...],
     fields: Iterable[str] = (), unnamed: bool = False,
 ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+    amend = partial(_name_as_text, read)
     if not isinstance(source, (str, os.PathLike)):
         yield from _converted(enumerate(source, 1), record, problems, read, fields, unnamed)
     elif fields or unnamed:
@@ -295,10 +295,9 @@ def _records(
         yield from _converted(reader, record, problems, read, fields, unnamed)
         read.digest = reader.digest
     else:
-        typed = Reader(source, record, problems, guarded=keys, warn=read.warn)
-        for read.records, pair in enumerate(typed, 1):
-            yield pair
-        read.digest = typed.digest
+        typed = Reader(source, record, problems, guarded=keys, warn=read.warn, amend=amend)
+        yield from typed
+        read.digest, read.records = typed.digest, typed.records
 
 
 def _converted(
@@ -314,6 +313,9 @@ def _converted(
         if unnamed and isinstance(value, Mapping) and not (value.get("qid") or value.get("q_id")):
             continue
         try:
+            if isinstance(value, Mapping):
+                value = dict(value)
+                _name_as_text(read, number, value)
             found = msgspec.convert(value, record)
         except msgspec.ValidationError as error:
             problems.add(Problem(read.path, number, field_first(str(error)), "", "type"))
@@ -323,11 +325,13 @@ def _converted(
         yield number, found
 
 
-def _named(item: Gold | Trace, number: int, read: Input) -> str:
-    if type(item.qid) is not str:
-        read.warn(number, f"the qid {item.qid} is a number; it was read as a string", "qid-number")
-        item.qid = str(item.qid)
-    return item.qid
+def _name_as_text(read: Input, number: int, value: dict[str, Any]) -> None:
+    """A number for a qid is read as its decimal string, with a warning."""
+    for key in ("qid", "q_id", "id"):
+        name = value.get(key)
+        if type(name) is int:
+            value[key] = str(name)
+            read.warn(number, f"the {key} {name} is a number; it was read as a string", "qid-number")
 
 
 def _close(problems: Problems, read: Input, lenient: bool) -> None:

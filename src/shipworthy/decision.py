@@ -39,6 +39,7 @@ class Decision(msgspec.Struct):
     inputs: dict[str, dict[str, Any]] = {}
     compat: dict[str, Any] | None = None
     warnings: list[str] = []
+    incomplete: list[str] = []  # what else made the data unfit to judge, in sentences
     partial: bool = False
     run: dict[str, Any] = {}  # clocks, paths, versions: outside the digest
 
@@ -123,6 +124,7 @@ def report(decision: Decision) -> dict[str, Any]:
         "pass": decision.ships,
         "partial": decision.partial,
         "reasons": decision.reasons,
+        "incomplete": decision.incomplete,
         **decision.headline,
         "metrics": {name: measure_dict(measure) for name, measure in decision.measures.items()},
         "outcomes": [outcome_dict(outcome) for outcome in decision.outcomes],
@@ -165,6 +167,10 @@ def measure_dict(measure: Measure) -> dict[str, Any]:
     shown: dict[str, Any] = {"kind": measure.kind, "value": number(measure.value), "n": measure.n}
     if measure.kind == "rate":
         shown |= {"numerator": measure.k, "denominator": measure.n}
+    elif measure.value is not None:
+        shown["exact"] = str(measure.value)
+    if measure.better:
+        shown["better"] = measure.better
     if measure.interval is not None:
         shown["interval95"] = [round(edge, 6) for edge in measure.interval]
     if measure.bounds != (None, None):
@@ -180,7 +186,7 @@ def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     gate = outcome.gate
     shown = {
         "gate": str(gate), "metric": gate.metric, "slice": gate.slice, "severity": gate.severity,
-        "state": outcome.state, "holds": outcome.holds, "bound": number(outcome.bound),
+        "on_unproven": gate.on_unproven, "state": outcome.state, "holds": outcome.holds, "bound": number(outcome.bound),
         "value": number(outcome.measure.value), "n": outcome.measure.n, "k": outcome.measure.k,
         "says": sentence(outcome), "certainty": certainty(outcome), "waived": outcome.waived,
     }  # fmt: skip

@@ -16,6 +16,7 @@ from .decision import Decision, decide
 from .engines import inline
 from .errors import DataError, UsageError
 from .gates import Gate, Outcome, compare, parse_gates
+from .goldlock import content_digest, lock_problems
 from .jsonl import read_objects
 from .metrics import Measure, Metric
 from .refusal import load_rule
@@ -24,6 +25,7 @@ from .suites.answers import Options, Verdict
 from .tally import Tally
 
 if TYPE_CHECKING:
+    from .contradiction import Rules
     from .idscheme import IdMap
 
 Tick = Callable[[int], None]
@@ -47,6 +49,7 @@ def evaluate(
     refusal_phrases: Iterable[str] = (),
     id_map: str | IdMap | None = None,
     chunks: str | Mapping[str, str] | None = None,
+    rules: Rules | None = None,
     offenders: int = 10,
     require_proof: bool = False,
     tick: Tick | None = None,
@@ -59,7 +62,7 @@ def evaluate(
     options = Options(
         k=_ks(k), min_substr=min_substr, scu_enforced=scu_enforced, keep=on_duplicate, closed=closed,
         by=_fields(by, wanted), id_map=_id_map(id_map),
-        chunks=read_chunks(chunks) if isinstance(chunks, str) else chunks, declared=refusal != "exact",
+        chunks=read_chunks(chunks) if isinstance(chunks, str) else chunks, declared=refusal != "exact", rules=rules,
         rule=load_rule("natural" if refusal == "exact" else refusal, refusal_phrases),
     )  # fmt: skip
     reference = profile == "reference"
@@ -72,12 +75,13 @@ def evaluate(
     joined = _join(gold_set, _ticking(stream, tick), options)
     if reference:
         return _reference_decision(joined, gold_set, read, chosen, options)
-    return _strict_decision(joined, gold_set, read, chosen, known, options, offenders)
+    return _strict_decision(joined, gold_set, read, chosen, known, options, offenders, lock_problems(gold))
 
 
 def _strict_decision(
-    joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], known: dict[str, Metric], options: Options, most: int
-) -> Decision:
+    joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], known: dict[str, Metric], options: Options, most: int,
+    incomplete: list[str],
+) -> Decision:  # fmt: skip
     def judge(case: Case) -> Verdict:
         verdict = answers.judge(case, options)
         verdict.slices = _slices(case, options.by)
@@ -87,7 +91,7 @@ def _strict_decision(
     tally.counts["superseded"] = joined.superseded
     tally.counts["unknown_qid"] = sum(joined.unknown.values())
     measures, outcomes = measure_all(tally, known, gates)
-    verdict, reasons = decide(outcomes)
+    verdict, reasons = decide(outcomes, incomplete)
     bad = gold_set.source.bad + read.bad
     return Decision(
         "answers", "strict", verdict, reasons, outcomes, measures,
@@ -100,9 +104,10 @@ def _strict_decision(
         sections=answers.sections(tally, verdicts),
         headline=answers.headline(measures, tally, options, gates),
         options=options.shown(),
-        inputs=inputs(gold=gold_set.source, trace=read),
+        inputs=gold_inputs(gold_set, trace=read),
         compat=answers.compat(joined.cases, measures, options),
         warnings=warnings(gold_set.source, read),
+        incomplete=incomplete,
         partial=bad > 0,
         run={"gold": gold_set.source.path, "trace": read.path},
     )  # fmt: skip
@@ -118,7 +123,7 @@ def _reference_decision(joined: Joined, gold_set: GoldSet, read: Input, gates: l
     return Decision(
         "answers", "reference", verdict, reasons, outcomes, measures,
         headline=shown | {"gates": answers.gate_texts(gated)}, options=options.shown(),
-        inputs=inputs(gold=gold_set.source, trace=read), warnings=warnings(gold_set.source, read),
+        inputs=gold_inputs(gold_set, trace=read), warnings=warnings(gold_set.source, read),
         run={"gold": gold_set.source.path, "trace": read.path},
     )  # fmt: skip
 
@@ -142,11 +147,11 @@ def measure_all(
     tally: Tally, known: Mapping[str, Metric], gates: Iterable[Gate], baseline: Mapping[str, Fraction] | None = None
 ) -> tuple[dict[str, Measure], list[Outcome]]:
     """Every metric measured over everything, and every gate compared, the sliced ones on their slice."""
-    measures = {name: metric.measure(tally) for name, metric in known.items()}
+    measures = {name: _measure(metric, tally) for name, metric in known.items()}
     outcomes = []
     for gate in gates:
         part = tally.slice(gate.slice) if gate.slice else tally
-        measure = known[gate.metric].measure(part) if gate.slice else measures[gate.metric]
+        measure = _measure(known[gate.metric], part) if gate.slice else measures[gate.metric]
         base = (baseline or {}).get(gate.key)
         # A slice that nobody is in is most likely misspelt: that is missing data, not a gate that does not apply.
         applies = known[gate.metric].applies(part) or (bool(gate.slice) and gate.slice not in tally.slices)
@@ -154,9 +159,13 @@ def measure_all(
     return measures, outcomes
 
 
+def _measure(metric: Metric, tally: Tally) -> Measure:
+    return msgspec.structs.replace(metric.measure(tally), better=metric.better)
+
+
 def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[str, Measure]]:
     return {
-        name: {metric.name: metric.measure(tally.slice(name)) for metric in known.values()}
+        name: {metric.name: _measure(metric, tally.slice(name)) for metric in known.values()}
         for name in sorted(tally.slices)
     }
 
@@ -167,6 +176,13 @@ def inputs(**read: Input) -> dict[str, dict[str, Any]]:
         name: {"sha256": source.digest or None, "records": source.records, "bad": source.bad, "problems": source.problems}
         for name, source in read.items()
     }
+
+
+def gold_inputs(gold: GoldSet, **read: Input) -> dict[str, dict[str, Any]]:
+    """As `inputs`, with the digest of the gold set's content, which the order of its lines does not change."""
+    found = inputs(gold=gold.source, **read)
+    found["gold"]["content"] = content_digest(gold)
+    return found
 
 
 def warnings(*read: Input) -> list[str]:

@@ -66,7 +66,9 @@ def freeze(
     now = frozen_at or datetime.now(UTC).isoformat(timespec="seconds")
     lock = Lock(VERSION, release, signed_off_by, reason, now, len(digests), set_digest(digests), digests)
     path = lock_path(gold)
-    write_whole(path, json.dumps(msgspec.to_builtins(lock), ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n")
+    write_whole(
+        path, json.dumps(msgspec.to_builtins(lock), ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+    )
     return path
 
 
@@ -125,7 +127,9 @@ def item_digests(gold: str | os.PathLike[str]) -> dict[str, str]:
 
 def content_digest(gold_set: GoldSet) -> str:
     """sha256 of what scoring reads of a gold set, whatever the order of its lines and keys."""
-    return set_digest({qid: hashlib.sha256(msgspec.json.encode(_bare(item))).hexdigest() for qid, item in gold_set.items.items()})
+    return set_digest(
+        {qid: hashlib.sha256(msgspec.json.encode(_bare(item))).hexdigest() for qid, item in gold_set.items.items()}
+    )
 
 
 def set_digest(items: dict[str, str]) -> str:
@@ -169,11 +173,12 @@ def _bare(item: Gold) -> Gold:
 
 
 def _canonical(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
+        "utf-8", "backslashreplace"
+    )
 
 
 def _listed(qids: Iterable[str]) -> str:
     names = [visible(qid, 60) for qid in qids]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
-

@@ -26,6 +26,7 @@ class Measure(msgspec.Struct, frozen=True):
     bounds: tuple[float | None, float | None] = (None, None)  # one-sided 95 %, to prove, where no exact test is used
     unit: str = ""
     missing: str = ""  # why there is no value
+    better: str = ""  # higher or lower
 
     def __str__(self) -> str:
         if self.value is None:

@@ -11,7 +11,7 @@ import msgspec
 
 from .decision import Decision, decide
 from .errors import UsageError
-from .gates import Outcome, compare
+from .gates import Gate, Outcome, compare
 from .metrics import Metric
 from .text import plural
 
@@ -41,15 +41,17 @@ def settle(
     decision: Decision,
     *,
     waivers: Sequence[Waiver] = (),
+    policies: Sequence[Gate] = (),
     baseline: Mapping[str, Fraction] | None = None,
     today: datetime.date | None = None,
 ) -> Decision:
-    """The decision with bounds taken from the baseline and waivers laid on its gates, decided anew.
+    """The decision with bounds taken from the baseline, severities and waivers laid on its gates, decided anew.
 
     Only a gate that does not hold is waived; an expired waiver changes nothing and is named in the reasons.
     """
     day = today or datetime.datetime.now(datetime.UTC).date()
-    outcomes = [_waived(_against(outcome, baseline), decision.suite, waivers, day) for outcome in decision.outcomes]
+    judged = [_against(outcome, baseline) for outcome in _with_policies(decision, policies)]
+    outcomes = [_waived(outcome, decision.suite, waivers, day) for outcome in judged]
     if outcomes == decision.outcomes:
         return decision
     verdict, reasons = decide(outcomes, _incomplete(decision))
@@ -57,6 +59,17 @@ def settle(
     expired = [note for outcome in outcomes if not outcome.holds
                for note in _expired(outcome, decision.suite, waivers, day)]  # fmt: skip
     return msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=[*reasons, *used, *expired])
+
+
+def with_regressions(decision: Decision, regressions: Sequence[str]) -> Decision:
+    """The decision stopped by what got worse since the baseline."""
+    if not regressions:
+        return decision
+    own = [] if decision.verdict == "SHIP" else decision.reasons
+    policy = {**decision.run.get("policy", {}), "regressions": list(regressions)}
+    return msgspec.structs.replace(
+        decision, verdict="NO-SHIP", reasons=[*own, *regressions], run={**decision.run, "policy": policy}
+    )
 
 
 def waiver_notes(waivers: Iterable[Waiver], decisions: Iterable[Decision], today: datetime.date) -> list[str]:
@@ -109,6 +122,23 @@ def _distance(row: Mapping[str, Any]) -> tuple[int, int, str]:
     lacking = sum(1 for check in ("contained", "cited") if row.get(check) is False)
     rank = row.get("recall_rank")
     return lacking, rank if isinstance(rank, int) else 1 << 30, str(row.get("qid", ""))
+
+
+def _with_policies(decision: Decision, policies: Iterable[Gate]) -> list[Outcome]:
+    """The outcomes, each under the severity and the need for proof that its gate was given."""
+    named = {gate.key: gate for gate in policies}
+    known = {outcome.gate.key for outcome in decision.outcomes}
+    if strange := [key for key in named if key not in known]:
+        raise UsageError(f"{decision.suite} has no gate {strange[0]!r} to give a severity", code="gate-policy",
+                         hint=f"Write the metric's own name: {', '.join(sorted(known))}.")  # fmt: skip
+    return [_with_policy(outcome, named.get(outcome.gate.key)) for outcome in decision.outcomes]
+
+
+def _with_policy(outcome: Outcome, policy: Gate | None) -> Outcome:
+    if policy is None:
+        return outcome
+    gate = msgspec.structs.replace(outcome.gate, severity=policy.severity, on_unproven=policy.on_unproven)
+    return msgspec.structs.replace(outcome, gate=gate)
 
 
 def _against(outcome: Outcome, baseline: Mapping[str, Fraction] | None) -> Outcome:

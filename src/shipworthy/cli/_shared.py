@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import UsageError
+from ..report import FORMATS
 
 if TYPE_CHECKING:
-    from ..decision import Decision
+    from ..decision import Board, Decision
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,16 +37,17 @@ def output_options(command: F) -> F:
     """--json, --format, --output: where the decision goes."""
     for option in (
         click.option("-o", "--output", "outputs", multiple=True, metavar="FILE",
-                     help="Also write a report; the ending chooses the format (.json .tsv .txt). Repeatable."),
-        click.option("--format", "form", type=click.Choice(["text", "json", "tsv"]), default="text", show_default=True,
-                     help="What to print on standard output."),
+                     help="Also write a report; the ending chooses the format (.html .json .md .tsv .txt .xml for JUnit). "
+                          "Repeatable."),
+        click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True,
+                     help="What to print on standard output; `github` prints workflow annotations."),
         click.option("--json", "form", flag_value="json", help="Short for --format json."),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
-def emit(decision: Decision, form: str, outputs: Iterable[str] = ()) -> int:
+def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> int:
     """Print the decision, write the files that were asked for, and return the exit code."""
     from .. import report
 
@@ -58,7 +61,20 @@ def emit(decision: Decision, form: str, outputs: Iterable[str] = ()) -> int:
         sys.stdout.buffer.write(report.render(decision, form))
     for path, kind in wanted:
         report.write(path, report.render(decision, kind))
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        _summarise(decision, summary)
     return decision.exit_code
+
+
+def _summarise(decision: Decision | Board, path: str) -> None:
+    """Append the Markdown to the job's summary; whatever happens there leaves the verdict as it is."""
+    from .. import report
+
+    try:
+        with open(path, "ab") as stream:
+            stream.write(report.summary(decision, stream.tell()))
+    except OSError as error:
+        click.echo(f"shipworthy: the job summary can't be written: {error.strerror or error}. [summary]", err=True)
 
 
 def gate_arguments(gates: Iterable[str], more: Iterable[str]) -> list[str]:
@@ -76,11 +92,15 @@ class Ticker:
         self._what, self._start = what, time.monotonic()
         self._last = self._start
         self._shown = False
-        self._person = sys.stderr.isatty()
+
+    @classmethod
+    def for_people(cls, what: str) -> Ticker | None:
+        """A ticker where somebody may be watching, else none: a pipe wants no progress, and no cost for it."""
+        return cls(what) if sys.stderr.isatty() else None
 
     def __call__(self, count: int) -> None:
         now = time.monotonic()
-        if not self._person or now - self._last < 1:
+        if now - self._last < 1:
             return
         self._last, self._shown = now, True
         rate = count / max(now - self._start, 1e-9)

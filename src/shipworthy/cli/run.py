@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import UsageError
+from ..errors import EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
     from ..contracts import Gold
@@ -111,6 +111,9 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
     _print_summary(summary)
     if not summary.complete:
         sys.exit(3)
+    if summary.failed == summary.planned:
+        raise EnvironmentFailure("every run failed", where=out, code="run-all-failed",
+                                 hint="Mend what the first error says, then run again with --overwrite.")  # fmt: skip
 
 
 def _print_plan(plan: Plan) -> None:
@@ -121,10 +124,15 @@ def _print_plan(plan: Plan) -> None:
 
 
 def _print_summary(summary: RunSummary) -> None:
+    from ..text import visible
+
     done = summary.resumed + summary.finished
     click.echo(f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} kept from "
                f"before, {summary.requests} requests, {summary.seconds:.1f} s")  # fmt: skip
     if summary.distinct_prompts < summary.planned:
         click.echo(f"{summary.distinct_prompts} distinct prompts: some jitters or seeds send the same text again")
+    if summary.errors:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
+        click.echo(f"Failures: {kinds}. The first: {visible(summary.first_error, 300)}", err=True)
     if summary.stopped:
         click.echo(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)

@@ -46,12 +46,13 @@ def command(gold, trace, k, gates, only_gates, scu_enforced, profile, min_substr
     from ..evaluation import evaluate
     from ..refusal import read_phrases
 
-    ticker = Ticker("traces")
+    ticker = Ticker.for_people("traces")
     decision = evaluate(
         gold, trace, gates=gate_arguments(gates, more), only_gates=only_gates, k=k, profile=profile,
         scu_enforced=scu_enforced, min_substr=min_substr, on_duplicate=on_duplicate, closed=closed, lenient=lenient, by=by,
         refusal="phrases" if refusal_phrases else refusal, id_map=id_map, chunks=chunks, offenders=offenders,
         refusal_phrases=read_phrases(refusal_phrases) if refusal_phrases else (), require_proof=require_proof, tick=ticker,
     )  # fmt: skip
-    ticker.close()
+    if ticker:
+        ticker.close()
     return emit(decision, form, outputs)

@@ -7,17 +7,21 @@ It favours precision: sentences without shared content words are never compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from shipworthy.contradiction import only, polarity, quantities, slots
-from shipworthy.contradiction.clauses import Sentence, content_of, read_sentence
+from shipworthy.contradiction.clauses import Sentence, read_sentence
 from shipworthy.contradiction.rules import Rules, load_rules
 from shipworthy.contradiction.tokens import LONGEST, Token, sentences, tokenise
 
 __all__ = ["Contradiction", "Rules", "contradicts", "load_rules"]
 
+LOCKED = 50  # sentences of one constraint
 COMPARED = 200  # sentences of one claim, those that share most with the constraint first
+WORD = re.compile(r"[^\W\d_]\w*")
 CHECKS = (polarity.conflict, only.conflict, quantities.conflict, slots.conflict)
 
 
@@ -32,11 +36,11 @@ class Contradiction(NamedTuple):
 def contradicts(constraint: str, claim: str, rules: Rules | None = None) -> Contradiction | None:
     """The first contradiction between a constraint and a claim, or None."""
     rules = rules or load_rules()
-    locked = [read_sentence(text, tokens, rules) for text, tokens in _tokenised(constraint, rules)]
-    if not any(sentence.content for sentence in locked):
-        return None
+    texts = islice(sentences(constraint), LOCKED)
+    locked = [read_sentence(text, tokens, rules) for text, tokens in _tokenised(texts, rules)]
     repeated = {_spelling(sentence.tokens) for sentence in locked}
-    for text, tokens in _related(claim, {word for sentence in locked for word in sentence.content}, rules):
+    matter = {word for sentence in locked for word in sentence.content}
+    for text, tokens in _tokenised(_related(claim, matter, rules), rules):
         if _spelling(tokens) in repeated:
             continue
         said = read_sentence(text, tokens, rules)
@@ -53,22 +57,24 @@ def _why(constraint: Sentence, claim: Sentence, rules: Rules) -> str | None:
     return next((why for check in CHECKS if (why := check(constraint, claim, rules))), None)
 
 
-def _tokenised(text: str, rules: Rules) -> Iterator[tuple[str, list[Token]]]:
-    for sentence in sentences(text):
-        tokens = tokenise(sentence, rules)
+def _tokenised(texts: Iterable[str], rules: Rules) -> Iterator[tuple[str, list[Token]]]:
+    for text in texts:
+        tokens = tokenise(text, rules)
         for start in range(0, len(tokens), LONGEST):
-            yield sentence, tokens[start : start + LONGEST]
+            yield text, tokens[start : start + LONGEST]
 
 
-def _related(claim: str, matter: set[str], rules: Rules) -> list[tuple[str, list[Token]]]:
-    """The claim's sentences that share content with the constraint, each once, in the order of the claim."""
-    found: dict[tuple[str, ...], tuple[int, int, str, list[Token]]] = {}
-    for index, (text, tokens) in enumerate(_tokenised(claim, rules)):
-        shared = len(matter.intersection(content_of(tokens, rules)))
-        if shared:
-            found.setdefault(_spelling(tokens), (-shared, index, text, tokens))
-    chosen = sorted(found.values(), key=lambda row: row[:2])[:COMPARED]
-    return [(text, tokens) for _, _, text, tokens in sorted(chosen, key=lambda row: row[1])]
+def _related(claim: str, matter: set[str], rules: Rules) -> list[str]:
+    """The claim's sentences that share words with the constraint, each once, in the order of the claim."""
+    names = [*matter, *(name for name, first in rules.names.items() if first in matter)]
+    parts = [word for name in names for word in (*name.split(), *WORD.findall(name))]
+    wanted = {*parts, *map(rules.stemmer.stem, parts)}
+    found: list[tuple[int, int, str]] = []
+    for index, text in enumerate(dict.fromkeys(sentences(claim))):
+        words = {rules.stemmer.stem(word) for word in WORD.findall(text.casefold())}
+        if shared := len(wanted & words):
+            found.append((-shared, index, text))
+    return [text for _, _, text in sorted(sorted(found)[:COMPARED], key=lambda row: row[1])]
 
 
 def _spelling(tokens: list[Token]) -> tuple[str, ...]:

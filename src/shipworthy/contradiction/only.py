@@ -29,9 +29,10 @@ def _broken(ours: Clause, theirs: Clause, rules: Rules) -> str | None:
     if not slot or not rest or words & set(slot) or not set(rest) <= words:
         return None
     added = [word for word in theirs.content if word not in rest]
-    rival = next((word for word in added if any(rules.exclusive(word, member) for member in slot)), None)
-    if theirs.universal or rival or (len(rest) >= 2 and added and not _grouped(slot, rules)):
-        return f"only {' '.join(slot)} ↔ {rival or ('any' if theirs.universal else ' '.join(added))}"
+    rival = next((word for word in added if any(rules.rivals(word, member) for member in slot)), None)
+    opened = theirs.universal and len(added) <= 2
+    if opened or rival or (len(rest) >= 2 and 1 <= len(added) <= 3 and not _grouped(slot, rules)):
+        return f"only {' '.join(slot)} ↔ {rival or ('any' if opened else ' '.join(added))}"
     return None
 
 
@@ -63,8 +64,8 @@ def _slot(tokens: list[Token], place: int, rules: Rules) -> list[str]:
             break
         words += content
     # "only CSV files" keeps CSV among the files
-    return [word for word in words if word in rules.groups] or words
+    return [word for word in words if _grouped([word], rules)] or words
 
 
 def _grouped(slot: list[str], rules: Rules) -> bool:
-    return any(word in rules.groups for word in slot)
+    return any(word in rules.groups or word in rules.alternatives for word in slot)

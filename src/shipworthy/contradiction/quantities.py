@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from shipworthy.contradiction.clauses import Sentence, content_of, is_content
+from shipworthy.contradiction.clauses import Sentence, is_content, other_thing
 from shipworthy.contradiction.rules import Rules
 from shipworthy.contradiction.tokens import Token
 
+EXTREMES = frozenset(("maximum", "max", "minimum", "min"))
 CURRENCIES = "$€£"  # written before the number, and so part of it
 TOLERANCE = Fraction(1, 10)  # "about 30" leaves room for a tenth
 
@@ -29,18 +30,28 @@ class Quantity(NamedTuple):
 
 def conflict(constraint: Sentence, claim: Sentence, rules: Rules) -> str | None:
     """The two quantities that can't both hold, when the sentences speak of the same thing."""
-    locked = quantities(constraint.tokens, rules)
-    said = quantities(claim.tokens, rules)
-    if not locked or not said or not _same_matter(constraint, claim):
+    locked, said = _single(constraint, rules), _single(claim, rules)
+    if not locked or not said or not _same_matter(constraint, claim, rules):
         return None
-    for quantity in said:
-        rivals = [other for other in locked if other.dimension == quantity.dimension]
-        own = [other for other in said if other.dimension == quantity.dimension]
-        if len(rivals) != 1 or len(own) != 1:
-            continue  # with several of a kind there is no telling which belongs to which
-        if _excludes(rivals[0], quantity) or _loosens(rivals[0], quantity, constraint, claim, rules):
-            return f"{rivals[0].text} ↔ {quantity.text}"
-    return None
+    clashes = [
+        f"{ours.text} ↔ {theirs.text}"
+        for dimension, theirs in said.items()
+        if (ours := locked.get(dimension)) and _at_odds(ours, theirs, constraint, claim, rules)
+    ]
+    others = [dimension for dimension in said if dimension in locked and locked[dimension][1:] != said[dimension][1:]]
+    # Two amounts that differ may be one rate: 4 in 24 hours, 2 in 12 hours.
+    return clashes[0] if clashes and len(others) == 1 else None
+
+
+def _single(sentence: Sentence, rules: Rules) -> dict[str, Quantity]:
+    """The quantities by dimension; with several of a kind there is no telling which belongs to which."""
+    found = quantities(sentence.tokens, rules)
+    kinds = [quantity.dimension for quantity in found]
+    return {quantity.dimension: quantity for quantity in found if kinds.count(quantity.dimension) == 1}
+
+
+def _at_odds(locked: Quantity, said: Quantity, constraint: Sentence, claim: Sentence, rules: Rules) -> bool:
+    return _excludes(locked, said) or _loosens(locked, said, constraint, claim, rules)
 
 
 def apart(constraint: Sentence, claim: Sentence, rules: Rules) -> bool:
@@ -53,13 +64,28 @@ def apart(constraint: Sentence, claim: Sentence, rules: Rules) -> bool:
     )
 
 
-def _same_matter(constraint: Sentence, claim: Sentence) -> bool:
+def _same_matter(constraint: Sentence, claim: Sentence, rules: Rules) -> bool:
     one, other = set(constraint.content), set(claim.content)
     shared = len(one & other)
     smaller = min(len(one), len(other))
     if any(clause.hedged for clause in claim.clauses) or _mood(constraint) != _mood(claim):
         return False
-    return shared >= 1 and shared * 3 >= smaller * 2 and (shared >= 2 or smaller == 1)
+    if other_thing(constraint.tokens, claim.tokens, rules) or _other_end(constraint, claim, rules):
+        return False
+    if _numbers(constraint) & _numbers(claim):
+        return False  # the claim repeats a number; which one the other belongs to can't be told
+    close = shared * 3 >= smaller * 2 and shared * 3 >= max(len(one), len(other))
+    return shared >= 1 and close and (shared >= 2 or smaller == 1)
+
+
+def _numbers(sentence: Sentence) -> set[Fraction]:
+    return {token.number for token in sentence.tokens if token.number is not None and not token.ordinal}
+
+
+def _other_end(constraint: Sentence, claim: Sentence, rules: Rules) -> bool:
+    """Whether one sentence names the maximum and the other the minimum."""
+    ends = [{token.stem for token in sentence.tokens} & EXTREMES for sentence in (constraint, claim)]
+    return any((one, other) in rules.opposites for one in ends[0] for other in ends[1])
 
 
 def _mood(sentence: Sentence) -> tuple[bool, bool]:
@@ -97,6 +123,8 @@ def quantities(tokens: list[Token], rules: Rules) -> list[Quantity]:
     for index, token in enumerate(tokens):
         if token.number is None or token.ordinal or index <= skip:
             continue
+        if token.text == "one" and not any(after.unit for after in tokens[index + 1 : index + 2]):
+            continue  # a pronoun as often as a number
         span = _range_end(tokens, index)
         last = span or index
         skip = last
@@ -140,17 +168,14 @@ def _quantity(tokens: list[Token], first: int, last: int, rules: Rules) -> Quant
 
 def _unit(tokens: list[Token], last: int, rules: Rules) -> tuple[str, Fraction, int] | None:
     """Dimension, factor, and how many tokens after the number belong to it."""
-    for step in (1, 2):
-        if last + step >= len(tokens):
-            break
-        token = tokens[last + step]
-        for form in (token.text.casefold(), token.stem):
-            if form in rules.units and (step == 1 or form not in rules.grammar):
-                dimension, factor = rules.units[form]
-                return (dimension, factor, step) if step == 1 or tokens[last + 1].text in ("-", "more") else None
-        if is_content(token, rules):
-            noun = content_of([token], rules)[0]
-            return (f"count of {noun}", Fraction(1), 1) if step == 1 else None
+    if last + 1 >= len(tokens):
+        return None
+    token = tokens[last + 1]
+    if token.unit:
+        dimension, factor = rules.units.get(token.text) or rules.units[token.stem]
+        return dimension, factor, 1
+    if is_content(token, rules):
+        return f"count of {rules.canonical(token.stem)}", Fraction(1), 1
     return None
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -14,11 +13,13 @@ from shipworthy.errors import UsageError
 
 CODE = "contradiction-rule"
 SIDED = ("predicates", "opposites", "kinds")  # "left | right"
-NAMED = ("exclusive", "synonyms")  # "one, two = second name"
+NAMED = ("exclusive", "alternatives", "synonyms")  # "one, two = second name"
 LISTED = ("words", "bounds")
 TABLES = (*LISTED, "lemmas", *SIDED, *NAMED, "units")
 
+Tables = dict[str, dict[str, list[str]]]  # table → name → lines
 Pairs = set[tuple[str, str]]
+Groups = dict[str, dict[str, str]]  # term → group → the member it names
 
 
 @dataclass
@@ -31,26 +32,36 @@ class Rules:
     affirming: dict[str, str] = field(default_factory=dict)  # term → family
     denying: dict[str, str] = field(default_factory=dict)
     opposites: Pairs = field(default_factory=set)
-    compatible: Pairs = field(default_factory=set)
-    groups: dict[str, dict[str, str]] = field(default_factory=dict)  # term → group → the member it names
+    kinds: Pairs = field(default_factory=set)  # (narrower, broader)
+    groups: Groups = field(default_factory=dict)
+    alternatives: Groups = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)  # term → the first of its synonyms
     units: dict[str, tuple[str, Fraction]] = field(default_factory=dict)  # name → dimension, factor
     grammar: frozenset[str] = frozenset()  # every word that carries no subject matter
-    phrases: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)  # first word → longest first
+    phrases: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)  # first word → phrases
 
     def canonical(self, term: str) -> str:
         return self.names.get(term, term)
 
+    def is_kind(self, narrow: str, broad: str) -> bool:
+        """Whether what is said of the broad term is said of the narrow one too."""
+        return self.canonical(narrow) == self.canonical(broad) or (narrow, broad) in self.kinds
+
     def exclusive(self, left: str, right: str) -> bool:
         """Whether the two terms can't both fill one slot."""
-        if self.canonical(left) == self.canonical(right) or (left, right) in self.compatible:
+        if self.is_kind(left, right) or self.is_kind(right, left):
             return False
-        if (left, right) in self.opposites:
-            return True
-        if _holds(left, right):
-            return False
-        there = self.groups.get(right, {})
-        return any(group in there and there[group] != name for group, name in self.groups.get(left, {}).items())
+        return (left, right) in self.opposites or _rivals(self.groups, left, right)
+
+    def rivals(self, left: str, right: str) -> bool:
+        """Whether the terms are two choices for one slot, which may exclude each other or not."""
+        return self.exclusive(left, right) or _rivals(self.alternatives, left, right)
+
+
+def _rivals(groups: Groups, left: str, right: str) -> bool:
+    there = groups.get(right, {})
+    shared = any(group in there and there[group] != name for group, name in groups.get(left, {}).items())
+    return shared and not _holds(left, right)
 
 
 def _holds(left: str, right: str) -> bool:
@@ -70,17 +81,21 @@ def _bundled_rules() -> Rules:
     return _compile(_bundled_tables())
 
 
-def _bundled_tables() -> dict[str, dict[str, list[str]]]:
+def _bundled_tables() -> Tables:
+    return _checked(_file())
+
+
+@cache
+def _file() -> dict[str, Mapping[str, object]]:
     # Imported here: reading the rules is needed only once a constraint is compared.
     import tomllib
     from importlib.resources import files
 
-    text = (files("shipworthy") / "data" / "contradiction.toml").read_text(encoding="utf-8")
-    return _checked(tomllib.loads(text))
+    return tomllib.loads((files("shipworthy") / "data" / "contradiction.toml").read_text(encoding="utf-8"))
 
 
-def _checked(tables: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
-    checked: dict[str, dict[str, list[str]]] = {}
+def _checked(tables: Mapping[str, object]) -> Tables:
+    checked: Tables = {}
     for table, rows in tables.items():
         _check_name(table, TABLES, "table")
         if not isinstance(rows, Mapping):
@@ -101,8 +116,7 @@ def _lines(where: str, lines: object) -> list[str]:
 
 def _check_lines(table: str, name: str, lines: list[str]) -> None:
     if table in LISTED:
-        known = _list_names(table)
-        _check_name(name, known, f"list in [{table}]")
+        _check_name(name, _file()[table], f"list in [{table}]")
     for line in lines:
         where = f"{table}.{name}"
         if table in SIDED and line.count("|") != 1:
@@ -113,15 +127,6 @@ def _check_lines(table: str, name: str, lines: list[str]) -> None:
             _unit(where, line)
         if not line.strip(" ,|="):
             raise _mistake(where, "has an empty line", "Remove it or name the terms.")
-
-
-@cache
-def _list_names(table: str) -> tuple[str, ...]:
-    import tomllib
-    from importlib.resources import files
-
-    text = (files("shipworthy") / "data" / "contradiction.toml").read_text(encoding="utf-8")
-    return tuple(tomllib.loads(text)[table])
 
 
 def _check_name(name: str, known: Iterable[str], what: str) -> None:
@@ -148,9 +153,7 @@ def _unit(where: str, line: str) -> tuple[Fraction, list[str]]:
     return value, _split(names)
 
 
-def _merge(
-    base: dict[str, dict[str, list[str]]], extra: dict[str, dict[str, list[str]]]
-) -> dict[str, dict[str, list[str]]]:
+def _merge(base: Tables, extra: Tables) -> Tables:
     merged = {table: {name: list(lines) for name, lines in rows.items()} for table, rows in base.items()}
     for table, rows in extra.items():
         for name, lines in rows.items():
@@ -162,52 +165,47 @@ def _split(text: str, mark: str = ",") -> list[str]:
     return [part.strip() for part in text.split(mark) if part.strip()]
 
 
-def _compile(tables: dict[str, dict[str, list[str]]]) -> Rules:
+def _compile(tables: Tables) -> Rules:
     forms = {form: lemma for lemma, lines in tables["lemmas"].items() for line in lines for form in _split(line)}
     rules = Rules(Stemmer(forms))
     term = rules.stemmer.term
     for kind in LISTED:
         lists = {name: frozenset(map(term, lines)) for name, lines in tables[kind].items()}
         setattr(rules, kind, lists)
-    _compile_sides(tables, rules)
     _compile_names(tables, rules)
+    _compile_sides(tables, rules)
     for dimension, lines in tables["units"].items():
         for line in lines:
             factor, names = _unit(dimension, line)
             for name in names:
                 for form in (name.casefold(), term(name)):
                     rules.units.setdefault(form, (dimension, factor))
-    grammar = [names for kind, names in rules.words.items() if kind not in ("generic", "samples")]
+    grammar = [names for kind, names in rules.words.items() if kind not in ("generic", "samples", "possible", "saying")]
     rules.grammar = frozenset().union(*grammar, *rules.bounds.values(), rules.affirming, rules.denying)
     _compile_phrases(rules)
     return rules
 
 
-def _compile_sides(tables: dict[str, dict[str, list[str]]], rules: Rules) -> None:
+def _compile_sides(tables: Tables, rules: Rules) -> None:
     term = rules.stemmer.term
-    for table, family, line in [
-        (table, family, line) for table in SIDED for family, lines in tables[table].items() for line in lines
-    ]:
+    rows = [(table, family, line) for table in SIDED for family, lines in tables[table].items() for line in lines]
+    for table, family, line in rows:
         left, right = ([term(name) for name in _split(side)] for side in line.split("|"))
         if table == "predicates":
             rules.affirming.update(dict.fromkeys(left, family))
             rules.denying.update(dict.fromkeys(right, family))
-        pairs = rules.compatible if table == "kinds" else rules.opposites
-        for one in left:
-            for other in right:
-                pairs.update({(one, other), (other, one)})
+        pairs = {(one, other) for one in left for other in right}
+        if table == "kinds":
+            rules.kinds |= pairs | {(rules.canonical(one), rules.canonical(other)) for one, other in pairs}
+        else:
+            rules.opposites |= pairs | {(other, one) for one, other in pairs}
 
 
-def _compile_names(tables: dict[str, dict[str, list[str]]], rules: Rules) -> None:
+def _compile_names(tables: Tables, rules: Rules) -> None:
     term = rules.stemmer.term
-    for group, lines in tables["exclusive"].items():
-        members = [member for line in lines for member in _split(line)]
-        if len(members) < 2:
-            raise _mistake(f"exclusive.{group}", "names fewer than two members", "Write 'red, green, blue'.")
-        for member in members:
-            names = [term(name) for name in _split(member, "=")]
-            for name in names:
-                rules.groups.setdefault(name, {})[group] = names[0]
+    for table, groups in (("exclusive", rules.groups), ("alternatives", rules.alternatives)):
+        for group, lines in tables[table].items():
+            _compile_group(f"{table}.{group}", group, lines, groups, term)
     for lines in tables["synonyms"].values():
         for line in lines:
             names = [term(name) for name in _split(line, "=")]
@@ -216,14 +214,22 @@ def _compile_names(tables: dict[str, dict[str, list[str]]], rules: Rules) -> Non
                 rules.names.setdefault(name, first)
 
 
+def _compile_group(where: str, group: str, lines: list[str], groups: Groups, term: Callable[[str], str]) -> None:
+    members = [member for line in lines for member in _split(line)]
+    if len(members) < 2:
+        raise _mistake(where, "names fewer than two members", "Write 'red, green, blue'.")
+    for member in members:
+        names = [term(name) for name in _split(member, "=")]
+        for name in names:
+            groups.setdefault(name, {})[group] = names[0]
+
+
 def _compile_phrases(rules: Rules) -> None:
-    terms: set[str] = {*rules.groups, *rules.names, *rules.affirming, *rules.denying}
-    terms.update(name for pair in rules.opposites | rules.compatible for name in pair)
+    terms: set[str] = {*rules.groups, *rules.alternatives, *rules.names, *rules.affirming, *rules.denying}
+    terms.update(name for pair in rules.opposites | rules.kinds for name in pair)
     for lists in (rules.words, rules.bounds):
         terms.update(name for names in lists.values() for name in names)
-    found: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for name in sorted(terms):
+    for name in terms:
         words = tuple(name.split())
         if len(words) > 1:
-            found[words[0]].append(words)
-    rules.phrases = {first: sorted(many, key=lambda words: (-len(words), words)) for first, many in found.items()}
+            rules.phrases.setdefault(words[0], set()).add(words)

@@ -6,9 +6,11 @@ from collections import Counter
 from difflib import SequenceMatcher
 
 from shipworthy.contradiction.clauses import Sentence, is_content
+from shipworthy.contradiction.quantities import apart
 from shipworthy.contradiction.rules import Rules
 from shipworthy.contradiction.tokens import DETERMINERS, MARKS, Token
 
+NEAR = 5  # words in which a verb is taken to speak of the slot
 Change = tuple[list[Token], list[Token], int, int]  # locked words, said words, where they begin
 
 
@@ -18,21 +20,34 @@ def conflict(constraint: Sentence, claim: Sentence, rules: Rules) -> str | None:
     changes, kept = _changes(locked, said, rules)
     if not changes or kept < 1:
         return None
-    if any(token.stem in rules.words["negators"] for ours, theirs, _, _ in changes for token in (*ours, *theirs)):
-        return None  # a matter of polarity
     clashes: list[str] = []
-    loose = 0
+    loose, numbers = 0, False
     for ours, theirs, at_ours, at_theirs in changes:
         verdict = _verdict(ours, theirs, rules)
+        opposite = (ours[0].stem, theirs[0].stem) in rules.opposites if verdict else False
+        if verdict and not opposite and ours[0].number is None and _among_others(locked, at_ours, rules):
+            return None
+        if verdict is None and any(_turns(token, rules) for token in (*ours, *theirs)):
+            return None  # a matter of polarity
         if verdict is None:
             loose += sum(is_content(token, rules) for token in (*ours, *theirs))
         elif verdict and not (_stated(locked, at_ours, rules) and _stated(said, at_theirs, rules)):
             return None
         elif verdict and not _converted(locked[at_ours + 1 :], said[at_theirs + 1 :], rules):
             clashes.append(verdict)
+            numbers |= ours[0].number is not None
+    if not numbers and apart(constraint, claim, rules):
+        return None
     if len(set(clashes)) % 2 == 0 or loose * 4 > kept or _swapped(locked, said):
         return None  # two turns make it right again: "without a key, rejected", "with a key, accepted"
     return clashes[0]
+
+
+def _turns(token: Token, rules: Rules) -> bool:
+    """Whether the token decides what the sentence says yes or no to."""
+    kinds = ("negators", "conditions", "only", "lacking")
+    turning = any(token.stem in rules.words[kind] for kind in kinds)
+    return turning or token.stem in rules.denying or token.stem in rules.affirming
 
 
 def _frame(tokens: list[Token]) -> list[Token]:
@@ -75,6 +90,12 @@ def _stated(frame: list[Token], index: int, rules: Rules) -> bool:
     if any(stem in rules.words["negators"] or stem in rules.words["lacking"] for stem in before[-6:]):
         return False
     return not any(stem in rules.words["samples"] for stem in before[-4:]) and "or" not in _neighbours(frame, index)
+
+
+def _among_others(frame: list[Token], index: int, rules: Rules) -> bool:
+    """Whether the slot is only one of the possible ones: "accepts euros" leaves room for dollars."""
+    around = frame[max(0, index - NEAR) : index + NEAR]
+    return any(token.stem in rules.affirming or token.stem in rules.words["possible"] for token in around)
 
 
 def _bounded(frame: list[Token], index: int, rules: Rules) -> bool:

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 
 VOWEL = re.compile(r"[aeiouy]")
 # "note", "cane" and "none" are no forms of these.
-GRAMMAR = frozenset("all and any are but can for had has her his may non nor not off one our out own she the was who you".split())
+GRAMMAR = frozenset(
+    ("all", "and", "any", "are", "but", "can", "for", "had", "has", "her", "his", "may", "non", "nor", "not", "off", "one",
+     "our", "out", "own", "she", "the", "was", "who", "you")
+)  # fmt: skip
 REMEMBERED = 50_000
 SHORT = 3  # a stem of fewer letters says too little: "red" is no form of "r"
 
@@ -43,6 +46,11 @@ def suffix_stem(word: str) -> str:
     if stem in GRAMMAR:
         return stem + "e"
     return stem[:-1] + "y" if stem.endswith("i") else stem
+
+
+def stems(*words: str) -> frozenset[str]:
+    """Words named in the code, spelt as tokens are."""
+    return frozenset(map(suffix_stem, words))
 
 
 def _without_plural(word: str) -> str:

@@ -8,40 +8,64 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
+from shipworthy.contradiction.numbers import CARDINALS, ORDINALS, SCALES, combined, read_digits
 from shipworthy.contradiction.rules import Rules
+from shipworthy.contradiction.stems import stems
 
-SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|[\n\r]+|(?<=\w);")
+# Not after an initial or an abbreviation: "Washington D.C. is", "No. 4".
+SENTENCE_END = re.compile(
+    r"(?<=[.!?;])(?=\s)(?<!\b[A-Z]\.)(?<!\bNo\.)(?<!\b[MD]r\.)(?<!\bvs\.)(?<!e\.g\.)(?<!i\.e\.)\s+|[\n\r]+|(?<=\w);"
+)
 TOKEN = re.compile(
     r"(?P<number>[$€£]?\d+(?:[.,]\d+)*)(?P<unit>%|°[a-z]|(?:st|nd|rd|th)\b|(?:[^\W\d_]{1,3}\b)(?!['-]))?"
     r"|(?P<word>[^\W\d_]\w*(?:[-/'.]\w+)*)"
     r"|(?P<mark><=|>=|[<>≤≥~≈%$€£,:()—])",
     re.IGNORECASE,
 )
+WIDEST = 1000  # characters of one sentence
+PIECE = re.compile(r"\S.{0,980}(?!\S)|\S{1,1000}", re.DOTALL)
+LONGEST_PHRASE = 6
 LONGEST = 120  # tokens of one sentence that are looked at together
-CONTRACTIONS = {"cannot": "can not", "can't": "can not", "won't": "will not", "shan't": "shall not", "dont": "do not"}
-CONTRACTIONS |= {"doesnt": "does not", "isnt": "is not", "arent": "are not", "cant": "can not", "ain't": "is not"}
+CONTRACTIONS = {
+    "cannot": "can not",
+    "can't": "can not",
+    "won't": "will not",
+    "shan't": "shall not",
+    "dont": "do not",
+}
+CONTRACTIONS |= {
+    "doesnt": "does not",
+    "isnt": "is not",
+    "arent": "are not",
+    "cant": "can not",
+    "ain't": "is not",
+}
 MARKS = frozenset(",:()—")
-DETERMINERS = frozenset(("a", "an", "the", "this", "that", "these", "those", "his", "her", "its", "their", "my", "our", "your"))
-MONTH_BEFORE = frozenset("in since by until of during last next early late mid this every before after from to through".split())
-CARDINALS = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen twenty".split()
-    )
-}
-CARDINALS |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "dozen": 12}
-SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
-        " fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
-        start=1,
-    )
-}
-ORDINALS |= {"thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80}
-ORDINALS |= {"ninetieth": 90, "hundredth": 100, "thousandth": 1000}
+DETERMINERS = stems(
+    "a", "an", "the", "this", "that", "these", "those", "his", "her", "its", "their", "my", "our", "your"
+)
+MONTH_BEFORE = frozenset(
+    [
+        "in",
+        "since",
+        "by",
+        "until",
+        "of",
+        "during",
+        "last",
+        "next",
+        "early",
+        "late",
+        "mid",
+        "this",
+        "every",
+        "before",
+        "after",
+        "from",
+        "to",
+        "through",
+    ]
+)
 
 
 class Token(NamedTuple):
@@ -51,6 +75,7 @@ class Token(NamedTuple):
     stem: str
     number: Fraction | None = None
     ordinal: bool = False
+    unit: bool = False  # of the number before it
 
     @property
     def key(self) -> str:
@@ -60,15 +85,22 @@ class Token(NamedTuple):
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text; marks of the end stay out of them."""
+    """The sentences of a text without their end marks; a text without ends is cut at a space."""
     for part in SENTENCE_END.split(unicodedata.normalize("NFC", text).replace("’", "'")):
-        if part.strip():
-            yield part.strip().rstrip(".!?;").rstrip()
+        for piece in PIECE.findall(part) if len(part) > WIDEST else (part,):
+            sentence = piece.strip().rstrip(".!?;").rstrip()
+            if sentence:
+                yield sentence
 
 
 def tokenise(sentence: str, rules: Rules) -> list[Token]:
     """The tokens of one sentence, numbers read and phrases joined."""
-    return _join_phrases(_join_numbers(list(_words(sentence, rules))), rules)
+    tokens = _join_phrases(_join_numbers(list(_words(sentence, rules))), rules)
+    for index in range(1, len(tokens)):
+        before, token = tokens[index - 1], tokens[index]
+        if before.number is not None and (token.stem in rules.units or token.text in rules.units):
+            tokens[index] = token._replace(unit=True)
+    return tokens
 
 
 def _words(sentence: str, rules: Rules) -> Iterator[Token]:
@@ -101,7 +133,7 @@ def _word(word: str, rules: Rules) -> Iterator[Token]:
 def _number(digits: str, unit: str | None, rules: Rules) -> Iterator[Token]:
     currency = digits[0] if digits[0] in "$€£" else ""
     plain = re.sub(r",(?=\d{3}\b)", "", digits.lstrip("$€£"))
-    value = _fraction(plain)
+    value = read_digits(plain)
     if value is None:
         yield Token(digits, digits)
         return
@@ -110,13 +142,6 @@ def _number(digits: str, unit: str | None, rules: Rules) -> Iterator[Token]:
     yield Token(digits, plain, value, ordinal)
     if currency or (suffix and not ordinal):
         yield Token(currency or suffix, currency or suffix)
-
-
-def _fraction(text: str) -> Fraction | None:
-    try:
-        return Fraction(text)
-    except ValueError:
-        return None
 
 
 def _join_numbers(tokens: list[Token]) -> list[Token]:
@@ -129,7 +154,7 @@ def _join_numbers(tokens: list[Token]) -> list[Token]:
             continue
         before = joined[-1] if joined else None
         if before and before.number and not before.ordinal and not token.ordinal and token.number is None:
-            scaled = _combined(before.number, value, token.text)
+            scaled = combined(before.number, value, token.text)
             if scaled is not None:
                 joined[-1] = Token(f"{before.text} {token.text}", str(scaled), scaled)
                 continue
@@ -138,17 +163,11 @@ def _join_numbers(tokens: list[Token]) -> list[Token]:
     return joined
 
 
-def _combined(before: Fraction, value: Fraction, word: str) -> Fraction | None:
-    if word in SCALES:
-        return before * value
-    if word in CARDINALS and before.denominator == 1 and before % 10 == 0 and 0 < value < 10 and before >= 20:
-        return before + value
-    return None
-
-
 def _word_value(token: Token, before: Token | None) -> Fraction | None:
     if token.number is not None:
         return token.number
+    if token.text == "one" and before is not None and before.text in ("no", "any", "every", "some"):
+        return None
     if token.text in ORDINALS:
         counted = token.text == "second" and before is not None and (before.number is not None or before.text == "per")
         return None if counted else Fraction(ORDINALS[token.text])
@@ -173,9 +192,11 @@ def _join_phrases(tokens: list[Token], rules: Rules) -> list[Token]:
 
 
 def _phrase_length(stems: list[str], index: int, rules: Rules) -> int:
-    for words in rules.phrases.get(stems[index], ()):
-        if tuple(stems[index : index + len(words)]) == words:
-            return len(words)
+    known = rules.phrases.get(stems[index])
+    if known:
+        for length in range(min(LONGEST_PHRASE, len(stems) - index), 1, -1):
+            if tuple(stems[index : index + length]) in known:
+                return length
     return 1
 
 

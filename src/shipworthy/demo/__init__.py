@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from shipworthy.demo.blocks import INDEXES
-from shipworthy.demo.faults import FAULTS
-from shipworthy.demo.pipeline import Knobs, answer, retrieve
+from .blocks import INDEXES
+from .faults import FAULTS
+from .pipeline import Knobs, answer, retrieve
 
 __all__ = ["FAULTS", "INDEXES", "Knobs", "answer", "gold_path", "retrieve"]
 
 
-def gold_path() -> Path:
-    """Where the demo's gold set lies in the installed package."""
-    return Path(str(files(__package__) / "gold.jsonl"))
+def gold_path(fresh: bool = False) -> Path:
+    """Where the demo's gold set lies; `fresh` is the small one that the pipeline was not developed on."""
+    return Path(str(files(__package__) / ("gold-fresh.jsonl" if fresh else "gold.jsonl")))

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from shipworthy.demo.blocks import LOCKED, Block
-from shipworthy.demo.retrieval import Index, Scored, ranked
-from shipworthy.demo.words import concept, key_terms, leading_terms, normalise, tokens
+from .blocks import LOCKED, Block
+from .retrieval import Index, Scored, ranked
+from .words import concept, key_terms, leading_terms, normalise, tokens
 
 # A term found in the unit itself counts whole, in its heading less, elsewhere in the block least;
 # the label of a table row is what the row is about, so a term found there counts more.
@@ -111,6 +111,18 @@ def says(unit: Unit, term: str) -> bool:
     return term in unit.own or (term in KINDS and KINDS[term].search(unit.text.casefold()) is not None)
 
 
+def views(candidate: Candidate) -> list[str]:
+    """The ways to read a unit: alone, under its title, and a row as its label with one cell at a time."""
+    text, title = candidate.unit.text, candidate.block.title.partition(": ")[2]
+    label, *cells = text.split("; ") if candidate.unit.type == "table" else [text]
+    return [
+        text,
+        f"{text} {title}",
+        *(f"{label} {cell}" for cell in cells),
+        *(f"{title} {label} {cell}" for cell in cells),
+    ]
+
+
 @cache
 def units(block: Block) -> tuple[Unit, ...]:
     """Sentences of prose, rows of a table, commented steps of code, the caption of a figure."""
@@ -129,8 +141,12 @@ def units(block: Block) -> tuple[Unit, ...]:
 def _fit(where: Index, terms: list[str], asked: str, unit: Unit) -> float:
     total = 0.0
     for term in terms:
-        places = ((LABEL, term in unit.label), (UNIT, says(unit, term)))
-        places += ((HEADING, term in unit.heading), (BLOCK, term in unit.around))
+        places = (
+            (LABEL, term in unit.label),
+            (UNIT, says(unit, term)),
+            (HEADING, term in unit.heading),
+            (BLOCK, term in unit.around),
+        )
         share = next((weight for weight, there in places if there), 0.0)
         total += share * where.idf.get(term, 1.0)
     total += NUMBER_BONUS * (_QUANTITY.search(asked) is not None and has_number(unit))
@@ -150,10 +166,10 @@ def _beside_numbers(unit: Unit) -> Iterator[str]:
 
 
 def _sentences(text: str) -> tuple[list[str], str]:
-    """Sentences; a locked rule is one without its label, a figure's caption one with it."""
-    lines = [line.removeprefix(LOCKED) for line in text.split("\n")]
+    """Sentences; a locked rule loses its label, and the caption of a figure is kept whole."""
     if text.startswith("Figure: "):
         return [text.removeprefix("Figure: ")], "figure"
+    lines = [line.removeprefix(LOCKED) for line in text.split("\n")]
     return [sentence for line in lines for sentence in _SENTENCE_END.split(line)], ""
 
 

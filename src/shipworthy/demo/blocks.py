@@ -125,13 +125,12 @@ def _shadow(live: tuple[Block, ...], degraded: bool) -> Iterator[Block]:
 
 
 def _unfenced(block: Block, block_id: str) -> Block:
+    """Code without its fences in the range; the text keeps the first, which names the language."""
     if block.type != "code":
         return replace(block, id=block_id)
-    first, *_, last = block.text.split("\n")
-    inner = block.text[len(first) + 1 : -len(last) - 1]
-    return replace(
-        block, id=block_id, start=block.start + len(first) + 1, end=block.end - len(last) - 1, text=inner
-    )
+    before, after = block.text.index("\n") + 1, len(block.text) - block.text.rindex("\n")
+    start, end = block.start + before, block.end - after
+    return replace(block, id=block_id, start=start, end=end, text=block.text[:-after])
 
 
 def _halves(block: Block, block_id: str, degraded: bool) -> Iterator[Block]:

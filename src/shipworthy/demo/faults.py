@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
-import time
 import zlib
 from collections.abc import Collection
 
-from shipworthy.demo.answerer import Candidate
-from shipworthy.demo.words import normalise
-from shipworthy.errors import UsageError
+from ..errors import UsageError
+from .answerer import Candidate
+from .words import normalise
 
 FAULTS = {
     "drop_evidence": "the best block is lost before the answerer sees it, on two questions in five",
-    "wrong_citation": "the answer is right but cites another retrieved block",
+    "wrong_citation": "two answers in five cite another retrieved block",
     "leak_refusal": "one refusal in four is answered all the same",
-    "unlock_constraint": "the locked rules are not repeated in the answer",
+    "unlock_constraint": "one answer in four does not repeat the locked rules",
     "jitter_flip": "a stray space, dash or doubled mark in the question makes the answer a refusal",
-    "slow_tail": "about eight requests in a hundred wait in the answerer",
+    "slow_tail": "about eight questions in a hundred wait in the answerer",
+}
+# How many questions a fault strikes, of how many; jitter_flip looks at the question's spelling instead.
+SHARES = {
+    "drop_evidence": (2, 5),
+    "wrong_citation": (2, 5),
+    "leak_refusal": (1, 4),
+    "unlock_constraint": (1, 4),
+    "slow_tail": (8, 100),
 }
 _UNTIDY = re.compile(r"\s[?,:;.]|\s{2,}|[–—]|[?]{2,}|^\s|\s$")
 
@@ -34,21 +41,15 @@ def checked(faults: Collection[str]) -> frozenset[str]:
     return frozenset(faults)
 
 
-def share(key: str, of: int) -> int:
-    """A number below `of` that depends on the text alone: the same requests are hit every time."""
-    return zlib.crc32(key.encode()) % of
-
-
-def drops_evidence(question: str) -> bool:
-    return share(f"drop {normalise(question)}", 5) < 2
-
-
-def leaks(question: str) -> bool:
-    return share(f"leak {normalise(question)}", 4) == 0
-
-
-def is_untidy(question: str) -> bool:
-    return _UNTIDY.search(question) is not None
+def striking(faults: frozenset[str], question: str) -> frozenset[str]:
+    """Those of the faults that strike this question."""
+    untidy = _UNTIDY.search(question) is not None
+    asked = normalise(question)
+    return frozenset(
+        fault
+        for fault in faults
+        if (untidy if fault == "jitter_flip" else _draw(f"{fault} {asked}", SHARES[fault][1]) < SHARES[fault][0])
+    )
 
 
 def cite_another(candidates: list[Candidate]) -> Candidate:
@@ -58,6 +59,6 @@ def cite_another(candidates: list[Candidate]) -> Candidate:
     return others[0] if others else candidates[-1]
 
 
-def wait_in_tail(question: str, seed: int, slow_ms: int) -> None:
-    if share(f"slow {seed} {normalise(question)}", 100) < 8:
-        time.sleep(slow_ms / 1000)
+def _draw(key: str, of: int) -> int:
+    """A number below `of` that depends on the text alone, so that the same requests are hit every time."""
+    return zlib.crc32(key.encode("utf-8", "replace")) % of

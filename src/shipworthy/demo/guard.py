@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from shipworthy.demo.answerer import Candidate, asks_count, counts, has_number, says
-from shipworthy.demo.blocks import locked_rules
-from shipworthy.demo.retrieval import Index
-from shipworthy.demo.words import key_terms, normalise, tokens
+from .answerer import Candidate, asks_count, counts, has_number, says
+from .blocks import locked_rules
+from .retrieval import Index
+from .words import key_terms, normalise, tokens
 
 REFUSAL = "not in context"
 UNKNOWN_WEIGHT = 6.0  # a word that the corpus never uses weighs as much as its rarest word
-NEARBY = 0.40  # at most this share of the question may be covered by the rest of the block only
+NEARBY = 0.30  # at most this share of the question may be covered by the rest of the block only
 _NAME = re.compile(r"[^\W_]+(?:[-_.][^\W_]+)+")  # ember-query, leaf_wetness, LF-1310: whole or not at all
 _ABSENT = re.compile(r"\b(?:without|no) ([^\W_]+)")
 

@@ -1,6 +1,6 @@
 """The demo pipeline: retrieve, rerank, answer, guard — a small grounded QA system without a model.
 
-    question ─ lexical ∩ semantic, knee ─▶ blocks ─ rerank ─▶ candidates ─ pick ─▶ claim ─ guard ─▶ trace
+question ─ lexical ∩ semantic, knee ─▶ blocks ─ rerank ─▶ candidates ─ pick ─▶ claim ─ guard ─▶ trace
 """
 
 from __future__ import annotations
@@ -8,18 +8,19 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
-from shipworthy.demo import faults as broken
-from shipworthy.demo.answerer import Candidate, rerank
-from shipworthy.demo.blocks import INDEXES
-from shipworthy.demo.guard import REFUSAL, Verdict, check, constraints_echo
-from shipworthy.demo.retrieval import EMBEDDER, Index, Scored, cut_at_knee, distance, fuse, lexical, semantic
-from shipworthy.demo.retrieval import index as built_index
-from shipworthy.errors import UsageError
+from ..errors import UsageError
+from . import faults as broken
+from .answerer import Candidate, rerank, views
+from .blocks import INDEXES
+from .guard import REFUSAL, Verdict, check, constraints_echo
+from .retrieval import EMBEDDER, Index, Scored, cut_at_knee, distance, fuse, lexical, semantic
+from .retrieval import index as built_index
 
 Trace = dict[str, Any]
-MAX_K = 50
+MAX_K, MAX_KNOB = 50, 10_000
 TRIED = 3  # how many candidates the guard is shown before the pipeline refuses
 
 
@@ -45,8 +46,8 @@ def answer(
     faults: Collection[str] = (),
 ) -> Trace:
     """Answer one question or refuse it, and say everything about how: the trace of one run."""
-    settings, switched_on = knobs_from(knobs), broken.checked(faults)
-    trace, candidates = _run(question, built_index("live"), settings, switched_on, seed)
+    settings, struck = knobs_from(knobs), broken.striking(broken.checked(faults), question)
+    trace, candidates = _run(question, built_index("live"), settings, struck)
     run = {"q": question, "seed": seed, "jitter": jitter, "knobs": dict(knobs or {})}
     return {**({"qid": qid} if qid else {}), **run, **trace, **_listed(candidates)}
 
@@ -59,41 +60,43 @@ def retrieve(question: str, *, index: str = "live", k: int = 10, seed: int = 0) 
     if not 1 <= k <= MAX_K:
         raise UsageError(f"k is {k}", hint=f"Ask for 1 to {MAX_K} blocks.", code="demo-bad-k")
     where = built_index(index)
-    trace, candidates = _run(question, where, Knobs(k_lex=4 * k, k_sem=4 * k, intersect=False, knee=False))
-    shown = candidates[:k]
-    delta_s = [distance(where, question, candidate.unit.text) for candidate in shown]
+    knobs = Knobs(k_lex=4 * k, k_sem=4 * k, intersect=False, knee=False)
+    trace, shown = _run(question, where, knobs, k=k)
+    delta_s = [distance(where, question, views(candidate)) for candidate in shown]
     return {"q": question, "seed": seed, **trace, **_listed(shown), "delta_s": delta_s, "embedder": EMBEDDER}
 
 
 def knobs_from(given: Mapping[str, Any] | None) -> Knobs:
     """Knobs from a mapping; an unknown name or a value of the wrong kind is an error."""
-    kinds = {field.name: type(field.default) for field in fields(Knobs)}
+    kinds = {field.name: field.type for field in fields(Knobs)}
     for name, value in (given or {}).items():
         if name not in kinds:
             hint = f"Choose from: {', '.join(kinds)}."
             raise UsageError(f"unknown knob {name!r}", hint=hint, code="demo-unknown-knob")
-        if type(value) is not kinds[name] or (kinds[name] is int and not 1 <= value <= 10_000):
-            wanted = "true or false" if kinds[name] is bool else "a whole number from 1 to 10000"
-            raise UsageError(f"knob {name} is {value!r}", hint=f"Give {wanted}.", code="demo-bad-knob")
+        if kinds[name] == "bool" and type(value) is not bool:
+            raise UsageError(f"knob {name} is {value!r}", hint="Give true or false.", code="demo-bad-knob")
+        if kinds[name] == "int" and not (type(value) is int and 1 <= value <= MAX_KNOB):
+            hint = f"Give a whole number from 1 to {MAX_KNOB}."
+            raise UsageError(f"knob {name} is {value!r}", hint=hint, code="demo-bad-knob")
     return Knobs(**(given or {}))
 
 
 def _run(
-    question: str, where: Index, knobs: Knobs, faults: frozenset[str] = frozenset(), seed: int = 0
+    question: str, where: Index, knobs: Knobs, faults: frozenset[str] = frozenset(), k: int | None = None
 ) -> tuple[Trace, list[Candidate]]:
     clock = [time.perf_counter()]
     found = _found(question, where, knobs)
-    if "drop_evidence" in faults and broken.drops_evidence(question):
+    if "drop_evidence" in faults:
         found = found[1:]
     clock.append(time.perf_counter())
-    candidates = rerank(where, question, found, knobs.rerank_depth)
+    candidates = rerank(where, question, found, knobs.rerank_depth)[:k]
     clock.append(time.perf_counter())
+    drafts = candidates[:TRIED]
     if "slow_tail" in faults:
-        broken.wait_in_tail(question, seed, knobs.slow_ms)
-    best, verdict = _pick(question, where, candidates)
+        time.sleep(knobs.slow_ms / 1000)
     clock.append(time.perf_counter())
-    verdict = _faulty(question, verdict, best, faults)
-    said = _said(best, verdict, candidates, faults)
+    best, verdict = _pick(question, where, drafts)
+    said = _said(best, _faulty(verdict, best, faults), candidates, faults)
     clock.append(time.perf_counter())
     return {**said, "index_hash": where.hash, **_timed(clock)}, candidates
 
@@ -105,25 +108,23 @@ def _found(question: str, where: Index, knobs: Knobs) -> Scored:
     return cut_at_knee(found) if knobs.knee else found
 
 
-def _pick(question: str, where: Index, candidates: list[Candidate]) -> tuple[Candidate | None, Verdict]:
-    """The first candidate that the guard accepts, else the best one with the guard's objection to it."""
-    if not candidates:
+def _pick(question: str, where: Index, drafts: list[Candidate]) -> tuple[Candidate | None, Verdict]:
+    """The first draft that the guard accepts, else the best one with the guard's objection to it."""
+    if not drafts:
         return None, check(where, question, None)
-    verdicts = [(candidate, check(where, question, candidate)) for candidate in candidates[:TRIED]]
+    verdicts = [(draft, check(where, question, draft)) for draft in drafts]
     return next((pair for pair in verdicts if pair[1].ok), verdicts[0])
 
 
-def _faulty(question: str, verdict: Verdict, best: Candidate | None, faults: frozenset[str]) -> Verdict:
-    if "leak_refusal" in faults and not verdict.ok and best is not None and broken.leaks(question):
+def _faulty(verdict: Verdict, best: Candidate | None, faults: frozenset[str]) -> Verdict:
+    if "leak_refusal" in faults and not verdict.ok and best is not None:
         return Verdict(True, "guard skipped", verdict.confidence)
-    if "jitter_flip" in faults and verdict.ok and broken.is_untidy(question):
+    if "jitter_flip" in faults and verdict.ok:
         return Verdict(False, "unreadable question", verdict.confidence)
     return verdict
 
 
-def _said(
-    best: Candidate | None, verdict: Verdict, candidates: list[Candidate], faults: frozenset[str]
-) -> Trace:
+def _said(best: Candidate | None, verdict: Verdict, candidates: list[Candidate], faults: frozenset[str]) -> Trace:
     """The answer with its citation and locked rules, or the refusal token with neither."""
     common = {"ok": verdict.ok, "reason": verdict.reason, "confidence": verdict.confidence}
     if best is None or not verdict.ok:
@@ -153,5 +154,8 @@ def _listed(candidates: list[Candidate]) -> Trace:
 
 def _timed(clock: list[float]) -> Trace:
     stages = ("retrieval", "rerank", "llm", "guard")
-    spans = [round(1000 * (after - before), 3) for before, after in zip(clock, clock[1:], strict=False)]
-    return {"stage_ms": dict(zip(stages, spans, strict=True)), "e2e_ms": round(1000 * (clock[-1] - clock[0]), 3)}
+    spans = [round(1000 * (after - before), 3) for before, after in pairwise(clock)]
+    return {
+        "stage_ms": dict(zip(stages, spans, strict=True)),
+        "e2e_ms": round(1000 * (clock[-1] - clock[0]), 3),
+    }

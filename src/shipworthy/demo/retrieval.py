@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from shipworthy.demo.blocks import Block, blocks
-from shipworthy.demo.words import key_terms, tokens
+from .blocks import Block, blocks
+from .words import key_terms, tokens
 
 K1, B = 1.2, 0.75
 EMBEDDER = "demo-trigram-v1"
@@ -51,16 +51,15 @@ def lexical(where: Index, question: str, k: int) -> Scored:
 
 def semantic(where: Index, question: str, k: int) -> Scored:
     """The k best blocks by cosine of character trigrams of concepts: near spellings and word parts meet."""
-    shape = Counter(gram for term in key_terms(question) for gram in _grams(term))
-    return _best(where, _unit_length(shape, where.gram_idf).items(), where.grams, k)
+    return _best(where, _unit_length(_shape(question), where.gram_idf).items(), where.grams, k)
 
 
-def distance(where: Index, question: str, text: str) -> float:
-    """ΔS: one minus the cosine of two texts' trigrams, words of asking left out, to four places."""
-    sides = [Counter(gram for term in key_terms(side) for gram in _grams(term)) for side in (question, text)]
-    left, right = (_unit_length(side, where.gram_idf) for side in sides)
-    cosine = sum(weight * right.get(gram, 0.0) for gram, weight in left.items())
-    return round(min(1.0, max(0.0, 1 - cosine)), 4)
+def distance(where: Index, question: str, views: Iterable[str]) -> float:
+    """ΔS: one minus the best cosine between the question's trigrams and a view of the text, to four places."""
+    asked = _unit_length(_shape(question), where.gram_idf)
+    shown = [_unit_length(_shape(view), where.gram_idf) for view in views]
+    cosines = [sum(weight * view.get(gram, 0.0) for gram, weight in asked.items()) for view in shown]
+    return round(min(1.0, max(0.0, 1 - max(cosines))), 4)
 
 
 def fuse(lex: Scored, sem: Scored, intersect: bool) -> Scored:
@@ -122,6 +121,10 @@ def _unit_length(shape: Counter[str], idf: Mapping[str, float]) -> dict[str, flo
 def _idf(bags: list[Counter[str]]) -> dict[str, float]:
     holding = Counter(term for bag in bags for term in bag)
     return {term: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for term, n in holding.items()}
+
+
+def _shape(text: str) -> Counter[str]:
+    return Counter(gram for term in key_terms(text) for gram in _grams(term))
 
 
 def _grams(term: str) -> list[str]:

@@ -13,22 +13,24 @@ _TOKEN = re.compile(r"[^\W_]+")
 _PHRASES = {"at most": "maximum", "up to": "maximum", "upper bound": "maximum", "at least": "minimum"}
 _PHRASE = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
 _GO = re.compile(r"\bGo\b")  # the language, not the verb
-_REQUESTS = re.compile(r",?\s*\b(?:with citations|with sources|in one sentence|in short|at the latest|briefly|please)\b")
+_REQUESTS = re.compile(
+    r",?\s*\b(?:with citations|with sources|in one sentence|in short|at the latest|briefly|please)\b"
+)
 
 # Words of asking: they say how the answer is wanted, not what it is about.
-STOP_WORDS = frozenset(
-    """a about after all am an and any anybody anyone are as at back be been before being both bring but by came can
-    come comes could counted did do does doing done due during each either every for from get gets give gives given
-    go goes got had happen happens has have having he her here how i if in include included includes into is it its itself
-    just know large least length less let like long many may me mean meaning means meant more most much must my
-    named need needed needs new no not number of on once one only or our out over own pass passes per person place
-    possible provide provides put run runs running s she should since so some soon such than that the their them
-    then there these they this those through to too under until up us use used uses want was way we well were what
-    when where whether which while who whom whose why will with within without would you your
-    name tell show shows explain describe list enumerate compare contrast display
-    amount apply applies become becomes case call called code command different existed allow allowed another
-    far fast frequently high make made often whole""".split()
-)
+_ASKING = """
+a about after all am an and any anybody anyone are as at back be been before being both bring but by came can
+come comes could counted did do does doing done due during each either every for from get gets give gives given
+go goes got had happen happens has have having he her here how i if in include included includes into is it its itself
+just know large least length less let like long many may me mean meaning means meant more most much must my
+named need needed needs new no not number of on once one only or our out over own pass passes per person place
+possible provide provides put run runs running s she should since so some soon such than that the their them
+then there these they this those through to too under until up us use used uses want was way we well were what
+when where whether which while who whom whose why will with within without would you your
+name tell show shows explain describe list enumerate compare contrast display
+amount apply applies become becomes case call called code command different existed allow allowed another
+far fast frequently high make made often whole
+"""
 
 # Each line is one concept: the first word stands for all of them.
 _SYNONYMS = """
@@ -52,7 +54,13 @@ founder founders founded founding
 employee employees
 update updates updated
 lead leads leader
+tell tells told telling
+send sends sent sending
+own owns owner owners
+tall taller
+hold holds held
 """
+STOP_WORDS = frozenset(_ASKING.split())
 
 
 def normalise(text: str) -> str:
@@ -70,7 +78,7 @@ def tokens(text: str) -> list[str]:
 
 def key_terms(question: str) -> list[str]:
     """What the question is about: its concepts without the words of asking, each once, in order."""
-    words = [word for word in _TOKEN.findall(normalise(question).replace("'s ", " ")) if word not in STOP_WORDS]
+    words = [word for word in _TOKEN.findall(normalise(question)) if word not in STOP_WORDS]
     return list(dict.fromkeys(concept(word) for word in words))
 
 
@@ -91,9 +99,7 @@ def stem(word: str) -> str:
     """A light English stemmer: plural first, then endings, then a doubled last letter."""
     if not word.isalpha() or len(word) < 4:
         return word
-    if word.endswith(("ies", "ied")) and len(word) > 4:
-        word = word[:-2]
-    elif word.endswith(("ses", "xes", "ches", "shes")):
+    if word.endswith(("ies", "ied", "ses", "xes", "ches", "shes")) and len(word) > 4:
         word = word[:-2]
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
@@ -108,7 +114,16 @@ def stem(word: str) -> str:
 
 
 # An ending and how many letters must be left before it.
-_ENDINGS = (("ment", 5), ("ing", 3), ("ed", 3), ("ation", 4), ("ion", 5), ("ate", 4), ("at", 5), ("ly", 4), ("er", 5), ("al", 5))
-CONCEPTS = {
-    stem(word): stem(line.split()[0]) for line in _SYNONYMS.strip().splitlines() for word in line.split()
-}
+_ENDINGS = (
+    ("ment", 5),
+    ("ing", 3),
+    ("ed", 3),
+    ("ation", 4),
+    ("ion", 5),
+    ("ate", 4),
+    ("at", 5),
+    ("ly", 4),
+    ("er", 5),
+    ("al", 5),
+)
+CONCEPTS = {stem(word): stem(line.split()[0]) for line in _SYNONYMS.strip().splitlines() for word in line.split()}

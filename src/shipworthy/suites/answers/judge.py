@@ -129,7 +129,7 @@ def judge(case: Case, options: Options) -> Verdict:
 
 
 def _blank(gold: Gold, expected: Expected, status: str) -> Verdict:
-    return Verdict(str(gold.qid), status, bool(gold.answerable), has_citations=bool(expected.citations))
+    return Verdict(gold.qid, status, bool(gold.answerable), has_citations=bool(expected.citations))
 
 
 def _judge_trace(gold: Gold, expected: Expected, trace: Trace, options: Options) -> Verdict:

@@ -52,7 +52,14 @@ def offender(verdict: Verdict, gold: Gold) -> dict[str, Any]:
         "gold_claim_substr": gold.substrings,
         "gold_citations": gold.citations,
         "constraints": gold.constraints,
+        "evidence": _evidence(verdict),
     }
+
+
+def _evidence(verdict: Verdict) -> list[dict[str, str]]:
+    """What the answerer was shown, where the trace says so."""
+    shown = verdict.trace.evidence if verdict.trace else None
+    return [{"id": block.id, "text": block.text} for block in shown or ()]
 
 
 def says(verdict: Verdict) -> str:

@@ -14,7 +14,7 @@ from ...tally import NAMED, Tally
 from .judge import Options, Verdict
 from .reference import reference
 
-COLUMNS = ("qid", "status", "correct", "contained", "cited", "constraint", "recall_rank", "reason")
+COLUMNS = ("qid", "status", "correct", "contained", "cited", "constraint", "recall_rank", "reason", "answerable", "all_rank")
 _COUNTED = ("items", "answerable", "unanswerable", "shipped", "refused", "empty", "missing", "error", "superseded",
             "unknown_qid")  # fmt: skip
 _NAMED = {"refusal_drift": "drifted", "near_refusals": "near", "wider_refusals": "wider",
@@ -41,7 +41,7 @@ def items(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 
 def row(verdict: Verdict) -> dict[str, Any]:
     values = (verdict.qid, verdict.status, verdict.correct, verdict.contained, verdict.cited, verdict.constraint,
-              verdict.any_rank, verdict.reason)  # fmt: skip
+              verdict.any_rank, verdict.reason, verdict.answerable, verdict.all_rank)  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 
 

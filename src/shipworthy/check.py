@@ -1,0 +1,192 @@
+"""Check: every suite of the config, one board, one verdict; then, and only then, history."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from .calls import call
+from .comparison import Comparison, compare, incomparable, sentence
+from .config import Config, SuiteConfig, load_config
+from .decision import Board, Decision
+from .decision import report as report_of
+from .errors import ShipworthyError, UsageError
+from .history import History, exact_value, where_from
+from .policy import check_waivers, settle, waiver_notes, with_regressions
+from .receipts import policy_block
+from .text import plural
+
+WORTH_A_PROCESS = 20_000_000  # bytes of input from which suites run in processes of their own
+HISTORY_TIMEOUT = 5.0  # a verdict does not wait longer for its place in history
+
+Result = tuple[Decision | None, str, int]  # a decision, or why there is none and the exit code of that
+
+
+def check(
+    config: Config | str | os.PathLike[str] | None = None,
+    *,
+    suites: Iterable[str] = (),
+    baseline: str = "",
+    require_proof: bool = False,
+    record: bool | None = None,
+    label: str = "",
+    today: datetime.date | None = None,
+) -> Board:
+    """Run the config's suites and decide. One suite that fails, or can't be run, does not hide another."""
+    settings = config if isinstance(config, Config) else load_config(config)
+    chosen = _chosen(settings, list(suites))
+    day = today or datetime.datetime.now(datetime.UTC).date()
+    board = Board([], {}, {}, [], {}, {"config": settings.path})
+    for suite, (decision, why, code) in zip(chosen, _run_all(chosen, settings, require_proof), strict=True):
+        if decision is None:
+            board.failures[suite.name], board.exit_codes[suite.name] = why, code
+        else:
+            board.decisions.append(decision)
+    _apply_policy(board, settings, baseline or settings.baseline, day)
+    if settings.controls:
+        board.notes += _controls(settings)
+    if settings.record if record is None else record:
+        _record(board, settings, label)
+    return board
+
+
+def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
+    known = {suite.name: suite for suite in config.suites}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"the config has no suite {name!r}", where=config.path,
+                             hint=f"It has: {', '.join(known)}.", code="suite-unknown")  # fmt: skip
+    return [known[name] for name in names] if names else config.suites
+
+
+def _run_all(suites: Sequence[SuiteConfig], config: Config, require_proof: bool) -> list[Result]:
+    """In a row where that takes moments, each in a process of its own where the inputs are large."""
+    work = [(suite, config.contradiction, require_proof) for suite in suites]
+    size = sum(os.path.getsize(path) for suite in suites for path in suite.inputs.values() if os.path.isfile(path))
+    workers = min(len(suites), os.cpu_count() or 1)
+    if size < WORTH_A_PROCESS or workers < 2:
+        return [_run(*one) for one in work]
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_run, *zip(*work, strict=True)))
+
+
+def _run(suite: SuiteConfig, rules: str, require_proof: bool) -> Result:
+    options = dict(suite.options)
+    if rules and suite.name == "answers":
+        options["contradiction_rules"] = rules
+    if require_proof:
+        options["require_proof"] = True
+    try:
+        return call(suite.name, suite.inputs, options, suite.gates), "", 0
+    except ShipworthyError as error:
+        return None, str(error), error.exit_code
+    except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
+        return None, f"{type(error).__name__}: {error} [internal]", 4
+
+
+def _apply_policy(board: Board, config: Config, baseline: str, day: datetime.date) -> None:
+    """Severities, waivers and the baseline, laid on every decision."""
+    if len(board.decisions) == len(
+        config.suites
+    ):  # else the gate that a waiver names may be of a suite that did not run
+        check_waivers(config.waivers, board.decisions)
+    policies = {suite.name: suite.policies for suite in config.suites}
+    blessed = History(config.history_url()).baseline(baseline) if baseline else {}
+    for index, decision in enumerate(board.decisions):
+        base = blessed.get(decision.suite)
+        bounds = _bounds(base, decision) if base else None
+        settled = settle(
+            decision, waivers=config.waivers, policies=policies[decision.suite], baseline=bounds, today=day
+        )
+        settled.run = settled.run | {"policy": policy_block(config.waivers, policies[decision.suite], bounds, day)}
+        board.decisions[index] = settled
+        if baseline:
+            board.notes += _against_baseline(board, index, baseline, base, config.on_regression)
+    board.notes += waiver_notes(config.waivers, board.decisions, day)
+
+
+def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] | None:
+    """The baseline's value for each gate; None where it was made on other terms."""
+    head = report_of(decision)
+    if set(incomparable(base, head)) - {"gates"}:
+        return None
+    found = {}
+    for outcome in decision.outcomes:
+        gate = outcome.gate
+        measures = base.get("slices", {}).get(gate.slice, {}) if gate.slice else base["metrics"]
+        value = exact_value(measures.get(gate.metric, {}))
+        if value is not None:
+            found[gate.key] = value
+    return found
+
+
+def _against_baseline(
+    board: Board, index: int, name: str, base: Mapping[str, Any] | None, on_regression: str
+) -> list[str]:
+    """What changed since the baseline; a regression of a gated metric, or a lost case, stops the ship."""
+    decision = board.decisions[index]
+    if base is None:
+        return [f"{decision.suite}: the baseline {name} has no run of this suite"]
+    head = report_of(decision)
+    differences = [one for one in incomparable(base, head) if one != "gates"]
+    if differences:
+        return [
+            f"{decision.suite}: not compared with the baseline {name}, because the {' and '.join(differences)} differ"
+        ]
+    gated = [
+        outcome.gate.metric for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
+    ]
+    found = compare({**base, "outcomes": head["outcomes"]}, head, only=gated)
+    reasons = _regressions(found, name)
+    if reasons and on_regression == "block":
+        board.decisions[index] = with_regressions(decision, reasons)
+    quiet = [f"{decision.suite}: {sentence(change)} against the baseline {name}" for change in found.changes
+             if change.answer != "regressed" and change.worse]  # fmt: skip
+    return (
+        [f"{decision.suite}: {reason}" for reason in reasons]
+        + quiet
+        + [f"{decision.suite}: {note}" for note in found.notes]
+    )
+
+
+def _regressions(found: Comparison, name: str) -> list[str]:
+    reasons = [
+        f"{sentence(change)} against the baseline {name}" for change in found.changes if change.answer == "regressed"
+    ]
+    if found.absent:
+        named = ", ".join(found.absent[:10]) + (" …" if len(found.absent) > 10 else "")
+        reasons.append(f"{plural(len(found.absent), 'case')} of the baseline {name} missing from this run: {named}")
+    return reasons
+
+
+def _controls(config: Config) -> list[str]:
+    """The line about the controls: known-bad runs stopped, known-good ones shipped."""
+    if find_spec(f"{__package__}.controls") is None:
+        return ["controls were asked for, and this build has none"]
+    try:
+        return [str(import_module(".controls", __package__).run_controls(config))]
+    except ShipworthyError as error:
+        return [f"the controls could not be run: {error}"]
+
+
+def _record(board: Board, config: Config, label: str) -> None:
+    """Each decision into history. Whatever goes wrong is a warning: the verdict stands."""
+    found: list[str] = []
+    ids: dict[str, str] = {}
+    try:
+        history = History(config.history_url(), HISTORY_TIMEOUT)
+        known = {**where_from(config.folder), "label": label}
+        for decision in board.decisions:
+            ids[decision.suite], warning = history.record_or_spool(report_of(decision), **known)
+            found += [warning] if warning else []
+    except (ShipworthyError, OSError, ValueError) as error:
+        found.append(f"the run is not in history: {error}")
+    board.run = board.run | {"history": ids, "warnings": list(dict.fromkeys(found))}

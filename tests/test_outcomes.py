@@ -1,0 +1,202 @@
+"""What people did with the answers: rows, rates, weeks, gates, and the score beside acceptance."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shipworthy.cli.outcomes import command
+from shipworthy.errors import DataError, ShipworthyError
+from shipworthy.stats import wilson
+from shipworthy.suites.outcomes import read_outcomes, summarise
+
+
+def row(day="2025-03-11", prompt="p1", accepted=True, acted=True, **more):
+    return {"timestamp": f"{day}T09:00:00Z", "prompt_id": prompt, "accepted_without_edits": accepted, "action_taken": acted} | more
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    def write(*rows):
+        path = tmp_path / "outcomes.jsonl"
+        path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
+        return path
+
+    return write
+
+
+def call(*args):
+    try:
+        return command.main([str(arg) for arg in args], standalone_mode=False)
+    except ShipworthyError as error:
+        return error.exit_code
+
+
+def test_rates_over_all_rows_and_over_the_rows_that_say(outcomes):
+    rows = read_outcomes(
+        outcomes(row(useful="yes"), row(prompt="p2", accepted="n", useful=0), row(prompt="p3", acted=0, edited="TRUE"))
+    )
+    rates = summarise(rows)["rates"]
+    assert (rates["accept_rate"]["count"], rates["accept_rate"]["n"]) == (2, 3)
+    assert (rates["action_rate"]["count"], rates["action_rate"]["n"]) == (2, 3)
+    assert (rates["useful_rate"]["count"], rates["useful_rate"]["n"]) == (1, 2)
+    assert (rates["edited_rate"]["count"], rates["edited_rate"]["n"]) == (1, 1)
+    assert rates["accept_rate"]["interval"] == list(wilson(2, 3))
+
+
+def test_identical_rows_count_once_in_any_key_order(outcomes):
+    one = row()
+    rows = read_outcomes(outcomes(one, dict(reversed(one.items())), row(notes="other")))
+    assert (len(rows.outcomes), rows.read, rows.repeated) == (2, 3, 1)
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.0, "1", "true", "True", "yes", "Y", " y "])
+def test_ways_to_say_yes(outcomes, value):
+    assert read_outcomes(outcomes(row(accepted=value))).outcomes[0].accepted is True
+
+
+@pytest.mark.parametrize("value", [False, 0, "0", "false", "NO", "n"])
+def test_ways_to_say_no(outcomes, value):
+    assert read_outcomes(outcomes(row(accepted=value))).outcomes[0].accepted is False
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (row(accepted=None), "outcome-missing"),
+        ({k: v for k, v in row().items() if k != "prompt_id"}, "outcome-missing"),
+        ({}, "outcome-missing"),
+        (row() | {"timestamp": "last Tuesday"}, "outcome-date"),
+        (row() | {"timestamp": "2025-13-01"}, "outcome-date"),
+        (row() | {"timestamp": 1741683600}, "outcome-date"),
+        (row(accepted="maybe"), "outcome-flag"),
+        (row(accepted=2), "outcome-flag"),
+        (row(useful=[]), "outcome-flag"),
+        (row(prompt=["p"]), "outcome-field"),
+        (row(prompt=" "), "outcome-field"),
+        ("not json", "json"),
+        ("[1]", "not-object"),
+    ],
+)
+def test_a_bad_row_is_an_error_with_its_line(outcomes, bad, code):
+    with pytest.raises(DataError) as refusal:
+        read_outcomes(outcomes(row(), bad))
+    assert "outcomes.jsonl:2:" in str(refusal.value)
+    assert f"[{code}]" in str(refusal.value)
+
+
+def test_all_bad_rows_are_listed_together(outcomes):
+    with pytest.raises(DataError) as refusal:
+        read_outcomes(outcomes(row(accepted="maybe"), row(), row() | {"timestamp": "x"}))
+    assert "outcomes.jsonl:1:" in str(refusal.value) and "outcomes.jsonl:3:" in str(refusal.value)
+
+
+def test_weeks_are_iso_weeks(outcomes):
+    # 30 December 2024 is in the first week of 2025, 3 January 2027 in the last of 2026
+    rows = read_outcomes(outcomes(row("2024-12-30"), row("2025-01-05"), row("2027-01-03"), row("2025-01-06")))
+    found = summarise(rows)["weeks"]
+    assert [(w["week"], w["n"]) for w in found] == [("2025-W01", 2), ("2025-W02", 1), ("2026-W53", 1)]
+    assert found[0]["accept_rate"]["interval"] == list(wilson(2, 2))
+
+
+def test_trend_needs_two_weeks_and_intervals_that_do_not_touch(outcomes):
+    def many(day, accepted, count, start=0):
+        return [row(day, f"p{n}", accepted) for n in range(start, start + count)]
+
+    assert summarise(read_outcomes(outcomes(row())))["trend"]["direction"] == "undefined"
+    down = summarise(read_outcomes(outcomes(*many("2025-03-03", True, 40), *many("2025-03-10", False, 40))))["trend"]
+    assert (down["direction"], down["week"], down["change"]) == ("down", "2025-W11", -1.0)
+    flat = summarise(read_outcomes(outcomes(row("2025-03-03"), row("2025-03-10", accepted=False))))["trend"]
+    assert flat["direction"] == "flat"
+
+
+def test_groups_by_model_and_preset(outcomes):
+    found = summarise(read_outcomes(outcomes(row(model="m1"), row(model="m2", accepted=0), row(preset="x"))))
+    assert {name: group["n"] for name, group in found["by_model"].items()} == {"(none)": 1, "m1": 1, "m2": 1}
+    assert found["by_model"]["m2"]["accept_rate"]["rate"] == 0
+    assert found["by_preset"]["x"]["n"] == 1
+
+
+def test_gates_compare_exactly(outcomes):
+    rows = read_outcomes(outcomes(*(row(prompt=f"p{n}", accepted=n < 14, acted=n < 11) for n in range(20))))
+    found = summarise(rows)
+    assert found["passed"]  # 14/20 = .70 and 11/20 = .55 are on the bar
+    assert [gate["holds"] for gate in found["gates"]] == [True] * 4
+    assert not summarise(rows, {"min_accept_rate": Fraction(71, 100)})["passed"]
+    assert not summarise(rows, {"min_samples": Fraction(21)})["passed"]
+
+
+def test_a_useful_gate_that_was_asked_for_needs_rows_that_say(outcomes):
+    rows = read_outcomes(outcomes(*(row(prompt=f"p{n}") for n in range(20))))
+    assert summarise(rows)["passed"]
+    asked = summarise(rows, {"min_useful_rate": Fraction(1, 100)})
+    assert not asked["passed"] and asked["gates"][-1]["value"] is None
+
+
+def test_an_empty_file_does_not_pass(outcomes):
+    found = summarise(read_outcomes(outcomes()))
+    assert not found["passed"] and found["rates"]["accept_rate"]["rate"] is None
+
+
+REPORT = {
+    "run_id": "r1",
+    "summary": {},
+    "results": [{"id": "p1", "overall_score": 0.9}, {"id": "p2", "overall_score": 0.3}, {"id": "p3", "overall_score": None}],
+}
+
+
+def test_the_score_beside_acceptance(outcomes):
+    rows = read_outcomes(
+        outcomes(
+            row(prompt="p1", accepted=True, run_id="r1"), row(prompt="p2", accepted=False), row(prompt="p2", accepted=True),
+            row(prompt="p1", accepted=False, run_id="r0"), row(prompt="p3"), row(prompt="unknown"),
+        )  # fmt: skip
+    )
+    found = summarise(rows, report=REPORT)["calibration"]
+    # accepted .9 and .3 against unaccepted .3: one win and one tie of two
+    assert (found["joined"], found["not_joined"], found["auc"]) == (3, 3, 0.75)
+    assert [(b["from"], b["accept_rate"]["count"], b["accept_rate"]["n"]) for b in found["table"]] == [(0.2, 1, 2), (0.8, 1, 1)]
+
+
+def test_a_score_that_foresees_nothing_is_called_so(outcomes):
+    rows = read_outcomes(outcomes(row(prompt="p1", accepted=False), row(prompt="p2", accepted=True)))
+    found = summarise(rows, report=REPORT)["calibration"]
+    assert found["auc"] == 0 and "should not gate" in found["says"]
+    alone = summarise(read_outcomes(outcomes(row(prompt="p1"))), report=REPORT)["calibration"]
+    assert alone["auc"] is None
+
+
+def test_the_command(outcomes, tmp_path, capsys):
+    path = outcomes(*(row(prompt=f"p{n}", useful=1) for n in range(20)))
+    assert call("--input", path) == 0
+    assert "SHIP" in capsys.readouterr().out
+    assert call("--input", path, "--min-samples", 21) == 1
+    out = tmp_path / "o.json"
+    assert call("--input", path, "--json", "--output", out) == 0
+    assert json.loads(capsys.readouterr().out.split("NO-SHIP\n")[-1]) == json.loads(out.read_text())
+    report = tmp_path / "r.json"
+    report.write_text(json.dumps(REPORT))
+    assert call("--input", path, "--report", report) == 0
+    assert "AUC" in capsys.readouterr().out
+    assert call("--input", outcomes("{}")) == 3
+    assert call("--input", tmp_path / "none.jsonl") in (3, 4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 60), st.booleans(), st.booleans()), max_size=30))
+def test_the_weeks_add_up_to_the_whole(tmp_path_factory, entries):
+    from datetime import date, timedelta
+
+    path = tmp_path_factory.mktemp("o") / "o.jsonl"
+    lines = [
+        json.dumps(row((date(2025, 1, 1) + timedelta(days)).isoformat(), f"p{n}", accepted, acted))
+        for n, (days, accepted, acted) in enumerate(entries)
+    ]
+    path.write_text("\n".join(lines))
+    found = summarise(read_outcomes(path))
+    assert sum(week["accept_rate"]["count"] for week in found["weeks"]) == found["rates"]["accept_rate"]["count"]
+    assert sum(week["n"] for week in found["weeks"]) == found["samples"] == len(entries)

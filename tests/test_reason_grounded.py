@@ -1,0 +1,284 @@
+"""What the grounded profile sees: sources, values, sides, actions, copies, refusals, and the controls on all of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shipworthy.stats import auc
+from shipworthy.suites.reasoning import Answer, judge, load_fixture, parse_fixture, report, score
+from shipworthy.suites.reasoning.clauses import read
+from shipworthy.suites.reasoning.controls import controls
+from shipworthy.suites.reasoning.copying import alikeness, is_dump, strip_echo
+from shipworthy.suites.reasoning.fixture import parse_evidence
+
+SHIPPED = load_fixture(Path(str(files("shipworthy") / "data" / "reason-v1.json")))
+HELD_BACK = [
+    json.loads(line) for line in (Path(__file__).parent / "reason_heldback.jsonl").read_text(encoding="utf-8").splitlines()
+]
+BACKUPS = {
+    "id": "backups",
+    "prompt": "The two runbooks contradict each other about the interval. Which one is right and what do we do?",
+    "expected_signals": {"contradiction_handling": {"required": True}},
+    "evidence": [
+        {"id": "m12", "source": "ops/backup.md", "line": 4, "text": "Backups run every 6 hours since the May change.", "confidence": 0.9},
+        {"id": "m07", "source": "ops/old.md", "line": 9, "text": "Backups run every 24 hours.", "confidence": 0.4},
+        {"id": "m31", "source": "plan.md", "text": "Lena should delete the stale page ops/old.md before Friday."},
+    ],
+    "bindings": [{"value": "6 hours", "source": ["m12"], "rivals": ["m07"]}],
+    "expected_resolution": ["backups run every 6 hours"],
+    "forbidden": ["backups run every 24 hours"],
+}  # fmt: skip
+FIXTURE = parse_fixture({"cases": [BACKUPS]})
+CASE = FIXTURE.cases[0]
+DO = "Lena should delete ops/old.md before Friday [m31]."
+
+
+def on(text, case=CASE, **more):
+    return judge(case, Answer(text, **more), FIXTURE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Every 6 hours [m12]; m07 is outdated. {DO}",
+        f"Backups run every six hours (ops/backup.md:4), and the 24 hours of m07 no longer hold. {DO}",
+        f"m07 (24 hours) is superseded by m12: 6 hours. {DO}",
+        f"ops/old.md:9 says 24 hours, m12 says 6 hours. The newer note wins, so backups run every 6 hours. {DO}",
+        f"## Current\n- 6h [m12] [0.90]\n\n## Outdated\n- 24h [m07] [0.40]\n\n## To do\n- {DO}",
+        f'The change of May holds: "every 6 hours" [m12], not 24 hours [m07]. {DO}',
+    ],
+)
+def test_right_answers_pass_whatever_their_shape(text):
+    verdict = on(text)
+    assert verdict.passed, (verdict.hard_failures, verdict.facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        (f"Every 6 hours [m99]. {DO}", "fabrication"),
+        (f"Every 6 hours (ops/backup.md:44). {DO}", "fabrication"),
+        (f"Every 6 hours [m12] [0.55]. {DO}", "fabrication"),
+        (f'Every 6 hours [m12]: "the interval was agreed with the customer". {DO}', "fabrication"),
+        (f"Every 6 hours [m12], see https://example.org/backup. {DO}", "fabrication"),
+        (f"Every 6 hours [m07]. {DO}", "misbound"),
+        (f"It is not 6 hours [m12]. {DO}", "misbound"),
+        (f"Backups run every 24 hours [m07]; the 6 hours of [m12] are superseded. {DO}", "forbidden"),
+        (f"m07 says 24 hours and m12 says 6 hours. {DO}", "forbidden"),
+        (f"It is uncertain whether it is 6 hours or 24 hours. {DO}", "contradiction_handling"),
+        ("Every 6 hours [m12]; m07 is outdated.", "actionability"),
+        ("Every 6 hours [m12]; m07 is outdated. Lena should not delete ops/old.md [m31].", "actionability"),
+        ("Every 6 hours [m12]; m07 is outdated. Whisk the eggs today.", "actionability"),
+        ("  \n\t", "empty"),
+        ("not in context", "over_refusal"),
+        ("The notes do not say.", "over_refusal"),
+    ],
+)
+def test_wrong_answers_fail_for_the_right_reason(text, failure):
+    verdict = on(text)
+    assert not verdict.passed
+    assert failure in verdict.hard_failures, (verdict.hard_failures, verdict.facts)
+
+
+def test_a_fabrication_caps_grounding():
+    assert on(f"Every 6 hours [m12] [m99]. {DO}").scores["factual_grounding"] <= Fraction(35, 100)
+    assert on(f"Every 6 hours [m12]. {DO}").scores["factual_grounding"] == 1
+
+
+def test_invented_numbers_are_listed_and_cost_grounding():
+    verdict = on(f"Every 6 hours [m12], which saves 4711 EUR. {DO}")
+    assert verdict.facts["unsupported_anchors"] == ["4711"]
+    assert verdict.scores["factual_grounding"] < 1
+
+
+def test_owners_and_times_are_extra_and_placeholders_are_no_owners():
+    bare = on("6 hours [m12]; m07 is outdated. Delete ops/old.md.").scores["actionability"]
+    placeholder = on("6 hours [m12]; m07 is outdated. Operator: delete ops/old.md.").scores["actionability"]
+    owned = on("6 hours [m12]; m07 is outdated. Lena: delete ops/old.md.").scores["actionability"]
+    timed = on("6 hours [m12]; m07 is outdated. Lena: delete ops/old.md before Friday.").scores["actionability"]
+    assert bare == placeholder < owned < timed
+
+
+def test_near_duplicate_actions_count_once():
+    once = on("6 hours [m12]. Delete the stale page ops/old.md.")
+    thrice = on("6 hours [m12]. Delete the stale page ops/old.md. Delete the stale page ops/old.md. Delete stale page ops/old.md.")
+    assert once.facts["actions"] == thrice.facts["actions"] == 1
+
+
+def test_layout_and_length_earn_nothing():
+    plain = on(f"Every 6 hours [m12]; m07 is outdated. {DO}")
+    laid_out = on(f"# Summary\n\n**Answer**\n- Every 6 hours [m12]\n- m07 is outdated\n\n# Next steps\n1. {DO}")
+    assert plain.overall == laid_out.overall
+
+
+def test_an_endless_answer_is_of_no_use():
+    assert on(f"Every 6 hours [m12]; m07 is outdated. {DO} " * 60).scores["usefulness"] == 0
+
+
+def test_the_echo_of_the_question_is_no_answer():
+    verdict = on(CASE.prompt * 3)
+    assert verdict.overall == 0
+    assert strip_echo("a b c d e f stays", "x a b c d e f y").strip() == "stays"
+
+
+def test_a_dimension_that_is_not_asked_for_is_left_out():
+    raw = BACKUPS | {"expected_signals": {"contradiction_handling": {"required": False}, "actionability": {"required": False}}}
+    fixture = parse_fixture({"cases": [raw]})
+    verdict = judge(fixture.cases[0], Answer("Every 6 hours [m12]."), fixture)
+    assert verdict.scores["contradiction_handling"] is verdict.scores["actionability"] is None
+    assert verdict.overall == 1 and verdict.passed
+    body = report(score(fixture, {"backups": Answer("Every 6 hours [m12].")}))
+    assert body["summary"]["dimension_n"]["actionability"] == 0
+    assert body["summary"]["dimension_averages"]["actionability"] is None
+
+
+def test_only_a_refusal_passes_an_unanswerable_case():
+    case = replace(CASE, answerable=False)
+    assert on("not in context", case).passed and on("  Not In Context.", case).passed
+    assert on("The notes do not mention it.", case).passed
+    for text in ("Every 6 hours [m12].", "", "The notes do not say, but it is probably 12 hours [m12]."):
+        assert not on(text, case).passed
+
+
+def test_refusals_are_reported_as_rates():
+    fixture = parse_fixture({"cases": [BACKUPS, BACKUPS | {"id": "no", "answerable": False}]})
+    card = score(fixture, {"backups": Answer("not in context"), "no": Answer("Every 6 hours [m12].")})
+    assert card.refusals() == {"under_refusal": (1, 1), "over_refusal": (1, 1)}
+
+
+@pytest.mark.parametrize("kind", ["repaired", "degraded"])
+def test_a_repaired_answer_fails_in_its_own_way(kind):
+    right = f"Every 6 hours [m12]; m07 is outdated. {DO}"
+    verdict = on(right, **{kind: True})
+    assert verdict.hard_failures == (kind,) and verdict.overall == on(right).overall
+
+
+def test_evidence_of_the_answer_goes_before_that_of_the_case():
+    brought = parse_evidence([{"id": "k1", "source": "k.md", "text": "Backups run every 6 hours, says Lena."}], "")
+    assert "fabrication" in on(f"Every 6 hours [m12]. {DO}", evidence=brought).hard_failures
+    assert "fabrication" not in on("Every 6 hours [k1].", evidence=brought).hard_failures
+
+
+def test_a_case_without_evidence_can_not_be_grounded():
+    assert on("Every 6 hours.", replace(CASE, evidence=())).hard_failures[0] == "no_evidence"
+
+
+def test_dumps_and_templates():
+    evidence = [item["text"] for item in BACKUPS["evidence"]]
+    assert is_dump("\n".join(f"{text} [m1]" for text in evidence), evidence)
+    assert not is_dump(f"Every 6 hours. {DO}", evidence)
+    assert alikeness(["a b c d e f"] * 3) == 1
+    assert alikeness(["one"]) is None
+    assert alikeness(["a b c d e f", "u v w x y z"]) == 0
+
+
+def test_one_answer_to_every_question_does_not_ship():
+    cases = [BACKUPS | {"id": f"c{n}"} for n in range(4)]
+    fixture = parse_fixture({"cases": cases})
+    right = f"Every 6 hours [m12]; m07 is outdated. {DO}"
+    card = score(fixture, {case.id: Answer(right) for case in fixture.cases})
+    assert card.passed == 4 and not card.ships
+    assert "template" in card.reasons()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "asserted"),
+    [
+        ("It is 5.", "5", True),
+        ("It is not 5.", "5", False),
+        ("There is no limit of 5.", "5", False),
+        ("No, it is 5.", "5", True),
+        ("5 is superseded.", "5", False),
+        ("5, which is superseded, was the limit.", "5", False),
+        ("7 supersedes 5.", "5", False),
+        ("5 supersedes 7.", "5", True),
+        ("5 is superseded by 7.", "7", True),
+        ("7 rather than 5.", "5", False),
+        ("It is not only 5.", "5", True),
+        ("It isn't 5.", "5", False),
+        ("No room is left on disk 5.", "5", True),
+    ],
+)
+def test_polarity_of_a_word(text, value, asserted):
+    found = [
+        clause.asserts(i)
+        for clause in read(text).clauses
+        for i, token in enumerate(clause.tokens)
+        if token.norm == value
+    ]
+    assert found == [asserted]
+
+
+@pytest.mark.parametrize("control", controls(SHIPPED), ids=lambda control: control.name)
+def test_the_bars_tell_good_controls_from_bad_ones_on_every_case(control):
+    card = score(SHIPPED, control.answers)
+    assert card.ships is control.good
+    assert card.passed == (len(SHIPPED.cases) if control.good else 0)
+
+
+def test_the_original_lets_a_pancake_recipe_pass_everything():
+    pancake = next(c for c in controls(SHIPPED) if c.name.startswith("off-topic"))
+    card = score(SHIPPED, pancake.answers, "signals")
+    assert card.ships and card.passed == 30 and card.overall()[0] == 1
+
+
+def test_held_back_answers_are_told_apart():
+    cases = {case.id: case for case in SHIPPED.cases}
+    good, bad = [], []
+    for row in HELD_BACK:
+        verdict = judge(cases[row["id"]], Answer(row["content"]), SHIPPED)
+        (good if row["good"] else bad).append(verdict)
+    assert len(good) + len(bad) >= 60 and len({row["id"] for row in HELD_BACK}) >= 10
+    assert auc([v.overall for v in good], [v.overall for v in bad]) >= Fraction(98, 100)
+    assert not any(v.passed for v in bad)
+    assert sum(v.passed for v in good) >= 41
+
+
+def test_the_shipped_fixture_is_what_it_says():
+    presets = [case.preset for case in SHIPPED.cases]
+    assert len(presets) == 30 and {presets.count(name) for name in presets} == {6}
+    assert sum(not case.answerable for case in SHIPPED.cases) >= 5
+    for case in SHIPPED.cases:
+        ids = {item.id for item in case.evidence}
+        assert ids and all(set(b.source) | set(b.rivals) <= ids for b in case.bindings)
+        assert bool(case.bindings) is case.answerable
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=400) | st.text(alphabet="m1270 []()\".,:;-#*n\n ot", max_size=400))
+def test_any_text_gets_a_verdict_in_range(text):
+    verdict = on(text)
+    assert verdict.overall is not None and 0 <= verdict.overall <= 1
+    assert all(value is None or 0 <= value <= 1 for value in verdict.scores.values())
+    assert on(text) == verdict
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 10**6, "1." * 10**5, "[m12] " * 10**5, "not " * 10**5, "[" * 10**5, "x.md:1 " * 10**4, "所有者" * 10**4]
+)
+def test_hostile_text_takes_no_longer_than_a_moment(text):
+    import time
+
+    start = time.process_time()
+    assert not on(text).passed
+    assert time.process_time() - start < 5
+
+
+def test_the_report_has_the_keys_that_others_read():
+    body = report(score(SHIPPED, {}))
+    assert {
+        "total_cases", "passed_cases", "failed_cases", "error_cases", "pass_rate", "average_overall_score",
+        "dimension_averages", "thresholds", "dimension_threshold_failures", "passed",
+    } <= set(body["summary"])  # fmt: skip
+    assert body["summary"]["error_cases"] == 30 and body["summary"]["average_overall_score"] is None
+    keys = {"id", "prompt", "preset", "passed", "overall_score", "hard_failures", "dimension_scores", "answer"}
+    assert keys <= set(body["results"][0])
+    json.dumps(body, allow_nan=False)

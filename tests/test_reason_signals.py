@@ -1,0 +1,137 @@
+"""The original heuristics, number for number, and the fixture contract that both profiles share."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shipworthy.errors import DataError
+from shipworthy.suites.reasoning import DIMENSIONS, Answer, judge, label, load_fixture, parse_fixture, report, score
+from shipworthy.suites.reasoning.fixture import DEFAULT_WEIGHTS, parse_case
+from shipworthy.suites.reasoning.signals import overall
+from shipworthy.suites.reasoning.signals import score as signal_scores
+
+VECTORS = json.loads((Path(__file__).parent / "vectors" / "reason.json").read_text(encoding="utf-8"))
+CASE = {"id": "a", "prompt": "What next?"}
+
+
+@pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["name"])
+def test_every_number_of_the_vectors(vector):
+    fixture = parse_fixture({"cases": [vector["case"] | {"id": "v"}], "weights": VECTORS["weights"]})
+    verdict = judge(fixture.cases[0], Answer(vector["answer"]), fixture, "signals")
+    expect = vector["expect"]
+    assert float(verdict.overall) == expect["overall"]
+    assert label(verdict.overall) == expect["overall_rubric"]
+    assert verdict.passed is expect["passed"]
+    assert list(verdict.hard_failures) == expect["hard_failures"]
+    for name, dimension in expect["dims"].items():
+        assert float(verdict.scores[name]) == dimension["score"]
+        assert label(verdict.scores[name]) == dimension["rubric"]
+        assert float(fixture.cases[0].minimum(name)) == dimension["min"]
+
+
+def test_labels_change_at_their_thresholds():
+    assert [label(Fraction(n, 10000)) for n in (8500, 8499, 6500, 6499, 4000, 3999)] == [3, 2, 2, 1, 1, 0]
+    assert label(None) is None
+
+
+def test_a_prompt_asks_for_contradiction_handling_by_whole_words():
+    hinted = signal_scores(parse_case({"id": "a", "prompt": "Where do they disagree?"}), "")
+    unhinted = signal_scores(parse_case({"id": "a", "prompt": "Any disagreements, conflicting notes?"}), "")
+    assert float(hinted["contradiction_handling"]) == 0.1
+    assert unhinted["contradiction_handling"] == 1
+
+
+def test_a_case_minimum_and_min_words_are_taken_from_the_case():
+    raw = CASE | {"expected_signals": {"usefulness": {"min_score": 0, "min_words": 3}, "actionability": {"min_score": 1}}}
+    case = parse_case(raw)
+    assert case.minimum("usefulness") == 0 and case.minimum("actionability") == 1
+    # 40 words are the least that can be asked for: 4 of 40 at .35
+    assert float(signal_scores(case, "one two three four")["usefulness"]) == 0.035
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300))
+def test_scores_stay_between_0_and_1_for_any_text(text):
+    scores = signal_scores(parse_case(CASE), text)
+    assert set(scores) == set(DIMENSIONS)
+    assert all(0 <= value <= 1 for value in scores.values())
+    assert 0 <= overall(scores, DEFAULT_WEIGHTS) <= 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "code", "words"),
+    [
+        ({}, "fixture-no-cases", "has no cases"),
+        ({"cases": []}, "fixture-no-cases", "has no cases"),
+        ({"cases": {}}, "fixture-no-cases", "has no cases"),
+        ([], "fixture-field", "not an object"),
+        ({"cases": [CASE], "weights": {"brevity": 1}}, "fixture-unknown-dimension", "'brevity'"),
+        ({"cases": [CASE | {"expected_signals": {"tone": {}}}]}, "fixture-unknown-dimension", "'tone'"),
+        ({"cases": [CASE], "weights": {"usefulness": 0.9}}, "fixture-weights-sum", "sum to 0.9, not 1"),
+        ({"cases": [CASE], "weights": {"usefulness": 1.5, "actionability": -0.5}}, "fixture-negative-weight", "-0.5"),
+        ({"cases": [CASE], "weights": {"usefulness": "1"}}, "fixture-field", "not a number"),
+        ({"cases": [CASE], "weights": {"usefulness": True}}, "fixture-field", "not a number"),
+        ({"cases": [CASE, CASE]}, "fixture-duplicate-id", "'a'"),
+        ({"cases": [{"id": "a"}]}, "fixture-field", "no prompt"),
+        ({"cases": ["a"]}, "fixture-field", "case 1: the case is not an object"),
+        ({"cases": [CASE | {"answerable": "no"}]}, "fixture-field", "answerable"),
+        ({"cases": [CASE | {"reason_args": {"depth": 1}}]}, "fixture-field", "'depth'"),
+        ({"cases": [CASE | {"bindings": [{"source": ["n1"]}]}]}, "fixture-field", "binding value"),
+        ({"cases": [CASE], "thresholds": {"case_min_overall": 65}}, "fixture-field", "outside 0 to 1"),
+    ],
+)
+def test_a_bad_fixture_is_refused_with_its_reason(raw, code, words):
+    with pytest.raises(DataError) as refusal:
+        parse_fixture(raw, "f.json")
+    assert refusal.value.code == code
+    assert words in str(refusal.value) and str(refusal.value).startswith("f.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,", '{"cases": NaN}', "\x00", "[" * 100_000, '{"weights": 1e999}'])
+def test_what_is_not_json_is_refused(tmp_path, text):
+    path = tmp_path / "f.json"
+    path.write_text(text)
+    with pytest.raises(DataError) as refusal:
+        load_fixture(path)
+    assert refusal.value.code == "fixture-not-json"
+
+
+def test_a_missing_or_undecodable_file_is_refused(tmp_path):
+    with pytest.raises(DataError, match="fixture-unreadable"):
+        load_fixture(tmp_path / "none.json")
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe{")
+    with pytest.raises(DataError, match="not UTF-8"):
+        load_fixture(tmp_path / "bytes.json")
+
+
+def test_aliases_and_defaults():
+    fixture = parse_fixture(
+        {
+            "weights": {"usefulness": 1},
+            "defaults": {"preset": "p", "embed": "e", "reason_args": {"max_depth": 2, "recursive": True}},
+            "prompts": [{"id": 7, "query": "Why?", "preset": "own", "reason_args": {"max_depth": 3}}],
+        }
+    )
+    (case,) = fixture.cases
+    assert (case.id, case.prompt, case.preset, case.embed) == ("7", "Why?", "own", "e")
+    assert case.reason_args == {"max_depth": 3, "recursive": True}
+    assert fixture.weights["usefulness"] == 1 and fixture.weights["actionability"] == 0
+
+
+def test_decimals_are_summed_as_written(tmp_path):
+    path = tmp_path / "f.json"
+    weights = '{"actionability": 0.1, "factual_grounding": 0.2, "contradiction_handling": 0.3, "usefulness": 0.4}'
+    path.write_text('{"cases": [{"id": "a", "prompt": "p"}], "weights": %s}' % weights)
+    assert sum(load_fixture(path).weights.values()) == 1
+
+
+def test_a_signals_report_says_that_it_is_a_format_lint():
+    fixture = parse_fixture({"cases": [CASE]})
+    body = report(score(fixture, {"a": Answer("Next steps.")}, "signals"))
+    assert body["profile"] == "signals" and "format lint" in body["note"]
