@@ -14,8 +14,24 @@ from ..errors import ShipworthyError
 
 # verb → what `shipworthy --help` says of it; its module in this folder has a click command named `command`
 COMMANDS = {
-    "score": "Score answers against a gold set and decide (the main job on files of your own).",
-    "gold": "Look after a gold set: lint.",
+    "demo": "Ask the embedded pipeline, judge it with every suite, and see a gate fail on purpose.",
+    "init": "Write a config, a starter gold set and a CI workflow.",
+    "check": "Run every suite of the config and give one decision: the main job in CI.",
+    "run": "Ask a live system the questions of a gold set and write traces.",
+    "score": "Answers: precision, citations, refusals, constraints, recall.",
+    "stability": "Do seeds and harmless rewording change the answers?",
+    "latency": "Is it fast enough for how right it is?",
+    "agreement": "Do two validators agree well enough?",
+    "retrieval": "May the shadow index replace the live one?",
+    "reason": "Reasoning quality: run, score, guard.",
+    "outcomes": "Did people accept and act on it?",
+    "controls": "Would these gates stop a pipeline that is known to be bad?",
+    "gold": "Look after a gold set: lint, freeze, verify, diff.",
+    "compare": "Two runs on the same gold: what flipped, and is it noise?",
+    "history": "Earlier runs: list, show, trend, report, nightly.",
+    "baseline": "Runs that were blessed by name.",
+    "verify": "Recompute a report from its inputs.",
+    "schema": "JSON Schemas for editors.",
 }
 
 

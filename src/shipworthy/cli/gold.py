@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
 from ._shared import gate_arguments
+
+if TYPE_CHECKING:
+    from ..goldlock import Changes
 
 
 @click.group("gold")
@@ -19,13 +25,13 @@ def command() -> None:
 @click.option("--chunks", metavar="FILE", help="Chunk file: cited ids must be in it.")
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def lint_command(gold: str, gates: tuple[str, ...], min_substr: int, chunks: str | None, strict: bool, as_json: bool) -> int:
+def lint_command(
+    gold: str, gates: tuple[str, ...], min_substr: int, chunks: str | None, strict: bool, as_json: bool
+) -> int:
     """Say what can never pass, what always passes, and which gates this set is too small to prove.
 
     Exits 1 when there are errors (with --strict, warnings too), else 0.
     """
-    import sys
-
     import msgspec
 
     from ..decision import encode
@@ -41,3 +47,73 @@ def lint_command(gold: str, gates: tuple[str, ...], min_substr: int, chunks: str
             click.echo(f"{finding.severity}: {visible(str(finding))}")
         click.echo(f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}")
     return 1 if errors or (strict and findings) else 0
+
+
+@command.command("freeze")
+@click.argument("gold", metavar="FILE")
+@click.option("--release", required=True, metavar="NAME", help="The release that this gold set belongs to.")
+@click.option("--signed-off-by", required=True, metavar="WHO", help="Who answers for it.")
+@click.option("--reason", default="", metavar="WHY", help="Why it changed.")
+def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> None:
+    """Write a lock beside the gold set. From then on scoring by it asks that nothing has changed."""
+    from ..goldlock import changes, freeze, item_digests, lock_path, read_lock
+    from ..text import plural, visible
+
+    path = lock_path(gold)
+    before = read_lock(path).items if path.exists() else {}
+    freeze(gold, release, signed_off_by, reason)
+    lock = read_lock(path)
+    found = changes(before, item_digests(gold))
+    click.echo(
+        f"{visible(str(path))}: {plural(lock.count, 'item')} frozen for {visible(release)}, signed off by {visible(signed_off_by)}"
+    )
+    if before:
+        click.echo(
+            f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed since the last lock"
+        )
+
+
+@command.command("verify")
+@click.argument("gold", metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
+def verify_command(gold: str, as_json: bool) -> int:
+    """Say what changed since the gold set was frozen. Exits 3 when anything did, as scoring would."""
+    from ..goldlock import lock_path, read_lock, verify
+    from ..text import plural, visible
+
+    found = verify(gold)
+    if not as_json and not found:
+        lock = read_lock(lock_path(gold))
+        click.echo(
+            f"{plural(lock.count, 'item')} as signed off by {visible(lock.signed_off_by)} for {visible(lock.release)}"
+        )
+        return 0
+    return _show_changes(found, as_json)
+
+
+@command.command("diff")
+@click.argument("old")
+@click.argument("new")
+@click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
+def diff_command(old: str, new: str, as_json: bool) -> int:
+    """Say what differs between two gold sets; either may be a lock. Exits 1 when anything does."""
+    from ..goldlock import diff
+
+    return min(_show_changes(diff(old, new), as_json), 1)
+
+
+def _show_changes(found: Changes, as_json: bool) -> int:
+    import msgspec
+
+    from ..decision import encode
+    from ..text import visible
+
+    if as_json:
+        sys.stdout.buffer.write(encode(msgspec.to_builtins(found)) + b"\n")
+        return 3 if found else 0
+    for kind in ("added", "removed", "changed"):
+        for qid in getattr(found, kind):
+            click.echo(f"{kind:<8} {visible(qid)}")
+    if not found:
+        click.echo("nothing differs")
+    return 3 if found else 0

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 
 def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE options as a dict. A bad one is named without its value, which may be a secret."""
-    for pair in given:
-        if "=" not in pair or pair.startswith("="):
-            raise click.BadParameter(f"expected NAME=VALUE, got {pair.partition(':')[0].split()[0]!r}")
+    """NAME=VALUE options as a dict. A bad one is not shown: it may be a secret."""
+    if any("=" not in pair or pair.startswith("=") for pair in given):
+        raise click.BadParameter("expected NAME=VALUE.")
     return {name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in given)}
 
 

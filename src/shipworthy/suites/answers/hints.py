@@ -33,14 +33,14 @@ def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[t
     high = recall is not None and recall >= RECALL_IS_HIGH
     low = recall is not None and not high
     return [
+        (hits and high and not explained,
+         "The right evidence is retrieved and other ids are cited. Look at how the answerer is told to cite."),
         (precision and hits and not explained,
          "Precision and citation hits are both low: grounding is broken. Look at the guard, at the intersection of "
          "lexical and semantic retrieval, and at the reranker."),
         (precision and not hits,
          "Precision is low while citations hit: the claims' wording misses the gold substrings. Look at the claim "
          "schema, or at the gold."),
-        (hits and high and not explained,
-         "The right evidence is retrieved and other ids are cited. Look at how the answerer is told to cite."),
         (low and bool(failed),
          "Recall is low: look for index or manifest drift, and at the chunking."),
         ("under_refusal" in failed,

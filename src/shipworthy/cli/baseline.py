@@ -1,0 +1,52 @@
+"""`shipworthy baseline`: runs that somebody blessed."""
+
+from __future__ import annotations
+
+import click
+
+from .history import opened_history, print_json
+
+_URL = click.option("--history", "url", default="", metavar="URL",
+                    help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]")  # fmt: skip
+
+
+@click.group("baseline", context_settings={"max_content_width": 100})
+def command() -> None:
+    """Named baselines: bless a run, list what is blessed."""
+
+
+@command.command("bless")
+@click.argument("name")
+@click.argument("run")
+@click.option("--by", required=True, metavar="WHO", help="Who blesses it.")
+@click.option("--reason", required=True, metavar="WHY", help="Why it is good enough to compare with.")
+@_URL
+def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
+    """Make RUN (an id, a label, a number or `last`) the baseline NAME of its suite."""
+    from ..history import SHORT
+    from ..text import visible
+
+    found = opened_history(url).bless(name, run, by=by, reason=reason)
+    click.echo(
+        f"{visible(found.name)} is now {found.run_id[:SHORT]} for {found.suite}, blessed by {visible(found.blessed_by)}"
+    )
+
+
+@command.command("list")
+@_URL
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_command(url: str, as_json: bool) -> None:
+    """Every blessing, oldest first; the last of a name and suite is in force."""
+    import msgspec
+
+    from ..history import SHORT
+    from ..text import visible
+
+    found = opened_history(url).baselines()
+    if as_json:
+        return print_json(msgspec.to_builtins(found))
+    latest = {(one.name, one.suite): one for one in found}
+    for one in found:
+        mark = "*" if latest[one.name, one.suite] is one else " "
+        click.echo(f"{mark} {visible(one.name):<12} {one.suite:<10} {one.run_id[:SHORT]}  {one.blessed_at[:16]}  "
+                   f"{visible(one.blessed_by)}: {visible(one.reason)}")  # fmt: skip

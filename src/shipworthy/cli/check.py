@@ -1,0 +1,48 @@
+"""`shipworthy check`: every suite of the config, one board, one exit code."""
+
+from __future__ import annotations
+
+import click
+
+from ._shared import emit, output_options
+
+
+@click.command("check", context_settings={"max_content_width": 100})
+@click.option(
+    "--config", metavar="FILE", help="Config file.  [default: shipworthy.toml or pyproject.toml here or above]"
+)
+@click.option("--suite", "suites", multiple=True, metavar="NAME", help="Run only this suite. Repeatable.")
+@click.option(
+    "--baseline", default="", metavar="NAME", help="Compare with a blessed baseline; a regression stops the ship."
+)
+@click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
+@click.option("--run", "drive_first", is_flag=True, help="Ask the targets of the config first and write the traces.")
+@click.option("--filter-failing", metavar="REPORT", help="With --run: ask only what failed in this report again.")
+@click.option("--label", default="", help="Kept with the runs in history, such as a date or a build number.")
+@click.option("--no-record", is_flag=True, help="Leave history alone.")
+@output_options
+def command(config, suites, baseline, require_proof, drive_first, filter_failing, label, no_record, form, outputs):  # type: ignore[no-untyped-def]
+    """Run every suite that the config names and decide.
+
+    \b
+    shipworthy check
+    shipworthy check --baseline main -o report.html -o junit.xml
+    shipworthy check --run --filter-failing report.json
+    """
+    from ..check import check, drive
+    from ..config import load_config
+    from ..errors import UsageError
+    from ..items import failing_qids
+
+    settings = load_config(config)
+    if filter_failing and not drive_first:
+        raise UsageError("--filter-failing says what to ask again", hint="Add --run.", code="check-filter")
+    if drive_first:
+        for line in drive(settings, suites=suites, failing=failing_qids(filter_failing) if filter_failing else None):
+            click.echo(line, err=True)
+    board = check(settings, suites=suites, baseline=baseline, require_proof=require_proof, label=label,
+                  record=False if no_record else None)  # fmt: skip
+    code = emit(board, form, outputs)
+    for warning in board.run.get("warnings", []):
+        click.echo(f"shipworthy: {warning}", err=True)
+    return code

@@ -1,0 +1,118 @@
+"""`shipworthy compare`: two runs on the same gold set."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison
+
+SHOWN = 20
+
+
+@click.command("compare", context_settings={"max_content_width": 100})
+@click.argument("base")
+@click.argument("head")
+@click.option("--gold", default="", metavar="FILE", help="BASE and HEAD are trace files: score both by this gold set.")
+@click.option("--suite", default="", metavar="NAME", help="Which suite, where a report is a board of several.")
+@click.option(
+    "--slip",
+    "slips",
+    multiple=True,
+    metavar="METRIC=NUMBER",
+    help="How much worse a metric may get (default 0.02 for rates, 15 % for percentiles). Repeatable.",
+)
+@click.option("--metric", "only", multiple=True, metavar="NAME", help="Compare only this metric. Repeatable.")
+@click.option(
+    "--history", "url", default="", metavar="URL", help="Where BASE and HEAD are looked up when they are not files."
+)
+@click.option(
+    "--no-rescore", is_flag=True, help="Refuse different gold sets, gates or options even where traces are at hand."
+)
+@click.option("--require-proof", "--proven", is_flag=True, help="Exit 1 also where a regression can't be excluded.")
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+def command(base, head, gold, suite, slips, only, url, no_rescore, require_proof, as_json):  # type: ignore[no-untyped-def]
+    """Say what got worse or better from BASE to HEAD: metrics, items by name, and whether it is noise.
+
+    BASE and HEAD are reports (JSON), trace files with --gold, or runs of the history (an id, a label, `last`).
+
+    \b
+    shipworthy compare last.json now.json
+    shipworthy compare old.jsonl new.jsonl --gold gold.jsonl
+
+    Exits 0 when nothing regressed, 1 when something did, 3 when the two can't be compared.
+    """
+    import sys
+
+    from ..comparison import compare, comparison_dict
+    from ..decision import encode
+
+    sides = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
+    found = compare(*sides, gold=gold, slips=_slips(slips), only=only, rescore=not no_rescore)
+    if as_json:
+        sys.stdout.buffer.write(encode(comparison_dict(found)) + b"\n")
+    else:
+        _print(found)
+    return 1 if found.verdict == "regressed" or (require_proof and found.verdict == "can't tell") else 0
+
+
+def _side(name: str, suite: str, url: str) -> dict[str, Any]:
+    """A report of one suite: from a file, or from the history."""
+    from ..errors import DataError
+    from ..items import load_report
+    from .history import opened_history
+
+    report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
+    if "suites" not in report:
+        return report
+    suites = report["suites"]
+    chosen = suite or (next(iter(suites)) if len(suites) == 1 else "")
+    if chosen not in suites:
+        raise DataError("is a board of several suites", where=name, hint=f"Name one with --suite: {', '.join(suites)}.",
+                        code="compare-board")  # fmt: skip
+    return suites[chosen]  # type: ignore[no-any-return]
+
+
+def _slips(given: tuple[str, ...]) -> dict[str, Any]:
+    from fractions import Fraction
+
+    from ..errors import UsageError
+
+    found = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            found[name.strip()] = Fraction(number.strip())
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(
+                f"{text!r} is not a slip", hint="Write --slip precision=0.01.", code="compare-slip"
+            ) from None
+    return found
+
+
+def _print(found: Comparison) -> None:
+    from ..comparison import sentence
+    from ..text import plural, visible
+
+    marks = {"regressed": "✗", "no regression beyond the slip": "✓", "can't tell": "?", None: "·"}
+    click.echo(f"{found.verdict.upper()}  {found.suite}  {plural(found.items, 'item')} in both")
+    for change in found.changes:
+        if change.worse or change.answer in ("regressed", "can't tell"):
+            click.echo(f"  {marks[change.answer]} {sentence(change)}")
+    same = sum(1 for change in found.changes if not change.worse and change.answer not in ("regressed", "can't tell"))
+    if same:
+        click.echo(f"  {plural(same, 'metric')} unchanged")
+    for title, names in (("Lost", found.lost), ("Gained", found.gained), ("Missing from the head", found.absent),
+                         ("New", found.new)):  # fmt: skip
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            click.echo(f"{title} ({len(names)}): {', '.join(visible(name, 60) for name in names[:SHOWN])}{more}")
+    if found.lost or found.gained:
+        click.echo(
+            f"All items: {len(found.lost)} lost, {len(found.gained)} gained; p of a drop = {found.p:.3f} (exact McNemar)"
+        )
+    for note in found.notes:
+        click.echo(f"- {visible(note)}")

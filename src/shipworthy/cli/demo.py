@@ -1,0 +1,167 @@
+"""`shipworthy demo`: the embedded pipeline, asked and judged; `demo serve` puts it behind HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from ..contracts import Gold
+    from ..decision import Decision
+
+
+DEGRADED = "degraded_index"
+
+
+class Tour(NamedTuple):
+    """What the steps of the demo share."""
+
+    folder: str
+    faults: tuple[str, ...]
+    golds: list[Gold]
+    gold: str
+
+    @property
+    def target(self) -> str:
+        """The pipeline with its faults; a degraded index is a fault of the retrieval step alone."""
+        faults = ",".join(fault for fault in self.faults if fault != DEGRADED)
+        return f"demo:{faults}" if faults else "demo"
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+
+@click.group("demo", invoke_without_command=True)
+@click.option("--fault", "faults", multiple=True, metavar="NAME",
+              help="Break the pipeline and see the right gate fail: drop_evidence, wrong_citation, leak_refusal, "
+                   "unlock_constraint, jitter_flip, slow_tail, degraded_index.")
+@click.option("--suite", "suites", multiple=True, type=click.Choice(["answers", "stability", "latency", "agreement", "retrieval"]),
+              help="Only these suites.  [default: all]")
+@click.option("--out", default="runs/demo", show_default=True, metavar="DIR", help="Where traces and reports go.")
+@click.pass_context
+def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, ...], out: str) -> int:
+    """Ask the embedded pipeline real questions, judge it with every suite, and print one board.
+
+    Nothing leaves this machine: no model, no key, no download.
+
+    \b
+    shipworthy demo                          # healthy: it ships
+    shipworthy demo --fault leak_refusal     # it answers what it should refuse: it does not
+    shipworthy demo serve --port 8080        # the same pipeline at POST /qa
+    """
+    if context.invoked_subcommand:
+        return 0
+    from ..contracts import read_gold
+    from ..decision import Board
+    from ..demo import gold_path
+    from ..report import render, write
+    from ..report.terminal import print_board
+
+    gold = os.fspath(gold_path())
+    tour = Tour(out, faults, read_gold(gold), gold)
+    board = Board([STEPS[name](tour) for name in suites or STEPS])
+    print_board(board)
+    write(tour.path("report.html"), render(board, "html"))
+    write(tour.path("report.json"), render(board, "json"))
+    click.echo(f"Report: {tour.path('report.html')}")
+    return board.exit_code
+
+
+@command.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Beyond this machine only with a token.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--token", envvar="SHIPWORTHY_DEMO_TOKEN", help="Bearer token that callers must send.")
+@click.option("--fault", "faults", multiple=True, metavar="NAME", help="Faults that are on for every request.")
+def serve_command(host: str, port: int, token: str | None, faults: tuple[str, ...]) -> int:
+    """Serve the embedded pipeline: POST /qa, POST /retrieve, GET /healthz, GET /openapi.json."""
+    from ..demo.server import serve
+
+    serve(host=host, port=port, token=token, faults=faults)
+    return 0
+
+
+def _answers(tour: Tour) -> Decision:
+    from ..evaluation import evaluate
+
+    return evaluate(tour.gold, _asked(tour, "trace.jsonl"), scu_enforced=True, by=["type"])
+
+
+def _stability(tour: Tour) -> Decision:
+    from ..scoring.stability import evaluate_stability
+
+    runs = _asked(tour, "stability.jsonl", seeds=(0, 1), jitters=("none", "ws", "punct", "syn"))
+    # Six questions are wrong in every run, healthy or not; stability asks for no more of them than that.
+    return evaluate_stability(tour.gold, runs, max_fail_rate="0.05")
+
+
+def _latency(tour: Tour) -> Decision:
+    from ..runner import run_load
+    from ..scoring.latency import evaluate_latency
+
+    _say(f"measuring latency, open loop, {len(tour.golds)} requests at 40 a second")
+    summary = run_load(tour.golds, tour.target, tour.path("latency.jsonl"), loads=(40,), overwrite=True)
+    return evaluate_latency(tour.gold, summary.out)
+
+
+def _agreement(tour: Tour) -> Decision:
+    from ..scoring.agreement import evaluate_agreement
+
+    return evaluate_agreement(gold=tour.gold, trace=_asked(tour, "trace.jsonl"))
+
+
+def _retrieval(tour: Tour) -> Decision:
+    from ..scoring.retrieval import evaluate_retrieval
+
+    answerable = [item for item in tour.golds if item.answerable]
+    shadow = "shadow-degraded" if DEGRADED in tour.faults else "shadow"
+    _say(f"asking the live and the {shadow} index {len(answerable)} questions in all their wordings")
+    logs = {index: _retrieved(tour, index, answerable) for index in ("live", shadow)}
+    golds = tour.path("retrieval-gold.jsonl")
+    _write_lines(golds, (row for row in map(json.loads, _lines(tour.gold)) if row["answerable"]))
+    return evaluate_retrieval(golds, logs[shadow], logs["live"], match="offsets", by=["type"])
+
+
+STEPS: dict[str, Callable[[Tour], Decision]] = {
+    "answers": _answers, "stability": _stability, "latency": _latency, "agreement": _agreement, "retrieval": _retrieval,
+}  # fmt: skip
+
+
+def _asked(tour: Tour, name: str, **plan: Any) -> str:
+    """Ask the pipeline everything in the plan, with a progress bar; the answers stay in a file."""
+    from ..runner import run
+
+    runs = len(tour.golds) * len(plan.get("seeds", "0")) * len(plan.get("jitters", "0"))
+    _say(f"asking the embedded pipeline {runs} questions")
+    run(tour.golds, tour.target, tour.path(name), overwrite=True, progress=sys.stderr.isatty(), **plan)
+    return tour.path(name)
+
+
+def _retrieved(tour: Tour, index: str, golds: list[Gold]) -> str:
+    from ..demo import retrieve
+
+    path = tour.path(f"{index}.jsonl")
+    _write_lines(path, (
+        retrieve(wording, index=index) | {"qid": item.qid, "paraphrase": number, "seed": 0}
+        for item in golds for number, wording in enumerate([item.question, *item.paraphrases][:3])
+    ))  # fmt: skip
+    return path
+
+
+def _write_lines(path: str, rows: Any) -> None:
+    from ..report import write
+
+    write(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
+
+
+def _lines(path: str) -> list[str]:
+    with open(path, encoding="utf-8") as stream:
+        return stream.read().splitlines()
+
+
+def _say(text: str) -> None:
+    click.echo(f"… {text}", err=True)

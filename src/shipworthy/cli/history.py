@@ -1,0 +1,218 @@
+"""`shipworthy history`: the recorded runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..history import History
+
+_URL = click.option("--history", "url", default="", metavar="URL",
+                    help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]")  # fmt: skip
+_SUITE = click.option("--suite", default="", metavar="NAME", help="Only this suite.")
+_BRANCH = click.option("--branch", default="", metavar="NAME", help="Only this branch.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group("history", context_settings={"max_content_width": 100})
+def command() -> None:
+    """The recorded runs: list, show, trend, nightly evidence, gate health, page, prune, export."""
+
+
+def opened_history(url: str = "") -> History:
+    """The history that was named, or the config's, or the default one."""
+    import os
+
+    from ..config import HISTORY, find_config, load_config
+    from ..history import History
+
+    if not url:
+        url = load_config().history_url() if find_config() else os.environ.get("SHIPWORTHY_HISTORY", HISTORY)
+    return History(url)
+
+
+def print_json(value: Any) -> None:
+    from ..decision import encode
+
+    sys.stdout.buffer.write(encode(value) + b"\n")
+
+
+@command.command("list")
+@_URL
+@_SUITE
+@_BRANCH
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The last so many.")
+@_JSON
+def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
+    """The last runs, newest last."""
+    import msgspec
+
+    from ..history import SHORT
+    from ..text import visible
+
+    runs = opened_history(url).runs(suite=suite, branch=branch, limit=limit)
+    if as_json:
+        return print_json(msgspec.to_builtins(runs))
+    for run in runs:
+        where = " ".join(part for part in (run.commit[:SHORT], run.branch, run.label) if part)
+        click.echo(
+            f"{run.seq:>5}  {run.id[:SHORT]}  {run.recorded_at[:16]}  {run.suite:<10} {run.decision:<10} {visible(where)}"
+        )
+
+
+@command.command("show")
+@click.argument("run")
+@_URL
+@_JSON
+def show_command(run: str, url: str, as_json: bool) -> None:
+    """One run: its decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or `last`."""
+    from ..text import visible
+
+    history = opened_history(url)
+    found, report = history.find(run), history.report(run)
+    if as_json:
+        return print_json(report)
+    click.echo(
+        f"{report['decision']}  {found.suite}  {found.recorded_at}  {visible(f'{found.commit} {found.branch} {found.label}')}"
+    )
+    click.echo(f"  run {found.id}\n  report {found.digest}")
+    for reason in report.get("reasons", []):
+        click.echo(f"  {visible(reason)}")
+    for outcome in report.get("outcomes", []):
+        click.echo(f"  {outcome['state']:<18} {visible(outcome['says'])}")
+
+
+@command.command("trend")
+@click.argument("metric")
+@_URL
+@_SUITE
+@_BRANCH
+@click.option("--limit", type=click.IntRange(1), default=30, show_default=True, help="The last so many.")
+@_JSON
+def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
+    """A metric over the last runs, oldest first."""
+    from ..history.page import sparkline
+    from ..text import visible
+
+    points = opened_history(url).trend(metric, suite=suite, branch=branch, limit=limit)
+    if as_json:
+        return print_json([{"run": point.run.id, "recorded_at": point.run.recorded_at, "numerator": point.num,
+                            "denominator": point.den, "value": None if point.value is None else float(point.value),
+                            "decision": point.run.decision} for point in points])  # fmt: skip
+    click.echo(f"{visible(metric)}  {sparkline([point.value for point in points])}")
+    for point in points:
+        click.echo(f"  {point.run.recorded_at[:16]}  {point.run.suite:<10} {point!s:<24} {point.run.decision}")
+
+
+@command.command("nightly")
+@_URL
+@click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
+@_BRANCH
+@click.option(
+    "--since",
+    default="",
+    metavar="RUN",
+    help="The first run of the baseline.  [default: the first that can be compared]",
+)
+@_JSON
+def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool) -> int:
+    """Whether repeated runs add up to a regression. Exits 1 on an alarm.
+
+    The first five runs are the baseline. Items that don't agree in all five are flaky and left out. A stable item that
+    turns counts once, when two further runs confirm it. The alarm is raised when the evidence reaches 20.
+    """
+    from ..history.nightly import nightly_of
+
+    history = opened_history(url)
+    found, left_out = nightly_of(history, suite=suite, branch=branch, since=since)
+    if as_json:
+        import msgspec
+
+        plain = msgspec.to_builtins(found, enc_hook=float)
+        print_json({"alarm": found.alarm, "left_out": left_out, **plain})
+        return 1 if found.alarm else 0
+    for line in found.lines(left_out):
+        click.echo(line)
+    return 1 if found.alarm else 0
+
+
+@command.command("gates")
+@_URL
+@click.option(
+    "--least", type=click.IntRange(1), default=5, show_default=True, help="Gates seen in at least so many runs."
+)
+@_JSON
+def gates_command(url: str, least: int, as_json: bool) -> None:
+    """Gate health: gates that never failed and gates that never held measure nothing."""
+    import msgspec
+
+    found = opened_history(url).gate_health(least=least)
+    if as_json:
+        return print_json([{**msgspec.to_builtins(one), "says": one.says} for one in found])
+    for one in found:
+        click.echo(f"{one.suite:<10} {one.gate:<32} held {one.held} of {one.runs}{f'  {one.says}' if one.says else ''}")
+    if not found:
+        click.echo(f"no gate was seen in {least} runs yet")
+
+
+@command.command("report")
+@_URL
+@_SUITE
+@_BRANCH
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The last so many runs.")
+@click.option("-o", "--output", default="eval/report.md", show_default=True, metavar="FILE", help="The page to write.")
+def report_command(url: str, suite: str, branch: str, limit: int, output: str) -> None:
+    """Write a Markdown page with the last runs and a picture of each gated metric's trend."""
+    from ..history.page import write_page
+
+    for path in write_page(opened_history(url), output, suite=suite, branch=branch, limit=limit):
+        click.echo(path)
+
+
+@command.command("record")
+@click.argument("reports", nargs=-1, required=True, metavar="REPORT...")
+@_URL
+@click.option("--label", default="", help="Kept with the run.")
+def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
+    """Add reports (JSON) to the history; each is added once."""
+    from ..history import SHORT, where_from
+    from ..items import load_report, reports_of
+
+    history = opened_history(url)
+    for path in reports:
+        for report in reports_of(load_report(path)):
+            click.echo(history.record(report, label=label, **where_from())[:SHORT])
+
+
+@command.command("prune")
+@_URL
+@click.option("--keep", type=click.IntRange(1), required=True, help="Runs to keep of each suite and branch.")
+def prune_command(url: str, keep: int) -> None:
+    """Drop old runs; blessed baselines stay."""
+    from ..text import plural
+
+    click.echo(f"{plural(opened_history(url).prune(keep), 'run')} dropped")
+
+
+@command.command("export")
+@_URL
+def export_command(url: str) -> None:
+    """Every run with its report as JSON lines on standard output."""
+    from ..decision import encode
+
+    for row in opened_history(url).export():
+        sys.stdout.buffer.write(encode(row, indent=None) + b"\n")
+
+
+@command.command("import")
+@click.argument("file")
+@_URL
+def import_command(file: str, url: str) -> None:
+    """Add exported runs, each once."""
+    from ..jsonl import read_objects
+    from ..text import plural
+
+    click.echo(f"{plural(opened_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")

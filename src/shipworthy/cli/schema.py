@@ -1,0 +1,32 @@
+"""`shipworthy schema`: JSON Schemas for editors and validators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .history import print_json
+
+NAMES = ("config", "gold", "trace", "lock")
+
+
+@click.command("schema")
+@click.argument("name", type=click.Choice(NAMES))
+def command(name: str) -> None:
+    """Print the JSON Schema of a config file, a gold item, a trace or a gold lock."""
+    print_json(_schema(name))
+
+
+def _schema(name: str) -> dict[str, Any]:
+    if name == "config":
+        from ..config import schema
+
+        return schema()
+    import msgspec
+
+    from ..contracts import DetailedTrace, Gold
+    from ..goldlock import Lock
+
+    types: dict[str, Any] = {"gold": Gold, "trace": DetailedTrace, "lock": Lock}
+    return msgspec.json.schema(types[name])

@@ -1,0 +1,46 @@
+"""`shipworthy verify`: a report computed again from its inputs."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("verify", context_settings={"max_content_width": 100})
+@click.argument("report")
+@click.option(
+    "--input",
+    "given",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="Where an input is now, such as gold=eval/gold.jsonl. Repeatable.",
+)
+@click.option("--gold", default="", metavar="FILE", help="Short for --input gold=FILE.")
+@click.option("--trace", default="", metavar="FILE", help="Short for --input trace=FILE.")
+@click.option("--json", "as_json", is_flag=True, help="Print the receipts as JSON.")
+def command(report: str, given: tuple[str, ...], gold: str, trace: str, as_json: bool) -> int:
+    """Compute REPORT again from its inputs and say whether the bytes agree.
+
+    Exits 0 when they agree, 1 when they don't.
+    """
+    import msgspec
+
+    from ..errors import UsageError
+    from ..receipts import verify
+    from ..text import visible
+    from .history import print_json
+
+    inputs = {"gold": gold, "trace": trace}
+    for pair in given:
+        name, sign, path = pair.partition("=")
+        if not sign or not path:
+            raise UsageError(f"{pair!r} names no file", hint="Write --input gold=FILE.", code="argument")
+        inputs[name] = path
+    receipts = verify(report, **{name: path for name, path in inputs.items() if path})
+    if as_json:
+        print_json(msgspec.to_builtins(receipts))
+    else:
+        for receipt in receipts:
+            click.echo(f"{'AGREES' if receipt.agrees else 'DIFFERS'}  {receipt.suite}  {receipt.stated}")
+            for difference in receipt.differences:
+                click.echo(f"  {visible(difference)}")
+    return 0 if all(receipt.agrees for receipt in receipts) else 1

@@ -1,0 +1,72 @@
+"""Pages against the code: generated ones are up to date, codes are explained, links lead somewhere, commands run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Ran
+
+from shipworthy.cli import COMMANDS
+from shipworthy.errors import CODES
+
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    done = subprocess.run([sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr} Run `make docs`."
+
+
+def test_every_code_that_is_raised_is_explained() -> None:
+    used = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        used |= set(re.findall(r'\bcode="([a-z0-9-]+)"', path.read_text("utf-8")))
+    assert used - set(CODES) == set()
+
+
+def test_every_explanation_is_a_sentence() -> None:
+    for code, text in CODES.items():
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code)
+        assert text.endswith("."), code
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_help_teaches(verb: str, cli: Callable[..., Ran]) -> None:
+    ran = cli(verb, "--help")
+    assert ran.code == 0
+    assert "Usage:" in ran.out
+
+
+def readme_commands() -> list[str]:
+    text = (ROOT / "README.md").read_text("utf-8")
+    lines = [line.strip() for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ shipworthy")]
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_commands_of_the_readme_run(command: str, cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words = [word.replace("examples/", f"{ROOT}/examples/") for word in shlex.split(command, comments=True)[1:]]
+    monkeypatch.chdir(tmp_path)
+    assert cli(*words).code in (0, 1), command
+
+
+def test_the_project_speaks_of_the_product_alone() -> None:
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=False).stdout.split("\n")
+    banned = re.compile(r"(^|[^A-Za-z])/(work|farm)/|pypi\.org|files\.pythonhosted")
+    for name in listed:
+        path = ROOT / name
+        if name.endswith((".py", ".md", ".toml", ".yml")) and path.is_file() and path != Path(__file__):
+            assert not banned.search(path.read_text("utf-8")), name
