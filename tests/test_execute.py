@@ -23,7 +23,8 @@ from shipworthy.contracts import Input, stream_traces
 from shipworthy.errors import EnvironmentFailure, UsageError
 from shipworthy.runner import Limits, RunSummary, TargetOptions, run
 from shipworthy.runner.pace import Pacer, wait_before
-from shipworthy.runner.progress import Lines, clock
+from shipworthy.runner.progress import Bar, Lines, clock
+from shipworthy.runner.redact import Secrets
 from shipworthy.runner.targets import AskFailed
 
 CANARY = "s3cr3t-canary-value"
@@ -155,6 +156,21 @@ def test_odd_but_legal_json_stays_readable(tmp_path: Path) -> None:
         run(gold(1), server.url("/surrogate"), out)
     (trace,) = [trace for _, trace in stream_traces(out, Input())]
     assert trace.answer.claim == "half \ud800"
+
+
+@pytest.mark.parametrize("further", [{"deep": None}, {"long": "x" * 10_000_000}])
+def test_what_can_not_be_written_is_a_failed_run(tmp_path: Path, further: dict[str, Any]) -> None:
+    if "deep" in further:
+        for _ in range(900):
+            further = {"deep": further}
+
+    class Odd(Answering):
+        async def ask(self, ask: Any) -> dict[str, Any]:
+            return {**GOOD, **further, "echo": CANARY}
+
+    run(gold(1), Odd(), tmp_path / "t.jsonl", options=TargetOptions(secrets=Secrets([CANARY])))
+    (trace,) = [trace for _, trace in stream_traces(tmp_path / "t.jsonl", Input())]
+    assert trace.run_id == "q0#seed=0;j=none" and trace.error and trace.error.startswith("too-")
 
 
 # Concurrency, pace, budget
@@ -355,10 +371,21 @@ def test_the_embedded_pipeline_is_a_target(tmp_path: Path, spec: str) -> None:
             run(gold(2), spec, tmp_path / "t.jsonl")
 
 
-@pytest.mark.parametrize("bad", [["--seeds", "a"], ["--header", "nonsense"], ["--concurrency", "0"], ["--rate", "0"]])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ["--seeds", "a"],
+        ["--header", "a-token-alone"],
+        ["--map", "=x"],
+        ["--header", ""],
+        ["--concurrency", "0"],
+        ["--rate", "0"],
+    ],
+)
 def test_usage_errors(tmp_path: Path, bad: list[str]) -> None:
     result = CliRunner().invoke(command, ["--gold", "g", "--target", "demo", "--out", "o", *bad])
     assert result.exit_code == 2
+    assert "a-token-alone" not in result.output
 
 
 def test_the_command_asks_where_to_write(tmp_path: Path) -> None:
@@ -384,6 +411,15 @@ def test_progress_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.out == ""
     assert said.err.startswith("run  6/10  60%  ") and "errors 1" in said.err and "ETA" in said.err
     assert (clock(5), clock(65), clock(3725)) == ("0:05", "1:05", "1:02:05")
+
+
+def test_the_bar_draws_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = Bar(10, 8)
+    shown.update()
+    shown.update(failed=True)
+    shown.close()
+    said = capsys.readouterr()
+    assert said.out == "" and "10/10  100%" in said.err and "errors 1" in said.err
 
 
 def _wait_for(condition: Any, seconds: float = 15) -> None:

@@ -16,7 +16,12 @@ from shipworthy.suites.outcomes import read_outcomes, summarise
 
 
 def row(day="2025-03-11", prompt="p1", accepted=True, acted=True, **more):
-    return {"timestamp": f"{day}T09:00:00Z", "prompt_id": prompt, "accepted_without_edits": accepted, "action_taken": acted} | more
+    return {
+        "timestamp": f"{day}T09:00:00Z",
+        "prompt_id": prompt,
+        "accepted_without_edits": accepted,
+        "action_taken": acted,
+    } | more
 
 
 @pytest.fixture
@@ -145,21 +150,32 @@ def test_an_empty_file_does_not_pass(outcomes):
 REPORT = {
     "run_id": "r1",
     "summary": {},
-    "results": [{"id": "p1", "overall_score": 0.9}, {"id": "p2", "overall_score": 0.3}, {"id": "p3", "overall_score": None}],
+    "results": [
+        {"id": "p1", "overall_score": 0.9},
+        {"id": "p2", "overall_score": 0.3},
+        {"id": "p3", "overall_score": None},
+    ],
 }
 
 
 def test_the_score_beside_acceptance(outcomes):
     rows = read_outcomes(
         outcomes(
-            row(prompt="p1", accepted=True, run_id="r1"), row(prompt="p2", accepted=False), row(prompt="p2", accepted=True),
-            row(prompt="p1", accepted=False, run_id="r0"), row(prompt="p3"), row(prompt="unknown"),
+            row(prompt="p1", accepted=True, run_id="r1"),
+            row(prompt="p2", accepted=False),
+            row(prompt="p2", accepted=True),
+            row(prompt="p1", accepted=False, run_id="r0"),
+            row(prompt="p3"),
+            row(prompt="unknown"),
         )  # fmt: skip
     )
     found = summarise(rows, report=REPORT)["calibration"]
     # accepted .9 and .3 against unaccepted .3: one win and one tie of two
     assert (found["joined"], found["not_joined"], found["auc"]) == (3, 3, 0.75)
-    assert [(b["from"], b["accept_rate"]["count"], b["accept_rate"]["n"]) for b in found["table"]] == [(0.2, 1, 2), (0.8, 1, 1)]
+    assert [(b["from"], b["accept_rate"]["count"], b["accept_rate"]["n"]) for b in found["table"]] == [
+        (0.2, 1, 2),
+        (0.8, 1, 1),
+    ]
 
 
 def test_a_score_that_foresees_nothing_is_called_so(outcomes):
@@ -183,7 +199,7 @@ def test_the_command(outcomes, tmp_path, capsys):
     assert call("--input", path, "--report", report) == 0
     assert "AUC" in capsys.readouterr().out
     assert call("--input", outcomes("{}")) == 3
-    assert call("--input", tmp_path / "none.jsonl") in (3, 4)
+    assert call("--input", tmp_path / "none.jsonl") == 2
 
 
 @settings(max_examples=30, deadline=None)

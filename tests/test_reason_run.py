@@ -56,7 +56,15 @@ def asked(binary: str, timeout: float = 20) -> Answer:
 
 def test_the_command_line_is_in_the_order_of_the_contract():
     args = {"max_tokens": 4, "max_context": 3, "max_depth": 2, "max_iterations": 1, "recursive": True}
-    raw = {"id": "a", "prompt": "-- why?", "preset": "p", "project": "j", "model": "m", "embed": "e", "reason_args": args}
+    raw = {
+        "id": "a",
+        "prompt": "-- why?",
+        "preset": "p",
+        "project": "j",
+        "model": "m",
+        "embed": "e",
+        "reason_args": args,
+    }
     case = parse_fixture({"cases": [raw]}).cases[0]
     assert command_line(["bin"], case, "d.db") == [
         "bin", "--db", "d.db", "reason", "-- why?", "--json", "--preset", "p", "--project", "j", "--model", "m",
@@ -129,7 +137,9 @@ def test_a_flood_on_standard_error_does_not_block(script):
 
 
 def test_content_goes_before_answer_and_meta_is_kept(script):
-    body = """print('{"content": "c", "answer": "a", "model": "m", "tokens_out": 3, "duration": 0.5, "repaired": true}')"""
+    body = (
+        """print('{"content": "c", "answer": "a", "model": "m", "tokens_out": 3, "duration": 0.5, "repaired": true}')"""
+    )
     answer = asked(script(body))
     assert answer == Answer("c", repaired=True, meta={"model": "m", "tokens_out": 3, "duration": 0.5})
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipworthy.errors import DataError
+from shipworthy.errors import DataError, UsageError
 from shipworthy.suites.reasoning import DIMENSIONS, Answer, judge, label, load_fixture, parse_fixture, report, score
 from shipworthy.suites.reasoning.fixture import DEFAULT_WEIGHTS, parse_case
 from shipworthy.suites.reasoning.signals import overall
@@ -48,7 +48,9 @@ def test_a_prompt_asks_for_contradiction_handling_by_whole_words():
 
 
 def test_a_case_minimum_and_min_words_are_taken_from_the_case():
-    raw = CASE | {"expected_signals": {"usefulness": {"min_score": 0, "min_words": 3}, "actionability": {"min_score": 1}}}
+    raw = CASE | {
+        "expected_signals": {"usefulness": {"min_score": 0, "min_words": 3}, "actionability": {"min_score": 1}}
+    }
     case = parse_case(raw)
     assert case.minimum("usefulness") == 0 and case.minimum("actionability") == 1
     # 40 words are the least that can be asked for: 4 of 40 at .35
@@ -103,7 +105,7 @@ def test_what_is_not_json_is_refused(tmp_path, text):
 
 
 def test_a_missing_or_undecodable_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="fixture-unreadable"):
+    with pytest.raises(UsageError, match="fixture-unreadable"):
         load_fixture(tmp_path / "none.json")
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe{")
     with pytest.raises(DataError, match="not UTF-8"):

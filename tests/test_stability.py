@@ -12,10 +12,10 @@ from statistics import median
 from typing import Any
 
 import pytest
-from conftest import VECTORS, gold, refusal, trace, unanswerable, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import VECTORS, gold, trace, unanswerable, write_lines
 from shipworthy.cases import Case
 from shipworthy.contracts import Trace, load_gold
 from shipworthy.decision import Decision, report
@@ -149,7 +149,7 @@ def test_constraints_count_where_there_are_any() -> None:
     lost = trace("a", echo=[])
     good = grid("a", **{f"{seed}/{name}": kept for seed in SEEDS for name in JITTERS})
     assert evaluate_stability(items, good).verdict == "SHIP"
-    bad = evaluate_stability(items, good[:-1] + [{**good[-1], **lost, "q": "x"}])
+    bad = evaluate_stability(items, [*good[:-1], {**good[-1], **lost, "q": "x"}])
     assert bad.verdict == "NO-SHIP" and only(bad, "a")["scu_cons"] == 0
     assert any("re-injected" in hint for hint in bad.diagnosis)
 
@@ -305,6 +305,15 @@ def test_an_anchor_section_named_by_the_citation_converges() -> None:
     cited = {"answer_json": {"claim": "The right answer.", "citations": [{"id": "d2", "section_id": "4.2"}]}}
     item = gold("a", anchor_section="4.2")
     assert states([item], [{**row, **cited} for row in grid("a")])["distribution"]["convergent"] == 9
+
+
+def test_the_certainty_of_a_lambda_share_comes_from_questions_and_not_from_runs() -> None:
+    items = [gold(name, paraphrases=["Other?"]) for name in "abcdef"]
+    decision = evaluate_stability(items, [row for name in "abcde" for row in grid(name)] + grid("f", cite=("d2",)))
+    share = decision.measures["lambda_convergent"]
+    assert share.value == Fraction(5, 6) and share.n == 6 and share.interval is not None
+    state = next(outcome.state for outcome in decision.outcomes if outcome.gate.metric == "lambda_convergent")
+    assert state == "PASS-BUT-UNPROVEN"  # 45 of 54 runs, but 5 of 6 questions
 
 
 # --- distances and overlap ---

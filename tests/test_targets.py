@@ -143,6 +143,7 @@ def test_paths() -> None:
     assert JsonPath.parse('["c.d"].e').of(value) is None
     assert JsonPath.parse("a.b").of(value) is None
     assert JsonPath.parse("a[9]").of(value) is None
+    assert JsonPath.parse("t[0]").of({"t": "text"}) is None
     for bad in ("", ".a", "a..b", "a[", "a[x]", "a[-1]", "a]"):
         with pytest.raises(UsageError, match="map-path"):
             JsonPath.parse(bad)

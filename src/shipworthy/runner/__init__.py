@@ -47,6 +47,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: str
     seconds: float
     distinct_prompts: int
+    errors: dict[str, int] = {}  # failures of this call by kind: http-500, timeout, …
+    first_error: str = ""
     stopped: str = ""  # why not everything was asked; empty if it was
 
     @property
@@ -123,6 +125,7 @@ async def run_async(
         finished=execution.finished, failed=failed_before + execution.failed, requests=execution.budget.requests,
         cost_usd=str(execution.budget.cost), seconds=round(time.monotonic() - began, 3),
         distinct_prompts=plan.distinct_prompts(), stopped=execution.stopped,
+        errors=dict(sorted(execution.errors.items())), first_error=execution.first_error,
     )  # fmt: skip
 
 

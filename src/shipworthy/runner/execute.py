@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -43,6 +44,8 @@ class Execution:
         self.secrets, self.progress = secrets, progress
         self.budget, self.pacer = Budget(limits), Pacer(limits.rate)
         self.finished = self.failed = 0
+        self.errors: Counter[str] = Counter()  # failures by kind
+        self.first_error = ""
         self.stopped = ""  # why not everything was asked
         self._answers = 0
         self._held: list[dict[str, Any]] = []  # unanswered runs in a row, written once the target is heard again
@@ -127,7 +130,10 @@ class Execution:
     def _write(self, record: dict[str, Any]) -> None:
         self.journal.append_line(line_of(record, self.secrets))
         self.finished += 1
-        self.failed += "error" in record
+        if "error" in record:
+            self.failed += 1
+            self.errors[record["error"].partition(":")[0]] += 1
+            self.first_error = self.first_error or self.secrets.hide(f"{record['qid']}: {record['error']}")
         self.progress.update(failed="error" in record)
 
     def _gone(self) -> EnvironmentFailure:
@@ -179,13 +185,21 @@ def record_of(
 
 def line_of(record: dict[str, Any], secrets: Secrets) -> bytes:
     """A record as a line that holds no secret and that the reader will accept."""
-    line = encoded(record)
-    if secrets.within(line):
-        line = encoded(secrets.hide_all(record))
+    try:
+        line = encoded(record)
+        if secrets.within(line):
+            line = encoded(secrets.hide_all(record))
+    except RecursionError:
+        return _failed_line(record, secrets, "too-deep: the trace is nested too deeply to be written")
     if len(line) >= MAX_LINE:
-        small = {name: record[name] for name in (*_OURS, "e2e_ms") if name in record}
-        line = encoded(secrets.hide_all({**small, "error": f"too-large: the trace is a line of {len(line)} bytes"}))
+        return _failed_line(record, secrets, f"too-large: the trace is a line of {len(line)} bytes")
     return line
+
+
+def _failed_line(record: dict[str, Any], secrets: Secrets, error: str) -> bytes:
+    """What was asked, without the answer that can't be written."""
+    asked = {name: record[name] for name in (*_OURS, "e2e_ms") if name in record}
+    return encoded(secrets.hide_all({**asked, "error": error}))
 
 
 def header_of(plan: Plan, target: Target, options: TargetOptions) -> Header:

@@ -47,6 +47,7 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 NO_ARM = Arm("", {})
+_RESERVED = frozenset("#;%")
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -81,7 +82,14 @@ class Plan(msgspec.Struct, frozen=True):
 
     def distinct_prompts(self) -> int:
         """How many different texts are sent, so that 20 runs of 2 prompts don't look like 20."""
-        return sum(len({ask.question for ask in self.asks_of(item)}) for item in self.questions)
+        return sum(len(set(self._prompts(item))) for item in self.questions)
+
+    def _prompts(self, item: Question) -> Iterator[str]:
+        """Seeds and arms send the same text again, but for para, which takes its turns with the seeds."""
+        for name in self.jitters:
+            for turn in range(len(self.seeds) if name == "para" else 1):
+                for _, wording in _wordings(item, self.paraphrases):
+                    yield jitter(wording, name, self.profile, paraphrases=item.paraphrases, turn=turn)
 
 
 def make_plan(
@@ -174,6 +182,8 @@ def _wordings(item: Question, paraphrases: bool) -> list[tuple[int, str]]:
 
 def _escaped(name: str) -> str:
     """Keep `#`, `;` and what could break a line out of a run_id; everything readable stays readable."""
+    if name.isprintable() and not _RESERVED & set(name):
+        return name
     return "".join(
-        quote(char, errors="surrogatepass") if char in "#;%" or not char.isprintable() else char for char in name
+        quote(char, errors="surrogatepass") if char in _RESERVED or not char.isprintable() else char for char in name
     )

@@ -32,7 +32,7 @@ class Progress:
         return (self.total - self.done) / self.rate if self.done > self._before else None
 
     def text(self) -> str:
-        left = "" if self.seconds_left is None else f"  ETA {clock(self.seconds_left)}"
+        left = "" if not self.seconds_left else f"  ETA {clock(self.seconds_left)}"
         share = 100 * self.done // self.total if self.total else 100
         return f"{self.done}/{self.total}  {share}%  {self.rate:.1f}/s  errors {self.failed}{left}"
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from ..errors import UsageError
 
@@ -29,9 +30,10 @@ class Secrets:
 
     def add(self, value: str) -> None:
         if len(value) >= SHORTEST and value not in self._values:
-            self._values = sorted([*self._values, value], key=len, reverse=True)  # a longer secret may hold a shorter
-            forms = [form for known in self._values for form in (known, json.dumps(known)[1:-1])]
-            self._bytes = tuple(dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in forms))
+            forms = {value, quote(value, safe="", errors="replace")}  # also as it stands in a URL
+            self._values = sorted({*self._values, *forms}, key=len, reverse=True)  # a longer one may hold a shorter
+            written = [form for known in self._values for form in (known, json.dumps(known)[1:-1])]
+            self._bytes = tuple(dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in written))
 
     def hide(self, text: str) -> str:
         for value in self._values:

@@ -120,6 +120,8 @@ def _follow(value: Any, steps: tuple[str | int | None, ...]) -> Any:
                 return _ABSENT
             inner = [_follow(item, steps[number + 1 :]) for item in value]
             return [item for item in inner if item is not _ABSENT]
+        if isinstance(value, str):
+            return _ABSENT
         try:
             value = value[step]  # a name on an array and a number on an object are both a step into nothing
         except (IndexError, KeyError, TypeError):

@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import re
 import socket
-
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
+from typing import NamedTuple
+from urllib.parse import quote, urljoin, urlsplit
 
 from ...errors import UsageError
 
 # Metadata services of clouds that don't live on a link-local address.
 _METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "192.0.0.192", "fd00:ec2::254")))
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|[0-9a-f:.]+")
+_KEPT = "/%:@!$&'()*+,;=~?-._[]"
 
 
-def vetted_url(text: str, where: str = "--target") -> URL:
-    """An http(s) URL that can be asked. Parsed once, by the parser that the client itself uses."""
+class Url(NamedTuple):
+    """An http(s) URL in the parts that a request is made of. Read once: what is vetted is what is connected to."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str  # with the query, percent-encoded
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.scheme == "https" else 80) else f"{host}:{self.port}"
+
+    def joined(self, place: str) -> Url:
+        """Where a Location header leads from here."""
+        return vetted_url(urljoin(f"{self.scheme}://{self.authority}{self.path}", place), "Location")
+
+    def same_origin(self, other: Url) -> bool:
+        return self[:3] == other[:3]
+
+
+def vetted_url(text: str, where: str = "--target") -> Url:
+    """An http(s) URL that may be asked."""
     if "\\" in text or not text.isprintable() or " " in text:
         raise _refused("the URL holds a backslash, a space or a control character", where, "Percent-encode it.")
     try:
-        url = URL(text)
+        parts = urlsplit(text)
+        host = (parts.hostname or "").encode("ascii" if (parts.hostname or "").isascii() else "idna").decode()
+        port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
         raise _refused("the URL can't be read", where, "Write http://host:port/path.") from None
-    if url.scheme not in ("http", "https") or not url.host:
-        raise _refused("only http:// and https:// URLs are asked", where, "Write http://host:port/path.")
-    if url.user is not None or url.password is not None:
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host):
+        raise _refused("only http:// and https:// URLs with a host are asked", where, "Write http://host:port/path.")
+    if "@" in parts.netloc:
         raise _refused("the URL holds a user name or password", where, "Use --header 'Authorization=Basic ${NAME}'.")
-    refuse_address(url.host, where)
-    return url
+    refuse_address(host, where)
+    path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_KEPT)
+    return Url(parts.scheme, host, port, path)
 
 
 def refuse_address(host: str, where: str) -> None:
@@ -36,6 +62,8 @@ def refuse_address(host: str, where: str) -> None:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
+        if host.replace(".", "").isdigit():  # 2852039166 and 127.1 are addresses in disguise
+            raise _refused(f"{host} is not a plain address", where, "Write it as 127.0.0.1.") from None
         return
     while isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
@@ -46,22 +74,13 @@ def refuse_address(host: str, where: str) -> None:
         raise _refused(f"{host} is a link-local or metadata address", where, "Such addresses are never asked.")
 
 
-class VettingResolver(AbstractResolver):
-    """Resolve as usual, then refuse; the client connects to exactly the addresses that were looked at."""
-
-    def __init__(self) -> None:
-        self._resolver = aiohttp.ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        found = await self._resolver.resolve(host, port, family)
-        for result in found:
-            refuse_address(result["host"], f"--target {host}")
-        return found
-
-    async def close(self) -> None:
-        await self._resolver.close()
+async def resolved(url: Url) -> list[str]:
+    """The addresses of a host, each of them looked at; one that must not be asked refuses them all."""
+    found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
+    for address in addresses:
+        refuse_address(address, f"--target {url.host}")
+    return addresses
 
 
 def _refused(what: str, where: str, hint: str) -> UsageError:

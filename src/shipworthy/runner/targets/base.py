@@ -28,7 +28,7 @@ class TargetOptions(msgspec.Struct, kw_only=True):
     mapping: Mapping[str, str] = {}
     allow_redirects: bool = False
     max_response_bytes: int = 4_000_000
-    connections: int = 8
+    connections: int = 64  # idle connections that are kept open
     model: str = ""
     evidence: str = ""
     secrets: Secrets = msgspec.field(default_factory=Secrets)

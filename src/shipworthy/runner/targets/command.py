@@ -19,6 +19,7 @@ from ..shape import checked, mapped, parse_mapping, parsed
 from .base import AskFailed, TargetOptions, request_of
 
 _STDERR_KEPT = 4096
+_LAST_WORDS = 2.0  # seconds for a killed program to be gone
 
 
 class CommandTarget:
@@ -74,7 +75,7 @@ class CommandTarget:
             if not talked:  # a deadline, too much output or Ctrl-C: the program and all it started must go
                 await _kill_group(process)
         if process.returncode != 0:
-            shown = visible(self.options.secrets.hide(err.decode("utf-8", "replace").strip()[-200:]))
+            shown = visible(self.options.secrets.hide(err.decode("utf-8", "replace")).strip()[-200:])
             raise AskFailed("command", f"exit {process.returncode}: {shown}")
         return out
 
@@ -133,4 +134,9 @@ async def _tail(stderr: asyncio.StreamReader) -> bytes:
 async def _kill_group(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    with contextlib.suppress(TimeoutError):  # something that left the group may still hold the pipes
+        async with asyncio.timeout(_LAST_WORDS):
+            assert process.stdout and process.stderr
+            while await process.stdout.read(65536) or await process.stderr.read(65536):
+                pass  # a full pipe would keep the end of the program from being seen
+            await process.wait()

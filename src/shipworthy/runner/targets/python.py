@@ -42,6 +42,8 @@ class PythonTarget:
         arguments = {name: value for name, value in offered.items() if name in self._accepts}
         try:
             found = await self._called(ask.question, arguments | self._fixed)
+        except UsageError:  # the demo says so of a fault or a knob that it does not have: no run can go well
+            raise
         except Exception as error:  # whatever their code raises is a failed run
             shown = visible(self._secrets.hide(f"{type(error).__name__}: {error}"), 200)
             raise AskFailed("python", shown) from None

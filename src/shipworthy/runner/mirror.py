@@ -1,0 +1,76 @@
+"""Mirror: ask two retrieval endpoints the same questions and write a log of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ..contracts import Gold, Input, Trace, stream_traces
+from ..errors import DataError
+from ..jsonl import field_first
+from ..suites.retrieval import LogLine
+from . import RunSummary, run
+from .plan import Ask
+from .shape import parsed
+from .targets.base import AskFailed, TargetOptions
+from .targets.http import HttpClient
+
+
+class RetrieveTarget:
+    """An endpoint that takes `{"q", "qid", "seed", "index"}` and gives back one log line."""
+
+    replays = False
+
+    def __init__(self, url: str, index: str, options: TargetOptions) -> None:
+        self.name = url.partition("?")[0] + (f"#{index}" if index else "")
+        self._client, self._index = HttpClient(url, options), index
+
+    async def ask(self, ask: Ask) -> dict[str, Any]:
+        body: dict[str, Any] = {"q": ask.question, "qid": ask.qid, "seed": ask.seed}
+        line = parsed(await self._client.post(body | ({"index": self._index} if self._index else {})))
+        try:
+            msgspec.convert({**line, "qid": "-"}, LogLine)
+        except msgspec.ValidationError as error:
+            raise AskFailed("wrong-shape", field_first(str(error))) from None
+        return line
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def mirror(
+    questions: Iterable[Gold],
+    live: str,
+    shadow: str,
+    live_out: str | os.PathLike[str],
+    shadow_out: str | os.PathLike[str],
+    *,
+    live_index: str = "",
+    shadow_index: str = "",
+    seeds: Sequence[int] = (0,),
+    headers: Mapping[str, str] | None = None,
+    **limits: Any,
+) -> tuple[RunSummary, RunSummary]:
+    """Send every question × paraphrase × seed to both endpoints; each log is a journal that a later call can resume."""
+    asked = list(questions)
+    summaries = []
+    for url, index, out in ((live, live_index, live_out), (shadow, shadow_index, shadow_out)):
+        options = TargetOptions(headers=headers or {}, connections=limits.get("concurrency", 8))
+        target = RetrieveTarget(url, index, options)
+        summaries.append(run(asked, target, out, seeds=seeds, paraphrases=True, options=options, **limits))
+    return summaries[0], summaries[1]
+
+
+def questions_of_log(path: str) -> list[Gold]:
+    """What a log asked, by question: the first wording, and the others as paraphrases."""
+    wordings: dict[str, dict[str, None]] = {}
+    for _, line in stream_traces(path, Input(), record=Trace):
+        if line.asked.strip():
+            wordings.setdefault(str(line.qid), {})[line.asked] = None
+    if not wordings:
+        raise DataError("no line of the log says what was asked", where=path, hint="Lines need q, query or question.",
+                        code="log-no-question")  # fmt: skip
+    return [Gold(qid=qid, question=first, paraphrases=rest) for qid, (first, *rest) in wordings.items()]
