@@ -167,7 +167,7 @@ def test_the_score_beside_acceptance(outcomes):
             row(prompt="p1", accepted=False, run_id="r0"),
             row(prompt="p3"),
             row(prompt="unknown"),
-        )  # fmt: skip
+        )
     )
     found = summarise(rows, report=REPORT)["calibration"]
     # accepted .9 and .3 against unaccepted .3: one win and one tie of two

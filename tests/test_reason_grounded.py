@@ -247,6 +247,29 @@ def test_held_back_answers_are_told_apart():
     assert sum(v.passed for v in good) >= 41
 
 
+def test_answers_of_other_domains_are_told_apart():
+    here = Path(__file__).parent
+    fixture = load_fixture(here / "reason_other_domains.json")
+    cases = {case.id: case for case in fixture.cases}
+    wrong = []
+    for line in (here / "reason_other_domains.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if judge(cases[row["id"]], Answer(row["content"]), fixture).passed is not row["good"]:
+            wrong.append(row["content"])
+    assert wrong == []
+
+
+def test_the_controls_hold_on_other_domains_too():
+    fixture = load_fixture(Path(__file__).parent / "reason_other_domains.json")
+    for control in controls(fixture):
+        card = score(fixture, control.answers)
+        assert card.ships is control.good, (
+            control.name,
+            card.reasons(),
+            [v.case_id for v in card.verdicts if not v.passed],
+        )
+
+
 def test_the_shipped_fixture_is_what_it_says():
     presets = [case.preset for case in SHIPPED.cases]
     assert len(presets) == 30 and {presets.count(name) for name in presets} == {6}

@@ -129,7 +129,7 @@ def test_aliases_and_defaults():
 def test_decimals_are_summed_as_written(tmp_path):
     path = tmp_path / "f.json"
     weights = '{"actionability": 0.1, "factual_grounding": 0.2, "contradiction_handling": 0.3, "usefulness": 0.4}'
-    path.write_text('{"cases": [{"id": "a", "prompt": "p"}], "weights": %s}' % weights)
+    path.write_text('{"cases": [{"id": "a", "prompt": "p"}], "weights": ' + weights + "}")
     assert sum(load_fixture(path).weights.values()) == 1
 
 

@@ -158,7 +158,8 @@ def _canonical(text: str) -> str:
 
 
 def _natural(claim: str) -> bool:
-    if not _cue().search(claim):
+    lowered = f" {claim.lower()} "
+    if lowered != " na " and not any(cue in lowered for cue in _CUES):
         return False
     rules = _natural_rules()
     text = claim.strip()
@@ -214,18 +215,13 @@ _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00ab\u00bb", '\'\'""""')
 _SPELLED = {"m": " am", "re": " are", "ve": " have", "ll": " will", "d": " would"}
 
 
-@cache
-def _cue() -> re.Pattern[str]:
-    """A word without which nothing reads like a refusal; most answers have none, and cost next to nothing."""
-    import re
-
-    words = (
-        "not?|none|nothing|neither|nowhere|cannot|without|only|just|need|hard|difficult|afraid|sorry|silent|vague"
-        "|ambiguous|beyond|outside|out|n/?a|as an ai|unable|unsure|unaware|unanswer\\w*|unclear|unknown|unspecified"
-        "|unrelated|unfortunately|impossible|insufficient|inadequate|incomplete|irrelevant"
-        "|(?:lack|apolog|regret|fail|neglect)\\w*"
-    )
-    return re.compile(rf"\b(?:{words})\b|n['’]t\b", re.IGNORECASE)
+# Nothing reads like a refusal without one of these; most answers have none, and cost next to nothing.
+_CUES = (
+    " no ", " not", "cannot", "n't", "n’t", " none", " nowhere", "neither", " without ", " only ", " just ", " need ", " hard ",
+    "difficult", "afraid", "sorry", " silent", " vague", "ambiguous", " beyond ", " out of ", " outside ", "n/a", "as an ai", "unable", "unsure", "unaware", "unanswer", "unclear",
+    "unknown", "unspecified", "unrelated", "unfortunately", "impossible", "insufficient", "inadequate", "incomplete",
+    "irrelevant", "lack", "apolog", "regret", "fail", "neglect",
+)  # fmt: skip
 
 
 @cache

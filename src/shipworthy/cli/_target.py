@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from ..errors import UsageError
+from ..errors import EnvironmentFailure, UsageError
+from .run import _pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LIMITS = ("concurrency", "rate", "timeout", "retries", "max_requests", "max_seconds", "max_cost_usd", "warmup",
@@ -20,10 +21,20 @@ def address_flags(command: F) -> F:
     """--http, --target, --header, --map: whom to ask and how to read the answer."""
     for option in (
         click.option(
-            "--map", "mapping", multiple=True, metavar="FIELD=PATH", help="Where a field stands in the answer."
+            "--map",
+            "mapping",
+            multiple=True,
+            metavar="FIELD=PATH",
+            callback=_pairs,
+            help="Where a field stands in the answer.",
         ),
         click.option(
-            "--header", "headers", multiple=True, metavar="NAME=VALUE", help="Sent along; ${ENV} is filled in."
+            "--header",
+            "headers",
+            multiple=True,
+            metavar="NAME=VALUE",
+            callback=_pairs,
+            help="Sent along; ${ENV} is filled in.",
         ),
         click.option(
             "--target", metavar="TARGET", help="cmd:…, py:module:function, chat:http://…, replay:FILE or demo."
@@ -60,7 +71,7 @@ def taken(given: dict[str, Any]) -> tuple[str, Any]:
     http, other = given.pop("http"), given.pop("target")
     if bool(http) == bool(other):
         raise UsageError("who shall be asked?", hint="Give --http URL, or --target.", code="run-no-target")
-    options = TargetOptions(headers=_pairs(given.pop("headers")), mapping=_pairs(given.pop("mapping")),
+    options = TargetOptions(headers=given.pop("headers"), mapping=given.pop("mapping"),
                             connections=given.get("concurrency") or 64)  # fmt: skip
     return http or other, options
 
@@ -77,6 +88,9 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
     done = summary.resumed + summary.finished
     click.echo(f"{done} of {summary.planned} runs in {summary.out}, {summary.failed} failed, "
                f"{summary.distinct_prompts} distinct prompts", err=True)  # fmt: skip
+    if done and summary.failed == done:
+        raise EnvironmentFailure("every run failed, so there is nothing to judge", where=out, code="run-all-failed",
+                                 hint="The errors are in the file. Mend what they say, then run again with --overwrite.")  # fmt: skip
     if summary.stopped:
         click.echo(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)
 
@@ -84,12 +98,3 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
 def make_room(out: str) -> None:
     """The folder of a journal that is still to be written."""
     Path(os.path.dirname(out) or ".").mkdir(parents=True, exist_ok=True)
-
-
-def _pairs(given: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE options as a dict. A bad one is named without its value, which may be a secret."""
-    for pair in given:
-        if "=" not in pair or pair.startswith("="):
-            raise UsageError(f"expected NAME=VALUE, got {pair.partition(':')[0].split()[0]!r}", code="run-pair",
-                             hint="Write --header NAME=VALUE.")  # fmt: skip
-    return {name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in given)}

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import UsageError
-from ._shared import Numbers, emit, gate_arguments, output_options
+from ._shared import emit, gate_arguments, output_options
 from ._target import run_target, target_flags
+from .run import _numbers
 
 if TYPE_CHECKING:
     from ..decision import Decision
 
 F = TypeVar("F", bound=Callable[..., Any])
-SEEDS, JITTERS = (0, 1, 2, 3, 4), "none,ws,punct,syn"
+SEEDS, JITTERS = "0,1,2,3,4", "none,ws,punct,syn"
+
+
+def _seeds(context: click.Context, option: click.Parameter, given: str | None) -> tuple[int, ...]:
+    return _numbers(context, option, given) if given else ()
 
 
 def _jitters(context: click.Context, option: click.Parameter, given: str) -> tuple[str, ...]:
@@ -86,7 +91,12 @@ def command() -> None:
 
 @command.command("score", context_settings={"max_content_width": 100})
 @click.option("--stability", "--runs", "runs", required=True, metavar="FILE", help="The runs, JSON lines.")
-@click.option("--seeds", type=Numbers(), default=(), help="Seeds that the grid must have.  [default: all that occur]")
+@click.option(
+    "--seeds",
+    callback=_seeds,
+    metavar="N[,N…]",
+    help="Seeds that the grid must have, such as 0,1,2 or 0-4.  [default: all that occur]",
+)
 @click.option(
     "--jitters",
     default="",
@@ -121,7 +131,7 @@ def score(form: str, outputs: Sequence[str], **given: Any) -> int:
     metavar="FILE",
     help="Journal of runs to write.",
 )
-@click.option("--seeds", type=Numbers(), default=SEEDS, help="Seeds to run.  [default: 0,1,2,3,4]")
+@click.option("--seeds", default=SEEDS, show_default=True, callback=_seeds, metavar="N[,N…]", help="Seeds to run.")
 @click.option(
     "--jitters",
     default=JITTERS,

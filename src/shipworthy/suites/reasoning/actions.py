@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from shipworthy.suites.reasoning.affirmed import Statement
 from shipworthy.suites.reasoning.anchors import Store
-from shipworthy.suites.reasoning.words import Token, stem, tokens
+from shipworthy.suites.reasoning.words import Token, content, stem, tokens, vocabulary
 
 DIRECTIVES = frozenset(
     stem(verb)
-    for verb in """add adjust align alert analyse analyze announce apply approve archive ask assign audit automate avoid
+    for verb in vocabulary("""add adjust align alert analyse analyze announce apply approve archive ask assign audit automate avoid
     backfill ban batch begin block build bump cache cancel cap change check clarify clean clear close collect compare
     complete confirm consolidate contact continue convert coordinate correct create cut deactivate decide declare
     decommission delete deploy deprecate disable discard document double drop edit enable enforce escalate evict
@@ -26,12 +26,18 @@ DIRECTIVES = frozenset(
     rewrite roll rotate route run scale scan schedule secure send separate set shift ship shorten show shrink shut sign
     simplify skip split stage start stop store submit suspend swap switch sync tag tell test throttle tighten trace
     track train transfer treat trigger trim try tune turn unblock unify update upgrade use validate verify wait warn
-    watch wire withdraw write""".split()
+    watch wire withdraw write go look take bring discuss agree meet call arrange organise organize ensure address
+    follow work enter define agree allow require""")
 )
-_MODALS = frozenset("should must will shall let's please ought needs need has have can".split())
-_LINKS = frozenset("to is are be and then for now also keep step action plan help helps next left remains".split())
-_ADVICE = frozenset("recommend recommends suggest suggests propose proposes consider advise".split())
-_PLACEHOLDERS = frozenset("tbd tba todo operator owner someone somebody anyone team none unknown na person user".split())
+_MODALS = vocabulary("should must will shall let's please ought needs need has have can")
+_LINKS = vocabulary("to is are be and then for now also keep step action plan help helps next left remains")
+_OBLIGATIONS = vocabulary("has have needs need ought had")
+_STATES = vocabulary("be have remain stay exist know contain mean depend apply matter seem also always never only not")
+_CONNECTORS = vocabulary(
+    "so then therefore and please next now first second third finally also thus hence today immediately lastly"
+)
+_ADVICE = vocabulary("recommend recommends suggest suggests propose proposes consider advise")
+_PLACEHOLDERS = vocabulary("tbd tba todo operator owner someone somebody anyone team none unknown na person user")
 _TIME = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:morning|week|month|sprint)|next (?:week|month|sprint)|immediately|nightly|daily"
     r"|weekly|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|end of (?:day|week|month)|\d{4}-\d\d-\d\d"
@@ -39,6 +45,15 @@ _TIME = re.compile(
     r"|(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2})\b",
     re.IGNORECASE,
 )
+_AFTER_A_NAME = vocabulary("should must will shall to can may has is owns needs")
+_CALENDAR = frozenset(
+    map(
+        stem,
+        vocabulary("""monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december"""),
+    )
+)
+_JOINTS = re.compile(r"[/._-]")
 _LABEL_END = re.compile(r"[:–—-]\s*$")
 SAME = 4, 5  # shared words of two actions, as a share of all of theirs, from which they are one
 
@@ -50,19 +65,24 @@ class Action:
     words: frozenset[str]
     owned: bool
     timed: bool
+    cited: bool
 
 
 def find_actions(said: list[Statement], store: Store) -> list[Action]:
     """The actions of an answer, near-duplicates once."""
     names = evidence_names(store)
     topic = _topic(store) - names
+    asked = content(store.prompt)
+    verbs = DIRECTIVES | _evidence_verbs(store)
     found: list[Action] = []
     for statement in said:
-        verb = _directive(statement, names)
+        verb = _directive(statement, names, verbs)
         if verb is None:
             continue
         sentence = [s for s in said if s.clause.sentence == statement.clause.sentence]
-        action = _action(verb, statement, sentence, names, topic)
+        action = _action(verb, statement, sentence, names)
+        if action and not _touches(statement, verb, action, topic, asked):
+            continue
         if action and not any(_is_same(action, other) for other in found):
             found.append(action)
     return found
@@ -76,60 +96,85 @@ def evidence_names(store: Store) -> set[str]:
         for position, token in enumerate(words):
             follower = words[position + 1] if position + 1 < len(words) else None
             paired = follower is not None and follower.is_name and follower.start == token.end + 1
-            if token.is_name and (position or paired):
+            told = follower is not None and follower.raw in _AFTER_A_NAME
+            if token.is_name and (position or paired or told):
                 names.add(token.norm)
-    return names - _PLACEHOLDERS
+    return {name for name in names - _PLACEHOLDERS if not _TIME.fullmatch(name)} - _CALENDAR
 
 
-def _action(
-    verb: int, statement: Statement, sentence: list[Statement], names: set[str], topic: Collection[str]
-) -> Action | None:
-    own = {t.norm for t in statement.clause.tokens[verb + 1 :] + statement.clause.tokens[:verb]}
+def _action(verb: int, statement: Statement, sentence: list[Statement], names: set[str]) -> Action:
+    own = {t.norm for i, t in enumerate(statement.clause.tokens) if i != verb and t.is_content}
     around = {t.norm for s in sentence for t in s.clause.tokens}
-    cited = any(c.items for s in sentence for c in s.citations)
-    touched = own & set(topic) - {statement.clause.tokens[verb].norm}
-    if len(touched) + cited < 2 or not touched:
-        return None
     text = " ".join(s.clause.text for s in sentence)
-    return Action(frozenset(own), bool(around & names), bool(_TIME.search(text)))
+    cited = any(c.items for s in sentence for c in s.citations)
+    return Action(frozenset(own), bool(around & names), bool(_TIME.search(text)), cited)
 
 
-def _directive(statement: Statement, names: set[str]) -> int | None:
+def _touches(statement: Statement, verb: int, action: Action, topic: set[str], asked: Collection[str]) -> bool:
+    """Two words in common with the evidence; a file counts double, the verb, the question and a citation as one."""
+    shared = action.words & topic
+    if not shared:
+        return False
+    verb_known = statement.clause.tokens[verb].norm in topic
+    files = sum("/" in word or "." in word for word in shared)
+    return len(shared) + files + verb_known + action.cited + bool((action.words - shared) & set(asked)) >= 2
+
+
+def _directive(statement: Statement, names: set[str], verbs: Collection[str]) -> int | None:
     """The position of the first verb that tells someone to act, if the clause has one that is not negated."""
     clause = statement.clause
-    words = clause.tokens
-    for position, token in enumerate(words):
-        if token.norm not in DIRECTIVES or clause.negated[position] or token.raw.casefold().endswith("n't"):
-            continue
-        if _is_told(clause.text, words, position, names):
-            return position
-    return None
+    told = _Told(clause.text, clause.tokens, names, verbs).positions()
+    return next((position for position in told if not clause.negated[position]), None)
 
 
-def _is_told(text: str, words: list[Token], position: int, names: set[str]) -> bool:
-    token = words[position]
-    raw = token.raw.casefold()
-    before = [t.raw.casefold() for t in words[max(0, position - 3) : position]]
-    is_base = not raw.endswith(("ed", "ing")) or raw in ("need", "embed", "feed")
-    after_label = bool(_LABEL_END.search(text[: token.start].rstrip("[(* ")))
-    if not before or after_label:
-        return is_base and not _is_noun_use(text, token)
-    previous = words[position - 1]
-    if previous.norm in names:
-        return is_base and not raw.endswith("ss")
-    if set(before) & _ADVICE:
-        return True
-    if set(before) & _MODALS:
-        return is_base or "be" in before
-    if before[-1] == "to":
-        return is_base and (len(before) == 1 or before[-2] in _LINKS or words[position - 2].norm in names)
-    return is_base and before[-1] in ("then", "please", "and") and _told_earlier(text, words, position, names)
+class _Told:
+    """Which words of a clause tell someone to act."""
+
+    def __init__(self, text: str, words: list[Token], names: set[str], verbs: Collection[str]) -> None:
+        self.text, self.words, self.names, self.verbs = text, words, names, verbs
+        self.raw = [token.raw.casefold() for token in words]
+        self.found: list[int] = []
+
+    def positions(self) -> list[int]:
+        for position, token in enumerate(self.words):
+            known = token.norm in self.verbs and self._stands_as_verb(position)
+            if known or obliged(self.words, position):
+                self.found.append(position)
+        return self.found
+
+    def _stands_as_verb(self, position: int) -> bool:
+        token, raw = self.words[position], self.raw[position]
+        before = self.raw[max(0, position - 3) : position]
+        is_base = not raw.endswith(("ed", "ing")) or raw in ("need", "embed", "feed")
+        after_label = bool(_LABEL_END.search(self.text[: token.start].rstrip("[(* ")))
+        if after_label or all(word in _CONNECTORS for word in self.raw[:position]):
+            return is_base and not _is_noun_use(self.text, token)
+        if self.words[position - 1].norm in self.names:
+            return is_base and not raw.endswith("ss")
+        if set(before) & _ADVICE:
+            return True
+        if set(before) & _MODALS:
+            return is_base or "be" in before
+        if before[-1] == "to":
+            return is_base and (len(before) == 1 or before[-2] in _LINKS or self.words[position - 2].norm in self.names)
+        return is_base and before[-1] in _CONNECTORS and bool(self.found)
 
 
-def _told_earlier(text: str, words: list[Token], position: int, names: set[str]) -> bool:
-    return any(
-        words[i].norm in DIRECTIVES and _is_told(text, words, i, names) for i in range(position - 1)
-    )
+def obliged(words: list[Token], position: int) -> bool:
+    """`must label`, `has to label`, `should be labelled`: an obligation makes a verb of any word."""
+    word = words[position].raw.casefold()
+    before = [token.raw.casefold() for token in words[max(0, position - 3) : position]]
+    if not words[position].is_content or words[position].is_anchor or word in _STATES or not before:
+        return False
+    if before[-1] == "be":
+        return word.endswith("ed") and len(before) > 1 and before[-2] in ("should", "must")
+    return before[-1] in ("should", "must") or (before[-1] == "to" and len(before) > 1 and before[-2] in _OBLIGATIONS)
+
+
+def _evidence_verbs(store: Store) -> set[str]:
+    """What the evidence itself obliges someone to do."""
+    texts = [tokens(item.text) for item in store.evidence]
+    return {words[i].norm for words in texts for i in range(len(words)) if obliged(words, i)}
 
 
 def _is_noun_use(text: str, token: Token) -> bool:
@@ -138,7 +183,10 @@ def _is_noun_use(text: str, token: Token) -> bool:
 
 
 def _topic(store: Store) -> set[str]:
-    return {t.norm for item in store.evidence for t in tokens(item.text) if t.is_content}
+    """The words of the evidence, those inside paths and identifiers as well."""
+    words = {t.norm for item in store.evidence for t in tokens(item.text) if t.is_content}
+    parts = {part for item in store.evidence for part in content(_JOINTS.sub(" ", f"{item.text} {item.source}"))}
+    return words | parts
 
 
 def _is_same(one: Action, other: Action) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from shipworthy.suites.reasoning.anchors import Citation, Store, find_citations
 from shipworthy.suites.reasoning.clauses import Clause, Reading, read
 from shipworthy.suites.reasoning.fixture import Binding
-from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, tokens
+from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, stem, tokens, vocabulary
 
-Standing = Literal["bound", "elsewhere", "uncited", "misbound", "denied", "absent"]
+Standing = Literal["bound", "elsewhere", "uncited", "misbound", "denied", "doubted", "absent"]
+Affirmed = Literal["yes", "reported", "no"]
 SHORT_CLAUSE = 5  # content words; a terser clause need not repeat the question
 
 
@@ -30,21 +31,23 @@ def statements(reading: Reading, store: Store) -> list[Statement]:
 def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
     """How the answer treats a bound value: the worst of wrong, else the best of right."""
     own, rivals = _ids(binding.source, store), _ids(binding.rivals, store)
-    denial_counts = _asserted_by(binding, own, store)
+    holds = _reader_of(binding, own, store)
     found: set[Standing] = set()
     for statement in said:
         for span in occurrences(binding.value, statement.clause.tokens):
             if statement.clause.hedged:
                 continue
-            if denial_counts and not statement.clause.asserts(span[0]):
-                found.add("denied")
+            attribution = _attribution(statement, span, said, own, rivals)
+            if _is_turned(statement.clause, binding, own, store):
+                found.add("misbound")
+            elif holds(statement.clause, span[0]):
+                found.add(attribution)
             else:
-                found.add(_attribution(statement, span, said, own, rivals))
-    cited = any(set(c.items) & own for s in said for c in s.citations)
-    if "uncited" in found and cited:
+                found.add("denied" if attribution == "bound" else "doubted")
+    if "uncited" in found and any(set(c.items) & own for s in said for c in s.citations):
         found.add("elsewhere")
-    order: tuple[Standing, ...] = ("misbound", "bound", "elsewhere", "uncited", "denied")
-    # A value that is denied once and affirmed nowhere is denied; one that is both is the answer's correction.
+    order: tuple[Standing, ...] = ("misbound", "denied", "bound", "elsewhere", "uncited", "doubted")
+    # What is doubted in one place and affirmed in another is the answer's own correction.
     return next((kind for kind in order if kind in found), "absent")
 
 
@@ -70,18 +73,27 @@ def occurrences(value: str, words: list[Token]) -> list[tuple[int, int]]:
     return []
 
 
-def affirms(phrase: str, said: list[Statement], prompt_words: Collection[str]) -> bool:
-    """Whether some clause says what the phrase says, with the same polarity.
+def affirms(phrase: str, said: list[Statement], prompt_words: Collection[str]) -> Affirmed:
+    """Whether some clause says what the phrase says, with the same polarity, on its own account or a source's.
 
     Words that the question already has need not be repeated; numbers, identifiers and names must be there.
     """
     pattern = _Pattern(phrase, prompt_words)
-    return any(pattern.matches(statement.clause) for statement in said)
+    found = [_is_report(s, position) for s in said if (position := pattern.position(s.clause)) is not None]
+    if not found:
+        return "no"
+    return "reported" if all(found) else "yes"
+
+
+def _is_report(statement: Statement, position: int) -> bool:
+    named_before = any(c.start < statement.clause.tokens[position].start for c in statement.citations)
+    return bool(statement.citations) and statement.clause.reports(position, named_before)
 
 
 class _Pattern:
     def __init__(self, phrase: str, prompt_words: Collection[str]) -> None:
         words: dict[str, bool] = {}
+        self.prompt_words = frozenset(prompt_words)
         self.anchors: set[str] = set()
         for clause in read(phrase).clauses:
             for position, token in enumerate(clause.tokens):
@@ -93,17 +105,34 @@ class _Pattern:
         self.own = own or words
         self.shared = {} if not own else {n: p for n, p in words.items() if n in prompt_words}
 
-    def matches(self, clause: Clause) -> bool:
+    def position(self, clause: Clause) -> int | None:
+        """Where in the clause the phrase is affirmed, by its first word there."""
+        if not self._matches(clause):
+            return None
+        return next(i for i, token in enumerate(clause.tokens) if token.norm in self.own)
+
+    def _matches(self, clause: Clause) -> bool:
         if clause.hedged or not self.own:
             return False
         said: dict[str, set[bool]] = {}
         for position, token in enumerate(clause.tokens):
             said.setdefault(token.norm, set()).add(clause.asserts(position))
         hits = {norm for norm, polarity in self.own.items() if polarity in said.get(norm, ())}
-        if not (self.anchors & self.own.keys()) <= hits or 3 * len(hits) < 2 * len(self.own):
+        if not (self.anchors & self.own.keys()) <= hits:
+            return False
+        if self.anchors & hits and self._is_all_of(clause):
+            return True
+        if 3 * len(hits) < 2 * len(self.own):
             return False
         context = any(norm in said for norm in self.shared) or len(hits) > 1
         return context or not self.shared or sum(t.is_content for t in clause.tokens) <= SHORT_CLAUSE
+
+    def _is_all_of(self, clause: Clause) -> bool:
+        """A terse clause, `Every 6 hours [n12]`, has nothing in it that the phrase or the question has not."""
+        known = self.own.keys() | self.shared.keys() | self.prompt_words
+        return all(
+            token.is_anchor or token.norm in known or _is_cue(token) for token in clause.tokens if token.is_content
+        )
 
 
 def _attribution(
@@ -131,8 +160,9 @@ def _covers(other: Statement, citation: Citation, statement: Statement) -> bool:
 def _attached(statement: Statement, span: tuple[int, int]) -> Iterator[str]:
     """A bracketed citation covers what stands before it, a bare one what stands nearest."""
     first, last = statement.clause.tokens[span[0]], statement.clause.tokens[span[1]]
-    after = [c for c in statement.citations if c.start >= last.end]
-    before = [c for c in statement.citations if c.end <= first.start]
+    citations = [c for c in statement.citations if _stands_with(c, statement.clause, span[0])]
+    after = [c for c in citations if c.start >= last.end]
+    before = [c for c in citations if c.end <= first.start]
     bracketed = [c for c in after if c.bracketed]
     leading = [c for c in before if not c.bracketed or not statement.clause.text[: c.start].strip("[( ")]
     candidates = [(c.start - last.end, c) for c in bracketed[:1]]
@@ -152,14 +182,46 @@ def _attached(statement: Statement, span: tuple[int, int]) -> Iterator[str]:
             chosen = citation
 
 
-def _asserted_by(binding: Binding, own: set[str], store: Store) -> bool:
-    """Whether the value's own source states it plainly; if it is itself a denial, either wording is right."""
+def _stands_with(citation: Citation, clause: Clause, position: int) -> bool:
+    """A source that gave way does not speak for a value that holds."""
+    if clause.retracted[position]:
+        return True
+    return not any(
+        gone and token.start == citation.start for token, gone in zip(clause.tokens, clause.retracted, strict=True)
+    )
+
+
+def _reader_of(binding: Binding, own: set[str], store: Store) -> Callable[[Clause, int], bool]:
+    """How to read the value in an answer, given how its own source says it.
+
+    A source that is itself a denial may be put either way; one that speaks of old things makes `old` no retraction.
+    """
     for item in store.evidence:
         if item.id in own:
             for clause in read(item.text).clauses:
-                for span in occurrences(binding.value, clause.tokens):
-                    return clause.asserts(span[0])
-    return True
+                for first, _ in occurrences(binding.value, clause.tokens):
+                    if any(clause.negated):
+                        return lambda clause, position: True
+                    if clause.retracted[first]:
+                        return lambda clause, position: not clause.negated[position]
+    return Clause.asserts
+
+
+def _is_turned(clause: Clause, binding: Binding, own: set[str], store: Store) -> bool:
+    """Whether the answer lets rise what the source lets fall, or the other way round."""
+    said = _directions(clause)
+    for item in store.evidence:
+        if item.id in own:
+            for source in read(item.text).clauses:
+                if occurrences(binding.value, source.tokens):
+                    stated = _directions(source)
+                    return len(said) == len(stated) == 1 and said != stated
+    return False
+
+
+def _directions(clause: Clause) -> set[str]:
+    words = {token.norm for token in clause.tokens}
+    return {name for name, verbs in _DIRECTIONS.items() if words & verbs}
 
 
 def _ids(references: Collection[str], store: Store) -> set[str]:
@@ -177,6 +239,14 @@ def _is_cue(token: Token) -> bool:
     return token.raw.casefold() in _CUES
 
 
-_CUES = frozenset(
-    "superseded outdated stale obsolete older old former previous longer date deprecated wrong incorrect replaced".split()
+_DIRECTIONS = {
+    "up": frozenset(
+        map(stem, vocabulary("rose rise risen rises increased increases grew grown climbed climbs jumped doubled"))
+    ),
+    "down": frozenset(
+        map(stem, vocabulary("fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank"))
+    ),
+}
+_CUES = vocabulary(
+    "superseded outdated stale obsolete older old former previous longer date deprecated wrong incorrect replaced says say said states reports shows lists has newer current force"
 )

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.words import Token, fold, straight, tokens
+from shipworthy.suites.reasoning.words import Token, fold, straight, tokens, vocabulary
 
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
-_PATH = re.compile(r"(?<![\w/:.-])(?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]{1,5}(?::(\d+)(?:-(\d+))?)?(?![\w/])")
-_PATH_SUFFIXES = frozenset(
+_WORD = re.compile(r"[\w./:-]{3,300}")
+_PATH = re.compile(r"[\w./-]+\.([A-Za-z]{1,5})(?::(\d+(?:-\d+)?))?")
+_PATH_SUFFIXES = vocabulary(
     """md txt json jsonl yaml yml go py toml csv tsv log html js ts rs java sql pdf cfg ini sh xml ipynb rst c h cpp
-    rb php kt swift proto tf env conf docx xlsx pptx eml""".split()
+    rb php kt swift proto tf env conf docx xlsx pptx eml"""
 )
 _URL = re.compile(r"https?://[^\s<>()\[\]\"']+")
 _QUOTE = re.compile(r"\"([^\"\n]{2,400})\"|“([^”\n]{2,400})”|«([^»\n]{2,400})»")
-_TAG = re.compile(r"\[\s*(?:confidence[:\s]*)?([01]\.\d{1,4})\s*\]|\bconfidence(?:\s+(?:of|is|score))?[:\s]+([01]\.\d{1,4})\b", re.I)
+_TAG = re.compile(
+    r"\[\s*(?:confidence[:\s]*)?([01]\.\d{1,4})\s*\]|\bconfidence(?:\s+(?:of|is|score))?[:\s]+([01]\.\d{1,4})\b", re.I
+)
 _SHAPE = re.compile(r"^([A-Za-z]+(?:[-_:#][A-Za-z]+)*[-_:#]?)(\d+)$")
 _ORDINAL = re.compile(r"^[ \t>]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
 _CITE_WORDS = re.compile(r"^(?:see|source|sources|cf|ref|refs|note|notes|from|per|in|and|memory|fact|evidence)$", re.I)
+_JOINTS = re.compile(r"[/._-]")
 LONG_QUOTE = 3  # words; a shorter quote may be a word used with reservation
 
 
@@ -56,8 +62,10 @@ class Store:
         self.by_id = {item.id.casefold(): item.id for item in self.evidence}
         self.texts = tuple(fold(item.text) for item in self.evidence)
         self.prompt = fold(prompt)
-        sources = " ".join(f"{item.source} {item.id}" for item in self.evidence)
-        self.known = {token.norm for token in tokens(" ".join([*(e.text for e in self.evidence), sources, prompt]))}
+        self.sources = {item.source.casefold().partition(":")[0] for item in self.evidence if item.source}
+        names = " ".join(f"{item.source} {item.id}" for item in self.evidence)
+        everything = " ".join([*(item.text for item in self.evidence), names, _JOINTS.sub(" ", names), prompt])
+        self.known = {token.norm for token in tokens(everything)}
         self.shapes = {m.group(1).casefold() for item in self.evidence if (m := _SHAPE.match(item.id))}
 
     def naming(self, reference: str) -> tuple[str, ...]:
@@ -66,6 +74,10 @@ class Store:
         if wanted in self.by_id:
             return (self.by_id[wanted],)
         return tuple(item.id for item in self.evidence if _is_source(item, wanted))
+
+    def is_source(self, word: str) -> bool:
+        """A source by its full name, if that is not a plain word: `leaflet-2018`, `CODEOWNERS:8`."""
+        return not word.isalpha() and word.casefold().partition(":")[0] in self.sources
 
     def has_text(self, text: str) -> bool:
         wanted = fold(text)
@@ -102,17 +114,19 @@ def find(answer: str, store: Store) -> Anchors:
 def find_citations(text: str, store: Store) -> list[Citation]:
     """Ids in brackets or bare, paths, paths with lines and addresses, in the order of the text."""
     found = _urls(text, store) + _paths(text, store)
-    taken = [(c.start, c.end) for c in found]
+    taken = sorted((c.start, c.end) for c in found)
     for match in _BRACKET.finditer(text):
         if not _TAG.fullmatch(match.group()):
             found += _bracketed(match, store, taken)
-    taken = [(c.start, c.end) for c in found]
+    taken = sorted((c.start, c.end) for c in found)
     for token in tokens(text):
         if _inside(token.start, taken):
             continue
         word = token.raw.casefold()
         if word in store.by_id and (store.is_id_shaped(token.raw) or not word.isalnum()):
-            found.append(Citation(token.raw, token.start, token.end, (store.by_id[word],), _in_brackets(text, token.start)))
+            found.append(
+                Citation(token.raw, token.start, token.end, (store.by_id[word],), _in_brackets(text, token.start))
+            )
         elif store.is_id_shaped(token.raw) and token.norm not in store.known:
             found.append(Citation(token.raw, token.start, token.end, (), False))
     return sorted(found, key=lambda c: (c.start, c.end))
@@ -137,22 +151,28 @@ def _bracketed(match: re.Match[str], store: Store, taken: list[tuple[int, int]])
 
 def _cites_like(raw: str) -> bool:
     """`[n12]`, `[doc#3]`, `[7]` read as citations; `[high]`, `[x]` and `[2025-03-11]` do not."""
-    return any(c.isdigit() for c in raw) and not re.fullmatch(r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+)+%?|\d+%|\d{1,2}:\d\d", raw)
+    return any(c.isdigit() for c in raw) and not re.fullmatch(
+        r"\d{4}-\d\d(?:-\d\d)?|\d+(?:\.\d+)+%?|\d+%|\d{1,2}:\d\d", raw
+    )
 
 
 def _paths(text: str, store: Store) -> list[Citation]:
     found = []
     addresses = [match.span() for match in _URL.finditer(text)]
-    for match in _PATH.finditer(text):
-        raw = match.group()
-        suffix = raw.partition(":")[0].rpartition(".")[2].lower()
-        if suffix not in _PATH_SUFFIXES or _inside(match.start(), addresses):
+    for word in _WORD.finditer(text):
+        raw = word.group().rstrip(".:-/")
+        if not (_is_path(raw) or store.is_source(raw)) or _inside(word.start(), addresses):
             continue
         items = store.naming(raw)
-        if not items and store.has_text(raw):
-            continue
-        found.append(Citation(raw, match.start(), match.end(), items, _in_brackets(text, match.start())))
+        if store.has_text(raw) and not (items and ":" in raw):
+            continue  # a file that the evidence speaks of, not a place where something is said
+        found.append(Citation(raw, word.start(), word.start() + len(raw), items, _in_brackets(text, word.start())))
     return found
+
+
+def _is_path(raw: str) -> bool:
+    match = _PATH.fullmatch(raw)
+    return bool(match) and match.group(1).lower() in _PATH_SUFFIXES  # type: ignore[union-attr]
 
 
 def _urls(text: str, store: Store) -> list[Citation]:
@@ -166,7 +186,9 @@ def _urls(text: str, store: Store) -> list[Citation]:
 
 
 def _is_source(item: Evidence, wanted: str) -> bool:
-    source, _, own_line = item.source.casefold().partition(":") if "://" not in item.source else (item.source.casefold(), "", "")
+    source, _, own_line = (
+        item.source.casefold().partition(":") if "://" not in item.source else (item.source.casefold(), "", "")
+    )
     path, _, line = wanted.partition(":") if "://" not in wanted else (wanted, "", "")
     if not source or (path != source and not source.endswith("/" + path)):
         return False
@@ -207,6 +229,7 @@ def _plain_anchors(text: str, citations: list[Citation]) -> list[Token]:
     """Numbers, versions, dates and identifiers that are neither citations nor list numbers."""
     taken = [(c.start, c.end) for c in citations]
     taken += [match.span() for match in _ORDINAL.finditer(text)] + [match.span() for match in _TAG.finditer(text)]
+    taken.sort()
     return [t for t in tokens(text) if t.is_anchor and not _inside(t.start, taken)]
 
 
@@ -222,4 +245,6 @@ def _in_brackets(text: str, position: int) -> bool:
 
 
 def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
-    return any(start <= position < end for start, end in spans)
+    """Whether a position lies in one of the spans, which stand in the order of the text and don't overlap."""
+    index = bisect_right(spans, (position, sys.maxsize)) - 1
+    return index >= 0 and position < spans[index][1]

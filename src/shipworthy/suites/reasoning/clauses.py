@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, straight, tokens
+from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, straight, tokens, vocabulary
 
 _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*•+]\s+|\d+[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|;\s*|(?<=[。！？])|\s+[–—]\s+|\t|\s\|\s")
@@ -25,9 +26,10 @@ _RIGHT_NEGATION = re.compile(
     r"\b(?:no(?!\s+longer)|not(?!\s+only)|without|neither|nor|none|nothing|nobody|lacks?|lacking)\b",
     re.IGNORECASE,
 )
+_PLACE = re.compile(r"\b(?:on|in|at|from|because|since|until|with|by)\b", re.IGNORECASE)
 _ACTIVE = re.compile(
     r"\b(?:supersed(?:es|ing)|replac(?:es|ing)|overrid(?:es|ing)|overrul(?:es|ing)|outranks|beats|corrects"
-    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|instead of|rather than|in place of|as opposed to"
+    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
     r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|\d|\[)))",
     re.IGNORECASE,
 )
@@ -39,14 +41,21 @@ _PASSIVE = re.compile(
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older|old|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|earlier|replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|predates?|earlier|replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
     r"\b(?:whether|uncertain|unclear|unknown|might|could be|may be|possibly|perhaps|maybe|either|probably|presumably)\b",
     re.IGNORECASE,
 )
+_REPORT = re.compile(
+    r"\b(?:says?|said|states?|stated|reports?|reported|shows?|showed|lists?|listed|claims?|claimed|reads|names?|named"
+    r"|gives?|gave|allows?|allowed|puts?|records?|recorded|mentions?|mentioned)\b",
+    re.IGNORECASE,
+)
+_POSSESSION = re.compile(r"\b(?:has|have|had)\b", re.IGNORECASE)
 _FOLLOWS = re.compile(r"^(?:which|that|and|now|since|both|it|but|is|was|are|were|long)\b", re.IGNORECASE)
+LONGEST_CLAUSE = 200  # words; nobody follows a longer one
 _OPENERS, _CLOSERS = "([{", ")]}"
 
 
@@ -61,6 +70,11 @@ class Clause:
     hedged: bool = False
     word_list: bool = False  # words in a row that say nothing
     sentence: int = 0
+
+    def reports(self, position: int, named_before: bool) -> bool:
+        """Whether the word is handed on as what someone says: `the runbook says 3 times`, `n101 has 3 times`."""
+        before = self.text[: self.tokens[position].start]
+        return bool(_REPORT.search(before)) or (named_before and bool(_POSSESSION.search(before)))
 
     def asserts(self, position: int) -> bool:
         """Whether the word at this position is said to hold."""
@@ -107,7 +121,7 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
     if _is_enumeration(parts):
         for clause in parts:
             clause.word_list = True
-    for earlier, later in zip(parts, parts[1:], strict=False):
+    for earlier, later in pairwise(parts):
         if _retracts_previous(later):
             earlier.retracted = [True] * len(earlier.tokens)
     first = len(reading.clauses)
@@ -121,11 +135,14 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
 
 def _cut(sentence: str) -> list[str]:
     """Cut at commas and conjunctions that stand outside brackets and quotes."""
-    pieces, start = [], 0
+    pieces: list[str] = []
+    start = position = depth = quotes = 0
     for match in _SPLIT.finditer(sentence):
-        before = sentence[: match.start()]
-        depth = sum(before.count(c) for c in _OPENERS) - sum(before.count(c) for c in _CLOSERS)
-        if depth <= 0 and before.count('"') % 2 == 0:
+        passed = sentence[position : match.start()]
+        position = match.start()
+        depth += sum(passed.count(c) for c in _OPENERS) - sum(passed.count(c) for c in _CLOSERS)
+        quotes += passed.count('"')
+        if depth <= 0 and quotes % 2 == 0:
             pieces.append(sentence[start : match.start()])
             start = match.end()
     return [*pieces, sentence[start:]]
@@ -134,6 +151,9 @@ def _cut(sentence: str) -> list[str]:
 def _clause(text: str) -> Clause:
     words = tokens(text)
     clause = Clause(text, words, [False] * len(words), [False] * len(words))
+    if len(words) > LONGEST_CLAUSE:
+        clause.word_list = True
+        return clause
     clause.hedged = bool(_HEDGE.search(text))
     clause.word_list = _says_nothing(words)
     _mark_negation(clause)
@@ -148,8 +168,11 @@ def _mark_negation(clause: Clause) -> None:
     for match in _RIGHT_NEGATION.finditer(clause.text):
         if any(p.start() <= match.start() < p.end() for p in predicates):
             continue
+        # `no room left on the disk` says nothing against the disk
+        place = _PLACE.search(clause.text, match.end()) if match.group().casefold() == "no" else None
+        until = place.start() if place else len(clause.text)
         for position, token in enumerate(clause.tokens):
-            if token.start >= match.end():
+            if match.end() <= token.start < until:
                 clause.negated[position] = not clause.negated[position]
 
 
@@ -158,7 +181,9 @@ def _mark_retraction(clause: Clause) -> None:
     if passive:
         clause.retracted = [token.start < passive.start() for token in clause.tokens]
     elif active:
-        clause.retracted = [token.start >= active.end() for token in clause.tokens]
+        until = clause.text.find(":", active.end())
+        until = len(clause.text) if until < 0 else until
+        clause.retracted = [active.end() <= token.start < until for token in clause.tokens]
     elif _STALE.search(clause.text):
         clause.retracted = [True] * len(clause.tokens)
 
@@ -179,10 +204,12 @@ def _retracts_previous(clause: Clause) -> bool:
 
 
 def _says_nothing(words: list[Token]) -> bool:
-    if len(words) < 8:
+    plain = sum(not token.is_anchor and not token.is_name for token in words)
+    if plain < 8:
         return False
     grammar = sum(token.norm in FUNCTION_STEMS for token in words)
-    return 12 * grammar < len(words) or _is_scrambled(words)
+    least = 12 if len(words) < 15 else 6  # a short note may do with hardly any grammar, a long one can't
+    return least * grammar < len(words) or _is_scrambled(words)
 
 
 def _is_scrambled(words: list[Token]) -> bool:
@@ -198,4 +225,4 @@ def _is_enumeration(parts: list[Clause]) -> bool:
     return len(parts) >= 7 and 5 * len(bare) >= 4 * len(parts)
 
 
-_NEVER_AFTER_ARTICLE = frozenset("the a an of is are was were to and or in by for at on with from be has have not".split())
+_NEVER_AFTER_ARTICLE = vocabulary("the a an of is are was were to and or in by for at on with from be has have not")

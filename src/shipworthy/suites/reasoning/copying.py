@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 
 from shipworthy.suites.reasoning.words import norms, tokens
 
+_REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]|(?<![\w./-])[\w./-]{1,200}\.\w{1,5}:\d{1,7}")
 ECHO, SPAN, SHINGLE = 6, 5, 5
 MOST_ALIKE = Fraction(3, 10)
 
@@ -30,27 +32,26 @@ def strip_echo(text: str, prompt: str) -> str:
 
 def is_dump(text: str, evidence: Sequence[str]) -> bool:
     """Whether the answer is little else than the evidence handed on, nearly all of it, nearly word for word."""
-    said = norms(text)
+    said = norms(_REFERENCE.sub(" ", text))
     given = [norms(item) for item in evidence if item.strip()]
-    if len(given) < 2 or not said:
+    if len(given) < 3 or not said:  # of two notes one can only quote both
         return False
     answer_grams = grams(said, SPAN)
     copied_items = sum(_is_copied(item, answer_grams) for item in given)
     evidence_grams = {gram for item in given for gram in grams(item, SPAN)}
     covered = _covered(said, evidence_grams)
-    return 4 * copied_items >= 3 * len(given) and 10 * covered >= 7 * len(said)
+    return 5 * copied_items > 4 * len(given) and 5 * covered >= 4 * len(said)
 
 
 def alikeness(answers: Iterable[str]) -> Fraction | None:
     """The mean pairwise Jaccard overlap of the answers' runs of five words; None for fewer than two answers."""
     sets = [grams(norms(answer), SHINGLE) for answer in answers]
-    pairs = total = 0
+    pairs = 0
     shared = Fraction(0)
     for one, other in combinations(sets, 2):
         pairs += 1
-        total = len(one & other)
-        if total:
-            shared += Fraction(total, len(one | other))
+        if common := len(one & other):
+            shared += Fraction(common, len(one | other))
     return shared / pairs if pairs else None
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from shipworthy.errors import DataError
+from shipworthy.errors import DataError, UsageError
 
 DIMENSIONS = ("actionability", "factual_grounding", "contradiction_handling", "usefulness")
 DEFAULT_WEIGHTS = dict(
@@ -104,7 +104,7 @@ def load_fixture(path: str | Path) -> Fixture:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise DataError(
+        raise UsageError(
             f"the fixture can't be read ({error.strerror or error})",
             where=where,
             hint="Give the path of a JSON fixture.",

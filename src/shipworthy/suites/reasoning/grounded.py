@@ -10,24 +10,25 @@ from typing import Any
 
 from shipworthy.refusal import is_exact, load_rule
 from shipworthy.suites.reasoning.actions import Action, find_actions
-from shipworthy.suites.reasoning.affirmed import Standing, Statement, affirms, standing, statements
+from shipworthy.suites.reasoning.affirmed import Standing, Statement, affirms, occurrences, standing, statements
 from shipworthy.suites.reasoning.anchors import Anchors, Store, find
 from shipworthy.suites.reasoning.clauses import read
 from shipworthy.suites.reasoning.copying import is_dump, strip_echo
 from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
 from shipworthy.suites.reasoning.signals import contradiction_required
 from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
-from shipworthy.suites.reasoning.words import content, norms
+from shipworthy.suites.reasoning.words import content, norms, tokens
 
-LONGEST = 40_000  # characters that are read; nobody reads more
+LONGEST = 20_000  # characters that are read; nobody reads more
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
 MISBOUND_CAP = Fraction(45, 100)
 # A value right and given as its source's word; right with its source cited elsewhere; right without a source.
 CREDIT: Mapping[Standing, Fraction] = {
     "bound": Fraction(1), "elsewhere": Fraction(9, 10), "uncited": Fraction(85, 100),
-    "misbound": Fraction(0), "denied": Fraction(0), "absent": Fraction(0),
+    "misbound": Fraction(0), "denied": Fraction(0), "doubted": Fraction(0), "absent": Fraction(0),
 }  # fmt: skip
+WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
 # The refusal rule knows documents; a reasoner speaks of its notes.
 _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
 
@@ -36,7 +37,7 @@ _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", 
 class Findings:
     """What was found in one answer, before any score."""
 
-    said: Sequence[Statement]
+    on_topic: Sequence[Statement]
     anchors: Anchors
     standings: Sequence[Standing]
     actions: Sequence[Action]
@@ -50,18 +51,27 @@ class Findings:
 
     @property
     def misbound(self) -> int:
-        return sum(kind in ("misbound", "denied") for kind in self.standings)
+        return sum(kind in WRONG for kind in self.standings)
+
+    @property
+    def replaced(self) -> bool:
+        """A value asked for is not there, and a number that nobody gave is."""
+        return "absent" in self.standings and any(text[:1].isdigit() for text in self.anchors.unsupported)
 
 
 def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
     """Facts and scores of one answer."""
-    if not answer.content.strip():
-        return _verdict(case, answer, fixture, "empty", _zeros(case), ("empty",), {})
-    if is_refusal(answer.content):
+    blank = not answer.content.strip()
+    if not blank and is_refusal(answer.content):
         return _refused(case, answer, fixture)
     if not case.answerable:
-        found = Fraction(0)
-        return Verdict(case.id, "answered", dict.fromkeys(DIMENSIONS), found, ("under_refusal",), False, {"under_refusal": True})
+        kind, status = ("empty", "empty") if blank else ("under_refusal", "answered")
+        nothing = dict.fromkeys(DIMENSIONS)
+        return Verdict(
+            case.id, status, nothing, Fraction(0), (kind, *_degraded(answer)), False, {"under_refusal": True}
+        )
+    if blank:
+        return _verdict(case, answer, fixture, "empty", _zeros(case), ("empty",), {})
     evidence = case.evidence if answer.evidence is None else answer.evidence
     if not evidence:
         return _verdict(case, answer, fixture, "answered", _zeros(case), ("no_evidence",), {})
@@ -78,26 +88,47 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
     """Everything that the scores are made of."""
     store = Store(evidence, case.prompt)
     said = statements(read(strip_echo(text, case.prompt)), store)
+    on_topic, counted = _on_topic(said, store)
     prompt_words = content(case.prompt)
     anchors = find(text, store)
     standings = [standing(binding, said, store) for binding in case.bindings]
     in_conflict = [kind for binding, kind in zip(case.bindings, standings, strict=True) if binding.rivals]
-    resolved = any(affirms(phrase, said, prompt_words) for phrase in case.expected_resolution)
+    resolved, forbidden = _sides(case, said, standings, prompt_words)
     if not case.expected_resolution and in_conflict:
         resolved = all(CREDIT[kind] for kind in in_conflict)
     return Findings(
-        said=said,
+        on_topic=on_topic,
         anchors=anchors,
         standings=standings,
         actions=find_actions(said, store),
         resolved=resolved,
-        forbidden=tuple(phrase for phrase in case.forbidden if affirms(phrase, said, prompt_words)),
+        forbidden=forbidden,
         other_side=_other_side(case, said, anchors, store),
-        relevance=_relevance(said, store),
-        coverage=_coverage(case, said, store),
+        relevance=Fraction(len(on_topic), counted) if counted else Fraction(0),
+        coverage=_coverage(case, on_topic, store),
         dump=is_dump(text, [item.text for item in evidence]),
         words=len(norms(text)),
     )
+
+
+def _sides(
+    case: ReasonCase, said: list[Statement], standings: Sequence[Standing], prompt_words: frozenset[str]
+) -> tuple[bool, tuple[str, ...]]:
+    """Whether the right side is taken, and which forbidden phrases are affirmed.
+
+    A phrase that is only handed on ("the runbook says 3") takes no side if the answer itself takes the right one.
+    """
+    right = {affirms(phrase, said, prompt_words) for phrase in case.expected_resolution}
+    wrong = {phrase: affirms(phrase, said, prompt_words) for phrase in case.forbidden}
+    if "yes" in right:
+        return True, tuple(phrase for phrase, kind in wrong.items() if kind == "yes")
+    value_given = any(
+        binding.rivals
+        and kind in ("bound", "elsewhere")
+        and any(occurrences(binding.value, tokens(p)) for p in case.expected_resolution)
+        for binding, kind in zip(case.bindings, standings, strict=True)
+    )
+    return value_given or "reported" in right, tuple(phrase for phrase, kind in wrong.items() if kind != "no")
 
 
 def score(case: ReasonCase, findings: Findings) -> dict[str, Fraction | None]:
@@ -120,9 +151,9 @@ def is_required(case: ReasonCase, dimension: str) -> bool:
 def _actionability(case: ReasonCase, findings: Findings) -> Fraction:
     """One sound action carries it; a second one (or the case's own terms), an owner and a time add to it."""
     actions = findings.actions
-    if not actions:
+    if not actions or findings.dump:  # what is handed on unread proposes nothing
         return Fraction(0)
-    more = len(actions) > 1 or _has_terms(case, "actionability", findings.said)
+    more = len(actions) > 1 or _has_terms(case, "actionability", findings.on_topic)
     gained = 60 + 10 * more + 15 * any(a.owned for a in actions) + 15 * any(a.timed for a in actions)
     return Fraction(gained, 100)
 
@@ -133,41 +164,46 @@ def _grounding(case: ReasonCase, findings: Findings) -> Fraction:
     cited = Fraction(any(c.items for c in anchors.citations))
     bound = _mean([CREDIT[kind] for kind in findings.standings]) if case.bindings else findings.relevance
     support = Fraction(anchors.supported, anchors.total) if anchors.total else Fraction(1)
-    value = (Fraction(6, 10) * bound + Fraction(4, 10) * cited * min(1, 2 * findings.relevance)) * support
+    base = Fraction(6, 10) * bound + Fraction(4, 10) * cited * min(Fraction(1), 2 * findings.relevance)
+    value = base * support**2  # one invented number casts doubt on the others
     if anchors.unresolved:
         value = min(value, FABRICATION_CAP)
-    return min(value, MISBOUND_CAP) if findings.misbound else value
+    return min(value, MISBOUND_CAP) if findings.misbound or findings.replaced else value
 
 
 def _contradiction(case: ReasonCase, findings: Findings) -> Fraction:
     """The right side affirmed; the wrong one not; that there was another side, said."""
     rivalled = [k for b, k in zip(case.bindings, findings.standings, strict=True) if b.rivals]
-    if findings.forbidden or any(kind in ("misbound", "denied") for kind in rivalled):
+    if findings.forbidden or any(kind in WRONG for kind in rivalled):
         return Fraction(0)
     if not (case.expected_resolution or rivalled):
-        return Fraction(1, 2) * findings.other_side + Fraction(1, 2) * _has_terms(case, "contradiction_handling", findings.said)
+        return Fraction(1, 2) * findings.other_side + Fraction(1, 2) * _has_terms(
+            case, "contradiction_handling", findings.on_topic
+        )
     return Fraction(6, 10) * findings.resolved + Fraction(4, 10) * (findings.resolved and findings.other_side)
 
 
 def _usefulness(case: ReasonCase, findings: Findings) -> Fraction:
-    """The values asked for, without what is beside the point; a dump and an endless answer are of no use."""
-    if findings.dump or findings.words > BAND:
+    """The values asked for, without what is beside the point; what is false, dumped or endless is of no use."""
+    if _failures(findings) or findings.words > BAND:
         return Fraction(0)
     given = _mean([Fraction(bool(CREDIT[kind])) for kind in findings.standings]) if case.bindings else findings.coverage
     return Fraction(5, 10) * given + Fraction(3, 10) * findings.relevance + Fraction(2, 10) * findings.coverage
 
 
-def _relevance(said: Sequence[Statement], store: Store) -> Fraction:
-    """The share of clauses with something to say that touch the evidence."""
+def _on_topic(said: Sequence[Statement], store: Store) -> tuple[list[Statement], int]:
+    """The clauses that touch the evidence, and how many clauses have something to say."""
     topic = {word for item in store.evidence for word in content(item.text)}
-    counted = touching = 0
+    touching: list[Statement] = []
+    beside = 0
     for statement in said:
         words = {t.norm for t in statement.clause.tokens if t.is_content}
         shared = words & topic
-        touches = len(shared) >= 2 or any(c.items for c in statement.citations) or _touches_anchor(statement, shared)
-        touching += touches
-        counted += touches or len(words) > 2
-    return Fraction(touching, counted) if counted else Fraction(0)
+        if len(shared) >= 2 or any(c.items for c in statement.citations) or _touches_anchor(statement, shared):
+            touching.append(statement)
+        else:
+            beside += len(words) > 2
+    return touching, len(touching) + beside
 
 
 def _touches_anchor(statement: Statement, shared: set[str]) -> bool:
@@ -175,14 +211,12 @@ def _touches_anchor(statement: Statement, shared: set[str]) -> bool:
 
 
 def _coverage(case: ReasonCase, said: Sequence[Statement], store: Store) -> Fraction:
-    """How many of the evidence's words the answer takes up, up to five, or the case's own terms."""
+    """How many of the evidence's words the answer takes up, up to three, or the case's own terms."""
     if _has_terms(case, "usefulness", said):
         return Fraction(1)
     topic = {word for item in store.evidence for word in content(item.text)}
-    taken = {
-        t.norm for s in said for i, t in enumerate(s.clause.tokens) if t.norm in topic and not s.clause.negated[i]
-    }
-    return min(Fraction(1), Fraction(len(taken), 5))
+    taken = {t.norm for s in said for i, t in enumerate(s.clause.tokens) if t.norm in topic and not s.clause.negated[i]}
+    return min(Fraction(1), Fraction(len(taken), 3))
 
 
 def _has_terms(case: ReasonCase, dimension: str, said: Sequence[Statement]) -> bool:
@@ -269,8 +303,6 @@ def _degraded(answer: Answer) -> tuple[str, ...]:
 
 
 def _zeros(case: ReasonCase) -> dict[str, Fraction | None]:
-    if not case.answerable:
-        return dict.fromkeys(DIMENSIONS)
     return {name: Fraction(0) if is_required(case, name) else None for name in DIMENSIONS}
 
 

@@ -54,9 +54,7 @@ def weighted(scores: Mapping[str, Fraction | None], weights: Mapping[str, Fracti
 
 def below_minimum(case: ReasonCase, scores: Mapping[str, Fraction | None]) -> tuple[str, ...]:
     """The dimensions that were asked for and miss their case minimum."""
-    return tuple(
-        name for name in DIMENSIONS if (score := scores.get(name)) is not None and score < case.minimum(name)
-    )
+    return tuple(name for name in DIMENSIONS if (score := scores.get(name)) is not None and score < case.minimum(name))
 
 
 def failed(case: ReasonCase, answer: Answer) -> Verdict:

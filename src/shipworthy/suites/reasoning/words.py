@@ -5,24 +5,35 @@ from __future__ import annotations
 import re
 import unicodedata
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
-FUNCTION_WORDS = frozenset(
+
+def vocabulary(words: str) -> frozenset[str]:
+    """The words of a text between blanks, as a table reads best."""
+    return frozenset(words.split())
+
+
+FUNCTION_WORDS = vocabulary(
     """a an the this that these those there here it its he she they them his her their we us our you your i me my
     is are was were be been being am do does did has have had having will would shall should can could may might must
     of in on at by for from to with without into onto over under after before since until through during per as than
     and or but nor so yet if because while whereas although though when where which who whom whose what why how
-    not no never none nothing neither yes also only still already now then just about against between both either each
+    not no never none nothing neither yes also only still already now then just about against between both either each every
     all any some most more less much many few other another same such very too again up down out off above below
-    come comes came got get let""".split()
+    come comes came got get let"""
 )
 NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-}
-_TOKEN = re.compile(r"\w[\w./:%@'+-]*", re.UNICODE)
+    "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+}  # fmt: skip
+UNITS = {
+    "s": "second", "sec": "second", "secs": "second", "min": "minute", "mins": "minute", "h": "hour", "hr": "hour",
+    "hrs": "hour", "d": "day", "wk": "week", "gb": "gb", "ms": "ms",
+}  # fmt: skip
+_GLUED_UNIT = re.compile(r"(\d+(?:\.\d+)?)(s|secs?|mins?|h|hrs?|d|ms|gb)", re.IGNORECASE)
+_TOKEN = re.compile(r"\w[\w./:%@'+#-]{0,199}")
+_PERCENT = re.compile(r"(?<=\d)( ?)(percent|per cent|pct)\b", re.IGNORECASE)
 _NUMERIC = re.compile(r"\d+(?:[.,]\d+)*%?")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
@@ -52,21 +63,31 @@ def tokens(text: str) -> list[Token]:
     """The words of a text; hyphenated words are taken apart, identifiers and paths are not."""
     found: list[Token] = []
     for match in _TOKEN.finditer(straight(text)):
-        raw = match.group().rstrip(".:/'-+@")
+        raw = match.group().rstrip(".:/'-+@#")
         start = match.start()
         if _IDEOGRAPHS.search(raw):
             found += _pairs(raw, start)
         elif "-" in raw and raw.replace("-", "").replace("'", "").isalpha():
             for part in re.finditer(r"[^-]+", raw):
                 found.append(_token(part.group(), start + part.start()))
+        elif glued := _GLUED_UNIT.fullmatch(raw):
+            found += [_token(glued.group(1), start), _token(glued.group(2), start + glued.start(2))]
         elif raw:
             found.append(_token(raw, start))
-    return found
+    return [_with_unit(found[i - 1] if i else None, token) for i, token in enumerate(found)]
+
+
+def _with_unit(before: Token | None, token: Token) -> Token:
+    """`90 s` and `90 seconds` are the same words."""
+    unit = UNITS.get(token.raw.casefold())
+    if unit is None or before is None or not before.norm[:1].isdigit():
+        return token
+    return token._replace(norm=stem(unit))
 
 
 def straight(text: str) -> str:
-    """Curly quotes made straight, character for character, so that offsets stay."""
-    return text.translate(_STRAIGHT)
+    """Curly quotes made straight and `percent` a sign, character for character, so that offsets stay."""
+    return _PERCENT.sub(lambda match: "%" + " " * (len(match.group()) - 1), text.translate(_STRAIGHT))
 
 
 def fold(text: str) -> str:
@@ -124,7 +145,7 @@ def _pairs(raw: str, start: int) -> list[Token]:
 
 
 def _inner_capital(raw: str) -> bool:
-    return any(a.islower() and b.isupper() for a, b in zip(raw, raw[1:], strict=False))
+    return any(a.islower() and b.isupper() for a, b in pairwise(raw))
 
 
 FUNCTION_STEMS = FUNCTION_WORDS | frozenset(stem(word) for word in FUNCTION_WORDS)

@@ -1,0 +1,123 @@
+"""`shipworthy controls`: would this configuration stop a pipeline that is known to be bad?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._shared import Numbers, gate_arguments
+from ._shares import SHARE
+
+if TYPE_CHECKING:
+    from ..controls import ControlResult, Results
+
+SUITES = ("answers", "retrieval", "stability", "latency", "agreement", "reasoning")
+
+
+@click.command("controls", context_settings={"max_content_width": 100})
+@click.option("--suite", type=click.Choice(SUITES), help="One suite alone.")
+@click.option(
+    "--gold", metavar="FILE", help="Make the runs from this gold set (default: the config's, else the demo's)."
+)
+@click.option("--gates", multiple=True, metavar="NAME=VALUE,…", help="Gates of the suite, as its own verb takes them.")
+@click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone.")
+@click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
+@click.option(
+    "--profile", type=click.Choice(["strict", "reference", "grounded", "signals"]), help="The definitions in force."
+)
+@click.option("--scu-enforced", "--scu_enforced", is_flag=True, help="Constraints count (answers, latency).")
+@click.option("--k", type=Numbers(), help="Depths of recall (answers, retrieval, latency).")
+@click.option("--min-substr", type=click.IntRange(1), help="Shortest gold substring that counts.")
+@click.option("--refusal", type=click.Choice(["exact", "natural"]), help="What counts as a refusal.")
+@click.option("--max-fail-rate", metavar="SHARE", help="Share of questions that may be unstable (stability).")
+@click.option("--budget-ms", type=click.FloatRange(0, min_open=True), help="What is fast enough (latency).")
+@click.option("--fixture", metavar="FILE", help="The cases (reasoning; default: those of the package).")
+@click.option("--case-min-overall", type=SHARE, help="Overwrite the fixture's bar for a case (reasoning).")
+@click.option("--suite-min-pass-rate", type=SHARE, help="Overwrite the fixture's bar for the suite (reasoning).")
+@click.option(
+    "--config", metavar="FILE", help="Try the suites of this config (default: the nearest, unless flags say more)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
+def command(suite: str | None, config: str | None, as_json: bool, **flags: Any) -> int:
+    """Hold runs that are known to be good or bad against your gates.
+
+    A configuration that lets a bad one ship, or stops a good one, is broken: exit 1. A control that can't be made from
+    the gold set is listed as skipped.
+
+    \b
+    shipworthy controls
+    shipworthy controls --gold gold.jsonl
+    shipworthy controls --suite answers --gold gold.jsonl --gates precision=0.85 --scu-enforced
+    """
+    from ..controls import report, sound
+
+    source, results = _run(suite, config, flags)
+    if as_json:
+        click.echo(json.dumps({"made_from": source} | report(results), indent=2))
+    else:
+        _print(source, results)
+    if all(one.skipped for one in results):
+        return 3
+    return 0 if sound(results) else 1
+
+
+def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[str, Results]:
+    """By the config where that is asked for, or where there is one and nothing else was said."""
+    from ..config import find_config
+    from ..controls import run_controls
+    from ..errors import UsageError
+
+    gold, gates = flags.pop("gold"), gate_arguments(flags.pop("gates"), flags.pop("more"))
+    options = {name: value for name, value in flags.items() if value is not None and value is not False}
+    if config and (gold or gates or options):
+        raise UsageError("a config says itself which gold, gates and options hold", code="controls-option",
+                         hint="Leave out --config or the other flags; --suite may stay.")  # fmt: skip
+    path = config or (None if gold or gates or options else find_config())
+    if path is not None:
+        return str(path), run_controls(_one_suite(str(path), suite))
+    return gold or "the demo's gold set", run_controls(suite, gold=gold, gates=gates, options=options)
+
+
+def _one_suite(path: str, suite: str | None) -> Any:
+    import msgspec
+
+    from ..config import load_config
+    from ..errors import UsageError
+
+    config = load_config(path)
+    if suite is None:
+        return config
+    kept = [one for one in config.suites if one.name == suite]
+    if not kept:
+        raise UsageError(f"the config has no suite {suite!r}", where=path, code="suite-unknown",
+                         hint=f"It has: {', '.join(one.name for one in config.suites)}.")  # fmt: skip
+    return msgspec.structs.replace(config, suites=kept)
+
+
+def _print(source: str, results: Results) -> None:
+    from ..text import visible
+
+    click.echo(f"Controls made from {visible(source)}")
+    width = max((len(one.name) for one in results), default=0)
+    for name in dict.fromkeys(one.suite for one in results):
+        click.echo(f"\n{name}")
+        for one in results:
+            if one.suite == name:
+                click.echo(
+                    f"  {_state(one):<8}{one.verdict if not one.skipped else '':<12}{one.name:<{width}}  {visible(_why(one))}".rstrip()
+                )
+    click.echo(f"\n{visible(str(results))}")
+
+
+def _state(one: ControlResult) -> str:
+    return "skipped" if one.skipped else "BROKEN" if one.broken else "ok"
+
+
+def _why(one: ControlResult) -> str:
+    """The gates that stopped a bad run; all that is known of what is broken or was skipped."""
+    if one.broken or one.skipped or (not one.good and not one.stopped_by):
+        return one.why
+    return f"stopped by {', '.join(one.stopped_by)}" if one.stopped_by else ""
