@@ -198,3 +198,19 @@ def test_any_damage_is_told_or_harmless(data: Any, tmp_path_factory: pytest.Temp
     path.write_bytes(bytes(line))
     fast = [found for _, found in Reader(path, Trace, problems, guarded=(b'"qid"', b'"claim"'))]
     assert len(fast) + problems.total == sum(1 for part in bytes(line).split(b"\n") if part.strip())
+
+
+def test_parquet_has_the_same_columns(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    golds, rows = [gold("A"), gold("B")], [trace("A", e2e_ms=12.5, error=None), {"qid": "B", "error": "boom"}]
+    for name, table in (("gold", golds), ("trace", rows)):
+        parquet.write_table(pyarrow.Table.from_pylist(table), tmp_path / f"{name}.parquet")
+    from shipworthy import evaluate
+
+    decision = evaluate(tmp_path / "gold.parquet", tmp_path / "trace.parquet")
+    assert [item["status"] for item in decision.items] == ["shipped", "error"]
+    assert len(decision.inputs["trace"]["sha256"]) == 64
+    (tmp_path / "bad.parquet").write_bytes(b"no parquet")
+    with pytest.raises(DataError, match="not a readable Parquet file"):
+        load_gold(tmp_path / "bad.parquet")

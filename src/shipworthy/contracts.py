@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from .errors import DataError
 from .jsonl import Problem, Problems, Reader, field_first
+from .parquet import ParquetRows
 
 Offsets = tuple[int, int]
 
@@ -290,6 +291,10 @@ def _records(
     amend = partial(_name_as_text, read)
     if not isinstance(source, (str, os.PathLike)):
         yield from _converted(enumerate(source, 1), record, problems, read, fields, unnamed)
+    elif os.fspath(source).endswith(".parquet"):
+        rows = ParquetRows(os.fspath(source))
+        yield from _converted(rows, record, problems, read, fields, unnamed)
+        read.digest = rows.digest
     elif fields or unnamed:
         reader = Reader(source, dict, problems, guarded=keys, warn=read.warn)
         yield from _converted(reader, record, problems, read, fields, unnamed)

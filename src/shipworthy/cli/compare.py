@@ -94,7 +94,7 @@ def _slips(given: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _print(found: Comparison) -> None:
-    from ..comparison import sentence
+    from ..comparison import chance, sentence
     from ..text import plural, visible
 
     marks = {"regressed": "✗", "no regression beyond the slip": "✓", "can't tell": "?", None: "·"}
@@ -112,7 +112,7 @@ def _print(found: Comparison) -> None:
             click.echo(f"{title} ({len(names)}): {', '.join(visible(name, 60) for name in names[:SHOWN])}{more}")
     if found.lost or found.gained:
         click.echo(
-            f"All items: {len(found.lost)} lost, {len(found.gained)} gained; p of a drop = {found.p:.3f} (exact McNemar)"
+            f"All items: {len(found.lost)} lost, {len(found.gained)} gained; a drop has {chance(found.p)} (exact McNemar)"
         )
     for note in found.notes:
         click.echo(f"- {visible(note)}")

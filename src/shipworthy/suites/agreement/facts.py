@@ -1,0 +1,91 @@
+"""What the agreement suite counts: the table of two labels; and the metrics and gates made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from ... import stats
+from ...gates import Gate
+from ...metrics import Computed, Count, Measure, Metric, Rate
+from ...tally import Fact, Tally
+from .judge import Verdict
+from .pairs import LABELS
+
+ALIASES = {"pa": "percent_agreement", "k": "kappa", "abstain": "abstain_rate", "flagged": "flagged_agreements"}
+_ONE_SIDED_Z = 1.6448536269514722
+Table = list[list[int]]
+
+
+def facts(verdict: Verdict) -> Iterator[Fact]:
+    yield "items"
+    yield cell(verdict.scholar, verdict.auditor)
+    yield "agreed" if verdict.agreed else "disagreed"
+    yield f"final_{verdict.final}"
+    if verdict.flagged_agreement:
+        yield "flagged_agreement"
+    for role, label in (("scholar", verdict.scholar), ("auditor", verdict.auditor)):
+        if label == "ABSTAIN":
+            yield f"{role}_abstained"
+
+
+def slices(verdict: Verdict) -> tuple[str, ...]:
+    return ()
+
+
+def cell(scholar: str, auditor: str) -> str:
+    return f"{scholar}/{auditor}"
+
+
+def table(tally: Tally) -> Table:
+    """The confusion matrix, scholar by auditor, in the order of the labels."""
+    return [[tally[cell(scholar, auditor)] for auditor in LABELS] for scholar in LABELS]
+
+
+class Kappa(Computed, frozen=True, kw_only=True):
+    """κ has nothing to say where one label is all there is: chance agreement is 1, and so is agreement."""
+
+    def applies(self, tally: Tally) -> bool:
+        return not any(tally[cell(label, label)] == tally["items"] for label in LABELS)
+
+
+def metrics() -> dict[str, Metric]:
+    found: list[Metric] = [
+        Rate("percent_agreement", "pairs with equal labels", of="agreed", among="items"),
+        Kappa("kappa", "agreement beyond chance, of what is possible beyond chance", low=Fraction(-1), formula=_kappa),
+        Computed("ac1", "Gwet's AC1: agreement beyond chance that does not collapse when one label dominates",
+                 low=Fraction(-1), formula=_ac1),
+        Computed("abstain_rate", "abstentions of the validator that abstains more", "lower", formula=_abstained),
+        Count("flagged_agreements", "pairs that both accept although a hard flag forbids it", "lower", high=None,
+              of=("flagged_agreement",)),
+        Count("disagreements", "pairs with different labels", "lower", high=None, of=("disagreed",)),
+        Rate("review_rate", "pairs that a person has to look at", "lower", of="final_REVIEW", among="items"),
+    ]  # fmt: skip
+    return {metric.name: metric for metric in found}
+
+
+def _kappa(tally: Tally) -> Measure:
+    counted, n = table(tally), tally["items"]
+    value, spread = stats.kappa(counted), stats.kappa_interval(counted)
+    if value is None or spread is None:
+        return Measure(
+            "kappa", "coefficient", None, n, missing="every pair has the same label, so chance agrees as well"
+        )
+    error, low, high = spread
+    reach = _ONE_SIDED_Z * error
+    bounds = (float(value) - reach, float(value) + reach)
+    return Measure("kappa", "coefficient", value, n, interval=(low, high), bounds=bounds)
+
+
+def _ac1(tally: Tally) -> Measure:
+    return Measure("ac1", "coefficient", stats.gwet_ac1(table(tally)), tally["items"])
+
+
+def _abstained(tally: Tally) -> Measure:
+    k, n = max(tally["scholar_abstained"], tally["auditor_abstained"]), tally["items"]
+    return Measure("abstain_rate", "rate", Fraction(k, n) if n else None, n, k, stats.wilson(k, n))
+
+
+def gates() -> list[Gate]:
+    texts = ("percent_agreement >= 0.90", "kappa >= 0.75", "abstain_rate <= 0.02", "flagged_agreements <= 0")
+    return [Gate.parse(text) for text in texts]

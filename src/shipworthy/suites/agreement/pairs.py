@@ -1,0 +1,87 @@
+"""Pairs: what two validators said about one answer, and the shapes in which that arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ...contracts import Answer, Place, ids_of
+
+LABELS = ("VALID", "NOT_IN_CONTEXT", "REJECT", "ABSTAIN")
+_READ_AS = {"INVALID": "REJECT"} | {label: label for label in LABELS}
+
+
+class Judgement(msgspec.Struct):
+    """A validator's word on one answer."""
+
+    label: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.label not in _READ_AS:
+            raise ValueError(f"label: expected one of {', '.join(LABELS)}, got {self.label!r}")
+        self.label = _READ_AS[self.label]
+
+
+class Flags(msgspec.Struct):
+    """What disqualifies an answer whatever the validators say."""
+
+    provenance_violation: bool = False
+    constraints_mismatch: bool = False
+
+    @property
+    def hard(self) -> bool:
+        return self.provenance_violation or self.constraints_mismatch
+
+
+class Pair(msgspec.Struct):
+    """One answer with both judgements."""
+
+    qid: str | int
+    scholar: Judgement
+    auditor: Judgement
+    answer_json: Answer | None = None
+    retrieved_ids: list[str | Place] | None = None
+    flags: Flags | None = None
+
+    @property
+    def hard_flag(self) -> bool:
+        return self.flags is not None and self.flags.hard
+
+    @property
+    def citations(self) -> list[str]:
+        return ids_of(self.answer_json.citations) if self.answer_json else []
+
+    @property
+    def out_of_scope(self) -> bool:
+        """Some citation is not among what was retrieved; unknown where the pair has no answer."""
+        return not set(self.citations) <= set(ids_of(self.retrieved_ids or []))
+
+    @property
+    def agreed(self) -> bool:
+        return self.scholar.label == self.auditor.label
+
+
+class OneSided(msgspec.Struct):
+    """A line of one validator's own file: the judgement stands in the line, or under the validator's name."""
+
+    qid: str | int
+    label: str | None = None
+    reason: str = ""
+    scholar: Judgement | None = None
+    auditor: Judgement | None = None
+    flags: Flags | None = None
+
+    def judgement(self, role: str) -> Judgement:
+        nested: Judgement | None = getattr(self, role)
+        if nested is not None:
+            return nested
+        if self.label is None:
+            raise ValueError(f"label: expected one of {', '.join(LABELS)}, found none")
+        return Judgement(self.label, self.reason)
+
+
+def pair_from(value: Mapping[str, Any] | Pair) -> Pair:
+    return value if isinstance(value, Pair) else msgspec.convert(value, Pair)

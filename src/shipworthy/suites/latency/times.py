@@ -1,0 +1,76 @@
+"""What a trace says about time: end to end and per stage, exactly as written, and how long the question was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from ...contracts import Trace
+
+STAGES = ("retrieval", "rerank", "llm", "guard")
+SHORT, LONG = 50, 200  # words
+PER_MS = 10**18  # times are counted in so small a unit that practically every number of a log is a whole one: whole
+# numbers are exact, and a hundred times faster to sort than fractions
+
+Ticks = int | Fraction
+
+
+class Times(NamedTuple):
+    """Ticks, never rounded; None where the trace does not say."""
+
+    total: Ticks | None
+    stages: dict[str, Ticks]
+    summed: bool  # the total is only the sum of the stages, so a lower bound
+
+
+def times_of(trace: Trace) -> Times:
+    stages = {name: ticks(value) for name, value in _stages(trace).items()}
+    given = _total(trace)
+    if given is not None:
+        return Times(ticks(given), stages, False)
+    return Times(sum(stages.values()) if stages else None, stages, bool(stages))
+
+
+def problem_of(trace: Trace) -> str:
+    """What is wrong with the numbers of a trace, or nothing."""
+    found = {"e2e_ms": trace.e2e_ms, "latency_total_ms": trace.latency_total_ms, "cost_usd": trace.cost_usd,
+             "load_rps": trace.load_rps}  # fmt: skip
+    if isinstance(trace.latency_ms, (int, float)):
+        found["latency_ms"] = trace.latency_ms
+    found |= {f"stage_ms.{name}": value for name, value in _stages(trace).items()}
+    for name, value in found.items():
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            return f"{name}: expected a number that is finite and not negative, got {value:g}"
+    return ""
+
+
+def ticks(milliseconds: float) -> Ticks:
+    """81.234 ms as it was written, and not as binary floating point stores it."""
+    exact = Fraction(repr(milliseconds)) * PER_MS
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def in_ms(counted: Ticks) -> Fraction:
+    return Fraction(counted) / PER_MS
+
+
+def length_of(question: str) -> str:
+    """short below 50 words, long above 200, medium between."""
+    words = len(question.split())
+    return "short" if words < SHORT else "medium" if words <= LONG else "long"
+
+
+def _total(trace: Trace) -> float | None:
+    if trace.e2e_ms is not None:
+        return trace.e2e_ms
+    if trace.latency_total_ms is not None:
+        return trace.latency_total_ms
+    return trace.latency_ms if isinstance(trace.latency_ms, (int, float)) else None
+
+
+def _stages(trace: Trace) -> Mapping[str, float]:
+    if trace.stage_ms:
+        return trace.stage_ms
+    return trace.latency_ms if isinstance(trace.latency_ms, dict) else {}
