@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .idscheme import IdMap
 
 Tick = Callable[[int], None]
+PROFILES = ("strict", "reference")
 
 
 def evaluate(
@@ -65,6 +66,8 @@ def evaluate(
         chunks=read_chunks(chunks) if isinstance(chunks, str) else chunks, declared=refusal != "exact", rules=rules,
         rule=load_rule("natural" if refusal == "exact" else refusal, refusal_phrases),
     )  # fmt: skip
+    if profile not in PROFILES:
+        raise UsageError(f"there is no profile {profile!r}", hint=f"Use {' or '.join(PROFILES)}.", code="profile")
     reference = profile == "reference"
     known = answers.metrics(options)
     chosen = choose_gates(answers.gates(options), wanted, known, _aliases(options), only_gates, require_proof)
