@@ -371,9 +371,10 @@ def test_raising_the_bar_never_helps(rows: list[dict[str, Any]], one: int, other
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:
+    golds = [*GOLDS, gold("Z \udcff", question="half a character: \ud800?")]
     rows = [trace("Q1", "wrong \ud800"), refusal("Q0"), trace("Q2")]
-    first = encode(evaluate(GOLDS, rows).report())
-    assert first == encode(evaluate(GOLDS, rows).report())
+    first = encode(evaluate(golds, rows).report())
+    assert first == encode(evaluate(golds, rows).report())
     first.decode("utf-8")
 
 

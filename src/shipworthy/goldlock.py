@@ -128,8 +128,15 @@ def item_digests(gold: str | os.PathLike[str]) -> dict[str, str]:
 def content_digest(gold_set: GoldSet) -> str:
     """sha256 of what scoring reads of a gold set, whatever the order of its lines and keys."""
     return set_digest(
-        {qid: hashlib.sha256(msgspec.json.encode(_bare(item))).hexdigest() for qid, item in gold_set.items.items()}
+        {qid: hashlib.sha256(_encoded(item)).hexdigest() for qid, item in gold_set.items.items()}
     )
+
+
+def _encoded(item: Gold) -> bytes:
+    try:
+        return msgspec.json.encode(_bare(item))
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8; the slower canonical form spells it out
+        return _canonical(msgspec.to_builtins(_bare(item)))
 
 
 def set_digest(items: dict[str, str]) -> str:

@@ -10,18 +10,30 @@ from ..errors import EnvironmentFailure, UsageError
 from ..text import visible
 
 if TYPE_CHECKING:
-    from ..decision import Decision
+    from ..decision import Board, Decision
 
-# format → the module whose `render(decision) -> str` writes it
-FORMATS = {"text": "terminal", "json": "json", "tsv": "tsv"}
-_SUFFIXES = {".json": "json", ".tsv": "tsv", ".txt": "text"}
+# format → the module whose `render(decision or board)` writes it
+FORMATS = {"text": "terminal", "json": "json", "tsv": "tsv", "markdown": "markdown", "junit": "junit", "github": "github",
+           "html": "html"}  # fmt: skip
+_SUFFIXES = {".json": "json", ".tsv": "tsv", ".txt": "text", ".md": "markdown", ".xml": "junit", ".html": "html"}
+SUMMARY_LIMIT = 900_000  # bytes; a job summary of more than 1 MiB is thrown away whole
 
 
-def render(decision: Decision, form: str) -> bytes:
-    """The decision in one of the formats, as UTF-8 that any reader accepts."""
+def render(shown: Decision | Board, form: str) -> bytes:
+    """A decision or a board in one of the formats, as UTF-8 that any reader accepts."""
     module = import_module(f".{FORMATS[form]}", __name__)
-    text: str | bytes = module.render(decision)
+    text: str | bytes = module.render(shown)
     return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+
+
+def summary(shown: Decision | Board, already: int = 0) -> bytes:
+    """Markdown for a job summary that holds `already` bytes, cut at a line where it would be too long."""
+    text = render(shown, "markdown") + b"\n"
+    room = SUMMARY_LIMIT - already
+    if len(text) <= room:
+        return text
+    kept = text[: max(text.rfind(b"\n", 0, room - 200), 0)] if room > 200 else b""
+    return kept + b"\n\nThe rest did not fit into this summary: see the report.\n"
 
 
 def form_of(path: str) -> str:

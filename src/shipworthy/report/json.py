@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from ..decision import Decision, encode, report
+import re
+
+from ..decision import Board, Decision, encode
+
+# A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
+_COMMAND = re.compile(rb"##(?=\w*\[)")
 
 
-def render(decision: Decision) -> bytes:
-    return encode(report(decision)) + b"\n"
+def render(shown: Decision | Board) -> bytes:
+    return _COMMAND.sub(rb"\\u0023#", encode(shown.report())) + b"\n"

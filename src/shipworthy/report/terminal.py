@@ -9,27 +9,30 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, TextIO
 
-from ..decision import Decision
+from ..decision import Board, Decision
 from ..gates import Outcome, certainty
 from ..metrics import decimal
 from ..text import plural, visible
+from . import views
 
 BAR = 24
+_LONGEST = 2000  # characters of one remark
 _STYLES = {"SHIP": "1;32", "NO-SHIP": "1;31", "NO VERDICT": "1;33", "good": "32", "bad": "31", "odd": "33", "dim": "2",
            "bold": "1"}  # fmt: skip
 _MARKS = {"PASS": ("✓", "good"), "PASS-BUT-UNPROVEN": ("✓", "good"), "FAIL": ("✗", "bad"),
           "FAIL-BUT-CLOSE": ("✗", "bad"), "NO-DATA": ("?", "odd"), "NOT-APPLICABLE": ("–", "dim")}  # fmt: skip
 
 
-def render(decision: Decision, colour: bool = False, width: int = 100) -> str:
-    """The board as text."""
-    return "\n".join(_board(decision, Paint(colour), width)) + "\n"
+def render(shown: Decision | Board, colour: bool = False, width: int = 100) -> str:
+    """A decision or a board as text."""
+    lines = _suites(shown, Paint(colour), width) if isinstance(shown, Board) else _board(shown, Paint(colour), width)
+    return views.inert("\n".join(lines)) + "\n"
 
 
-def print_board(decision: Decision, stream: TextIO | None = None) -> None:
+def print_board(shown: Decision | Board, stream: TextIO | None = None) -> None:
     stream = stream or sys.stdout
     width = min(shutil.get_terminal_size((100, 24)).columns, 120) if stream.isatty() else 100
-    text = render(decision, wants_colour(stream), max(width, 60))
+    text = render(shown, wants_colour(stream), max(width, 60))
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -51,17 +54,57 @@ class Paint:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour and text else text
 
 
+def _suites(board: Board, paint: Paint, width: int) -> Iterator[str]:
+    """One line a suite, then the details of those that do not ship."""
+    ships = sum(decision.ships for decision in board.decisions)
+    among = plural(len(board.decisions) + len(board.failures), "suite")
+    yield f"{paint(board.verdict, board.verdict)}  {ships} of {among} ship{'s' if ships == 1 else ''}"
+    yield ""
+    names = [*(decision.suite for decision in board.decisions), *board.failures]
+    size = max((len(name) for name in names), default=0)
+    for decision in board.decisions:
+        yield from _suite(decision, size, paint, width)
+    for suite, why in board.failures.items():
+        yield from _row("NO VERDICT", "NOT RUN", suite.ljust(size), visible(why, _LONGEST), paint, width)
+    yield from _list("Notes", board.notes, paint, width)
+    for decision in board.decisions:
+        if not decision.ships:
+            yield ""
+            yield paint("dim", "─" * width)
+            yield from _board(decision, paint, width)
+
+
+def _suite(decision: Decision, size: int, paint: Paint, width: int) -> Iterator[str]:
+    held, among = views.gates_held(decision)
+    name = f"{decision.suite.ljust(size)}  {held}/{among} gates"
+    worst = views.worst_gate(decision)
+    if len(name) + len(worst) + 16 > width:
+        worst = views.worst_gate(decision, brief=True)
+    yield from _row(decision.verdict, views.word(decision.verdict), name, worst, paint, width)
+
+
+def _row(verdict: str, word: str, name: str, rest: str, paint: Paint, width: int) -> Iterator[str]:
+    """One line, or two where the terminal is narrow."""
+    head = f"  {paint(verdict, word.ljust(10))}  {paint('bold', name)}"
+    taken = 14 + len(name) + 2
+    if taken + len(rest) <= width:
+        yield f"{head}  {rest}"
+    else:
+        yield head
+        yield from _wrapped(rest, " " * 14, width)
+
+
 def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     partial = paint("odd", "  partial data") if decision.partial else ""
     yield f"{paint(decision.verdict, decision.verdict)}  {paint('bold', decision.suite)}  {_scope(decision)}{partial}"
     for reason in decision.reasons:
-        yield from _wrapped(visible(reason), "  ", width)
+        yield from _wrapped(visible(reason, _LONGEST), "  ", width)
     yield ""
     yield from _gates(decision.outcomes, paint, width)
     yield from _counts(decision, paint, width)
     yield from _offenders(decision, paint, width)
     yield from _list("Where to look", decision.diagnosis, paint, width)
-    yield from _list("Noticed while reading", [*_bad_lines(decision), *decision.warnings], paint, width)
+    yield from _list("Noticed while reading", views.problems(decision), paint, width)
     yield from _compat(decision, paint, width)
     yield ""
     yield from (paint("dim", line) for line in _wrapped(
@@ -73,7 +116,9 @@ def _scope(decision: Decision) -> str:
     if "items" not in counts:
         return f"({decision.profile} profile)" if decision.profile != "strict" else ""
     parts = [plural(counts["items"], "question")]
-    parts += [f"{counts[name]} {name}" for name in ("shipped", "refused", "empty", "missing", "error") if counts.get(name)]
+    parts += [
+        f"{counts[name]} {name}" for name in ("shipped", "refused", "empty", "missing", "error") if counts.get(name)
+    ]
     return " · ".join(parts)
 
 
@@ -136,7 +181,7 @@ def _counts(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
 def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     if not decision.offenders:
         return
-    failing = sum(1 for item in decision.items if item.get("reason")) or len(decision.offenders)
+    failing = sum(map(views.failing, decision.items)) or len(decision.offenders)
     yield ""
     yield paint("bold", f"Worst first: {len(decision.offenders)} of {failing}")
     for offender in decision.offenders:
@@ -144,7 +189,13 @@ def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
 
 
 def _offender(offender: dict[str, Any], paint: Paint, width: int) -> Iterator[str]:
-    yield f"  {paint('bold', visible(offender['qid'], 40))}  {paint('bad', offender['reason'])}  {visible(offender['says'], 200)}"
+    qid, reason, says = visible(offender["qid"], 40), visible(offender["reason"], 40), visible(offender["says"], 300)
+    head = f"  {paint('bold', qid)}  {paint('bad', reason)}"
+    if len(qid) + len(reason) + len(says) + 6 <= width:
+        yield f"{head}  {says}"
+    else:
+        yield head
+        yield from _wrapped(says, "      ", width)
     lines = [("asked", offender.get("question")), ("said", offender.get("claim")),
              ("wanted", " | ".join(offender.get("gold_claim_substr") or [])), ("cited", _cited(offender))]  # fmt: skip
     for label, text in lines:
@@ -163,16 +214,12 @@ def _cited(offender: dict[str, Any]) -> str:
     return cited + place
 
 
-def _bad_lines(decision: Decision) -> list[str]:
-    return [problem for source in decision.inputs.values() for problem in source.get("problems", [])]
-
-
 def _list(title: str, lines: list[str], paint: Paint, width: int) -> Iterator[str]:
     if lines:
         yield ""
         yield paint("bold", title)
     for line in lines:
-        yield from _wrapped(visible(line), "  ", width, "- ")
+        yield from _wrapped(visible(line, _LONGEST), "  ", width, "- ")
 
 
 def _compat(decision: Decision, paint: Paint, width: int) -> Iterator[str]:

@@ -1,18 +1,29 @@
-"""Per-item verdicts as tab-separated values, safe to open in a spreadsheet."""
+"""Per-item verdicts as tab-separated values, safe to open in a spreadsheet and to print in a CI log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from ..decision import Decision
+from ..decision import Board, Decision
 from ..text import visible
+from .views import inert
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'", "::")
 
 
-def render(decision: Decision) -> str:
-    columns = list(decision.items[0]) if decision.items else []
-    rows = [columns, *([item[column] for column in columns] for item in decision.items)]
+def render(shown: Decision | Board) -> str:
+    """One line an item; a board's lines begin with the suite, and have the columns of all suites."""
+    if isinstance(shown, Board):
+        items = [{"suite": decision.suite, **item} for decision in shown.decisions for item in decision.items]
+    else:
+        items = shown.items
+    return table(items)
+
+
+def table(items: list[dict[str, Any]]) -> str:
+    columns = list(dict.fromkeys(column for item in items for column in item))
+    rows: list[list[Any]] = [columns, *([item.get(column) for column in columns] for item in items)]
     return "".join("\t".join(map(cell, row)) + "\n" for row in rows)
 
 
@@ -26,5 +37,5 @@ def cell(value: object) -> str:
         return str(value)
     if isinstance(value, Iterable) and not isinstance(value, str):
         value = " ".join(map(str, value))
-    text = visible(str(value))
+    text = inert(visible(str(value)))
     return f"'{text}" if text.startswith(_FORMULA) else text

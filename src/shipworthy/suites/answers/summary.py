@@ -40,7 +40,8 @@ def items(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 
 
 def row(verdict: Verdict) -> dict[str, Any]:
-    values = (verdict.qid, verdict.status, verdict.correct, verdict.contained, verdict.cited, verdict.constraint,
+    answered = verdict.status in ("shipped", "empty")  # whether an answer is right is undefined where there is none
+    values = (verdict.qid, verdict.status, verdict.correct if answered else None, verdict.contained, verdict.cited, verdict.constraint,
               verdict.any_rank, verdict.reason, verdict.answerable, verdict.all_rank)  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -1,0 +1,124 @@
+"""Make the pictures of the README: the demo with faults switched on, its report in a browser, its board in a terminal.
+
+python docs/images/make.py            # needs playwright and a chromium
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from shipworthy import demo, report
+from shipworthy.decision import Board, Decision
+from shipworthy.evaluation import evaluate
+from shipworthy.report import terminal
+from shipworthy.runner.jitter import jitter
+from shipworthy.scoring.agreement import evaluate_agreement
+from shipworthy.scoring.latency import evaluate_latency
+from shipworthy.scoring.retrieval import evaluate_retrieval
+from shipworthy.scoring.stability import evaluate_stability
+
+HERE = Path(__file__).parent
+FAULTS = ("wrong_citation",)
+ARMS = {"lean": (380, ("drop_evidence", "wrong_citation")), "default": (900, ("leak_refusal",)), "deep": (1250, ()),
+        "deeper": (2600, ()), "wide": (1500, ("leak_refusal",))}  # fmt: skip
+
+
+def gold() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in demo.gold_path().read_text("utf-8").splitlines()]
+
+
+def answers() -> Decision:
+    items = gold()
+    traces = [demo.answer(item["question"], qid=item["qid"], faults=FAULTS) for item in items]
+    return evaluate(items, traces, by=["type"], offenders=8)
+
+
+def stability() -> Decision:
+    items = gold()[:48]
+    runs = [
+        {**demo.answer(jitter(item["question"], name), qid=item["qid"], seed=seed, jitter=name, faults=["jitter_flip"]),
+         "run_id": f"{item['qid']}#seed={seed};j={name}"}
+        for item in items for name in ("none", "ws", "punct", "syn") for seed in range(3)
+    ]  # fmt: skip
+    return evaluate_stability(items, runs, offenders=5)
+
+
+def latency() -> Decision:
+    """Arms of the demo, with made-up clocks: a picture should not depend on the machine that made it."""
+    items = gold()
+    traces = []
+    for arm, (usual, faults) in ARMS.items():
+        for item in items:
+            trace = demo.answer(item["question"], qid=item["qid"], faults=faults)
+            trace.pop("stage_ms", None)
+            traces.append(trace | {"arm": arm, "e2e_ms": usual * (0.6 + 0.9 * _draw(arm, item["qid"]) ** 3)})
+    return evaluate_latency(items, traces, offenders=4)
+
+
+def retrieval() -> Decision:
+    items = gold()
+    logs = {index: [{"qid": item["qid"], **demo.retrieve(item["question"], index=index)} for item in items]
+            for index in ("shadow", "live")}  # fmt: skip
+    return evaluate_retrieval(items, logs["shadow"], logs["live"], match="offsets", by=["type"], offenders=4)
+
+
+def agreement() -> Decision:
+    items = gold()
+    traces = [demo.answer(item["question"], qid=item["qid"], faults=["unlock_constraint"]) for item in items]
+    return evaluate_agreement(gold=items, trace=traces, offenders=4)
+
+
+def _draw(*key: str) -> float:
+    return int(hashlib.sha256("/".join(key).encode()).hexdigest()[:8], 16) / 2**32
+
+
+def board() -> Board:
+    return Board([answers(), stability(), latency(), retrieval(), agreement()])
+
+
+def screenshot(page: bytes, path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        file = Path(folder, "report.html")
+        file.write_bytes(page)
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1200, "height": 1400})
+        opened.goto(file.as_uri())
+        opened.screenshot(path=path)
+        browser.close()
+
+
+def terminal_picture(decision: Decision | Board, path: Path, lines: int = 34) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    text = terminal.render(decision, colour=True, width=100).splitlines()[:lines]
+    console = Console(record=True, width=102, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(Text.from_ansi("\n".join(text)))
+    drawn = console.export_svg(title="shipworthy check", unique_id="board")
+    drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL).replace(
+        "Fira Code", "ui-monospace, Menlo, Consolas"
+    )
+    path.write_text(re.sub(r"<!--.*?-->\s*", "", drawn), "utf-8")  # nothing is loaded from anywhere
+
+
+def main() -> None:
+    terminal_picture(board(), HERE / "board.svg")
+    screenshot(report.render(answers(), "html"), HERE / "report.png")
+    print(
+        *(f"{file.name} {file.stat().st_size:,}" for file in sorted(HERE.glob("*.[sp][vn]g"))),
+        sep="\n",
+        file=sys.stderr,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Workflow annotations: the worst nine and a tenth that says how many more, because only ten of a kind are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..decision import Board, Decision
+from ..gates import Outcome, certainty, sentence
+from ..text import plural, visible
+from . import views
+
+MOST = 10  # of each kind, in one step
+_TEXT = 400
+
+
+def render(shown: views.Shown) -> str:
+    """Annotations on lines of their own; what is not ours never starts one."""
+    decisions = views.decisions(shown)
+    errors = [_verdict(decision, "error") for decision in decisions if decision.verdict == "NO VERDICT"]
+    if isinstance(shown, Board):
+        errors += [_said("error", f"{suite} could not be run", why) for suite, why in shown.failures.items()]
+    errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _gates(decision, "block")]
+    errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _items(decision)]
+    warnings = [line for decision in decisions for line in _gates(decision, "warn")]
+    notices = [_verdict(decision, "notice") for decision in decisions if decision.ships]
+    lines = [*_cut(errors, "error"), *_cut(warnings, "warning"), *_cut(notices, "notice")]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _verdict(decision: Decision, kind: str) -> str:
+    return _said(kind, f"{decision.verdict} {decision.suite}", "; ".join(decision.reasons))
+
+
+def _gates(decision: Decision, severity: str) -> Iterator[str]:
+    for outcome in views.worst_first(decision.outcomes):
+        if outcome.gate.severity == severity and not outcome.holds and not outcome.waived:
+            kind = "error" if severity == "block" else "warning"
+            yield _said(kind, f"{decision.verdict} {decision.suite}", _gate(outcome))
+
+
+def _gate(outcome: Outcome) -> str:
+    sure = certainty(outcome)
+    return f"{sentence(outcome)} ({sure})" if sure else sentence(outcome)
+
+
+def _items(decision: Decision) -> Iterator[str]:
+    told = {offender.get("qid"): offender for offender in decision.offenders}
+    for item in views.failing_items(decision):
+        name = views.name_of(item)
+        offender = told.get(name, {})
+        reason = offender.get("reason") or item.get("reason") or item.get("failed") or "fails"
+        says = offender.get("says") or str(reason)
+        question = f": {offender['question']}" if offender.get("question") else ""
+        yield _said("error", f"{name} {reason}", f"{says}{question}")
+
+
+def _cut(lines: list[str], kind: str) -> list[str]:
+    if len(lines) <= MOST:
+        return lines
+    rest = len(lines) - MOST + 1
+    return [*lines[: MOST - 1], _said(kind, "and more", f"and {plural(rest, 'more finding')}: see the report")]
+
+
+def _said(kind: str, title: str, message: str) -> str:
+    title, body = (views.inert(visible(text, most)) for text, most in ((title, 120), (message, _TEXT)))
+    return f"::{kind} title={_property(title)}::{_data(body)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,163 @@
+"""Cards: an offender with its claim, its gold and its evidence side by side; and the rows of the items' table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...decision import Decision
+from ...text import fold, visible
+from .. import views
+from .highlight import Piece, pieces
+from .tables import figure, spoken
+
+LONGEST = 8000  # characters shown of one text
+STATIC = 500  # rows that are in the page without its script
+_LONG_CELL = 160
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_SHOWN = {"qid", "reason", "says", "question", "claim", "citations", "retrieved_ids", "gold_rank", "gold_claim_substr",
+          "gold_citations", "constraints", "evidence"}  # fmt: skip
+
+
+class Chip(NamedTuple):
+    """An id, and what there is to say of it."""
+
+    text: str
+    note: str = ""
+    tone: str = ""
+
+
+class Card(NamedTuple):
+    anchor: str
+    name: str
+    reason: str
+    says: str
+    question: str
+    claim: list[Piece] | None
+    cited: list[Chip] | None  # None where the suite says nothing of citations
+    substrings: list[Chip]
+    wanted: list[Chip]
+    constraints: list[str]
+    retrieved: list[Chip]
+    evidence: list[tuple[Chip, list[Piece]]]
+    more: list[tuple[str, str]]
+
+
+def anchor(name: str, prefix: str = "") -> str:
+    """The fragment that leads to an item: its name where that is plain, else a digest of it."""
+    slug = name if _PLAIN.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"item-{prefix}{slug}"
+
+
+def offender_cards(decision: Decision, prefix: str) -> list[Card]:
+    seen: set[str] = set()
+    found = []
+    for offender in decision.offenders:
+        card = _card(offender, prefix)
+        found.append(card._replace(anchor="") if card.anchor in seen else card)  # an id stands once in a page
+        seen.add(card.anchor)
+    return found
+
+
+def _card(offender: Mapping[str, Any], prefix: str) -> Card:
+    name = str(offender.get("qid", ""))
+    substrings = _strings(offender.get("gold_claim_substr"))
+    cited, wanted = _strings(offender.get("citations")), _strings(offender.get("gold_citations"))
+    retrieved = _strings(offender.get("retrieved_ids"))
+    claim = offender.get("claim")
+    return Card(
+        anchor(name, prefix), visible(name, 120), visible(str(offender.get("reason", "")), 60),
+        visible(str(offender.get("says", "")), 1000), views.legible(str(offender.get("question") or ""), LONGEST),
+        pieces(str(claim), substrings, LONGEST) if claim is not None else None,
+        [_cited(one, wanted, retrieved) for one in cited] if "citations" in offender else None,
+        [_substring(one, claim) for one in substrings] or _refusal(offender),
+        [_wanted(one, cited, retrieved) for one in wanted],
+        [views.legible(one, 1000) for one in _strings(offender.get("constraints"))],
+        [Chip(visible(one, 200), "gold" if one in wanted else "", "good" if one in wanted else "") for one in retrieved[:20]],
+        [_evidence(one, wanted, substrings) for one in offender.get("evidence") or []],
+        [(spoken(key), figure(value)) for key, value in offender.items() if key not in _SHOWN and value not in (None, "", [])],
+    )  # fmt: skip
+
+
+def _cited(name: str, wanted: Sequence[str], retrieved: Sequence[str]) -> Chip:
+    if name in wanted:
+        return Chip(visible(name, 200), "gold", "good")
+    note = "not retrieved" if retrieved and name not in retrieved else "not gold" if wanted else ""
+    return Chip(visible(name, 200), note, "bad" if note else "")
+
+
+def _refusal(offender: Mapping[str, Any]) -> list[Chip]:
+    return [Chip("not in context", "the only right answer")] if offender.get("reason") == "leak" else []
+
+
+def _wanted(name: str, cited: Sequence[str], retrieved: Sequence[str]) -> Chip:
+    place = f"rank {retrieved.index(name) + 1}" if name in retrieved else "not retrieved"
+    return Chip(visible(name, 200), f"cited, {place}" if name in cited else f"not cited, {place}",
+                "good" if name in cited else "bad")  # fmt: skip
+
+
+def _substring(text: str, claim: object) -> Chip:
+    if claim is None:
+        return Chip(visible(text, 500))
+    found = fold(text) in fold(str(claim))
+    return Chip(visible(text, 500), "in the claim" if found else "not in the claim", "good" if found else "bad")
+
+
+def _evidence(one: Mapping[str, Any], wanted: Sequence[str], substrings: Sequence[str]) -> tuple[Chip, list[Piece]]:
+    name = str(one.get("id", ""))
+    chip = Chip(visible(name, 200), "gold" if name in wanted else "", "good" if name in wanted else "")
+    return chip, pieces(str(one.get("text", "")), substrings, LONGEST)
+
+
+def _strings(values: object) -> list[str]:
+    return [str(value) for value in values] if isinstance(values, list) else []
+
+
+class Rows(NamedTuple):
+    """The items' table: failing ones first, then in their own order."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    anchors: list[str]
+    failing: int
+
+
+def item_rows(decision: Decision, prefix: str) -> Rows:
+    columns = list(dict.fromkeys(column for item in decision.items for column in item))
+    failing = views.failing_items(decision)
+    ordered = [*failing, *(item for item in decision.items if not views.failing(item))]
+    rows = [[_cell(item.get(column)) for column in columns] for item in ordered]
+    return Rows(columns, rows, [anchor(_item_name(item), prefix) for item in ordered], len(failing))
+
+
+def _item_name(item: Mapping[str, Any]) -> str:
+    """Arms answer the same questions, so that a question's name alone would not be one item's."""
+    name = views.name_of(dict(item))
+    return f"{item['arm']}:{name}" if item.get("arm") else name
+
+
+def _cell(value: object) -> object:
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return round(value, 4)
+    return visible(figure(value) if not isinstance(value, str) else value, _LONG_CELL)
+
+
+def embedded(tables: Iterable[tuple[str, Rows, Sequence[Card]]]) -> str:
+    """The rows as JSON that can stand inside a script element: nothing in it ends the element or begins another."""
+    data = {}
+    for prefix, found, shown in tables:
+        data[prefix] = {"columns": found.columns, "rows": found.rows, "failing": found.failing,
+                        "anchors": _anchors(found, prefix), "cards": [card.anchor for card in shown]}  # fmt: skip
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _anchors(found: Rows, prefix: str) -> list[str] | None:
+    """None where each follows from the first cell of its row, which spares a large page a lot."""
+    pairs = zip(found.anchors, found.rows, strict=True)
+    return None if all(name == f"item-{prefix}{row[0]}" for name, row in pairs) else found.anchors

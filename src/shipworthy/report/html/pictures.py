@@ -1,0 +1,252 @@
+"""Pictures of what only one suite has: matrices, curves, heat maps, bars; a section without one becomes a table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...decision import Decision
+from ...text import plural, visible
+from .. import svg, views
+from .tables import Block, Cell, Table, cells, figure, generic, records, spoken
+
+MOST_QUESTIONS = 96  # rows of the heat map
+_COLUMN = 16  # rows of it that stand below each other
+_RUN = re.compile(r"(?:^|;)j=([^;]*)")
+
+
+def blocks(decision: Decision) -> list[Block]:
+    """What the sections of a decision look like, pictures first."""
+    found = [*heat_map(decision), *by_slice(decision)]
+    for name, value in decision.sections.items():
+        draw = PICTURES.get(name)
+        drawn = draw(value, decision) if draw and value else None
+        if drawn is None:
+            drawn = generic(name, value)
+        found += [drawn] if drawn else []
+    return sorted(found, key=lambda block: not block.svg and not any(table.heat for table in block.tables))
+
+
+def refusals(value: Mapping[str, Any], decision: Decision) -> Block | None:
+    """Who was answered and who was refused, against who should have been."""
+    if "exact" not in value:
+        return None
+    same = value.get("wider") == value["exact"]
+    names = {
+        "exact": "By the exact token" if not same else "Answered and refused",
+        "wider": "By wordings that read like a refusal",
+    }
+    tables = [
+        _matrix(names.get(rule, spoken(rule)), rows) for rule, rows in value.items() if not (same and rule == "wider")
+    ]
+    return Block(
+        "Answered or refused", "Rows say what the gold set wants, columns what the pipeline did.", tables=tables
+    )
+
+
+def _matrix(caption: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
+    wanted = {"answerable": "answered", "unanswerable": "refused"}
+    shown = []
+    for name, row in rows.items():
+        right = wanted.get(name, "")
+        tones = {
+            part: ("good" if part == right else "bad") if row.get(part) else "" for part in ("answered", "refused")
+        }
+        shown.append([Cell(spoken(name)), *(Cell(figure(row.get(part)), tones[part]) for part in tones),
+                      Cell(figure(row.get("answered_rate_interval95")))])  # fmt: skip
+    return Table(caption, ["", "answered", "refused", "share answered, 95 %"], shown)
+
+
+def risk_coverage(points: Sequence[Mapping[str, Any]], decision: Decision) -> Block:
+    """How many answers are wrong as less confident ones are let through."""
+    marks = [svg.Point(point["coverage"], point["risk"]) for point in points]
+    last = points[-1]
+    words = f"{last['wrong']} of {last['answered']} answers are wrong when all are let through."
+    picture = svg.chart(marks, "Risk against coverage", words, ("coverage", "risk"))
+    step = max(len(points) // 20, 1)
+    kept = [*points[:-1:step], last]
+    return Block("Risk against coverage", words, picture, [records("Risk against coverage", kept)])
+
+
+def curve(value: Mapping[str, Any], decision: Decision) -> Block | None:
+    """Speed against precision: the frontier, the budget and the bar of precision."""
+    points = value.get("points") or []
+    if not points:
+        return None
+    marks = [svg.Point(point["p95_ms"], point["precision"], point["arm"], bool(point["frontier"])) for point in points]
+    bars = [
+        outcome for outcome in decision.outcomes if outcome.gate.metric == "precision" and outcome.bound is not None
+    ]
+    limits = [svg.Line(value[name], None, label) for name, label in (("budget_ms", "budget"), ("relaxed_budget_ms", "relaxed"))
+              if value.get(name) is not None]  # fmt: skip
+    limits += [
+        svg.Line(None, float(bar.bound), f"precision {bar.gate.bound.text}")
+        for bar in bars[:1]
+        if bar.bound is not None
+    ]
+    front = [mark for mark in marks if mark.filled]
+    words = f"{len(front)} of {len(marks)} arms are on the frontier: no other arm is both as fast and as precise."
+    picture = svg.chart(marks, "Precision against p95", words, ("p95 in ms", "precision"), path=front, limits=limits,
+                        numbered=True)  # fmt: skip
+    rows = [{"": place, "arm": point["arm"], "p95 ms": point["p95_ms"], "precision": point["precision"],
+             "on the frontier": point["frontier"]} for place, point in enumerate(points, 1)]  # fmt: skip
+    return Block("Speed against precision", words, picture, [records("Arms by p95", rows)])
+
+
+def sensitivity(value: Mapping[str, Any], decision: Decision) -> Block:
+    """Which rewording and which seed change the answer."""
+    tables = [records(f"By {spoken(axis)}", rows) for axis, rows in value.items() if rows]
+    return Block("What causes the flips", "A flip is a run that differs from the majority of its question's runs.",
+                 tables=tables)  # fmt: skip
+
+
+def heat_map(decision: Decision) -> list[Block]:
+    """Questions by jitters: how many runs differ from the majority."""
+    details = decision.headline.get("details")
+    axis = (decision.sections.get("sensitivity") or {}).get("jitter")
+    if not isinstance(details, Mapping) or not axis:
+        return []
+    jitters = [str(row["jitter"]) for row in axis]
+    each = {str(row["jitter"]): row["runs"] / max(row["questions"], 1) for row in axis}
+    flipped = {qid: _flips(row) for qid, row in details.items()}
+    order = sorted((qid for qid in details if flipped[qid]), key=lambda qid: (-sum(flipped[qid].values()), qid))
+    rows = [[Cell(visible(qid, 60)), *(_heat(flipped[qid][jitter], each[jitter]) for jitter in jitters)]
+            for qid in order[:MOST_QUESTIONS]]  # fmt: skip
+    parts = [rows[start : start + _COLUMN] for start in range(0, len(rows), _COLUMN)]
+    tables = [Table(f"Flips by rewording, part {place}", ["question", *map(visible, jitters)], part, heat=True)
+              for place, part in enumerate(parts, 1)]  # fmt: skip
+    left = f" {len(order) - MOST_QUESTIONS} more questions flip." if len(order) > MOST_QUESTIONS else ""
+    words = (f"{len(order)} of {len(details)} questions have runs that differ from the majority of their runs; "
+             f"each cell counts them.{left}")  # fmt: skip
+    return [Block("Flips: questions by rewording", words, tables=tables)]
+
+
+def _flips(row: Mapping[str, Any]) -> Counter[str]:
+    found = (_RUN.search(str(flip.get("run", ""))) for flip in row.get("flips") or [])
+    return Counter(match[1] for match in found if match)
+
+
+def _heat(flips: int, runs: float) -> Cell:
+    level = min(5, round(5 * flips / runs + 0.49)) if runs and flips else 0
+    return Cell(f"{flips} of {runs:g}" if flips else "·", f"h{level}")
+
+
+def by_slice(decision: Decision) -> list[Block]:
+    """The gated metrics of each part of the data, such as each type of question."""
+    names = views.slice_metrics(decision)
+    if not names:
+        return []
+    rows = [[Cell(visible(part, 80)), *(_sliced(name, measures, decision) for name in names)]
+            for part, measures in decision.slices.items()]  # fmt: skip
+    table = Table("By slice", ["slice", *map(visible, names)], rows[:200], max(len(rows) - 200, 0))
+    return [Block("By slice", "Red marks a slice below the bound that holds for all.", tables=[table])]
+
+
+def _sliced(name: str, measures: Mapping[str, Any], decision: Decision) -> Cell:
+    measure = measures.get(name)
+    if measure is None or measure.value is None:
+        return Cell("–")
+    gate = next(
+        (outcome for outcome in decision.outcomes if outcome.gate.metric == name and not outcome.gate.slice), None
+    )
+    if gate is None or gate.bound is None:
+        return Cell(str(measure))
+    met = measure.value >= gate.bound if gate.gate.op == ">=" else measure.value <= gate.bound
+    return Cell(str(measure), "" if met else "bad")
+
+
+def confusion(value: Any, decision: Decision) -> Block | None:
+    """Two validators' labels against each other: the diagonal is agreement."""
+    if not isinstance(value, list) or not all(isinstance(row, Mapping) and len(row) > 1 for row in value):
+        return None
+    side, *columns = value[0]
+    rows = [[Cell(figure(row[side])), *(Cell(figure(row.get(name, 0)), _agrees(str(row[side]), name, row.get(name)))
+                                        for name in columns)] for row in value]  # fmt: skip
+    words = f"Rows are the labels of the {spoken(side)}, columns those of the other; the diagonal is agreement."
+    return Block(
+        "Labels against each other", words, tables=[Table("Labels", [spoken(side), *map(visible, columns)], rows)]
+    )
+
+
+def _agrees(row: str, column: str, count: object) -> str:
+    return "" if not count else "good" if row == column else "bad"
+
+
+def comparison(value: Any, decision: Decision) -> Block | None:
+    """The shadow index beside the live one: by slice, by metric, and the questions that changed."""
+    if not isinstance(value, Mapping) or "metrics" not in value:
+        return None
+    metric = str(value.get("metric", ""))
+    parts = {"all": value["metrics"].get(metric) or {}, **(value.get("slices") or {})}
+    rows = [(name, row.get("live"), row.get("shadow")) for name, row in list(parts.items())[:12]]
+    worse, better = len(value.get("worse") or []), len(value.get("better") or [])
+    words = (f"{plural(worse, 'question')} got worse and {better} better of {figure(value.get('pairs'))}; "
+             f"{visible(metric, 60)} by slice, live hollow, shadow filled.")  # fmt: skip
+    picture = svg.pairs(rows, "Shadow against live", words)
+    both = [{"metric": name, **row} for name, row in value["metrics"].items()]
+    tests = {
+        name: part for name, part in value.items() if name not in ("metrics", "slices", "worse", "better", "metric")
+    }
+    tables = [records("Metrics", both), records("Paired tests", [tests])]
+    tables += [
+        records(name, value[key]) for name, key in (("Got worse", "worse"), ("Got better", "better")) if value.get(key)
+    ]
+    return Block("Shadow against live", words, picture, tables)
+
+
+def dimensions(value: Any, decision: Decision) -> Block | None:
+    """The dimensions of reasoning as bars, each with the least average that is asked of it."""
+    rows = _dimension_rows(value)
+    if not rows:
+        return None
+    words = "Averages over the cases that ask for the dimension; the mark is the least average that is asked."
+    told = [cells(spoken(name), average, least, n) for name, average, least, n in rows]
+    picture = svg.bars([(spoken(name), average, least) for name, average, least, _ in rows], "Dimensions", words)
+    return Block(
+        "Dimensions", words, picture, [Table("Dimensions", ["dimension", "average", "at least", "cases"], told)]
+    )
+
+
+def _dimension_rows(value: Any) -> list[tuple[str, float | None, float | None, int | None]]:
+    """From a summary with averages, or from a table of dimensions."""
+    if not isinstance(value, Mapping):
+        return []
+    if "dimension_averages" in value:
+        least = (value.get("thresholds") or {}).get("dimension_min_average") or {}
+        counted = value.get("dimension_n") or {}
+        return [(name, mean, least.get(name), counted.get(name)) for name, mean in value["dimension_averages"].items()]
+    if value and all(isinstance(row, Mapping) and ("average" in row or "mean" in row) for row in value.values()):
+        return [(name, row.get("average", row.get("mean")), row.get("min", row.get("at_least")), row.get("n"))
+                for name, row in value.items()]  # fmt: skip
+    return []
+
+
+def results(value: Any, decision: Decision) -> Block | None:
+    """Reasoning cases by dimension: how far each score is from full."""
+    if not isinstance(value, list) or not all(isinstance(row, Mapping) and "dimension_scores" in row for row in value):
+        return None
+    names = list(value[0]["dimension_scores"])
+    ordered = sorted(
+        value, key=lambda row: (bool(row.get("passed")), row.get("overall_score") or 0, str(row.get("id")))
+    )
+    rows = [[Cell(visible(str(row.get("id")), 60)), *(_score(row["dimension_scores"].get(name)) for name in names),
+             _score(row.get("overall_score"))] for row in ordered[:MOST_QUESTIONS]]  # fmt: skip
+    table = Table(
+        "Cases by dimension", ["case", *map(spoken, names), "overall"], rows, max(len(value) - len(rows), 0), heat=True
+    )
+    return Block("Cases by dimension", "Scores from 0 to 1, the worst case first; a dimension that a case does not ask for has a dash.",
+                 tables=[table])  # fmt: skip
+
+
+def _score(score: float | None) -> Cell:
+    return Cell("–") if score is None else Cell(f"{score:.2f}", f"h{min(5, max(0, round(5 * (1 - score))))}")
+
+
+# section → what draws it; a section that is not named here, or has another shape, becomes a table
+Draw = Callable[[Any, Decision], Block | None]
+PICTURES: dict[str, Draw] = {
+    "refusals": refusals, "risk_coverage": risk_coverage, "curve": curve, "sensitivity": sensitivity,
+    "confusion": confusion, "comparison": comparison, "results": results, "summary": dimensions, "dimensions": dimensions,
+}  # fmt: skip

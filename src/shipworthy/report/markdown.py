@@ -1,0 +1,144 @@
+"""Markdown: the verdict first, then gates, what would turn it, offenders; text from traces stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..decision import Board, Decision
+from ..gates import Outcome, certainty
+from ..text import plural, visible
+from . import views
+
+MOST_ITEMS = 50  # offenders shown of one suite
+MOST_TEXT = 160  # characters of a claim in a table's cell
+_SIGNS = {"SHIP": "✅", "NO-SHIP": "❌", "NO VERDICT": "⚠️"}
+_SPECIAL = re.compile(r"([\\`*_\[\]<>~&$])")
+_LEADING = re.compile(r"^(\s*)(?:([#+=:-])|(\d+)(?=[.)]))")  # would open a heading, a list or a rule
+# A host's autolinks, mentions and issue links are made from rendered text, where a backslash is gone: a zero-width
+# space breaks them for good.
+_LIVE = re.compile(r"(?<=@)(?=\S)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=#)(?=\d)|(?<=\bGH)(?=-\d)", re.IGNORECASE)
+
+
+def render(shown: views.Shown) -> str:
+    """A decision or a board as GitHub-flavoured Markdown."""
+    blocks = _board(shown) if isinstance(shown, Board) else _decision(shown, "#")
+    return views.inert("\n\n".join(block for block in blocks if block)) + "\n"
+
+
+def prose(text: str, limit: int | None = None) -> str:
+    """Text that reads as it was written: no markup, link, image, mention or HTML can come of it."""
+    shown = _SPECIAL.sub(r"\\\1", _LIVE.sub("\u200b", visible(text, limit))).replace("|", "&#124;")
+    return _LEADING.sub(lambda found: f"{found[1]}\\{found[2]}" if found[2] else f"{found[1]}{found[3]}\u200b", shown)
+
+
+def code(text: str, limit: int = MOST_TEXT) -> str:
+    """Text as a code span; the fence is longer than any run of backticks inside.
+
+    Parsers disagree on a pipe after a backslash in a table, and a cell that ends early would set the rest free:
+    text with a pipe is escaped prose instead.
+    """
+    shown = visible(text, limit)
+    if "|" in shown:
+        return prose(shown)
+    if not shown.strip():
+        return "–" if not shown else f"`{shown}`"
+    fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith(("`", "\\")) else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells are Markdown already."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _board(board: Board) -> Iterator[str]:
+    yield f"# {_SIGNS[board.verdict]} {board.verdict}"
+    rows = [
+        (f"{_SIGNS[decision.verdict]} {views.word(decision.verdict)}", prose(decision.suite), _held(decision),
+         prose(views.worst_gate(decision)))
+        for decision in board.decisions
+    ]  # fmt: skip
+    rows += [("⚠️ NOT RUN", prose(suite), "–", prose(why, 400)) for suite, why in board.failures.items()]
+    yield table(("Verdict", "Suite", "Gates held", "Worst gate"), rows)
+    yield _list("Notes", board.notes, "##")
+    for decision in board.decisions:
+        yield from _decision(decision, "##")
+
+
+def _decision(decision: Decision, level: str) -> Iterator[str]:
+    below = f"{level}#"
+    partial = " (partial data)" if decision.partial else ""
+    yield f"{level} {_SIGNS[decision.verdict]} {decision.verdict}: {prose(decision.suite)}{partial}"
+    yield "\n".join(f"- {prose(reason)}" for reason in views.reasons(decision))
+    yield _gates(decision, below)
+    yield _list("What would turn it", views.turning(decision) if not decision.ships else [], below)
+    yield _list("Where to look", decision.diagnosis, below)
+    yield from _offenders(decision, below)
+    yield from _slices(decision, below)
+    yield _list("Noticed while reading", views.problems(decision), below)
+    yield _inputs(decision)
+
+
+def _held(decision: Decision) -> str:
+    held, among = views.gates_held(decision)
+    return f"{held} of {among}"
+
+
+def _gates(decision: Decision, level: str) -> str:
+    if not decision.outcomes:
+        return ""
+    head = ("", "Gate", "Value", "Counts", "95 % interval", "State", "How sure")
+    return f"{level} Gates\n\n" + table(head, [_gate(outcome) for outcome in decision.outcomes])
+
+
+def _gate(outcome: Outcome) -> tuple[str, ...]:
+    measure = outcome.measure
+    sure = f"waived: {outcome.waived}" if outcome.waived else certainty(outcome)
+    severity = "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity})"
+    mark = "w" if outcome.waived else views.MARKS[outcome.state]
+    return (mark, code(str(outcome.gate)) + severity, views.value(outcome), views.counts(measure),
+            views.interval(measure) or "–", outcome.state, prose(sure, 200))  # fmt: skip
+
+
+def _offenders(decision: Decision, level: str) -> Iterator[str]:
+    if not decision.offenders:
+        return
+    failing = max(len(views.failing_items(decision)), len(decision.offenders))
+    yield f"{level} Worst first: {min(len(decision.offenders), MOST_ITEMS)} of {plural(failing, 'item')}"
+    yield table(
+        ("Item", "Reason", "What is wrong", "Said", "Wanted", "Cited", "Gold citations"),
+        [
+            (code(str(offender.get("qid", "")), 60), code(str(offender.get("reason", "")), 40),
+             prose(str(offender.get("says", "")), 300), _texts([offender.get("claim")]),
+             _texts(offender.get("gold_claim_substr")), _texts(offender.get("citations")),
+             _texts(offender.get("gold_citations")))
+            for offender in decision.offenders[:MOST_ITEMS]
+        ],
+    )  # fmt: skip
+
+
+def _texts(values: object) -> str:
+    found = [code(str(value)) for value in values if value not in (None, "")][:3] if isinstance(values, list) else []
+    return ", ".join(found) or "–"
+
+
+def _slices(decision: Decision, level: str) -> Iterator[str]:
+    names = views.slice_metrics(decision)
+    if names:
+        rows = [(code(name), *(prose(str(measures[metric])) for metric in names))
+                for name, measures in decision.slices.items()]  # fmt: skip
+        yield f"{level} By slice\n\n" + table(("Slice", *(code(name) for name in names)), rows)
+
+
+def _list(title: str, lines: Sequence[str], level: str) -> str:
+    body = "\n".join(f"- {prose(line, 2000)}" for line in lines)
+    return f"{level} {title}\n\n{body}" if body else ""
+
+
+def _inputs(decision: Decision) -> str:
+    read = [f"{prose(name)} {code(str(source['sha256'])[:12])} ({source.get('records', 0)} records)"
+            for name, source in decision.inputs.items() if source.get("sha256")]  # fmt: skip
+    return "Read: " + ", ".join(read) if read else ""

@@ -1,0 +1,210 @@
+"""Views: what every report says of a decision or a board, worked out once so that no two reports disagree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from ..decision import Board, Decision
+from ..gates import Outcome, certainty, sentence
+from ..metrics import Measure, decimal
+from ..text import visible
+
+Shown: TypeAlias = Decision | Board
+
+MARKS = {
+    "PASS": "✓",
+    "PASS-BUT-UNPROVEN": "✓",
+    "FAIL": "✗",
+    "FAIL-BUT-CLOSE": "✗",
+    "NO-DATA": "?",
+    "NOT-APPLICABLE": "–",
+}
+_WORST_FIRST = ("FAIL", "FAIL-BUT-CLOSE", "NO-DATA", "PASS-BUT-UNPROVEN", "PASS", "NOT-APPLICABLE")
+# `::name::` opens a workflow command after leading blanks; `##[`, `##vso[` and `##teamcity[` do so anywhere in a line.
+_OPENS_COMMAND = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)", re.MULTILINE)
+_INNER_COMMAND = re.compile(r"##(?=\w*\[)")
+
+
+def decisions(shown: Shown) -> list[Decision]:
+    return shown.decisions if isinstance(shown, Board) else [shown]
+
+
+def word(verdict: str) -> str:
+    """A suite's verdict on a board, in one word."""
+    return "INCOMPLETE" if verdict == "NO VERDICT" else verdict
+
+
+def style(verdict: str) -> str:
+    return {"SHIP": "good", "NO-SHIP": "bad"}.get(verdict, "odd")
+
+
+def mood(outcome: Outcome) -> str:
+    """good, bad, odd or dim: the colour of an outcome, always beside its word."""
+    if outcome.state == "NOT-APPLICABLE":
+        return "dim"
+    if outcome.waived or outcome.state == "NO-DATA":
+        return "odd"
+    if outcome.holds:
+        return "good"
+    return "bad" if outcome.gate.severity == "block" else "odd"
+
+
+def worst_first(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Gates that stop the release first, the farthest from its bound before the others."""
+    return sorted(outcomes, key=_standing)
+
+
+def _standing(outcome: Outcome) -> tuple[bool, bool, int, float, str]:
+    excused = outcome.gate.severity != "block" or bool(outcome.waived)
+    return (outcome.holds, excused, _WORST_FIRST.index(outcome.state), _margin(outcome), str(outcome.gate))
+
+
+def _margin(outcome: Outcome) -> float:
+    """How far on the good side of its bound a value lies, as a share of the bound; negative on the bad side.
+
+    A count that is met is no near miss: none missing of none allowed is as good as it gets.
+    """
+    value, bound = outcome.measure.value, outcome.bound
+    if value is None or bound is None:
+        return 0.0
+    if outcome.measure.kind == "count" and outcome.holds:
+        return float("inf")
+    gap = value - bound if outcome.gate.op == ">=" else bound - value
+    return float(gap / (abs(bound) or 1))
+
+
+def gates_held(decision: Decision) -> tuple[int, int]:
+    """How many of the gates that decide hold, and how many there are."""
+    blocking = [outcome for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
+                and outcome.state != "NOT-APPLICABLE"]  # fmt: skip
+    return sum(outcome.holds and outcome.state != "NO-DATA" for outcome in blocking), len(blocking)
+
+
+def worst_gate(decision: Decision, brief: bool = False) -> str:
+    """The gate nearest to stopping the release, or the one that stops it, in words; `brief` leaves out what turns it."""
+    ordered = worst_first(outcome for outcome in decision.outcomes if outcome.state != "NOT-APPLICABLE")
+    if not ordered:
+        return "no gate applies"
+    unproven = ", unproven" if ordered[0].state == "PASS-BUT-UNPROVEN" else ""
+    words = sentence(ordered[0])
+    return visible(_without(words, _ends(ordered[:1])) if brief else words) + unproven
+
+
+def reasons(decision: Decision) -> list[str]:
+    """The reasons without the words that `turning` says at more length."""
+    ends = _ends(decision.outcomes)
+    return [visible(_without(reason, ends), 2000) for reason in decision.reasons]
+
+
+def _ends(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    return tuple(f": {outcome.turn} {more} would turn it" for outcome in outcomes for more in ("more", "fewer"))
+
+
+def _without(text: str, ends: tuple[str, ...]) -> str:
+    return next((text.removesuffix(end) for end in ends if text.endswith(end)), text)
+
+
+def turning(decision: Decision) -> list[str]:
+    """What would turn a decision that is not SHIP, gate by gate, and how sure the miss is."""
+    blocking = [outcome for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived]
+    return [visible(_turn(outcome)) for outcome in blocking if not outcome.holds]
+
+
+def _turn(outcome: Outcome) -> str:
+    gate, measure, bound = outcome.gate, outcome.measure, outcome.bound
+    if outcome.met:
+        return f"{gate}: met, but {certainty(outcome)}"
+    if measure.value is None or bound is None:
+        return f"{gate}: needs data, {measure.missing or 'there is no baseline to compare with'}"
+    doubt = "; noise could explain the miss" if outcome.state == "FAIL-BUT-CLOSE" else ""
+    if outcome.turn:
+        more = "more" if gate.op == ">=" else "fewer"
+        return f"{gate}: {outcome.turn} {more} of {measure.n} ({measure.k} now){doubt}"
+    gap = decimal(abs(measure.value - bound)) if measure.kind != "count" else str(abs(measure.value - bound))
+    return f"{gate}: {gap}{measure.unit} {'up' if gate.op == '>=' else 'down'}, from {value(outcome)}{doubt}"
+
+
+def value(outcome: Outcome) -> str:
+    return number(outcome.measure, outcome)
+
+
+def number(measure: Measure, outcome: Outcome | None = None) -> str:
+    """The value in figures, never rounded towards its bound."""
+    if measure.value is None:
+        return "–"
+    if measure.kind == "count":
+        return str(measure.value)
+    return decimal(measure.value, against=outcome.bound if outcome else None) + measure.unit
+
+
+def counts(measure: Measure) -> str:
+    if measure.kind == "rate":
+        return f"{measure.k}/{measure.n}"
+    return "" if measure.kind == "count" else f"n={measure.n}"
+
+
+def interval(measure: Measure) -> str:
+    """The 95 % interval in figures."""
+    if measure.interval is None:
+        return ""
+    digits = 3 if max(abs(edge) for edge in measure.interval) < 100 else 0
+    low, high = (f"{edge:.{digits}f}" for edge in measure.interval)
+    return f"{low} to {high}{measure.unit}"
+
+
+def failing(item: dict[str, Any]) -> bool:
+    """Whether an item's row says that something is wrong with it."""
+    told = any(item.get(name) for name in ("reason", "failed")) or item.get("state") in ("fail", "missing")
+    apart = "scholar" in item and item["scholar"] != item.get("auditor")  # two validators that disagree
+    return bool(told) or apart or any(item.get(name) is False for name in ("pass", "passed"))
+
+
+def failing_items(decision: Decision) -> list[dict[str, Any]]:
+    """The rows that fail: the offenders in their order, then the others."""
+    rank = {offender.get("qid"): place for place, offender in enumerate(decision.offenders)}
+    found = [item for item in decision.items if failing(item)]
+    return sorted(found, key=lambda item: rank.get(_qid(item), len(rank)))
+
+
+def name_of(item: dict[str, Any]) -> str:
+    """What an item is called: its qid, or the first value of its row."""
+    return str(_qid(item) if _qid(item) is not None else next(iter(item.values()), ""))
+
+
+def _qid(item: dict[str, Any]) -> Any:
+    return next((item[key] for key in ("qid", "id", "case") if key in item), None)
+
+
+def problems(decision: Decision) -> list[str]:
+    """Bad lines and warnings: what was noticed while reading."""
+    return [
+        *(problem for source in decision.inputs.values() for problem in source.get("problems", [])),
+        *decision.warnings,
+    ]
+
+
+def legible(text: str, limit: int | None = None) -> str:
+    """Text of several lines with every other control and format character spelled out; a cut says how much is gone."""
+    rest = len(text) - limit if limit is not None else 0
+    if limit is not None and rest > 0:
+        text = text[:limit]
+    shown = "\n".join(visible(line) for line in text.replace("\r\n", "\n").split("\n"))
+    return f"{shown}… ({rest:,} more characters)" if rest > 0 else shown
+
+
+def inert(text: str) -> str:
+    """Lines that no CI system reads as commands to itself, whatever text they carry."""
+    return _INNER_COMMAND.sub(r"#\\x23", _OPENS_COMMAND.sub(r"\1\\x3a", text))
+
+
+def slice_metrics(decision: Decision, most: int = 5) -> list[str]:
+    """The metrics worth a column when there are slices: those with gates, else the first that have a value."""
+    if not decision.slices:
+        return []
+    known = [name for name in decision.measures if any(
+        name in measures and measures[name].value is not None for measures in decision.slices.values())]  # fmt: skip
+    gated = {outcome.gate.metric for outcome in decision.outcomes}
+    chosen = [name for name in known if name in gated and decision.measures[name].kind != "count"]
+    return (chosen or known)[:most]
