@@ -6,19 +6,24 @@ import datetime
 import json
 import os
 import sqlite3
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import gold, refusal, trace, unanswerable
 from conftest import write_lines as write
-
 from shipworthy import check as checking
 from shipworthy.calls import SUITES, parameters
 from shipworthy.check import check, drive
+from shipworthy.comparison import compare
 from shipworthy.config import OPTIONS, load_config
 from shipworthy.errors import UsageError
 from shipworthy.history import History
+from shipworthy.receipts import verify
+from shipworthy.suites.reasoning import load_fixture
+from shipworthy.suites.reasoning.controls import controls
 
 CONFIG = """
 [suites.answers]
@@ -112,7 +117,7 @@ def test_waivers_of_the_config(project: Path) -> None:
     configure(project, rest=entry.format("precision") + entry.format("answers:chr"))
     board = run(project, today=datetime.date(2026, 11, 15))
     assert board.verdict == "SHIP"
-    assert "waiver of precision in use, until 2026-11-15, last day (Ada: later)" in board.notes
+    assert "waiver of precision in use, until 2026-11-15 (Ada: later)" in board.notes
     late = run(project, today=datetime.date(2026, 11, 16))
     assert late.verdict == "NO-SHIP" and any("expired on 2026-11-15 and blocks" in note for note in late.notes)
     configure(project, rest=entry.format("precicion"))
@@ -196,9 +201,43 @@ def test_an_unknown_baseline_is_an_error(project: Path) -> None:
         run(project, baseline="mian")
 
 
+def test_a_baseline_that_can_not_be_read_is_a_failure_and_the_suites_are_still_judged(project: Path) -> None:
+    blessed(project)
+    (project / ".shipworthy" / "history.db").write_bytes(b"junk" * 5000)
+    board = run(project, baseline="main", record=False)
+    assert [one.verdict for one in board.decisions] == ["SHIP", "SHIP"]
+    assert "history-corrupt" in board.failures["baseline"] and (board.verdict, board.exit_code) == ("NO VERDICT", 4)
+
+
+def test_extra_contradiction_rules_reach_the_judge(project: Path) -> None:
+    locked = gold("A1", constraints=["The filter is gremlish."])
+    write(project / "gold.jsonl", [locked, *ITEMS[1:]])
+    said = trace("A1", "The filter is brindly. That is the right answer.", echo=["The filter is gremlish."])
+    write(project / "trace.jsonl", [said, *GOOD[1:]])
+    (project / "rules.toml").write_text('[opposites]\nshop = "gremlish | brindly"\n')
+    configure(project, "scu_enforced = true")
+    assert run(project, suites=["answers"]).verdict == "SHIP"
+    configure(project, "scu_enforced = true", '[contradiction]\nrules = "rules.toml"\n')
+    board = run(project, suites=["answers"])
+    assert board.decisions and board.decisions[0].offenders[0]["reason"] == "constraint", board.failures
+    assert verify(board.report())[0].agrees
+    (project / "rules.toml").write_text("[nonsense]\na = 1\n")
+    assert "contradiction-rule" in run(project, suites=["answers"]).failures["answers"]
+
+
+def test_the_board_has_the_trend_of_each_gated_metric(project: Path) -> None:
+    run(project, label="one")
+    write(project / "trace.jsonl", [trace("A1", cite=("d2",)), trace("A2"), refusal("U1")])
+    board = run(project, label="two")
+    assert [(one["label"], one["value"]) for one in board.trends["answers precision"]] == [("one", 1.0), ("two", 0.5)]
+    assert (
+        board.report()["digest"] == run(project, record=False).report()["digest"]
+    )  # what came before is no part of it
+
+
 def test_controls_are_asked_for(project: Path) -> None:
     configure(project, rest="[controls]\nrun = true\n")
-    assert any("control" in note for note in run(project).notes)
+    assert any("bad controls stopped" in note for note in run(project).notes)
 
 
 @pytest.mark.parametrize("damage", ["locked", "corrupt", "newer", "folder"])
@@ -242,8 +281,9 @@ def test_the_same_input_gives_the_same_bytes(project: Path) -> None:
 
 def test_drive_asks_the_targets_of_the_config(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "app.py").write_text(
-        "def ask(question):\n    right = 'A1' in question['qid']\n"
-        "    return {'claim': 'The right answer.' if right else 'No idea at all.', 'citations': ['d1'], 'retrieved_ids': ['d1']}\n"
+        "def ask(question, qid):\n    right = qid == 'A1'\n"
+        "    claim = 'The right answer.' if right else 'No idea at all.'\n"
+        "    return {'answer_json': {'claim': claim, 'citations': ['d1']}, 'retrieved_ids': ['d1']}\n"
     )
     monkeypatch.syspath_prepend(str(project))
     configure(project, 'target = "app"', '[targets.app]\npy = "app:ask"\n')
@@ -290,3 +330,74 @@ def test_the_command_line(project: Path, cli, monkeypatch: pytest.MonkeyPatch) -
     assert ran.code == 2 and "Did you mean answers?" in ran.err
     os.unlink(project / "shipworthy.toml")
     assert cli("check").code == 2
+
+
+ALL = """
+[suites.answers]
+gold = "gold.jsonl"
+trace = "trace.jsonl"
+k = [1, 5]
+[suites.stability]
+gold = "gold.jsonl"
+runs = "runs.jsonl"
+seeds = [0, 1]
+[suites.latency]
+gold = "gold.jsonl"
+trace = "timed.jsonl"
+budget_ms = 1500
+[suites.retrieval]
+gold = "relevant.jsonl"
+shadow = "shadow.jsonl"
+live = "live.jsonl"
+k = [1, 5]
+only_gates = true
+gates = ["recall@5 >= 0.5"]
+[suites.agreement]
+pairs = "pairs.jsonl"
+[suites.reasoning]
+answers = "reasoned.jsonl"
+[suites.outcomes]
+outcomes = "outcomes.jsonl"
+gates = ["samples >= 3"]
+"""
+
+
+def test_all_seven_suites_from_one_config_each_with_a_receipt(project: Path) -> None:
+    write(project / "timed.jsonl", [{**one, "e2e_ms": 900 + index} for index, one in enumerate(GOOD)])
+    write(
+        project / "relevant.jsonl", [{"qid": f"R{index}", "question": "q?", "relevant": ["b1"]} for index in range(4)]
+    )
+    log = [
+        {"qid": f"R{index}", "q": "q?", "topk": [{"id": "b1", "score": 0.9}, {"id": "b2", "score": 0.1}]}
+        for index in range(4)
+    ]
+    write(project / "shadow.jsonl", log)
+    write(project / "live.jsonl", log)
+    label = {"label": "VALID", "reason": ""}
+    answer = {"answer_json": {"claim": "c", "citations": ["d1"]}, "retrieved_ids": ["d1"]}
+    write(
+        project / "pairs.jsonl",
+        [{"qid": f"P{index}", "scholar": label, "auditor": label, **answer} for index in range(5)],
+    )
+    with as_file(files("shipworthy") / "data" / "reason-v1.json") as path:
+        right = next(control.answers for control in controls(load_fixture(path)) if control.good)
+    write(project / "reasoned.jsonl", [{"id": name, "content": one.content} for name, one in right.items()])
+    row = {"accepted_without_edits": True, "action_taken": True}
+    write(
+        project / "outcomes.jsonl",
+        [{"timestamp": f"2026-11-0{day}T10:00:00Z", "prompt_id": f"p{day}", **row} for day in range(1, 5)],
+    )
+    (project / "shipworthy.toml").write_text(ALL)
+    board = run(project, label="all")
+    assert board.failures == {}
+    assert {one.suite: one.verdict for one in board.decisions} == dict.fromkeys(SUITES, "SHIP"), [
+        one.reasons for one in board.decisions
+    ]
+    receipts = verify(board.report())
+    assert [(one.suite, one.differences) for one in receipts] == [
+        (name, []) for name in (one.suite for one in board.decisions)
+    ]
+    history = History(project / ".shipworthy" / "history.db")
+    assert {one.suite for one in history.runs()} == set(SUITES)
+    for one in history.runs():
+        assert compare(history.report(one.id), history.report(one.id)).verdict == "no regression beyond the slip"

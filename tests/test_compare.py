@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import gold, refusal, trace, unanswerable
 from conftest import write_lines as write
-
 from shipworthy import evaluate
 from shipworthy.comparison import compare, comparison_dict, incomparable, sentence
 from shipworthy.decision import report
@@ -139,11 +139,24 @@ def test_two_trace_files(tmp_path: Path) -> None:
     assert found.lost == ["Q001"] and found.regressed == ["over_refusal"]
 
 
-def test_metrics_without_a_verdict_for_each_item_have_an_interval_too() -> None:
-    found = compare(scored({1}), scored({1, 2}))
-    recall = change(found, "recall@5")
-    assert recall.method == "difference of two 95 % intervals"
-    assert recall.interval[0] <= 0 <= recall.interval[1]
+def test_recall_is_paired_where_any_and_all_are_the_same_items() -> None:
+    def recalled(lost: set[int]) -> dict[str, Any]:
+        traces = [trace(f"Q{index:03}", found=("d2",) if index in lost else ("d1", "d2")) for index in range(200)]
+        return report(evaluate(GOLD, [*traces, refusal("U1"), refusal("U2")]))
+
+    recall = change(compare(recalled({100}), recalled(set(range(9)))), "recall@5")
+    assert (recall.pairs, len(recall.lost), recall.gained) == (200, 9, ["Q100"]) and round(recall.p, 3) == 0.011
+
+
+def test_metrics_whose_items_do_not_add_up_have_an_interval_of_their_own() -> None:
+    def scattered(found: int) -> dict[str, Any]:
+        items = [gold(f"Q{index}", cite=("d1", "d9")) for index in range(20)]
+        traces = [trace(f"Q{index}", found=("d1", "d9") if index < found else ("d1",)) for index in range(20)]
+        return report(evaluate(items, traces))
+
+    recall = change(compare(scattered(10), scattered(9)), "recall@5")
+    assert recall.pairs == 0 and recall.method == "difference of two 95 % intervals"
+    assert recall.interval[0] < -0.05 < recall.interval[1]
 
 
 def test_a_metric_that_became_undefined_regressed() -> None:
@@ -192,7 +205,7 @@ def test_the_command_line(tmp_path: Path, cli) -> None:  # type: ignore[no-untyp
     ran = cli("compare", tmp_path / "old.json", tmp_path / "new.json")
     assert ran.code == 1
     assert "REGRESSED  answers  202 items in both" in ran.out
-    assert "Lost (9): Q000, Q001" in ran.out and "p of a drop = 0.011 (exact McNemar)" in ran.out
+    assert "Lost (9): Q000, Q001" in ran.out and "a drop has p = 0.011 (exact McNemar)" in ran.out
     plain = cli("compare", tmp_path / "old.json", tmp_path / "new.json", "--json").json
     assert plain["verdict"] == "regressed" and plain["gained"] == ["Q100"]
     assert cli("compare", tmp_path / "new.json", tmp_path / "old.json").code == 0

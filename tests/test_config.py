@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from shipworthy.calls import SUITES
-from shipworthy.config import INPUTS, OPTIONS, find_config, load_config, schema
+from shipworthy.config import find_config, load_config, schema
+from shipworthy.config.keys import GATE, INPUTS, OPTIONS, SECTIONS, TARGET, WAIVER
 from shipworthy.config.lines import line_of
 from shipworthy.errors import UsageError
 
@@ -87,6 +89,14 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert config.waivers[0].expires == datetime.date(2026, 12, 31)
     assert (config.baseline, config.on_regression, config.controls, config.record) == ("main", "warn", True, False)
     assert config.history_url() == f"{tmp_path}/h.db"
+
+
+def test_values_are_made_ready_for_the_suite(tmp_path: Path) -> None:
+    text = GOOD.replace("seeds = [0, 1]", 'seeds = 3\nid_map = "ids.tsv"\nrefusal_phrases = "no.txt"')
+    options = load(tmp_path, text).suites[1].options
+    assert options["seeds"] == [3]
+    assert (options["id_map"], options["refusal_phrases"]) == (f"{tmp_path}/ids.tsv", f"{tmp_path}/no.txt")
+    assert load(tmp_path, text.replace("ids.tsv", "casefold")).suites[1].options["id_map"] == "casefold"
 
 
 def test_pyproject_holds_the_same_tables(tmp_path: Path) -> None:
@@ -206,6 +216,13 @@ def test_lines_of_dotted_and_quoted_keys() -> None:
 def test_the_bundled_schema_is_the_one_of_the_tables() -> None:
     bundled = json.loads((files("shipworthy") / "data" / "config.schema.json").read_text("utf-8"))
     assert bundled == schema()
+
+
+def test_every_key_is_in_the_docs() -> None:
+    page = (ROOT / "docs" / "config.md").read_text("utf-8")
+    tables = [GATE, TARGET, WAIVER, *SECTIONS.values(), *INPUTS.values(), *OPTIONS.values()]
+    for name, key in ((name, key) for table in tables for name, key in table.items()):
+        assert f"| `{name}`" in page and key.says in page, name
 
 
 def test_every_suite_that_can_be_called_can_be_configured() -> None:

@@ -89,13 +89,18 @@ def server() -> Iterator[Server]:
     running.close()
 
 
-@pytest.mark.parametrize(("path", "asked"), [("/v1", "/v1/embeddings"), ("/v1/embeddings", "/v1/embeddings"), ("/api/embed", "/api/embed")])
+@pytest.mark.parametrize(
+    ("path", "asked"), [("/v1", "/v1/embeddings"), ("/v1/embeddings", "/v1/embeddings"), ("/api/embed", "/api/embed")]
+)
 def test_a_server_is_asked_in_its_own_way(server: Server, path: str, asked: str) -> None:
     embedder = Http(server.url + path, "m", key="secret")
     assert embedder.distance("aa", "ab") == Fraction(str(round(1 - 0.5**0.5, 4)))
     assert embedder.distance("a", "b") == 1
     assert server.asked[0] == {"path": asked, "model": "m", "input": ["aa", "ab"]}
-    assert server.headers[0]["authorization" if "authorization" in server.headers[0] else "Authorization"] == "Bearer secret"
+    assert (
+        server.headers[0]["authorization" if "authorization" in server.headers[0] else "Authorization"]
+        == "Bearer secret"
+    )
     assert embedder.id == "http:m" and "secret" not in embedder.id
 
 
@@ -197,7 +202,20 @@ def test_the_local_model_separates_an_answer_from_another_subject() -> None:
     from shipworthy.minilm import load
 
     model = load(MODEL)
-    assert model.tokens("Hello, wörld! embeddings 東京") == [101, 7592, 1010, 2088, 999, 7861, 8270, 4667, 2015, 1879, 1755, 102]
+    assert model.tokens("Hello, wörld! embeddings 東京") == [
+        101,
+        7592,
+        1010,
+        2088,
+        999,
+        7861,
+        8270,
+        4667,
+        2015,
+        1879,
+        1755,
+        102,
+    ]
     question, answer, other = (model.embed(text) for text in (
         "How many people live in Berlin?", "Berlin has a population of 3,520,031 registered inhabitants", "The weather is sunny"))  # fmt: skip
     near = sum(a * b for a, b in zip(question, answer, strict=True))

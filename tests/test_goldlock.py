@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import gold, trace, write_lines as write
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import gold, trace
+from conftest import write_lines as write
 from shipworthy import goldlock
 from shipworthy.contracts import load_gold
 from shipworthy.errors import DataError, UsageError

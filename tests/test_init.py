@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from shipworthy.check import check
 from shipworthy.config import load_config
 from shipworthy.config.starter import FILES, write_starter
@@ -52,6 +53,7 @@ def test_the_workflow_is_yaml_that_runs_check(tmp_path: Path) -> None:
     write_starter(tmp_path)
     workflow = (tmp_path / ".github" / "workflows" / "shipworthy.yml").read_text()
     assert "shipworthy check" in workflow and "\t" not in workflow
+    assert workflow in (ROOT / "docs" / "ci.md").read_text("utf-8")
     assert "${{" not in workflow  # nothing interpolated into a script
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from fractions import Fraction
 
 import pytest
@@ -10,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipworthy.cli.outcomes import command
-from shipworthy.errors import DataError, ShipworthyError
+from shipworthy.errors import DataError, ShipworthyError, UsageError
+from shipworthy.report import render
+from shipworthy.scoring.outcomes import evaluate_outcomes
 from shipworthy.stats import wilson
-from shipworthy.suites.outcomes import read_outcomes, summarise
+from shipworthy.suites.outcomes import facts, read_outcomes, slices
+from shipworthy.tally import Tally
 
 
 def row(day="2025-03-11", prompt="p1", accepted=True, acted=True, **more):
@@ -41,11 +45,15 @@ def call(*args):
         return error.exit_code
 
 
+def body(source, **more):
+    return evaluate_outcomes(source, **more).report()
+
+
 def test_rates_over_all_rows_and_over_the_rows_that_say(outcomes):
-    rows = read_outcomes(
-        outcomes(row(useful="yes"), row(prompt="p2", accepted="n", useful=0), row(prompt="p3", acted=0, edited="TRUE"))
+    path = outcomes(
+        row(useful="yes"), row(prompt="p2", accepted="n", useful=0), row(prompt="p3", acted=0, edited="TRUE")
     )
-    rates = summarise(rows)["rates"]
+    rates = body(path)["rates"]
     assert (rates["accept_rate"]["count"], rates["accept_rate"]["n"]) == (2, 3)
     assert (rates["action_rate"]["count"], rates["action_rate"]["n"]) == (2, 3)
     assert (rates["useful_rate"]["count"], rates["useful_rate"]["n"]) == (1, 2)
@@ -56,7 +64,7 @@ def test_rates_over_all_rows_and_over_the_rows_that_say(outcomes):
 def test_identical_rows_count_once_in_any_key_order(outcomes):
     one = row()
     rows = read_outcomes(outcomes(one, dict(reversed(one.items())), row(notes="other")))
-    assert (len(rows.outcomes), rows.read, rows.repeated) == (2, 3, 1)
+    assert (len(rows.outcomes), rows.source.records, rows.repeated) == (2, 3, 1)
 
 
 @pytest.mark.parametrize("value", [True, 1, 1.0, "1", "true", "True", "yes", "Y", " y "])
@@ -102,8 +110,7 @@ def test_all_bad_rows_are_listed_together(outcomes):
 
 def test_weeks_are_iso_weeks(outcomes):
     # 30 December 2024 is in the first week of 2025, 3 January 2027 in the last of 2026
-    rows = read_outcomes(outcomes(row("2024-12-30"), row("2025-01-05"), row("2027-01-03"), row("2025-01-06")))
-    found = summarise(rows)["weeks"]
+    found = body(outcomes(row("2024-12-30"), row("2025-01-05"), row("2027-01-03"), row("2025-01-06")))["weeks"]
     assert [(w["week"], w["n"]) for w in found] == [("2025-W01", 2), ("2025-W02", 1), ("2026-W53", 1)]
     assert found[0]["accept_rate"]["interval"] == list(wilson(2, 2))
 
@@ -112,39 +119,67 @@ def test_trend_needs_two_weeks_and_intervals_that_do_not_touch(outcomes):
     def many(day, accepted, count, start=0):
         return [row(day, f"p{n}", accepted) for n in range(start, start + count)]
 
-    assert summarise(read_outcomes(outcomes(row())))["trend"]["direction"] == "undefined"
-    down = summarise(read_outcomes(outcomes(*many("2025-03-03", True, 40), *many("2025-03-10", False, 40))))["trend"]
+    assert body(outcomes(row()))["trend"]["direction"] == "undefined"
+    fallen = evaluate_outcomes(outcomes(*many("2025-03-03", True, 40), *many("2025-03-10", False, 40)))
+    down = fallen.sections["trend"]
     assert (down["direction"], down["week"], down["change"]) == ("down", "2025-W11", -1.0)
-    flat = summarise(read_outcomes(outcomes(row("2025-03-03"), row("2025-03-10", accepted=False))))["trend"]
+    assert "fell in the last week: 2025-W10 40/40 (1.000), 2025-W11 0/40 (0.000)" in fallen.diagnosis[0]
+    flat = body(outcomes(row("2025-03-03"), row("2025-03-10", accepted=False)))["trend"]
     assert flat["direction"] == "flat"
 
 
 def test_groups_by_model_and_preset(outcomes):
-    found = summarise(read_outcomes(outcomes(row(model="m1"), row(model="m2", accepted=0), row(preset="x"))))
+    found = body(outcomes(row(model="m1"), row(model="m2", accepted=0), row(preset="x")))
     assert {name: group["n"] for name, group in found["by_model"].items()} == {"(none)": 1, "m1": 1, "m2": 1}
     assert found["by_model"]["m2"]["accept_rate"]["rate"] == 0
     assert found["by_preset"]["x"]["n"] == 1
 
 
+def test_a_gate_may_be_about_one_model(outcomes):
+    path = outcomes(*(row(prompt=f"p{n}", accepted=n % 2, model=f"m{n % 2}") for n in range(40)))
+    found = evaluate_outcomes(path, gates="accept_rate[model=m1]=0.9, accept_rate[model=m0]=0.9", only_gates=True)
+    assert [(o.gate.slice, o.holds) for o in found.outcomes] == [("model=m1", True), ("model=m0", False)]
+
+
 def test_gates_compare_exactly(outcomes):
-    rows = read_outcomes(outcomes(*(row(prompt=f"p{n}", accepted=n < 14, acted=n < 11) for n in range(20))))
-    found = summarise(rows)
-    assert found["passed"]  # 14/20 = .70 and 11/20 = .55 are on the bar
-    assert [gate["holds"] for gate in found["gates"]] == [True] * 4
-    assert not summarise(rows, {"min_accept_rate": Fraction(71, 100)})["passed"]
-    assert not summarise(rows, {"min_samples": Fraction(21)})["passed"]
+    path = outcomes(*(row(prompt=f"p{n}", accepted=n < 14, acted=n < 11) for n in range(20)))
+    found = evaluate_outcomes(path)
+    assert found.ships and found.headline["passed"]  # 14/20 = .70 and 11/20 = .55 are on the bar
+    assert [gate["holds"] for gate in found.headline["gates"]] == [True] * 4
+    assert evaluate_outcomes(path, min_accept_rate=Fraction(71, 100)).verdict == "NO-SHIP"
+    assert evaluate_outcomes(path, min_accept_rate="0.7", min_action_rate=0.55).ships
+    assert evaluate_outcomes(path, min_samples=21).reasons == ["samples 20 is below 21"]
+    assert not evaluate_outcomes(path, gates="accept_rate=0.71").ships
+
+
+@pytest.mark.parametrize("bad", ["lots", 1.5, -1, float("nan"), True, "1e999999", "1/0", ""])
+def test_a_bar_that_is_no_share_is_refused(outcomes, bad):
+    with pytest.raises(UsageError, match="min_accept_rate"):
+        evaluate_outcomes(outcomes(row()), min_accept_rate=bad)
 
 
 def test_a_useful_gate_that_was_asked_for_needs_rows_that_say(outcomes):
-    rows = read_outcomes(outcomes(*(row(prompt=f"p{n}") for n in range(20))))
-    assert summarise(rows)["passed"]
-    asked = summarise(rows, {"min_useful_rate": Fraction(1, 100)})
-    assert not asked["passed"] and asked["gates"][-1]["value"] is None
+    path = outcomes(*(row(prompt=f"p{n}") for n in range(20)))
+    default = evaluate_outcomes(path)
+    assert default.ships and default.outcomes[-1].state == "NOT-APPLICABLE"
+    for asked in ({"min_useful_rate": Fraction(1, 100)}, {"gates": "useful_rate=0.01"}, {"require_useful": True}):
+        found = evaluate_outcomes(path, **asked)
+        assert (found.verdict, found.exit_code, found.outcomes[-1].state) == ("NO VERDICT", 3, "NO-DATA")
+        assert found.headline["gates"][-1] == found.headline["gates"][-1] | {"value": None, "holds": False}
 
 
 def test_an_empty_file_does_not_pass(outcomes):
-    found = summarise(read_outcomes(outcomes()))
-    assert not found["passed"] and found["rates"]["accept_rate"]["rate"] is None
+    found = evaluate_outcomes(outcomes())
+    assert found.verdict == "NO-SHIP" and found.headline["rates"]["accept_rate"]["rate"] is None
+
+
+def test_the_prompts_that_people_reject_come_first(outcomes):
+    rows = [
+        row(prompt=p, accepted=a, notes=str(n)) for n, (p, a) in enumerate([("b", 0), ("b", 0), ("a", 0), ("c", 1)])
+    ]
+    found = evaluate_outcomes(outcomes(*rows))
+    assert [(o["qid"], o["says"][:15]) for o in found.offenders] == [("b", "accepted 0 of 2"), ("a", "accepted 0 of 1")]
+    assert [(i["qid"], i["reason"]) for i in found.items] == [("a", "unaccepted"), ("b", "unaccepted"), ("c", "")]
 
 
 REPORT = {
@@ -159,17 +194,17 @@ REPORT = {
 
 
 def test_the_score_beside_acceptance(outcomes):
-    rows = read_outcomes(
-        outcomes(
-            row(prompt="p1", accepted=True, run_id="r1"),
-            row(prompt="p2", accepted=False),
-            row(prompt="p2", accepted=True),
-            row(prompt="p1", accepted=False, run_id="r0"),
-            row(prompt="p3"),
-            row(prompt="unknown"),
-        )
+    path = outcomes(
+        row(prompt="p1", accepted=True, run_id="r1"),
+        row(prompt="p2", accepted=False),
+        row(prompt="p2", accepted=True),
+        row(prompt="p1", accepted=False, run_id="r0"),
+        row(prompt="p3"),
+        row(prompt="unknown"),
     )
-    found = summarise(rows, report=REPORT)["calibration"]
+    decision = evaluate_outcomes(path, report=REPORT, gates="auc=0.6")
+    found = decision.sections["calibration"]
+    assert decision.measures["auc"].value == Fraction(3, 4)
     # accepted .9 and .3 against unaccepted .3: one win and one tie of two
     assert (found["joined"], found["not_joined"], found["auc"]) == (3, 3, 0.75)
     assert [(b["from"], b["accept_rate"]["count"], b["accept_rate"]["n"]) for b in found["table"]] == [
@@ -179,11 +214,11 @@ def test_the_score_beside_acceptance(outcomes):
 
 
 def test_a_score_that_foresees_nothing_is_called_so(outcomes):
-    rows = read_outcomes(outcomes(row(prompt="p1", accepted=False), row(prompt="p2", accepted=True)))
-    found = summarise(rows, report=REPORT)["calibration"]
-    assert found["auc"] == 0 and "should not gate" in found["says"]
-    alone = summarise(read_outcomes(outcomes(row(prompt="p1"))), report=REPORT)["calibration"]
-    assert alone["auc"] is None
+    path = outcomes(row(prompt="p1", accepted=False), row(prompt="p2", accepted=True))
+    found = evaluate_outcomes(path, report=REPORT)
+    assert found.sections["calibration"]["auc"] == 0 and "should not gate" in found.diagnosis[-1]
+    alone = evaluate_outcomes(outcomes(row(prompt="p1")), report=REPORT)
+    assert alone.sections["calibration"]["auc"] is None and alone.measures["auc"].missing
 
 
 def test_the_command(outcomes, tmp_path, capsys):
@@ -193,7 +228,8 @@ def test_the_command(outcomes, tmp_path, capsys):
     assert call("--input", path, "--min-samples", 21) == 1
     out = tmp_path / "o.json"
     assert call("--input", path, "--json", "--output", out) == 0
-    assert json.loads(capsys.readouterr().out.split("NO-SHIP\n")[-1]) == json.loads(out.read_text())
+    shown = capsys.readouterr().out
+    assert json.loads(shown[shown.index("{") :]) == json.loads(out.read_text())
     report = tmp_path / "r.json"
     report.write_text(json.dumps(REPORT))
     assert call("--input", path, "--report", report) == 0
@@ -213,6 +249,47 @@ def test_the_weeks_add_up_to_the_whole(tmp_path_factory, entries):
         for n, (days, accepted, acted) in enumerate(entries)
     ]
     path.write_text("\n".join(lines))
-    found = summarise(read_outcomes(path))
+    found = body(path)
     assert sum(week["accept_rate"]["count"] for week in found["weeks"]) == found["rates"]["accept_rate"]["count"]
     assert sum(week["n"] for week in found["weeks"]) == found["samples"] == len(entries)
+
+
+PEOPLE = [
+    row(
+        f"2025-03-{1 + n % 20:02d}",
+        f"p{n % 3}",
+        n % 3 > 0,
+        n % 2,
+        useful=[None, 0, 1][n % 3],
+        model=f"m{n % 2}",
+        notes=str(n),
+    )
+    for n in range(24)
+]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(0, 24))
+def test_any_split_and_order_gives_the_same_tally_and_report(shuffler: random.Random, cut: int):
+    shuffled = PEOPLE[:]
+    shuffler.shuffle(shuffled)
+    whole = evaluate_outcomes(PEOPLE, report=REPORT).report()
+    assert evaluate_outcomes(shuffled, report=REPORT).report()["digest"] == whole["digest"]
+    parts = [Tally(), Tally()]
+    for position, outcome in enumerate(read_outcomes(shuffled).outcomes):
+        parts[position >= cut].count(facts(outcome, Fraction(1, 2)), slices(outcome))
+    total = Tally()
+    for outcome in read_outcomes(PEOPLE).outcomes:
+        total.count(facts(outcome, Fraction(1, 2)), slices(outcome))
+    assert parts[0] + parts[1] == total
+
+
+@pytest.mark.parametrize("form", ["text", "json", "tsv", "markdown", "junit", "github", "html"])
+def test_every_format_renders_whatever_people_wrote(form):
+    nasty = "<script>alert(1)</script>\x1b[31m|\u202e"
+    found = evaluate_outcomes(
+        [row(prompt=nasty, accepted=0, model=nasty, preset=nasty), row(prompt="p2")], report=REPORT
+    )
+    text = render(found, form).decode()
+    assert "\x1b" not in text and ("<script>alert" not in text or form in ("text", "tsv", "json", "github"))
+    assert "\u202e" not in text or form == "json"

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from conftest import gold, refusal, trace, unanswerable
 
+from conftest import gold, refusal, trace, unanswerable
 from shipworthy import Gate, evaluate
 from shipworthy.decision import Decision
 from shipworthy.errors import UsageError
@@ -69,7 +69,7 @@ def test_a_waiver_that_is_not_needed_changes_nothing_and_is_still_shown() -> Non
     settled = settle(fine, waivers=[waiver()], today=TODAY)
     assert settled is fine
     assert waiver_notes([waiver()], [settled], TODAY) == [
-        "waiver of precision not needed by this run, until 2026-11-15, last day (Ada: ticket 7)"
+        "waiver of precision not needed by this run, until 2026-11-15 (Ada: ticket 7)"
     ]
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from shipworthy.scoring.reasoning import evaluate_reasoning
 from shipworthy.stats import auc
-from shipworthy.suites.reasoning import Answer, judge, load_fixture, parse_fixture, report, score
+from shipworthy.suites.reasoning import Answer, bundled_fixture, judge, load_fixture, parse_fixture
 from shipworthy.suites.reasoning.clauses import read
 from shipworthy.suites.reasoning.controls import controls
 from shipworthy.suites.reasoning.copying import alikeness, is_dump, strip_echo
 from shipworthy.suites.reasoning.fixture import parse_evidence
 
-SHIPPED = load_fixture(Path(str(files("shipworthy") / "data" / "reason-v1.json")))
+SHIPPED = bundled_fixture()
 HELD_BACK = [
     json.loads(line)
     for line in (Path(__file__).parent / "reason_heldback.jsonl").read_text(encoding="utf-8").splitlines()
@@ -140,9 +140,21 @@ def test_a_dimension_that_is_not_asked_for_is_left_out():
     verdict = judge(fixture.cases[0], Answer("Every 6 hours [m12]."), fixture)
     assert verdict.scores["contradiction_handling"] is verdict.scores["actionability"] is None
     assert verdict.overall > Fraction(95, 100) and verdict.passed
-    body = report(score(fixture, {"backups": Answer("Every 6 hours [m12].")}))
-    assert body["summary"]["dimension_n"]["actionability"] == 0
-    assert body["summary"]["dimension_averages"]["actionability"] is None
+    decision = evaluate_reasoning(fixture, answers={"backups": "Every 6 hours [m12]."})
+    states = {outcome.gate.metric: outcome.state for outcome in decision.outcomes}
+    assert states["actionability"] == states["contradiction_handling"] == "NOT-APPLICABLE" and decision.ships
+    summary = decision.report()["summary"]
+    assert summary["dimension_n"]["actionability"] == 0
+    assert summary["dimension_averages"]["actionability"] is None
+
+
+def test_a_dimension_asked_for_only_by_cases_in_error_has_no_data():
+    plain = BACKUPS | {"id": "plain", "expected_signals": {"contradiction_handling": {"required": False}}}
+    fixture = parse_fixture({"cases": [plain, BACKUPS], "thresholds": {"suite_min_pass_rate": 0.5}})
+    decision = evaluate_reasoning(fixture, answers={"plain": f"Every 6 hours [m12]. {DO}"})
+    states = {outcome.gate.metric: outcome.state for outcome in decision.outcomes}
+    assert states["contradiction_handling"] == "NO-DATA" and states["actionability"].startswith("PASS")
+    assert decision.verdict == "NO VERDICT" and decision.exit_code == 3
 
 
 def test_only_a_refusal_passes_an_unanswerable_case():
@@ -155,8 +167,10 @@ def test_only_a_refusal_passes_an_unanswerable_case():
 
 def test_refusals_are_reported_as_rates():
     fixture = parse_fixture({"cases": [BACKUPS, BACKUPS | {"id": "no", "answerable": False}]})
-    card = score(fixture, {"backups": Answer("not in context"), "no": Answer("Every 6 hours [m12].")})
-    assert card.refusals() == {"under_refusal": (1, 1), "over_refusal": (1, 1)}
+    decision = evaluate_reasoning(fixture, answers={"backups": "not in context", "no": "Every 6 hours [m12]."})
+    rates = {name: decision.measures[name] for name in ("under_refusal", "over_refusal")}
+    assert {name: (rate.k, rate.n) for name, rate in rates.items()} == {"under_refusal": (1, 1), "over_refusal": (1, 1)}
+    assert decision.headline["summary"]["refusals"]["over_refusal"]["count"] == 1
 
 
 @pytest.mark.parametrize("kind", ["repaired", "degraded"])
@@ -189,9 +203,10 @@ def test_one_answer_to_every_question_does_not_ship():
     cases = [BACKUPS | {"id": f"c{n}"} for n in range(4)]
     fixture = parse_fixture({"cases": cases})
     right = f"Every 6 hours [m12]; m07 is outdated. {DO}"
-    card = score(fixture, {case.id: Answer(right) for case in fixture.cases})
-    assert card.passed == 4 and not card.ships
-    assert "template" in card.reasons()[0]
+    decision = evaluate_reasoning(fixture, answers={case.id: Answer(right) for case in fixture.cases})
+    assert decision.counts["passed"] == 4 and decision.verdict == "NO-SHIP"
+    assert decision.reasons == ["answer_overlap 1.000 is above 0.30"]
+    assert "template" in decision.diagnosis[0]
 
 
 @pytest.mark.parametrize(
@@ -224,15 +239,15 @@ def test_polarity_of_a_word(text, value, asserted):
 
 @pytest.mark.parametrize("control", controls(SHIPPED), ids=lambda control: control.name)
 def test_the_bars_tell_good_controls_from_bad_ones_on_every_case(control):
-    card = score(SHIPPED, control.answers)
-    assert card.ships is control.good
-    assert card.passed == (len(SHIPPED.cases) if control.good else 0)
+    decision = evaluate_reasoning(SHIPPED, answers=control.answers)
+    assert decision.ships is control.good
+    assert decision.counts["passed"] == (len(SHIPPED.cases) if control.good else 0)
 
 
 def test_the_original_lets_a_pancake_recipe_pass_everything():
     pancake = next(c for c in controls(SHIPPED) if c.name.startswith("off-topic"))
-    card = score(SHIPPED, pancake.answers, "signals")
-    assert card.ships and card.passed == 30 and card.overall()[0] == 1
+    decision = evaluate_reasoning(SHIPPED, answers=pancake.answers, profile="signals")
+    assert decision.ships and decision.counts["passed"] == 30 and decision.measures["average_overall"].value == 1
 
 
 def test_held_back_answers_are_told_apart():
@@ -262,12 +277,8 @@ def test_answers_of_other_domains_are_told_apart():
 def test_the_controls_hold_on_other_domains_too():
     fixture = load_fixture(Path(__file__).parent / "reason_other_domains.json")
     for control in controls(fixture):
-        card = score(fixture, control.answers)
-        assert card.ships is control.good, (
-            control.name,
-            card.reasons(),
-            [v.case_id for v in card.verdicts if not v.passed],
-        )
+        decision = evaluate_reasoning(fixture, answers=control.answers)
+        assert decision.ships is control.good, (control.name, decision.reasons, decision.named)
 
 
 def test_the_shipped_fixture_is_what_it_says():
@@ -302,7 +313,7 @@ def test_hostile_text_takes_no_longer_than_a_moment(text):
 
 
 def test_the_report_has_the_keys_that_others_read():
-    body = report(score(SHIPPED, {}))
+    body = evaluate_reasoning(SHIPPED, answers={}).report()
     assert {
         "total_cases", "passed_cases", "failed_cases", "error_cases", "pass_rate", "average_overall_score",
         "dimension_averages", "thresholds", "dimension_threshold_failures", "passed",

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from shipworthy.cli.reason import command
+from shipworthy.cli.reason import GUARDRAILS, command
+from shipworthy.demo import reasoner
 from shipworthy.demo.reasoner import load_notes, reason
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
-from shipworthy.suites.reasoning import Answer, load_fixture, parse_fixture, report, score
-from shipworthy.suites.reasoning.guard import guard, load_report
+from shipworthy.scoring.guard import evaluate_guard
+from shipworthy.scoring.reasoning import evaluate_reasoning
+from shipworthy.suites.reasoning import Answer, bundled_fixture, parse_fixture
+from shipworthy.suites.reasoning.answers import gather_answers
+from shipworthy.suites.reasoning.guard import BARS, load_report
 from shipworthy.suites.reasoning.run import (
     Overrides,
     ask_address,
@@ -24,7 +28,6 @@ from shipworthy.suites.reasoning.run import (
     ask_callable,
     ask_command,
     command_line,
-    read_answers,
     select,
 )
 
@@ -152,12 +155,12 @@ def test_a_missing_binary_is_said_before_anything_runs():
 def test_a_callable_may_raise_and_the_run_goes_on():
     fixture = parse_fixture({"cases": [{"id": "a", "prompt": "one"}, {"id": "b", "prompt": "two", "model": "m"}]})
 
-    def reasoner(prompt, **options):
+    def answer(prompt, **options):
         if prompt == "one":
             raise RuntimeError("no luck")
         return f"{prompt} {options['model']}"
 
-    answers = ask_all(fixture, ask_callable(reasoner))
+    answers = ask_all(fixture, ask_callable(answer))
     assert "no luck" in (answers["a"].error or "") and answers["b"].content == "two m"
 
 
@@ -202,11 +205,23 @@ def load_fixture_of_two():
 def test_answers_are_read_by_id_and_the_last_line_counts(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text('{"id": "a", "content": "1"}\n{"id": "zz", "content": "?"}\n{"id": "a", "content": "2"}\n')
-    answers, counts = read_answers(path, ONE)
-    assert answers["a"].content == "2" and counts == {"superseded_lines": 1, "unknown_ids": 1}
-    path.write_text('{"content": "1"}\n')
-    with pytest.raises(DataError, match="answer-id"):
-        read_answers(path, ONE)
+    answers, read, remarks = gather_answers(path, ONE)
+    assert answers["a"].content == "2" and read.records == 3 and len(read.digest) == 64
+    assert [remark[:9] for remark in remarks] == ["1 answer ", "1 answer "]
+    assert evaluate_reasoning(ONE, answers=path).warnings == remarks
+    path.write_text('{"id": "a", "content": "1"}\n{"content": "1"}\n{"id": null}\nno\n')
+    with pytest.raises(DataError) as refusal:
+        gather_answers(path, ONE)
+    assert str(refusal.value).count("answer-id") == 2 and "answers.jsonl:4" in str(refusal.value)
+
+
+def test_answers_may_be_a_mapping_of_anything_that_is_an_answer():
+    given = {"a": {"answer": "x", "tokens_out": 3}, "b": Answer("y"), "c": "z", "d": {"content": None}, "e": 7}
+    fixture = parse_fixture({"cases": [{"id": name, "prompt": "p"} for name in "abcdef"]})
+    results = {r["id"]: r for r in evaluate_reasoning(fixture, answers=given).report()["results"]}
+    assert [results[name]["answer"] for name in "abc"] == ["x", "y", "z"] and results["a"]["tokens_out"] == 3
+    assert [results[name]["status"] for name in "def"] == ["error"] * 3
+    assert "null" in results["d"]["error"] and "no answer for this case" in results["f"]["error"]
 
 
 def test_the_demo_reasoner_ships_through_the_command(tmp_path, capsys):
@@ -216,17 +231,16 @@ def test_the_demo_reasoner_ships_through_the_command(tmp_path, capsys):
     assert body["summary"]["passed"] and body["results"][0]["answer"]
     assert body["results"][0]["model"] == "note-store"
     assert len(os.listdir(tmp_path / "cases")) == 7
-    assert capsys.readouterr().out.rstrip().endswith("SHIP")
+    assert json.loads((tmp_path / "cases" / "reason-report.json").read_text())["digest"] == body["digest"]
+    assert capsys.readouterr().out.startswith("SHIP  reasoning  6 questions")
 
 
 def test_the_demo_reasoner_ships_on_all_cases_and_never_sees_the_expectations():
-    import shipworthy
-
-    fixture = load_fixture(Path(shipworthy.__file__).parent / "data" / "reason-v1.json")
+    fixture = bundled_fixture()
     answers = ask_all(fixture, lambda case: reason(case.prompt, load_notes(project=case.project)))
-    card = score(fixture, answers)
-    assert card.ships and card.passed >= 27
-    assert "reason-v1" not in (Path(shipworthy.__file__).parent / "demo" / "reasoner.py").read_text()
+    decision = evaluate_reasoning(fixture, answers=answers)
+    assert decision.ships and decision.counts["passed"] >= 27
+    assert "reason-v1" not in Path(reasoner.__file__).read_text()
     assert answers == ask_all(fixture, lambda case: reason(case.prompt, load_notes(project=case.project)))
 
 
@@ -253,9 +267,7 @@ def test_usage_errors(tmp_path):
 
 
 def test_score_exits_by_the_decision(tmp_path, capsys):
-    import shipworthy
-
-    fixture = load_fixture(Path(shipworthy.__file__).parent / "data" / "reason-v1.json")
+    fixture = bundled_fixture()
     good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
     lines = [{"id": c.id, **reason(c.prompt, load_notes(project=c.project))} for c in fixture.cases]
     good.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -269,9 +281,7 @@ def test_score_exits_by_the_decision(tmp_path, capsys):
 
 
 def test_errors_stop_a_suite_only_when_asked_to(tmp_path):
-    import shipworthy
-
-    fixture = load_fixture(Path(shipworthy.__file__).parent / "data" / "reason-v1.json")
+    fixture = bundled_fixture()
     path = tmp_path / "most.jsonl"
     lines = [{"id": c.id, **reason(c.prompt, load_notes(project=c.project))} for c in fixture.cases[1:]]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -283,11 +293,9 @@ def test_errors_stop_a_suite_only_when_asked_to(tmp_path):
 
 
 def demo_report():
-    import shipworthy
-
-    fixture = load_fixture(Path(shipworthy.__file__).parent / "data" / "reason-v1.json")
+    fixture = bundled_fixture()
     answers = ask_all(fixture, lambda case: reason(case.prompt, load_notes(project=case.project)))
-    return json.loads(json.dumps(report(score(fixture, answers))))
+    return json.loads(json.dumps(evaluate_reasoning(fixture, answers=answers).report()))
 
 
 @pytest.fixture(scope="module")
@@ -312,10 +320,25 @@ def test_guard_holds_a_good_report(tmp_path, good_report, capsys):
     assert rows["min_contradiction"]["n"] == 10 and rows["min_cases"]["value"] == 30
 
 
+def test_the_help_says_the_guardrails_that_hold():
+    assert {name: float(text) for name, text in GUARDRAILS.items()} == {
+        name: float(default) for name, (_, _, default) in BARS.items()
+    }
+
+
+def test_a_report_that_asks_for_no_contradiction_handling_is_not_held_to_it(good_report):
+    rows = [r | {"required": [d for d in r["required"] if d[0] != "c"]} for r in good_report["results"]]
+    averages = {n: v for n, v in good_report["summary"]["dimension_averages"].items() if n[0] != "c"}
+    summary = good_report["summary"] | {"dimension_averages": averages}
+    decision = evaluate_guard({"summary": summary, "results": rows})
+    states = {outcome.gate.metric: outcome.state for outcome in decision.outcomes}
+    assert states["contradiction_handling"] == "NOT-APPLICABLE" and decision.ships
+
+
 def test_guard_counts_blank_content_whatever_the_tokens_say(good_report):
     body = json.loads(json.dumps(good_report))
     body["results"][0] |= {"answer": "  ", "tokens_out": 500}
-    held = {check.name: check.holds for check in guard(body)}
+    held = {check["bar"]: check["holds"] for check in evaluate_guard(body).headline["checks"]}
     assert not held["max_empty_content_rate"] and held["max_error_rate"]
 
 
@@ -331,10 +354,10 @@ def test_a_summary_that_disagrees_is_refused(tmp_path, good_report, key, value):
 def test_a_changed_dimension_average_is_refused_and_a_rounded_one_is_not(good_report):
     averages = good_report["summary"]["dimension_averages"]
     rounded = {name: round(value, 4) for name, value in averages.items()}
-    guard(good_report | {"summary": good_report["summary"] | {"dimension_averages": rounded}})
+    evaluate_guard(good_report | {"summary": good_report["summary"] | {"dimension_averages": rounded}})
     changed = averages | {"actionability": averages["actionability"] - 0.001}
     with pytest.raises(DataError, match=r"dimension_averages\.actionability"):
-        guard(good_report | {"summary": good_report["summary"] | {"dimension_averages": changed}})
+        evaluate_guard(good_report | {"summary": good_report["summary"] | {"dimension_averages": changed}})
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"summary": {}, "results": 3}', '{"summary": {}, "results": [1]}'])

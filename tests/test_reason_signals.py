@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipworthy.errors import DataError, UsageError
-from shipworthy.suites.reasoning import DIMENSIONS, Answer, judge, label, load_fixture, parse_fixture, report, score
+from shipworthy.scoring.reasoning import evaluate_reasoning
+from shipworthy.suites.reasoning import DIMENSIONS, Answer, judge, label, load_fixture, parse_fixture
 from shipworthy.suites.reasoning.fixture import DEFAULT_WEIGHTS, parse_case
 from shipworthy.suites.reasoning.signals import overall
 from shipworthy.suites.reasoning.signals import score as signal_scores
@@ -134,6 +135,8 @@ def test_decimals_are_summed_as_written(tmp_path):
 
 
 def test_a_signals_report_says_that_it_is_a_format_lint():
-    fixture = parse_fixture({"cases": [CASE]})
-    body = report(score(fixture, {"a": Answer("Next steps.")}, "signals"))
+    decision = evaluate_reasoning({"cases": [CASE]}, answers={"a": "Next steps."}, profile="signals")
+    body = decision.report()
     assert body["profile"] == "signals" and "format lint" in body["note"]
+    assert any("format lint" in warning for warning in decision.warnings)
+    assert "answer_overlap" not in {outcome.gate.metric for outcome in decision.outcomes}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import gold, refusal, trace, unanswerable
 from conftest import write_lines as write
-
 from shipworthy import evaluate
 from shipworthy.check import check
 from shipworthy.decision import digest, encode, report

@@ -29,7 +29,7 @@ SUITES: dict[str, Call] = {
     "latency": Call("scoring.latency", "evaluate_latency", {"gold": "gold", "trace": "traces", "baseline": "baseline"}),
     "agreement": Call("scoring.agreement", "evaluate_agreement", {
         "pairs": "pairs", "scholar": "scholar", "auditor": "auditor", "gold": "gold", "trace": "trace"}),
-    "reasoning": Call("scoring.reasoning", "evaluate_reasoning", {"fixture": "fixture", "answers": "answers"}),
+    "reasoning": Call("scoring.reasoning", "evaluate_reasoning", {"answers": "answers", "fixture": "fixture"}),
     "outcomes": Call("scoring.outcomes", "evaluate_outcomes", {"outcomes": "outcomes", "report": "report"}),
 }  # fmt: skip
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from .calls import call
 from .comparison import Comparison, compare, incomparable, sentence
-from .config import Config, SuiteConfig, load_config
-from .decision import Board, Decision
+from .config import Config, SuiteConfig, TargetConfig, load_config
+from .decision import Board, Decision, encode
 from .decision import report as report_of
-from .errors import ShipworthyError, UsageError
-from .history import History, exact_value, where_from
-from .policy import check_waivers, settle, waiver_notes, with_regressions
+from .errors import EnvironmentFailure, ShipworthyError, UsageError
+from .files import write_whole
+from .history import SHORT, History, exact_value, where_from
+from .jsonl import read_objects
+from .policy import check_waivers, settle, turns, waiver_notes, with_regressions
 from .receipts import policy_block
 from .text import plural
 
@@ -42,17 +43,68 @@ def check(
     chosen = _chosen(settings, list(suites))
     day = today or datetime.datetime.now(datetime.UTC).date()
     board = Board([], {}, {}, [], {}, {"config": settings.path})
+    name = baseline or settings.baseline
+    blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
     for suite, (decision, why, code) in zip(chosen, _run_all(chosen, settings, require_proof), strict=True):
         if decision is None:
             board.failures[suite.name], board.exit_codes[suite.name] = why, code
         else:
             board.decisions.append(decision)
-    _apply_policy(board, settings, baseline or settings.baseline, day)
+    _apply_policy(board, settings, name, blessed, day)
     if settings.controls:
         board.notes += _controls(settings)
     if settings.record if record is None else record:
         _record(board, settings, label)
     return board
+
+
+def drive(config: Config, *, suites: Iterable[str] = (), failing: set[str] | None = None) -> list[str]:
+    """Ask the targets of the suites that name one, and write their traces; a line for each about what was asked.
+
+    With `failing`, only those questions are asked again, and their new traces replace the old ones.
+    """
+    lines = []
+    for suite in _chosen(config, list(suites)):
+        if target := config.targets.get(suite.driving.get("target", "")):
+            lines.append(_ask(suite, target, failing))
+    if not lines:
+        raise UsageError("no suite names a target to ask", where=config.path, code="run-no-target",
+                         hint='Add target = "NAME" to a suite and a table [targets.NAME].')  # fmt: skip
+    return lines
+
+
+def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> str:
+    from .contracts import read_gold
+    from .runner import TargetOptions, run
+
+    out = suite.inputs["runs" if suite.name == "stability" else "trace"]
+    gold = [item for item in read_gold(suite.inputs["gold"]) if failing is None or str(item.qid) in failing]
+    if not gold:
+        return f"{suite.name}: nothing failed, nothing asked"
+    seeds = suite.driving.get("seeds", 0)
+    grid = {"seeds": [seeds] if isinstance(seeds, int) else seeds, "jitters": suite.driving.get("jitters", ["none"]),
+            "paraphrases": suite.driving.get("paraphrases", False)}  # fmt: skip
+    limits = {"timeout" if name == "timeout_sec" else name: target.options[name]
+              for name in ("concurrency", "rate", "timeout_sec", "retries") if name in target.options}  # fmt: skip
+    options = TargetOptions(headers=target.options.get("headers", {}), mapping=target.options.get("map", {}),
+                            model=target.options.get("model", ""))  # fmt: skip
+    os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
+    fresh = out if failing is None else f"{out}.rerun"
+    summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits)
+    if failing is not None:
+        _replace_traces(out, fresh, {str(item.qid) for item in gold})
+    return f"{suite.name}: {plural(summary.finished, 'run')} of {target.name}, {summary.failed} failed, in {out}"
+
+
+def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:
+    """The old traces of what was not asked again, then the new ones."""
+    kept = [trace for trace in _traces(out) if str(trace.get("qid", trace.get("q_id"))) not in asked]
+    write_whole(out, b"".join(encode(trace, indent=None) + b"\n" for trace in [*kept, *_traces(fresh)]))
+    os.unlink(fresh)
+
+
+def _traces(path: str) -> Iterator[dict[str, Any]]:
+    return (row for _, row in read_objects(path) if "shipworthy_journal" not in row)
 
 
 def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
@@ -92,25 +144,37 @@ def _run(suite: SuiteConfig, rules: str, require_proof: bool) -> Result:
         return None, f"{type(error).__name__}: {error} [internal]", 4
 
 
-def _apply_policy(board: Board, config: Config, baseline: str, day: datetime.date) -> None:
+def _blessed(board: Board, config: Config, name: str) -> dict[str, dict[str, Any]] | None:
+    """The baseline's reports by suite; None where none is asked for, or where it can't be read, which is a failure."""
+    try:
+        return History(config.history_url()).baseline(name) if name else None
+    except EnvironmentFailure as error:
+        board.failures["baseline"], board.exit_codes["baseline"] = str(error), error.exit_code
+        return None
+
+
+def _apply_policy(
+    board: Board, config: Config, name: str, blessed: Mapping[str, Mapping[str, Any]] | None, day: datetime.date
+) -> None:
     """Severities, waivers and the baseline, laid on every decision."""
     if len(board.decisions) == len(
         config.suites
     ):  # else the gate that a waiver names may be of a suite that did not run
         check_waivers(config.waivers, board.decisions)
     policies = {suite.name: suite.policies for suite in config.suites}
-    blessed = History(config.history_url()).baseline(baseline) if baseline else {}
     for index, decision in enumerate(board.decisions):
-        base = blessed.get(decision.suite)
+        base = (blessed or {}).get(decision.suite)
         bounds = _bounds(base, decision) if base else None
         settled = settle(
             decision, waivers=config.waivers, policies=policies[decision.suite], baseline=bounds, today=day
         )
         settled.run = settled.run | {"policy": policy_block(config.waivers, policies[decision.suite], bounds, day)}
         board.decisions[index] = settled
-        if baseline:
-            board.notes += _against_baseline(board, index, baseline, base, config.on_regression)
+        if blessed is not None:
+            board.notes += _against_baseline(board, index, name, base, config.on_regression)
     board.notes += waiver_notes(config.waivers, board.decisions, day)
+    board.notes += [f"{decision.suite}: {turn['gate']} would turn with {turn['turn']}; nearest: {', '.join(turn['nearest'])}"
+                    for decision in board.decisions for turn in turns(decision) if turn["nearest"]]  # fmt: skip
 
 
 def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] | None:
@@ -169,16 +233,16 @@ def _regressions(found: Comparison, name: str) -> list[str]:
 
 def _controls(config: Config) -> list[str]:
     """The line about the controls: known-bad runs stopped, known-good ones shipped."""
-    if find_spec(f"{__package__}.controls") is None:
-        return ["controls were asked for, and this build has none"]
+    from .controls import run_controls
+
     try:
-        return [str(import_module(".controls", __package__).run_controls(config))]
+        return [str(run_controls(config))]
     except ShipworthyError as error:
         return [f"the controls could not be run: {error}"]
 
 
 def _record(board: Board, config: Config, label: str) -> None:
-    """Each decision into history. Whatever goes wrong is a warning: the verdict stands."""
+    """Each decision into history, and what history tells onto the board. Whatever goes wrong is a warning."""
     found: list[str] = []
     ids: dict[str, str] = {}
     try:
@@ -187,6 +251,22 @@ def _record(board: Board, config: Config, label: str) -> None:
         for decision in board.decisions:
             ids[decision.suite], warning = history.record_or_spool(report_of(decision), **known)
             found += [warning] if warning else []
+            if not warning:
+                with suppress(ShipworthyError):  # a picture is not worth a warning
+                    board.trends |= _trends(history, decision)
     except (ShipworthyError, OSError, ValueError) as error:
         found.append(f"the run is not in history: {error}")
     board.run = board.run | {"history": ids, "warnings": list(dict.fromkeys(found))}
+
+
+def _trends(history: History, decision: Decision) -> dict[str, list[dict[str, Any]]]:
+    """The gated metrics over the last runs of the suite, this one last."""
+    found = {}
+    for key in dict.fromkeys(outcome.gate.key for outcome in decision.outcomes):
+        points = history.trend(key, suite=decision.suite)
+        found[f"{decision.suite} {key}"] = [
+            {"value": None if point.value is None else float(point.value), "label": point.run.label or point.run.id[:SHORT],
+             "recorded_at": point.run.recorded_at, "commit": point.run.commit, "decision": point.run.decision}
+            for point in points
+        ]  # fmt: skip
+    return found

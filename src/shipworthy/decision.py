@@ -98,7 +98,7 @@ def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tupl
     failed = [outcome for outcome in blocking if not outcome.holds and outcome.state != "NO-DATA"]
     empty = [outcome for outcome in blocking if outcome.state == "NO-DATA"]
     if failed:
-        return "NO-SHIP", [_reason(outcome) for outcome in failed]
+        return "NO-SHIP", [*(_reason(outcome) for outcome in failed), *(incomplete or [])]
     if empty or incomplete:
         return "NO VERDICT", [*(incomplete or []), *(sentence(outcome) for outcome in empty)]
     if not any(outcome.state != "NOT-APPLICABLE" for outcome in blocking):

@@ -159,10 +159,10 @@ class Local(Dense):
     """The sentence model all-MiniLM-L6-v2, run with numpy from weights that are installed beside us."""
 
     def __init__(self, cache: str | None = None) -> None:
-        from . import minilm
+        from .minilm import load
 
         super().__init__(cache)
-        self._model = minilm.load()
+        self._model = load()
         self.id = f"local:all-MiniLM-L6-v2:{self._model.digest[:12]}"
 
     def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:

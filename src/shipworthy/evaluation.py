@@ -72,7 +72,7 @@ def evaluate(
     known = answers.metrics(options)
     chosen = choose_gates(answers.gates(options), wanted, known, _aliases(options), only_gates, require_proof)
     gold_set = load_gold(gold, lenient=lenient, last_wins=reference, by=options.by)
-    _require_answerable(gold_set)
+    require_answerable(gold_set)
     read = Input()
     stream = stream_traces(traces, read, lenient=lenient, unnamed=reference)
     joined = _join(gold_set, _ticking(stream, tick), options)
@@ -241,7 +241,8 @@ def _aliases(options: Options) -> dict[str, str]:
     return answers.ALIASES | short | {"chr@k": f"chr@{first}"}
 
 
-def _require_answerable(gold: GoldSet) -> None:
+def require_answerable(gold: GoldSet) -> None:
+    """An item that does not say whether it is answerable can't be judged, and nobody guesses."""
     for qid, item in gold.items.items():
         if item.answerable is None:
             raise DataError(f"qid {qid!r} does not say whether it is answerable",

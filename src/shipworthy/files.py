@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 from .errors import EnvironmentFailure
 from .text import visible
@@ -11,8 +10,14 @@ from .text import visible
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Temporary file beside it, flushed to disk, renamed: a reader sees the old bytes or the new ones."""
+    import tempfile
+
     name = os.path.abspath(path)
     try:
+        if os.path.exists(name) and not os.path.isfile(name):  # a device or a pipe has no place for a temporary file
+            with open(name, "wb") as stream:
+                stream.write(data)
+            return
         os.makedirs(os.path.dirname(name), exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(name)[:40]}.", dir=os.path.dirname(name))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -155,7 +155,7 @@ def compare(gate: Gate, metric: Metric, measure: Measure, applies: bool, baselin
 
 def _compare_rate(gate: Gate, measure: Measure, bound: Fraction, met: bool) -> Outcome:
     assert measure.k is not None
-    k, n, op = measure.k, measure.n, gate.op
+    k, n, op = measure.k, measure.n, cast(stats.Direction, gate.op)
     bound01 = min(max(bound, Fraction(0)), Fraction(1))
     state = stats.verdict_state(k, n, bound01, op)
     p_prove = float(stats.prove_p(k, n, bound01, op))

@@ -127,9 +127,7 @@ def item_digests(gold: str | os.PathLike[str]) -> dict[str, str]:
 
 def content_digest(gold_set: GoldSet) -> str:
     """sha256 of what scoring reads of a gold set, whatever the order of its lines and keys."""
-    return set_digest(
-        {qid: hashlib.sha256(_encoded(item)).hexdigest() for qid, item in gold_set.items.items()}
-    )
+    return set_digest({qid: hashlib.sha256(_encoded(item)).hexdigest() for qid, item in gold_set.items.items()})
 
 
 def _encoded(item: Gold) -> bytes:

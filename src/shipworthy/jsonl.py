@@ -120,8 +120,8 @@ class Reader(Generic[Record]):
         decode = msgspec.json.Decoder(self.record).decode
         guarded = self._guarded
         record: Record | None
-        for number, lines in self._blocks():
-            for number, line in enumerate(lines, number):
+        for first, lines in self._blocks():
+            for number, line in enumerate(lines, first):
                 if not line:
                     continue
                 try:

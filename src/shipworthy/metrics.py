@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -97,7 +97,7 @@ class Mean(Metric, frozen=True, kw_only=True):
         if not n:
             return Measure(self.name, "mean", None, 0, unit=self.unit, missing=f"no value of {self.of}")
         value = Fraction(sum(Fraction(number) * count for number, count in values.items()), n)
-        interval = stats.mean_interval_of_counts(values)
+        interval = stats.mean_interval_of_counts(cast(dict[Fraction, int], values))
         return Measure(self.name, "mean", value, n, interval=interval, bounds=interval or (None, None), unit=self.unit)
 
 
@@ -116,7 +116,7 @@ class Percentile(Metric, frozen=True, kw_only=True):
         q = self.p / 100
         ranks = (*stats.quantile_ranks(n, q), _lower_rank(n, q), stats.upper_rank(n, q))
         low, high, lower, upper = (self._at(values, rank) for rank in ranks)
-        value = stats.percentile_of_counts(values, self.p)
+        value = stats.percentile_of_counts(cast(dict[Fraction, int], values), self.p)
         assert value is not None
         return Measure(
             self.name, "percentile", value * self.scale, n, unit=self.unit, bounds=(lower, upper),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import struct
 import unicodedata
 from importlib import metadata
@@ -130,6 +131,9 @@ def _alone(char: str, category: str) -> bool:
 
 def load(folder: str | Path | None = None) -> Model:
     """The installed model, its weights checked against their digest."""
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # threads that wait for each other are slower on texts this short
     try:
         import numpy  # noqa: F401
     except ImportError:

@@ -13,7 +13,6 @@ from .decision import Decision, decide
 from .errors import UsageError
 from .gates import Gate, Outcome, compare
 from .metrics import Metric
-from .text import plural
 
 NEAREST = 5  # how many of the items nearest to turning a gate are named
 
@@ -54,7 +53,7 @@ def settle(
     outcomes = [_waived(outcome, decision.suite, waivers, day) for outcome in judged]
     if outcomes == decision.outcomes:
         return decision
-    verdict, reasons = decide(outcomes, _incomplete(decision))
+    verdict, reasons = decide(outcomes, decision.incomplete)
     used = [f"{outcome.gate.key} does not hold and is {outcome.waived}" for outcome in outcomes if outcome.waived]
     expired = [note for outcome in outcomes if not outcome.holds
                for note in _expired(outcome, decision.suite, waivers, day)]  # fmt: skip
@@ -144,7 +143,9 @@ def _with_policy(outcome: Outcome, policy: Gate | None) -> Outcome:
 def _against(outcome: Outcome, baseline: Mapping[str, Fraction] | None) -> Outcome:
     """A gate relative to the baseline, compared with it; every other outcome as it is."""
     gate = outcome.gate
-    if not gate.bound.sign or baseline is None or outcome.state == "NOT-APPLICABLE" or gate.key not in baseline:
+    if not gate.bound.sign or outcome.bound is not None or outcome.state == "NOT-APPLICABLE":
+        return outcome  # absolute, or compared already with what the suite itself takes for its baseline
+    if baseline is None or gate.key not in baseline:
         return outcome
     return compare(gate, Metric(gate.metric, ""), outcome.measure, True, baseline[gate.key])
 
@@ -164,15 +165,8 @@ def _expired(outcome: Outcome, suite: str, waivers: Iterable[Waiver], day: datet
 
 
 def _note(waiver: Waiver, outcomes: Sequence[Outcome], today: datetime.date) -> str:
-    days = (waiver.expires - today).days
     if waiver.expired(today):
         blocks = " and blocks" if any(not outcome.holds for outcome in outcomes) else ""
         return f"waiver of {waiver.gate} expired on {waiver.expires}{blocks} ({waiver.owner}: {waiver.reason})"
     used = "in use" if any(outcome.waived for outcome in outcomes) else "not needed by this run"
-    left = f"{plural(days, 'day')} left" if days else "last day"
-    return f"waiver of {waiver.gate} {used}, until {waiver.expires}, {left} ({waiver.owner}: {waiver.reason})"
-
-
-def _incomplete(decision: Decision) -> list[str]:
-    """What made the data unfit to judge, besides gates without data."""
-    return list(getattr(decision, "incomplete", None) or [])
+    return f"waiver of {waiver.gate} {used}, until {waiver.expires} ({waiver.owner}: {waiver.reason})"

@@ -94,7 +94,7 @@ def _verify_suite(stated: Mapping[str, Any], inputs: Mapping[str, str]) -> Recei
         computed = report_of(recompute(stated, inputs))
     except DataError as error:
         return Receipt(suite, False, said, "", [*differences, str(error)])
-    if computed["digest"] != said:
+    if differences or computed["digest"] != said:
         differences += _differences(stated, computed)
     return Receipt(suite, not differences and computed["digest"] == said, said, computed["digest"], differences)
 

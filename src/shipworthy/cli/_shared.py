@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Numbers(click.ParamType):
+class Numbers(click.ParamType[tuple[int, ...]]):
     """`5` or `1,3,5,10`."""
 
     name = "N[,N…]"

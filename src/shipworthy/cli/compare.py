@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
+    from ..comparison import Change, Comparison
 
 SHOWN = 20
 
@@ -99,12 +99,16 @@ def _print(found: Comparison) -> None:
 
     marks = {"regressed": "✗", "no regression beyond the slip": "✓", "can't tell": "?", None: "·"}
     click.echo(f"{found.verdict.upper()}  {found.suite}  {plural(found.items, 'item')} in both")
-    for change in found.changes:
-        if change.worse or change.answer in ("regressed", "can't tell"):
-            click.echo(f"  {marks[change.answer]} {sentence(change)}")
-    same = sum(1 for change in found.changes if not change.worse and change.answer not in ("regressed", "can't tell"))
-    if same:
-        click.echo(f"  {plural(same, 'metric')} unchanged")
+    moved = [
+        change
+        for change in found.changes
+        if change.worse or change.lost or change.gained or change.answer == "regressed"
+    ]
+    for change in moved:
+        click.echo(f"  {marks[change.answer]} {sentence(change)}")
+    still = [change for change in found.changes if change not in moved]
+    if still:
+        click.echo(f"  {plural(len(still), 'metric')} unchanged{_doubt(still)}")
     for title, names in (("Lost", found.lost), ("Gained", found.gained), ("Missing from the head", found.absent),
                          ("New", found.new)):  # fmt: skip
         if names:
@@ -116,3 +120,11 @@ def _print(found: Comparison) -> None:
         )
     for note in found.notes:
         click.echo(f"- {visible(note)}")
+
+
+def _doubt(still: list[Change]) -> str:
+    """What an unchanged number does not show, said once for all of them."""
+    unsure = [change for change in still if change.answer == "can't tell"]
+    needed = max((change.n_needed or 0 for change in unsure), default=0)
+    could = f"; {needed} items could tell" if needed else ""
+    return f", for {len(unsure)} of them a drop beyond the slip is not excluded{could}" if unsure else ""

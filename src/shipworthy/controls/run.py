@@ -17,10 +17,10 @@ from ..config import Config, SuiteConfig
 from ..contracts import Gold, GoldSource, load_gold
 from ..decision import Decision
 from ..errors import ShipworthyError, UsageError
+from ..evaluation import require_answerable
 from ..gates import Gate
 from ..jsonl import read_objects
 from ..policy import settle
-from ..scoring._gold import require_answerable
 from ..suites.reasoning import PROFILES
 from . import agreement, answers, latency, reasoning, retrieval, stability
 from .results import SKIPPED, Control, ControlResult, Results, result

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..errors import EnvironmentFailure, UsageError
+from ..errors import UsageError
+from ..files import write_whole as write
 from ..text import visible
 
 if TYPE_CHECKING:
     from ..decision import Board, Decision
+
+__all__ = ["FORMATS", "form_of", "render", "summary", "write"]
 
 # format → the module whose `render(decision or board)` writes it
 FORMATS = {"text": "terminal", "json": "json", "tsv": "tsv", "markdown": "markdown", "junit": "junit", "github": "github",
@@ -43,30 +45,3 @@ def form_of(path: str) -> str:
             return form
     raise UsageError(f"the ending of {visible(path)!r} names no report format",
                      hint=f"Use one of {', '.join(sorted(_SUFFIXES))}.", code="report-format")  # fmt: skip
-
-
-def write(path: str, content: bytes) -> None:
-    """Write a file whole or not at all: temporary file beside it, fsync, rename."""
-    import tempfile
-
-    folder, name = os.path.split(os.path.abspath(path))
-    try:
-        if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe has no place for a temporary file
-            with open(path, "wb") as stream:
-                stream.write(content)
-            return
-        os.makedirs(folder, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name[:40]}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise EnvironmentFailure(f"can't be written: {error.strerror or error}", where=visible(path),
-                                 hint="The file that was there is untouched.", code="unwritable") from None  # fmt: skip

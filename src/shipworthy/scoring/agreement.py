@@ -13,15 +13,15 @@ from ..contracts import GoldSource, Input, Trace, TraceSource, load_gold, stream
 from ..decision import Decision, decide
 from ..engines import inline
 from ..errors import DataError, UsageError
-from ..evaluation import choose_gates, inputs, measure_all, warnings
+from ..evaluation import choose_gates, inputs, measure_all, require_answerable, warnings
 from ..gates import Gate, compare
+from ..goldlock import lock_problems
 from ..jsonl import Problem, Problems, Reader, field_first
 from ..metrics import Measure
 from ..refusal import load_rule
 from ..suites import agreement, answers
 from ..suites.agreement import Judgement, OneSided, Options, Pair, Verdict
 from ..text import plural
-from ._gold import require_answerable
 
 Source = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 Record = TypeVar("Record")
@@ -70,7 +70,8 @@ def evaluate_agreement(
     if profile == "reference":
         return _reference_decision(verdicts, gathered, chosen, options)
     measures, outcomes = measure_all(tally, known, chosen)
-    verdict, reasons = decide(outcomes, _incomplete(gathered))
+    incomplete = [*lock_problems(gold), *_incomplete(gathered)]
+    verdict, reasons = decide(outcomes, incomplete)
     return Decision(
         "agreement", "strict", verdict, reasons, outcomes, measures,
         counts={"items": tally["items"], "disagreements": tally["disagreed"], "review": tally["final_REVIEW"]},
@@ -82,6 +83,7 @@ def evaluate_agreement(
         headline=agreement.headline(measures, tally, chosen),
         options=options.shown(),
         inputs=inputs(**gathered.reads),
+        incomplete=incomplete,
         compat=agreement.compat(verdicts, measures),
         warnings=warnings(*gathered.reads.values()) + _unanswered(gathered),
         partial=any(read.bad for read in gathered.reads.values()),

@@ -11,8 +11,9 @@ import msgspec
 from ..contracts import Gold, GoldSet, GoldSource, Input, Trace, TraceSource, load_gold, stream_traces
 from ..decision import Decision, decide
 from ..errors import DataError, UsageError
-from ..evaluation import choose_gates, inputs, measure_all, slice_measures, warnings
+from ..evaluation import choose_gates, gold_inputs, measure_all, require_answerable, slice_measures, warnings
 from ..gates import Gate, Outcome, parse_gates
+from ..goldlock import lock_problems
 from ..idscheme import parse_id_map
 from ..jsonl import Problem, Problems
 from ..metrics import Measure, Metric, decimal
@@ -21,7 +22,6 @@ from ..suites import answers, latency, stability
 from ..suites.latency import Choice, Options, Verdict
 from ..tally import NAMED, Tally
 from ..text import plural
-from ._gold import require_answerable
 
 SHOWN = 8
 TIMES = ("p50", "p90", "p95", "p99")
@@ -90,7 +90,7 @@ def evaluate_latency(
     read = Input()
     grouped, remarks, left_out = _grouped(gold_set, _usable(traces, read, lenient), options, sweep)
     measured = _measure(gold_set.items, grouped, Measured(known, chosen, base), options)
-    incomplete = _incomplete(measured, options) + (list(doubts) if _doubted(measured, doubts) else [])
+    incomplete = lock_problems(gold) + _incomplete(measured, options) + (list(doubts) if _doubted(measured, doubts) else [])
     return _decision(measured, gold_set, read, options, arm, offenders, remarks + list(doubts), left_out, incomplete)
 
 
@@ -119,7 +119,8 @@ def _decision(
         sections=latency.sections(measured.measures, measured.tallies, measured.known, choice, options),
         headline={"arm": arm, "gates": {gate.key: gate.bound.text for gate in measured.gates if not gate.bound.sign}},
         options=options.shown(),
-        inputs=inputs(gold=gold_set.source, trace=read),
+        inputs=gold_inputs(gold_set, trace=read),
+        incomplete=incomplete,
         warnings=warnings(gold_set.source, read) + remarks,
         partial=gold_set.source.bad + read.bad > 0,
         run={"gold": gold_set.source.path, "trace": read.path},

@@ -1,92 +1,105 @@
-"""Score outcomes: what people did with the answers, as a decision like any other suite's."""
+"""Score outcomes: what people did with the answers against its bars, and the score of a report beside it."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ..contracts import Input
 from ..decision import Decision, decide
-from ..evaluation import choose_gates, inputs, measure_all, slice_measures
+from ..engines import inline
+from ..evaluation import choose_gates, inputs, measure_all
 from ..gates import Gate
-from ..metrics import Count, Metric, Rate
 from ..suites import outcomes as suite
-from ..suites.outcomes import Outcome, read_outcomes, summarise
-from ..suites.reasoning.guard import load_report
-from ..tally import Fact, Tally
-
-ALIASES = {"accept": "accept_rate", "action": "action_rate", "useful": "useful_rate", "min_samples": "samples"}
+from ..suites.bars import Number, bar, exact
+from ..suites.outcomes import Outcome, OutcomeSource
 
 
 def evaluate_outcomes(
-    outcomes: str | os.PathLike[str],
-    report: str | os.PathLike[str] | None = None,
+    outcomes: OutcomeSource,
     *,
+    report: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     gates: str | Iterable[str | Gate] = (),
     only_gates: bool = False,
+    min_samples: int | None = None,
+    min_accept_rate: Number | None = None,
+    min_action_rate: Number | None = None,
+    min_useful_rate: Number | None = None,
+    require_useful: bool | None = None,
+    offenders: int = 10,
     require_proof: bool = False,
 ) -> Decision:
-    """Decide whether people accept and act on the answers; with a report, show how well its score foresaw it."""
-    rows = read_outcomes(os.fspath(outcomes))
-    joined = load_report(os.fspath(report)) if report is not None else None
-    known = _metrics()
-    wanted = [gates] if isinstance(gates, str) else list(gates)
-    chosen = choose_gates(_gates(), wanted, known, ALIASES, only_gates, require_proof)
-    tally = Tally()
-    for row in rows.outcomes:
-        tally.count(_facts(row), _slices(row))
-    measures, compared = measure_all(tally, known, chosen)
-    verdict, reasons = decide(compared)
-    read = {"outcomes": _input(outcomes, rows.read), **({"report": _input(report, 1)} if report is not None else {})}
-    whole = summarise(rows, report=joined)
+    """Decide whether people accept the answers and act on them.
+
+    `outcomes` is a path or an iterable of rows. With `report`, an evaluation report, the score of each answer is held
+    beside what became of it. A bar on the useful rate needs rows that say whether they were useful if it was asked for
+    (or `require_useful` says so); the default bar does not apply where no row says.
+    """
+    given = {"min_samples": min_samples, "min_accept_rate": min_accept_rate, "min_action_rate": min_action_rate,
+             "min_useful_rate": min_useful_rate}  # fmt: skip
+    named = [gates] if isinstance(gates, str) else list(gates)
+    wanted = [*_bars(given), *named]
+    if require_useful is None:
+        require_useful = any("useful" in str(gate) for gate in wanted)
+    known = suite.metrics(require_useful)
+    chosen = choose_gates(suite.gates(), wanted, known, suite.ALIASES, only_gates, require_proof)
+    rows = suite.read_outcomes(outcomes)
+    reads = {"outcomes": rows.source}
+    body = _report(report, reads)
+    scores, run_id = _scores(body), _run_id(body)
+    tally, _ = inline.tally(
+        rows.outcomes, lambda row: row, lambda row: suite.facts(row, _score_of(row, scores, run_id)), suite.slices
+    )
+    measures, outcomes_ = measure_all(tally, known, chosen)
+    verdict, reasons = decide(outcomes_)
+    items = suite.items(rows.outcomes, scores)
     return Decision(
-        "outcomes", "strict", verdict, reasons, compared, measures,
-        slices=slice_measures(tally, known),
-        counts={"samples": len(rows.outcomes), "rows": rows.read, "repeated_rows": rows.repeated},
-        sections={name: whole[name] for name in ("weeks", "trend", "by_model", "by_preset", "calibration")},
-        inputs=inputs(**read),
-        run={name: source.path for name, source in read.items()},
+        "outcomes", "strict", verdict, reasons, outcomes_, measures,
+        counts={"samples": tally["items"], "rows": rows.source.records, "repeated": rows.repeated, "joined": tally["joined"]},
+        diagnosis=suite.diagnose(tally, report is not None),
+        offenders=suite.offenders(items, offenders),
+        items=items,
+        sections=suite.sections(tally, report is not None),
+        headline=suite.headline(rows, tally, measures, outcomes_, verdict == "SHIP"),
+        options={"require_useful": require_useful},
+        inputs=inputs(**reads),
+        run={name: read.path for name, read in reads.items()},
     )  # fmt: skip
 
 
-def _facts(row: Outcome) -> Iterator[Fact]:
-    yield "items"
-    if row.accepted:
-        yield "accepted"
-    if row.acted:
-        yield "acted"
-    for name in ("useful", "edited"):
-        said: bool | None = getattr(row, name)
-        if said is not None:
-            yield f"says_{name}"
-        if said:
-            yield name
+def _bars(given: Mapping[str, Number | None]) -> list[Gate]:
+    """The bars that were given, as gates."""
+    numbers = {name: exact(name, value, None if name == "min_samples" else 1)
+               for name, value in given.items() if value is not None}  # fmt: skip
+    return [bar(suite.BARS[name][0], ">=", number) for name, number in numbers.items()]
 
 
-def _slices(row: Outcome) -> list[str]:
-    given: Mapping[str, Any] = {"week": row.week, "model": row.model, "preset": row.preset}
-    return [f"{name}={value}" for name, value in given.items() if value]
+def _report(source: str | os.PathLike[str] | Mapping[str, Any] | None, reads: dict[str, Input]) -> Mapping[str, Any]:
+    if source is None:
+        return {}
+    reads["report"] = Input(path="<report>")
+    if isinstance(source, Mapping):
+        return source
+    from ..suites.reasoning.guard import load_report
+
+    return load_report(source, reads["report"])
 
 
-def _metrics() -> dict[str, Metric]:
-    found: list[Metric] = [
-        Count("samples", "different rows", "higher", high=None, of=("items",)),
-        Rate("accept_rate", "answers that were taken without edits", of="accepted", among="items"),
-        Rate("action_rate", "answers that somebody acted on", of="acted", among="items"),
-        Rate("useful_rate", "answers called useful, among rows that say", of="useful", among="says_useful", could="says_useful"),
-        Rate("edited_rate", "answers that were edited, among rows that say", "lower", of="edited", among="says_edited",
-             could="says_edited"),
-    ]  # fmt: skip
-    return {metric.name: metric for metric in found}
+def _scores(report: Mapping[str, Any]) -> dict[str, Fraction]:
+    found = {str(result.get("id")): result.get("overall_score") for result in report.get("results", ())}
+    return {name: Fraction(str(score)) for name, score in found.items()
+            if isinstance(score, int | float | Fraction) and not isinstance(score, bool)}  # fmt: skip
 
 
-def _gates() -> list[Gate]:
-    return [Gate.parse(f"{name.removeprefix('min_')} >= {float(bar):g}") for name, bar in suite.GATES.items()]
+def _run_id(report: Mapping[str, Any]) -> str | None:
+    value = report.get("run_id", (report.get("run") or {}).get("run_id"))
+    return None if value is None else str(value)
 
 
-def _input(path: str | os.PathLike[str], records: int) -> Input:
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return Input(path=os.fspath(path), digest=digest, records=records)
+def _score_of(row: Outcome, scores: Mapping[str, Fraction], run_id: str | None) -> Fraction | None:
+    """The score of the row's answer, joined by prompt and, where both have one, by run."""
+    if run_id is not None and row.run_id is not None and row.run_id != run_id:
+        return None
+    return scores.get(row.prompt_id)

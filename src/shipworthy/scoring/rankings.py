@@ -89,11 +89,11 @@ def evaluate_trec(
     with uncollected():
         try:
             slots = qrels_slots(os.fspath(qrels), gold, options)
-            unknown = rank_all(slots, read_run(path, log), options)
+            unknown = rank_all(slots, read_run(path, log, options.score_bits), options)
         except Scattered:
             log = Input()
             slots = qrels_slots(os.fspath(qrels), gold, options)
-            unknown = rank_all(slots, read_whole_run(path, log), options)
+            unknown = rank_all(slots, read_whole_run(path, log, options.score_bits), options)
     return _decision(slots, unknown, wanted, options, (gold, log), gates, require_proof, per_question)
 
 
@@ -115,9 +115,10 @@ def evaluate_ids(
     problems, read = Problems(), (Input(path=os.fspath(gold)), Input(path=os.fspath(log)))
     with uncollected():
         slots = _gold_slots(read[0], problems)
+        read[0].bad = problems.total
         unknown = rank_all(slots, _log_lists(read[1], problems), options)
+        read[1].bad = problems.total - read[0].bad
     for source in read:
-        source.bad = sum(problem.path == source.path for problem in problems.first)
         source.problems = [str(problem) for problem in problems.first if problem.path == source.path]
     if not lenient:
         problems.raise_any()

@@ -27,6 +27,7 @@ from .rankings import evaluate_ids, evaluate_trec
 __all__ = ["evaluate_ids", "evaluate_retrieval", "evaluate_trec", "read_texts"]
 
 SLIP = Fraction(2, 100)
+LEXICAL = Lexical()
 Texts = Mapping[str, str] | str | os.PathLike[str]
 
 
@@ -57,7 +58,7 @@ def evaluate_retrieval(
     profile: str = "strict",
     sections: Mapping[str, str] | str | None = None,
     texts: Texts | None = None,
-    embedder: Embedder | None = None,
+    embedder: Embedder | None = LEXICAL,
     lenient: bool = False,
     offenders: int = 10,
     require_proof: bool = False,
@@ -68,7 +69,7 @@ def evaluate_retrieval(
 
     `choices` are the named options (denominator, order, ties, duplicates, missing_query, no_relevant, recall, rel_level,
     depth, min_overlap, window, offset_match); what is not chosen is as the preset has it. `embedder` makes ΔS where the
-    log has none and texts are at hand; without one it is the lexical one.
+    log has none and texts are at hand; with None it is only read.
     """
     wanted = [gates] if isinstance(gates, str) else list(gates)
     options = retrieval.make_options(preset, k=k, match=match, by=_fields(by, wanted), profile=profile, **choices)
@@ -77,16 +78,15 @@ def evaluate_retrieval(
     chosen = choose_gates(defaults, wanted, known, _aliases(options), only_gates, require_proof)
     gold_set = load_gold(gold, lenient=lenient, by=options.by)
     context = Context(options, _sections(sections), read_texts(texts))
-    made = embedder or Lexical()
-    here = _read("shadow", gold_set, shadow, context, known, made, lenient, tick)
+    here = _read("shadow", gold_set, shadow, context, known, embedder, lenient, tick)
     if profile == "reference":
         return _reference_decision(gold_set, here, chosen, known, context)
-    there = _read("live", gold_set, live, context, known, made, lenient, tick) if live is not None else None
+    there = _read("live", gold_set, live, context, known, embedder, lenient, tick) if live is not None else None
     return _decision(gold_set, here, there, chosen, wanted, known, options, offenders)
 
 
 def _read(
-    name: str, gold: GoldSet, source: TraceSource, context: Context, known: Mapping[str, Metric], embedder: Embedder,
+    name: str, gold: GoldSet, source: TraceSource, context: Context, known: Mapping[str, Metric], embedder: Embedder | None,
     lenient: bool, tick: Callable[[int], None] | None,
 ) -> _Read:  # fmt: skip
     """Read a log, group it by question, judge and count."""
@@ -137,10 +137,10 @@ def _check(read: Input, side: Side, gold: GoldSet, context: Context) -> None:
 
 
 def _with_distance(
-    gold: GoldSet, runs: Mapping[str, Sequence[LogLine]], side: Side, context: Context, embedder: Embedder
+    gold: GoldSet, runs: Mapping[str, Sequence[LogLine]], side: Side, context: Context, embedder: Embedder | None
 ) -> Context:
     """Let ΔS be made where the log has none at all; logged and made distances are never mixed."""
-    if side.read_deltas:
+    if side.read_deltas or embedder is None:
         return context
     pairs = [
         found for qid, lines in runs.items() for line in lines if (found := delta_texts(line, gold.items[qid], context))
@@ -151,11 +151,11 @@ def _with_distance(
     return msgspec.structs.replace(context, distance=embedder.distance)
 
 
-def _embedder_id(side: Side, context: Context, embedder: Embedder) -> str:
+def _embedder_id(side: Side, context: Context, embedder: Embedder | None) -> str:
     if side.read_deltas:
         named = sorted(name for name in side.embedders if name)
         return f"precomputed: {', '.join(named)}" if named else "precomputed (the log does not name it)"
-    return embedder.id if context.distance is not None else "none"
+    return embedder.id if context.distance is not None and embedder is not None else "none"
 
 
 def _decision(

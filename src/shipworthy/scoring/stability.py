@@ -11,15 +11,15 @@ from ..contracts import DetailedTrace, GoldSet, GoldSource, Input, Trace, TraceS
 from ..decision import Decision, decide, number
 from ..engines import inline
 from ..errors import UsageError
-from ..evaluation import choose_gates, inputs, measure_all, warnings
+from ..evaluation import choose_gates, gold_inputs, measure_all, require_answerable, warnings
 from ..gates import Gate, compare, parse_gates
+from ..goldlock import lock_problems
 from ..idscheme import parse_id_map
 from ..metrics import Measure
 from ..refusal import load_rule
 from ..suites import answers, stability
 from ..suites.stability import Options, Verdict
 from ..text import plural
-from ._gold import require_answerable
 
 SHOWN = 8  # holes named in a reason; the report has more of them
 
@@ -88,7 +88,8 @@ def _strict_decision(
                                    stability.slices)  # fmt: skip
     holes = stability.holes(joined.cases, options.seeds, options.jitters)
     measures, outcomes = measure_all(tally, stability.metrics(), gates)
-    verdict, reasons = decide(outcomes, _incomplete(verdicts, holes))
+    incomplete = [*lock_problems(gold_set.source.path), *_incomplete(verdicts, holes)]
+    verdict, reasons = decide(outcomes, incomplete)
     sections = stability.sections(verdicts, tally, "", {})
     return Decision(
         "stability", "strict", verdict, _reasons(verdict, reasons, verdicts, tally.counts), outcomes, measures,
@@ -101,7 +102,8 @@ def _strict_decision(
         sections=sections,
         headline=stability.headline(verdicts, tally, options.bars),
         options=options.shown(),
-        inputs=inputs(gold=gold_set.source, runs=read),
+        inputs=gold_inputs(gold_set, runs=read),
+        incomplete=incomplete,
         compat=stability.compat(gold_set.items, as_read, verdicts, tally, options),
         warnings=warnings(gold_set.source, read) + _repeated(repeated),
         partial=gold_set.source.bad + read.bad > 0,
@@ -126,7 +128,7 @@ def _reference_decision(gold_set: GoldSet, traces: Sequence[Trace], read: Input,
     return Decision(
         "stability", "reference", verdict, reasons, outcomes, {"failing": measure}, headline=headline,
         items=[{"qid": qid, **row} for qid, row in shown["details"].items()], options=options.shown(),
-        inputs=inputs(gold=gold_set.source, runs=read), warnings=warnings(gold_set.source, read),
+        inputs=gold_inputs(gold_set, runs=read), warnings=warnings(gold_set.source, read),
         run={"gold": gold_set.source.path, "runs": read.path},
     )  # fmt: skip
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from shipworthy.suites.reasoning.affirmed import Statement
 from shipworthy.suites.reasoning.anchors import Store
@@ -58,8 +59,7 @@ _LABEL_END = re.compile(r"[:–—-]\s*$")
 SAME = 4, 5  # shared words of two actions, as a share of all of theirs, from which they are one
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(msgspec.Struct, frozen=True):
     """Something to be done that touches the evidence."""
 
     words: frozenset[str]

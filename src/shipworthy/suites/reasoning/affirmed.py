@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from shipworthy.suites.reasoning.anchors import Citation, Store, find_citations
 from shipworthy.suites.reasoning.clauses import Clause, Reading, read
@@ -16,8 +17,7 @@ Affirmed = Literal["yes", "reported", "no"]
 SHORT_CLAUSE = 5  # content words; a terser clause need not repeat the question
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """A clause of the answer with the citations in it."""
 
     clause: Clause

@@ -6,8 +6,9 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+import msgspec
 
 from shipworthy.suites.reasoning.fixture import Evidence
 from shipworthy.suites.reasoning.words import Token, fold, straight, tokens, vocabulary
@@ -31,8 +32,7 @@ _JOINTS = re.compile(r"[/._-]")
 LONG_QUOTE = 3  # words; a shorter quote may be a word used with reservation
 
 
-@dataclass(frozen=True)
-class Citation:
+class Citation(msgspec.Struct, frozen=True):
     """A reference in the answer; `items` are the evidence items that it names, none if it was made up."""
 
     text: str
@@ -42,8 +42,7 @@ class Citation:
     bracketed: bool
 
 
-@dataclass(frozen=True)
-class Anchors:
+class Anchors(msgspec.Struct, frozen=True):
     citations: tuple[Citation, ...]
     unresolved: tuple[str, ...]  # citations, paths, quotes and tags that nothing bears out
     supported: int

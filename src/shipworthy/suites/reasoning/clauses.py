@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+import msgspec
 
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, straight, tokens, vocabulary
 
@@ -59,8 +60,7 @@ LONGEST_CLAUSE = 200  # words; nobody follows a longer one
 _OPENERS, _CLOSERS = "([{", ")]}"
 
 
-@dataclass
-class Clause:
+class Clause(msgspec.Struct):
     """A stretch of a sentence with, for each word, whether it is negated and whether it was retracted."""
 
     text: str
@@ -81,12 +81,11 @@ class Clause:
         return self.negated[position] == self.retracted[position]
 
 
-@dataclass
-class Reading:
+class Reading(msgspec.Struct):
     """A text as clauses; sentences are lists of indexes into them."""
 
-    clauses: list[Clause] = field(default_factory=list)
-    sentences: list[list[int]] = field(default_factory=list)
+    clauses: list[Clause] = []
+    sentences: list[list[int]] = []
 
     def siblings(self, clause: Clause) -> list[Clause]:
         return [self.clauses[index] for index in self.sentences[clause.sentence]]

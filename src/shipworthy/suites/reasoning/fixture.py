@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from shipworthy.errors import DataError, UsageError
 
@@ -25,8 +28,7 @@ DEFAULT_AVERAGES = dict(
 REASON_ARGS = ("recursive", "max_iterations", "max_depth", "max_context", "max_tokens")
 
 
-@dataclass(frozen=True)
-class Expectation:
+class Expectation(msgspec.Struct, frozen=True):
     """What a case expects of one dimension."""
 
     terms: tuple[str, ...] = ()
@@ -36,8 +38,7 @@ class Expectation:
     min_words: int | None = None
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """One piece of what the reasoner was given."""
 
     id: str
@@ -47,8 +48,7 @@ class Evidence:
     confidence: Fraction | None = None
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """A value, who says it, and who says otherwise."""
 
     value: str
@@ -56,8 +56,7 @@ class Binding:
     rivals: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ReasonCase:
+class ReasonCase(msgspec.Struct, frozen=True):
     """One prompt with its evidence and the truth about it."""
 
     id: str
@@ -66,8 +65,8 @@ class ReasonCase:
     project: str | None = None
     model: str | None = None
     embed: str | None = None
-    reason_args: dict[str, Any] = field(default_factory=dict)
-    expected: dict[str, Expectation] = field(default_factory=dict)
+    reason_args: dict[str, Any] = {}
+    expected: dict[str, Expectation] = {}
     evidence: tuple[Evidence, ...] = ()
     answerable: bool = True
     bindings: tuple[Binding, ...] = ()
@@ -82,27 +81,27 @@ class ReasonCase:
         return DEFAULT_MINIMUMS[dimension] if own is None else own
 
 
-@dataclass(frozen=True)
-class Thresholds:
+class Thresholds(msgspec.Struct, frozen=True):
     case_min_overall: Fraction = Fraction(13, 20)
     suite_min_pass_rate: Fraction = Fraction(7, 10)
-    dimension_min_average: dict[str, Fraction] = field(default_factory=lambda: dict(DEFAULT_AVERAGES))
+    dimension_min_average: dict[str, Fraction] = msgspec.field(default_factory=lambda: dict(DEFAULT_AVERAGES))
 
 
-@dataclass(frozen=True)
-class Fixture:
+class Fixture(msgspec.Struct, frozen=True):
     name: str
     version: str
     cases: tuple[ReasonCase, ...]
-    weights: dict[str, Fraction] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    weights: dict[str, Fraction] = msgspec.field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
     thresholds: Thresholds = Thresholds()
+    path: str = ""  # where it was read, and what its bytes add up to
+    digest: str = ""
 
 
 def load_fixture(path: str | Path) -> Fixture:
     """The fixture in a file; every problem names the file, the case and what to do."""
     where = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        raw = Path(path).read_bytes()
     except OSError as error:
         raise UsageError(
             f"the fixture can't be read ({error.strerror or error})",
@@ -110,9 +109,19 @@ def load_fixture(path: str | Path) -> Fixture:
             hint="Give the path of a JSON fixture.",
             code="fixture-unreadable",
         ) from error
+    try:
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _not_json(where, f"it is not UTF-8 (byte {error.start})") from error
-    return parse_fixture(decode(text, where), where)
+    return msgspec.structs.replace(
+        parse_fixture(decode(text, where), where), path=where, digest=hashlib.sha256(raw).hexdigest()
+    )
+
+
+def bundled_fixture() -> Fixture:
+    """The 30 cases that come with the package."""
+    with as_file(files("shipworthy") / "data" / "reason-v1.json") as path:
+        return msgspec.structs.replace(load_fixture(path), path="")
 
 
 def decode(text: str, where: str) -> Any:

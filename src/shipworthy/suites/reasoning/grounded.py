@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import msgspec
 
 from shipworthy.refusal import is_exact, load_rule
 from shipworthy.suites.reasoning.actions import Action, find_actions
@@ -33,8 +34,7 @@ WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
 _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """What was found in one answer, before any score."""
 
     on_topic: Sequence[Statement]

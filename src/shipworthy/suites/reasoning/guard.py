@@ -2,99 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from shipworthy.contracts import Input
+from shipworthy.decision import number
 from shipworthy.errors import DataError, UsageError
+from shipworthy.gates import Gate, Outcome
+from shipworthy.metrics import Metric
+from shipworthy.suites.bars import bar
+from shipworthy.suites.reasoning.facts import metrics as all_metrics
 from shipworthy.suites.reasoning.fixture import DIMENSIONS, decode
+from shipworthy.tally import Fact
 
-# name of the bar → its default; `max_` bars bound from above
-BARS: dict[str, Fraction] = {
-    "min_pass_rate": Fraction(80, 100),
-    "min_overall": Fraction(72, 100),
-    "min_grounding": Fraction(62, 100),
-    "min_actionability": Fraction(65, 100),
-    "min_usefulness": Fraction(68, 100),
-    "min_contradiction": Fraction(50, 100),
-    "max_error_rate": Fraction(5, 100),
-    "max_empty_content_rate": Fraction(2, 100),
-    "max_hard_failure_rate": Fraction(10, 100),
-    "min_cases": Fraction(20),
+# name of the bar → the metric, its side and its default
+BARS: dict[str, tuple[str, str, Fraction]] = {
+    "min_pass_rate": ("pass_rate", ">=", Fraction(80, 100)),
+    "min_overall": ("average_overall", ">=", Fraction(72, 100)),
+    "min_grounding": ("factual_grounding", ">=", Fraction(62, 100)),
+    "min_actionability": ("actionability", ">=", Fraction(65, 100)),
+    "min_usefulness": ("usefulness", ">=", Fraction(68, 100)),
+    "min_contradiction": ("contradiction_handling", ">=", Fraction(50, 100)),
+    "max_error_rate": ("error_rate", "<=", Fraction(5, 100)),
+    "max_empty_content_rate": ("empty_rate", "<=", Fraction(2, 100)),
+    "max_hard_failure_rate": ("hard_failure_rate", "<=", Fraction(10, 100)),
+    "min_cases": ("cases", ">=", Fraction(20)),
 }
 # Reports round to four places at most, so a summary may differ by half of the last one.
 ROUNDED = Fraction(5, 100_000)
 
 
-@dataclass(frozen=True)
-class Check:
-    """One bar: what was measured, over how many cases, and whether it holds."""
-
-    name: str
-    value: Fraction | None
-    bound: Fraction
-    n: int
-
-    @property
-    def holds(self) -> bool:
-        """An undefined value holds only for a dimension that no case asks for."""
-        if self.value is None:
-            return self.name == "min_contradiction"
-        return self.value <= self.bound if self.name.startswith("max_") else self.value >= self.bound
-
-    def __str__(self) -> str:
-        sign = "<=" if self.name.startswith("max_") else ">="
-        value = "undefined" if self.value is None else f"{float(self.value):.4f}"
-        metric = self.name.split("_", 1)[1]
-        return f"{metric} {value} {sign} {float(self.bound):g} (n={self.n})"
-
-
-def load_report(path: str | Path) -> dict[str, Any]:
-    """A report file, decoded and checked for its two parts."""
+def load_report(path: str | os.PathLike[str], read: Input | None = None) -> dict[str, Any]:
+    """A report file, decoded and checked for its two parts; `read` learns what was read."""
+    where = os.fspath(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        raw = Path(path).read_bytes()
     except OSError as error:
         raise UsageError(
             f"the report can't be read ({error.strerror or error})",
-            where=str(path),
+            where=where,
             hint="Give the file that `reason run --output` wrote.",
             code="report-unreadable",
         ) from error
-    except UnicodeDecodeError as error:
-        raise _refused("the report is not UTF-8", str(path), "report-unreadable") from error
     try:
-        report = decode(text, str(path))
+        report = decode(raw.decode("utf-8-sig"), where)
+    except UnicodeDecodeError as error:
+        raise _refused("the report is not UTF-8", where) from error
     except DataError as error:
-        raise _refused("the report is not JSON", str(path), "report-unreadable") from error
+        raise _refused("the report is not JSON", where) from error
     if not isinstance(report, dict) or not isinstance(report.get("summary"), dict):
-        raise _refused("the report has no summary", str(path), "report-unreadable")
+        raise _refused("the report has no summary", where)
     results = report.get("results")
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
-        raise _refused("the report has no list of results", str(path), "report-unreadable")
+        raise _refused("the report has no list of results", where)
+    if read is not None:
+        read.path, read.digest, read.records = where, hashlib.sha256(raw).hexdigest(), len(results)
     return report
 
 
-def guard(report: Mapping[str, Any], bars: Mapping[str, Fraction] | None = None, where: str = "report") -> list[Check]:
-    """Every bar compared with what the results say; a summary that says otherwise is refused."""
-    results = report["results"]
-    verify_summary(report["summary"], results, where)
-    total = len(results)
-    measured: dict[str, tuple[Fraction | None, int]] = {
-        "min_pass_rate": (_share(results, lambda r: r.get("passed") is True), total),
-        "min_overall": _mean([_number(r.get("overall_score")) for r in results if not _is_error(r)]),
-        "min_grounding": _dimension(results, "factual_grounding"),
-        "min_actionability": _dimension(results, "actionability"),
-        "min_usefulness": _dimension(results, "usefulness"),
-        "min_contradiction": _dimension(results, "contradiction_handling"),
-        "max_error_rate": (_share(results, _is_error), total),
-        "max_empty_content_rate": (_share(results, _is_blank), total),
-        "max_hard_failure_rate": (_share(results, lambda r: bool(r.get("hard_failures"))), total),
-        "min_cases": (Fraction(total), total),
-    }
-    wanted = BARS | dict(bars or {})
-    return [Check(name, value, wanted[name], n) for name, (value, n) in measured.items()]
+def gates(bars: Mapping[str, Fraction]) -> list[Gate]:
+    """Every bar as a gate, those that were given in place of the defaults."""
+    return [bar(metric, op, bars.get(name, default)) for name, (metric, op, default) in BARS.items()]
+
+
+def metrics() -> dict[str, Metric]:
+    """Those metrics of the suite that a report's results tell."""
+    known = all_metrics()
+    return {metric: known[metric] for metric, _, _ in BARS.values()}
+
+
+def facts(result: Mapping[str, Any]) -> Iterator[Fact]:
+    """What one result of a report says; blank is empty, whatever the token count says."""
+    yield "items"
+    if result.get("passed") is True:
+        yield "passed"
+    if result.get("hard_failures"):
+        yield "hard_failure"
+    overall = _number(result.get("overall_score"))
+    if _is_error(result):
+        yield "error"
+    elif overall is not None:
+        yield "overall", overall
+    if not _is_error(result) and not str(result.get("answer") or "").strip():
+        yield "empty"
+    for name in DIMENSIONS:
+        if _asks(result, name) and (score := _score(result, name)) is not None:
+            yield f"asks_{name}"
+            yield name, score
+
+
+def checks(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """The bars under the names of their flags; a gate of another metric goes by its own."""
+    names = {metric: name for name, (metric, _, _) in BARS.items()}
+    return [
+        {
+            "bar": names.get(outcome.gate.key, outcome.gate.key),
+            "value": number(outcome.measure.value),
+            "bound": number(outcome.bound),
+            "n": outcome.measure.n,
+            "holds": outcome.holds,
+        }
+        for outcome in outcomes
+    ]
+
+
+def items(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row a result, by id."""
+    rows = [
+        {"qid": str(result.get("id", "")), "status": str(result.get("status", "")), "passed": result.get("passed") is True,
+         "overall": number(_number(result.get("overall_score"))), "hard_failures": _strings(result.get("hard_failures"))}
+        for result in results
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: str(row["qid"]))
 
 
 def verify_summary(summary: Mapping[str, Any], results: Sequence[Mapping[str, Any]], where: str) -> None:
@@ -140,8 +163,12 @@ def _same(name: str, stated: Any, expected: tuple[Fraction | None, ...], where: 
 
 def _dimension(results: Sequence[Mapping[str, Any]], name: str) -> tuple[Fraction | None, int]:
     """The mean over the results that ask for the dimension."""
-    asked = [r for r in results if not isinstance(r.get("required"), list) or name in r["required"]]
-    return _mean([_score(r, name) for r in asked])
+    return _mean([_score(r, name) for r in results if _asks(r, name)])
+
+
+def _asks(result: Mapping[str, Any], name: str) -> bool:
+    """A report that does not say what was asked for asks for everything."""
+    return not isinstance(result.get("required"), list) or name in result["required"]
 
 
 def _score(result: Mapping[str, Any], name: str) -> Fraction | None:
@@ -152,15 +179,6 @@ def _score(result: Mapping[str, Any], name: str) -> Fraction | None:
 
 def _is_error(result: Mapping[str, Any]) -> bool:
     return result.get("status") == "error" or bool(result.get("error"))
-
-
-def _is_blank(result: Mapping[str, Any]) -> bool:
-    """Blank is empty, whatever the token count says; an error is counted as an error."""
-    return not _is_error(result) and not str(result.get("answer") or "").strip()
-
-
-def _share(results: Sequence[Mapping[str, Any]], holds: Callable[[Mapping[str, Any]], bool]) -> Fraction | None:
-    return Fraction(sum(map(holds, results)), len(results)) if results else None
 
 
 def _mean(values: Sequence[Fraction | None]) -> tuple[Fraction | None, int]:
@@ -174,5 +192,10 @@ def _number(value: Any) -> Fraction | None:
     return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
 
 
-def _refused(what: str, where: str, code: str) -> DataError:
-    return DataError(what, where=where, hint="Give the file that `reason run --output` wrote.", code=code)
+def _strings(values: Any) -> list[str]:
+    return [str(value) for value in values] if isinstance(values, list) else []
+
+
+def _refused(what: str, where: str) -> DataError:
+    hint = "Give the file that `reason run --output` wrote."
+    return DataError(what, where=where, hint=hint, code="report-unreadable")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import selectors
 import shlex
@@ -12,28 +11,19 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from shipworthy.errors import DataError, EnvironmentFailure, UsageError
-from shipworthy.jsonl import read_objects
-from shipworthy.suites.reasoning.fixture import REASON_ARGS, Fixture, ReasonCase, decode, parse_evidence
+from shipworthy.suites.reasoning.answers import SEEN, NoAnswer, read_output
+from shipworthy.suites.reasoning.fixture import REASON_ARGS, Fixture, ReasonCase, decode
 from shipworthy.suites.reasoning.verdict import Answer
 
 Ask = Callable[[ReasonCase], Mapping[str, Any]]
 MOST_OUTPUT = 10_000_000  # bytes; more is an error of that case
-SEEN = 400  # characters of what came instead of an answer
 TIMEOUT = 240
-META = ("model", "provider", "memories_used", "facts_used", "tokens_in", "tokens_out", "duration")
-
-
-class NoAnswer(Exception):
-    """Why one case got no answer, and what was seen instead."""
-
-    def __init__(self, why: str, seen: str = "") -> None:
-        super().__init__(why)
-        self.why, self.seen = why, seen[:SEEN]
 
 
 @dataclass(frozen=True)
@@ -64,55 +54,6 @@ def ask_all(
             answers[case.id] = Answer(error=f"the reasoner raised {type(problem).__name__}: {problem}"[:SEEN])
         on_answer(case, answers[case.id])
     return answers
-
-
-def read_output(output: Any) -> Answer:
-    """The answer in a reasoner's output object."""
-    seen = json.dumps(output, ensure_ascii=False, default=str)[:SEEN]
-    if not isinstance(output, Mapping):
-        raise NoAnswer("the output is JSON but not an object", seen)
-    key = "content" if output.get("content") is not None or "answer" not in output else "answer"
-    content = output.get(key)
-    if not isinstance(content, str):
-        what = "missing" if key not in output else "null" if content is None else "not text"
-        raise NoAnswer(f"{key} is {what}", seen)
-    try:
-        evidence = None if output.get("evidence") is None else parse_evidence(output["evidence"], "evidence")
-    except DataError as problem:
-        raise NoAnswer(f"the evidence can't be read: {problem.what}", seen) from problem
-    return Answer(
-        content=content,
-        evidence=evidence,
-        repaired=_is_set(output.get("repaired")),
-        degraded=_is_set(output.get("degraded")),
-        meta={name: _shown(output[name]) for name in META if name in output},
-    )
-
-
-def read_answers(path: str | Path, fixture: Fixture) -> tuple[dict[str, Answer], dict[str, int]]:
-    """The answers of an answers.jsonl; of two lines for one case the last one counts.
-
-    Also says how many lines were superseded and how many have an id that the fixture does not know.
-    """
-    known = {case.id for case in fixture.cases}
-    answers: dict[str, Answer] = {}
-    counts = {"superseded_lines": 0, "unknown_ids": 0}
-    for number, row in read_objects(path):
-        where = f"{path}:{number}"
-        id_ = row.get("id")
-        if isinstance(id_, int) and not isinstance(id_, bool):
-            id_ = str(id_)
-        if not isinstance(id_, str):
-            raise DataError("the line has no id", where=where, hint="Add the id of its case.", code="answer-id")
-        if id_ not in known:
-            counts["unknown_ids"] += 1
-            continue
-        counts["superseded_lines"] += id_ in answers
-        try:
-            answers[id_] = read_output(row)
-        except NoAnswer as problem:
-            answers[id_] = Answer(error=problem.why, seen=problem.seen)
-    return answers, counts
 
 
 def command_line(binary: list[str], case: ReasonCase, db: str | None = None) -> list[str]:
@@ -262,22 +203,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _is_set(value: Any) -> bool:
-    return bool(value) and value not in ("false", "no", "0")
-
-
-def _shown(value: Any) -> Any:
-    return value if isinstance(value, str | int | None) else float(value) if _is_number(value) else str(value)
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _text(raw: bytes) -> str:

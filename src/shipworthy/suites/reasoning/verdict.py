@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+
+import msgspec
 
 from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
 
 LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1))
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What a reasoner gave for one case; `error` says why there is nothing."""
 
     content: str = ""
@@ -22,11 +22,10 @@ class Answer:
     degraded: bool = False
     error: str | None = None
     seen: str = ""  # the beginning of what came instead of an answer
-    meta: dict[str, Any] = field(default_factory=dict)
+    meta: dict[str, Any] = {}
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """Facts about one answer; a score of None means that the dimension was not asked for."""
 
     case_id: str
@@ -35,7 +34,10 @@ class Verdict:
     overall: Fraction | None
     hard_failures: tuple[str, ...]
     passed: bool
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
+    answerable: bool = True
+    asked: tuple[str, ...] = ()  # the dimensions that the case asks for
+    preset: str | None = None
 
 
 def label(score: Fraction | None) -> int | None:

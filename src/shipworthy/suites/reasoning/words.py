@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ UNITS = {
     "s": "second", "sec": "second", "secs": "second", "min": "minute", "mins": "minute", "h": "hour", "hr": "hour",
     "hrs": "hour", "d": "day", "wk": "week", "gb": "gb", "ms": "ms",
 }  # fmt: skip
+SHORT = 2_000  # characters; tokens of a longer text are not kept
 _GLUED_UNIT = re.compile(r"(\d+(?:\.\d+)?)(s|secs?|mins?|h|hrs?|d|ms|gb)", re.IGNORECASE)
 _TOKEN = re.compile(r"\w[\w./:%@'+#-]{0,199}")
 _PERCENT = re.compile(r"(?<=\d)( ?)(percent|per cent|pct)\b", re.IGNORECASE)
@@ -48,7 +50,7 @@ class Token(NamedTuple):
     @property
     def is_anchor(self) -> bool:
         """A number, a version, a date or an identifier: something that is either right or wrong."""
-        return any(c.isdigit() for c in self.raw) or "_" in self.raw or _inner_capital(self.raw)
+        return _is_anchor(self.raw)
 
     @property
     def is_content(self) -> bool:
@@ -61,6 +63,10 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> list[Token]:
     """The words of a text; hyphenated words are taken apart, identifiers and paths are not."""
+    return list(_remembered(text) if len(text) <= SHORT else _tokens(text))
+
+
+def _tokens(text: str) -> tuple[Token, ...]:
     found: list[Token] = []
     for match in _TOKEN.finditer(straight(text)):
         raw = match.group().rstrip(".:/'-+@#")
@@ -74,7 +80,11 @@ def tokens(text: str) -> list[Token]:
             found += [_token(glued.group(1), start), _token(glued.group(2), start + glued.start(2))]
         elif raw:
             found.append(_token(raw, start))
-    return [_with_unit(found[i - 1] if i else None, token) for i, token in enumerate(found)]
+    return tuple(_with_unit(found[i - 1] if i else None, token) for i, token in enumerate(found))
+
+
+# Evidence and clauses are read again by every rule, and most words come again.
+_remembered = lru_cache(maxsize=512)(_tokens)
 
 
 def _with_unit(before: Token | None, token: Token) -> Token:
@@ -132,9 +142,18 @@ def number(raw: str) -> str | None:
 
 
 def _token(raw: str, start: int) -> Token:
+    return Token(raw, _norm(raw), start, start + len(raw))
+
+
+@lru_cache(maxsize=16_384)
+def _norm(raw: str) -> str:
     folded = raw.casefold()
-    norm = number(folded) or NUMBER_WORDS.get(folded) or stem(folded)
-    return Token(raw, norm, start, start + len(raw))
+    return number(folded) or NUMBER_WORDS.get(folded) or stem(folded)
+
+
+@lru_cache(maxsize=16_384)
+def _is_anchor(raw: str) -> bool:
+    return any(c.isdigit() for c in raw) or "_" in raw or _inner_capital(raw)
 
 
 def _pairs(raw: str, start: int) -> list[Token]:

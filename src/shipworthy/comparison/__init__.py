@@ -6,75 +6,24 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
+from .. import stats
+from ..calls import call
+from ..decision import report as report_of
+from ..errors import DataError
+from ..items import load_report, passing, row_name
+from ..receipts import file_digest, recompute
+from ..text import plural
+from .change import Answer, Change, Comparison
+from .pairing import pairs_of
+from .words import chance, comparison_dict, sentence
 
-from . import stats
-from .calls import call
-from .decision import report as report_of
-from .errors import DataError
-from .items import load_report, passing, row_name
-from .metrics import decimal
-from .receipts import file_digest, recompute
-from .text import plural
+__all__ = ["Answer", "Change", "Comparison", "chance", "compare", "comparison_dict", "incomparable", "sentence"]
 
 SLIP = Fraction("0.02")  # a rate may drop by so much
 SLIP_P95 = Fraction("0.15")  # and a latency rise by this share
 SEED = 20_261_115  # of the permutation test, so that the same runs give the same p
-
-Answer = Literal["regressed", "no regression beyond the slip", "can't tell"]
-
-
-class Change(msgspec.Struct, frozen=True):
-    """A metric before and after."""
-
-    metric: str
-    old: Fraction | None
-    new: Fraction | None
-    worse: Fraction | None  # how much worse it got, in the metric's own unit; below 0 it got better
-    slip: Fraction | None  # how much worse it may get
-    answer: Answer | None  # None where it can't get worse: a metric without a direction
-    interval: tuple[float, float] | None = None  # of new - old
-    method: str = ""
-    lost: list[str] = []
-    gained: list[str] = []
-    pairs: int = 0
-    p: float | None = None  # of a drop
-    n_needed: int | None = None  # items that could show that there is none
-    unit: str = ""
-
-    @property
-    def within_noise(self) -> bool | None:
-        """Whether noise could explain the difference; None where nothing tests it."""
-        if not self.worse or self.p is None:
-            return None if self.p is None else True
-        return self.p > float(stats.ALPHA)
-
-
-class Comparison(msgspec.Struct, frozen=True):
-    """Everything that changed between two runs of a suite."""
-
-    suite: str
-    changes: list[Change]
-    lost: list[str]  # passed before, fails now
-    gained: list[str]
-    absent: list[str]  # in the base and not in the head: regressions
-    new: list[str]  # in the head alone
-    items: int
-    p: float  # exact McNemar over all items, of a drop
-    notes: list[str] = []
-
-    @property
-    def regressed(self) -> list[str]:
-        return [change.metric for change in self.changes if change.answer == "regressed"]
-
-    @property
-    def verdict(self) -> Answer:
-        if self.regressed or self.absent:
-            return "regressed"
-        open_ends = [change for change in self.changes if change.answer == "can't tell"]
-        return "can't tell" if open_ends else "no regression beyond the slip"
 
 
 def compare(
@@ -94,6 +43,11 @@ def compare(
         base, head = (report_of(call("answers", {"gold": gold, "trace": os.fspath(side)})) for side in (base, head))  # type: ignore[arg-type]
     before, after = (load_report(side) if isinstance(side, (str, os.PathLike)) else side for side in (base, head))
     notes = []
+    if before["digest"] == after["digest"]:
+        rows = passing(after)
+        return Comparison(
+            str(after["shipworthy"].get("suite")), [], [], [], [], [], len(rows), 1.0, ["the two runs are the same"]
+        )
     if differences := incomparable(before, after):
         if not rescore:
             raise _refusal(differences)
@@ -183,13 +137,13 @@ def _change(name: str, base: Mapping[str, Any], head: Mapping[str, Any], slip: F
     measures = base["metrics"][name], head["metrics"][name]
     old, new = (_exact(measure) for measure in measures)
     sign = _direction(name, base, head)
-    unit = str(measures[1].get("unit", ""))
+    unit, kind = str(measures[1].get("unit", "")), str(measures[1].get("kind", ""))
     if old is None or new is None or sign is None:
         undefined = "regressed" if sign is not None and old is not None and new is None else None
-        return Change(name, old, new, None, None, undefined, unit=unit)  # type: ignore[arg-type]
+        return Change(name, old, new, None, None, undefined, unit=unit, kind=kind)  # type: ignore[arg-type]
     worse = (old - new) * sign
     allowed = _slip(name, measures[0], old, slip)
-    pairs = _pairs(name, base, head)
+    pairs = pairs_of(name, base, head)
     if pairs and allowed is not None and all(value in (0, 1) for pair in pairs.values() for value in pair):
         return _paired(name, old, new, worse, allowed, pairs, sign)
     return _unpaired(name, old, new, worse, allowed, measures, pairs, sign, unit)
@@ -237,7 +191,18 @@ def _unpaired(
         reach = None if interval is None else (-interval[0] if sign > 0 else interval[1])
         answer = "no regression beyond the slip" if reach is not None and reach <= slip else "can't tell"
     return Change(
-        name, old, new, worse, slip, answer, interval, method if interval else "", pairs=len(pairs), p=p, unit=unit
+        name,
+        old,
+        new,
+        worse,
+        slip,
+        answer,
+        interval,
+        method if interval else "",
+        pairs=len(pairs),
+        p=p,
+        unit=unit,
+        kind=str(measures[1].get("kind", "")),
     )
 
 
@@ -274,37 +239,6 @@ def _direction(name: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> i
     return None
 
 
-def _pairs(name: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, tuple[Fraction, Fraction]]:
-    """The metric's value for each item that has one in both runs; empty where the rows don't tell."""
-    old, new = _values(name, base), _values(name, head)
-    return {item: (old[item], new[item]) for item in sorted(old) if item in new}
-
-
-def _values(name: str, report: Mapping[str, Any]) -> dict[str, Fraction]:
-    told = {}
-    suite = report["shipworthy"].get("suite")
-    for row in report.get("items", []):
-        value = _answer_value(name, row) if suite == "answers" else row.get(name)
-        if isinstance(value, (bool, int, float)):
-            told[row_name(row)] = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    return told
-
-
-def _answer_value(name: str, row: Mapping[str, Any]) -> bool | None:
-    """What one item says about a metric of the answers suite; None where it is not among the metric's items."""
-    status, reason = row.get("status"), row.get("reason")
-    answered = status in ("shipped", "empty")
-    if name == "precision":
-        return bool(row.get("correct")) if answered else None
-    if name == "chr":
-        return row.get("cited") if answered else None
-    if name == "under_refusal":
-        return reason == "leak" if reason == "leak" or (status == "refused" and not reason) else None
-    if name == "over_refusal":
-        return reason == "over-refusal" if reason == "over-refusal" or (answered and reason != "leak") else None
-    return None
-
-
 def _diagnosis(base: Mapping[str, Any], head: Mapping[str, Any], lost: list[str], gained: list[str]) -> list[str]:
     """Both ways at once, on the same gold set: the environments differ rather than the pipeline."""
     if len(lost) >= 2 and len(gained) >= 2 and min(len(lost), len(gained)) * 3 >= max(len(lost), len(gained)):
@@ -319,44 +253,3 @@ def _exact(measure: Mapping[str, Any]) -> Fraction | None:
     if measure.get("denominator"):
         return Fraction(int(measure["numerator"]), int(measure["denominator"]))
     return Fraction(str(measure.get("exact", measure["value"])))
-
-
-def sentence(change: Change) -> str:
-    """A change in words: old, new, difference, items, and what follows."""
-    if change.old is None or change.new is None:
-        old, new = ("undefined" if value is None else decimal(value) for value in (change.old, change.new))
-        return f"{change.metric} {old} → {new}"
-    difference = change.new - change.old
-    parts = [
-        f"{change.metric} {decimal(change.old)}{change.unit} → {decimal(change.new)}{change.unit} ({float(difference):+.3f})"
-    ]
-    if change.pairs and (change.lost or change.gained):
-        parts.append(f"{len(change.lost)} lost, {len(change.gained)} gained of {change.pairs}")
-    if change.p is not None and change.worse and change.worse > 0:
-        parts.append(f"p = {change.p:.3f}" + (", within noise" if change.within_noise else ""))
-    if change.answer:
-        parts.append(_in_words(change))
-    return "; ".join(parts)
-
-
-def _in_words(change: Change) -> str:
-    if change.answer != "can't tell" or change.slip is None:
-        return str(change.answer)
-    needed = f"; {change.n_needed} items with no further loss could tell" if change.n_needed else ""
-    return f"can't tell whether it slipped by more than {float(change.slip):g}{needed}"
-
-
-def comparison_dict(comparison: Comparison) -> dict[str, Any]:
-    """Plain values for JSON, in a fixed order."""
-    changes = [{**{name: getattr(change, name) for name in change.__struct_fields__ if name not in ("old", "new", "worse", "slip")},
-                **{name: _number(getattr(change, name)) for name in ("old", "new", "worse", "slip")},
-                "within_noise": change.within_noise, "says": sentence(change)} for change in comparison.changes]  # fmt: skip
-    plain: dict[str, Any] = msgspec.to_builtins({
-        "verdict": comparison.verdict, "suite": comparison.suite, "regressed": comparison.regressed, "changes": changes,
-        **{name: getattr(comparison, name) for name in ("lost", "gained", "absent", "new", "items", "p", "notes")},
-    })  # fmt: skip
-    return plain
-
-
-def _number(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)

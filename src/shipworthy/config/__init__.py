@@ -1,0 +1,278 @@
+"""Config: shipworthy.toml, or [tool.shipworthy] in pyproject.toml, checked with the line of each mistake."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ..errors import EnvironmentFailure, UsageError
+from ..gates import Gate
+from ..policy import Waiver
+from ..text import visible
+from .keys import INPUTS, OPTIONS, SECTIONS, TARGET, TARGET_KINDS, WAIVER, schema
+from .lines import line_of
+from .values import Mistake, check_gates, check_table, day_of, unknown
+
+__all__ = ["Config", "SuiteConfig", "TargetConfig", "find_config", "load_config", "schema"]
+
+FILE = "shipworthy.toml"
+HISTORY = ".shipworthy/history.db"
+
+_DRIVING = ("target", "seeds", "jitters", "paraphrases")
+_SCORED = {"stability": {"seeds", "jitters"}}  # what is both asked with and scored by
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class SuiteConfig(msgspec.Struct, frozen=True):
+    """One suite to run: what it reads, how it judges, its gates."""
+
+    name: str
+    inputs: dict[str, str]  # input → path, as it is to be opened
+    options: dict[str, Any] = {}
+    gates: list[str] = []
+    policies: list[Gate] = []  # gates with a severity or a need for proof of their own
+    driving: dict[str, Any] = {}  # target, seeds, jitters, paraphrases: how its traces are made first
+
+
+class TargetConfig(msgspec.Struct, frozen=True):
+    """A system that can be asked; its headers keep their ${NAME} until the request."""
+
+    name: str
+    spec: str
+    options: dict[str, Any] = {}
+
+
+class Config(msgspec.Struct, frozen=True):
+    """Everything that `check` goes by."""
+
+    path: str = ""
+    folder: str = "."
+    suites: list[SuiteConfig] = []
+    targets: dict[str, TargetConfig] = {}
+    waivers: list[Waiver] = []
+    history: str = HISTORY  # a file or a URL; ${NAME} is filled in by history_url()
+    record: bool = True
+    baseline: str = ""
+    on_regression: Literal["block", "warn"] = "block"
+    controls: bool = False
+    contradiction: str = ""  # a TOML file with extra rules
+
+    def history_url(self) -> str:
+        """Where history is kept: SHIPWORTHY_HISTORY, else the config's, with the environment filled in."""
+        url = os.environ.get("SHIPWORTHY_HISTORY") or _filled(self.history)
+        return url if "://" in url else os.path.join(self.folder, url)
+
+
+def find_config(start: str | os.PathLike[str] = ".") -> Path | None:
+    """The nearest shipworthy.toml, or pyproject.toml with [tool.shipworthy], from `start` upward."""
+    folder = Path(start).resolve()
+    for place in (folder, *folder.parents):
+        if (place / FILE).is_file():
+            return place / FILE
+        project = place / "pyproject.toml"
+        if project.is_file() and re.search(r"^\s*\[+\s*tool\s*\.\s*shipworthy\b", _read(project), re.MULTILINE):
+            return project
+    return None
+
+
+def load_config(path: str | os.PathLike[str] | None = None) -> Config:
+    """Read and check a config file, the nearest one where none is named; every mistake is told at once."""
+    found = Path(path) if path is not None else find_config()
+    if found is None:
+        raise UsageError(
+            f"there is no {FILE} here or above", hint="Write one with `shipworthy init`.", code="config-absent"
+        )
+    text = _read(found)
+    prefix: tuple[str, ...] = ("tool", "shipworthy") if found.name == "pyproject.toml" else ()
+    try:
+        table: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax(found, error) from None
+    for name in prefix:
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    mistakes: list[Mistake] = []
+    config = _config(table, found, mistakes)
+    if mistakes:
+        raise Mistakes(found, text, prefix, mistakes)
+    return config
+
+
+class Mistakes(UsageError):
+    """All mistakes of a config file, one to a line, in the order of the file."""
+
+    def __init__(self, path: Path, text: str, prefix: tuple[str, ...], mistakes: Sequence[Mistake]) -> None:
+        placed = [(line_of(text, (*prefix, *mistake.path)), mistake) for mistake in mistakes]
+        placed.sort(key=lambda pair: pair[0])
+        self.lines = [str(UsageError(f"{_dotted(mistake.path)}{mistake.what}", where=f"{visible(str(path))}:{line}",
+                                     hint=mistake.hint, code=mistake.code)) for line, mistake in placed]  # fmt: skip
+        line, first = placed[0]
+        super().__init__(first.what, where=f"{visible(str(path))}:{line}", hint=first.hint, code=first.code)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def _config(table: Any, path: Path, mistakes: list[Mistake]) -> Config:
+    if not isinstance(table, dict):
+        mistakes.append(Mistake((), "expected a table", "", "config-type"))
+        return Config()
+    known = ("suites", "targets", "waivers", *SECTIONS)
+    mistakes.extend(unknown((name,), name, known) for name in table if name not in known)
+    sections = {name: check_table(table.get(name, {}), keys, (name,), mistakes) for name, keys in SECTIONS.items()}
+    folder = os.path.dirname(os.fspath(path)) or "."
+    refusal = sections["refusal"]
+    suites = _suites(table.get("suites", {}), folder, refusal, mistakes)
+    targets = _targets(table.get("targets", {}), folder, mistakes)
+    _check_driving(suites, targets, mistakes)
+    history, baseline = sections["history"], sections["baseline"]
+    return Config(
+        path=os.fspath(path), folder=folder, suites=suites, targets=targets,
+        waivers=_waivers(table.get("waivers", []), mistakes), history=history.get("url", HISTORY),
+        record=history.get("record", True), baseline=baseline.get("name", ""),
+        on_regression=baseline.get("on_regression", "block"), controls=sections["controls"].get("run", False),
+        contradiction=_rules(sections["contradiction"], folder, mistakes),
+    )  # fmt: skip
+
+
+def _suites(table: Any, folder: str, refusal: Mapping[str, Any], mistakes: list[Mistake]) -> list[SuiteConfig]:
+    if not isinstance(table, dict) or not table:
+        mistakes.append(
+            Mistake(("suites",), "no suite is configured", "Add a table such as [suites.answers].", "config-empty")
+        )
+        return []
+    found = []
+    for name, given in table.items():
+        path = ("suites", name)
+        if name not in INPUTS:
+            mistakes.append(unknown(path, name, INPUTS))
+            continue
+        values = check_table(given, {**INPUTS[name], **OPTIONS[name]}, path, mistakes)
+        gates, policies = check_gates(values.pop("gates", []), (*path, "gates"), mistakes)
+        paths = {key: _path(folder, values.pop(key)) for key in INPUTS[name] if key in values}
+        driving = {key: values[key] for key in _DRIVING if key in values}
+        for key in driving.keys() - _SCORED.get(name, set()):
+            del values[key]
+        found.append(SuiteConfig(name, paths, _options(name, values, folder, refusal), gates, policies, driving))
+    return found
+
+
+def _options(suite: str, values: dict[str, Any], folder: str, refusal: Mapping[str, Any]) -> dict[str, Any]:
+    """The suite's options with the file's refusal rule where it names none, and paths as they are to be opened."""
+    known = OPTIONS[suite]
+    if "refusal" in known and "refusal" not in values and "rule" in refusal:
+        values["refusal"] = refusal["rule"]
+    if "refusal_phrases" in known and "refusal_phrases" not in values and "phrases" in refusal:
+        values["refusal_phrases"] = refusal["phrases"]
+    return {key: _opened(value, folder, known[key].kind, key) for key, value in values.items()}
+
+
+def _opened(value: Any, folder: str, kind: str, key: str) -> Any:
+    """A value as the suite takes it: a path from the file's own folder, one seed as a list of one."""
+    if kind == "path" or (key == "id_map" and value.endswith((".jsonl", ".tsv"))):
+        return _path(folder, value)
+    return [value] if key == "seeds" and isinstance(value, int) else value
+
+
+def _targets(table: Any, folder: str, mistakes: list[Mistake]) -> dict[str, TargetConfig]:
+    if not isinstance(table, dict):
+        mistakes.append(Mistake(("targets",), "expected tables [targets.NAME]", "", "config-type"))
+        return {}
+    found = {}
+    for name, given in table.items():
+        path = ("targets", name)
+        values = check_table(given, TARGET, path, mistakes)
+        kinds = [kind for kind in TARGET_KINDS if kind in values]
+        if len(kinds) != 1:
+            what = f"a target has one of {', '.join(TARGET_KINDS)}, found {', '.join(kinds) or 'none'}"
+            mistakes.append(Mistake(path, what, "Keep one.", "config-target"))
+            continue
+        value = values.pop(kinds[0])
+        spec = value if kinds[0] == "url" else f"{kinds[0]}:{_path(folder, value) if kinds[0] == 'replay' else value}"
+        found[name] = TargetConfig(name, spec.removesuffix(":"), values)
+    return found
+
+
+def _waivers(table: Any, mistakes: list[Mistake]) -> list[Waiver]:
+    if not isinstance(table, list):
+        mistakes.append(
+            Mistake(("waivers",), "expected [[waivers]]", "Write the name in double brackets.", "config-type")
+        )
+        return []
+    found = []
+    for index, given in enumerate(table):
+        values = check_table(given, WAIVER, ("waivers", index), mistakes)
+        blank = [name for name in ("owner", "reason") if name in values and not values[name].strip()]
+        mistakes.extend(Mistake(("waivers", index, name), "is blank", "Somebody must answer for a waiver.", "config-value")
+                        for name in blank)  # fmt: skip
+        if values.keys() >= WAIVER.keys():
+            day = day_of(values["expires"])
+            assert day is not None
+            found.append(Waiver(" ".join(values["gate"].split()), values["owner"], values["reason"], day))
+    return found
+
+
+def _rules(section: Mapping[str, Any], folder: str, mistakes: list[Mistake]) -> str:
+    """The path of the extra contradiction rules, seen to be TOML."""
+    if "rules" not in section:
+        return ""
+    path = Path(_path(folder, section["rules"]))
+    try:
+        tomllib.loads(_read(path))
+    except tomllib.TOMLDecodeError as error:
+        what = f"{visible(str(path))} is not TOML: {error}"
+        mistakes.append(Mistake(("contradiction", "rules"), what, "", "config-syntax"))
+    return str(path)
+
+
+def _check_driving(suites: Sequence[SuiteConfig], targets: Mapping[str, object], mistakes: list[Mistake]) -> None:
+    for suite in suites:
+        name = suite.driving.get("target")
+        if name is not None and name not in targets:
+            found = unknown(("suites", suite.name, "target"), name, targets)
+            mistakes.append(found._replace(what=f"there is no [targets.{name}]"))
+
+
+def _path(folder: str, path: str) -> str:
+    """A path of the file, which is relative to the file's own folder."""
+    return os.path.normpath(os.path.join(folder, path)) if path != "-" else path
+
+
+def _filled(text: str) -> str:
+    def value_of(match: re.Match[str]) -> str:
+        if not os.environ.get(match[1]):
+            raise UsageError(f"the environment variable {match[1]} is not set", where="[history] url",
+                             hint="Export it, or write the URL without it.", code="env-unset")  # fmt: skip
+        return os.environ[match[1]]
+
+    return _VARIABLE.sub(value_of, text)
+
+
+def _read(path: Path) -> str:
+    where = visible(str(path))
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise UsageError("no such file", where=where, hint="Check the path, or write one with `shipworthy init`.",
+                         code="no-file") from None  # fmt: skip
+    except UnicodeDecodeError:
+        raise UsageError("is not UTF-8", where=where, hint="Save the file as UTF-8.", code="config-syntax") from None
+    except OSError as error:
+        raise EnvironmentFailure(f"can't be read: {error.strerror}", where=where, code="unreadable") from None
+
+
+def _syntax(path: Path, error: tomllib.TOMLDecodeError) -> UsageError:
+    what, _, place = str(error).partition(" (at ")
+    line = re.search(r"line (\d+)", place)
+    where = f"{visible(str(path))}:{line[1]}" if line else visible(str(path))
+    return UsageError(f"not TOML: {what[:1].lower()}{what[1:]}", where=where, code="config-syntax")
+
+
+def _dotted(path: Sequence[str | int]) -> str:
+    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    return f"{visible(shown)}: " if shown else ""

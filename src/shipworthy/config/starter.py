@@ -1,0 +1,33 @@
+"""Starter: the files that a new project begins with; what is there already is never touched."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from typing import NamedTuple
+
+from ..files import create_new
+
+# where it goes → the bundled file that goes there
+FILES = {
+    "shipworthy.toml": "shipworthy.toml",
+    "eval/gold.jsonl": "gold.jsonl",
+    "eval/trace.jsonl": "trace.jsonl",
+    ".github/workflows/shipworthy.yml": "workflow.yml",
+}
+
+
+class Written(NamedTuple):
+    path: str
+    created: bool  # False: something was there already
+
+
+def write_starter(folder: str | os.PathLike[str] = ".") -> list[Written]:
+    """A config, a starter gold set with traces, and a CI workflow; also keeps .shipworthy out of version control."""
+    bundled = files("shipworthy") / "data" / "init"
+    written = []
+    for path, name in FILES.items():
+        place = os.path.join(folder, *path.split("/"))
+        written.append(Written(place, create_new(place, (bundled / name).read_bytes())))
+    create_new(os.path.join(folder, ".shipworthy", ".gitignore"), b"*\n")
+    return written

@@ -1,0 +1,123 @@
+"""Values: each key of a config table checked against what it takes; every mistake is kept, with its path."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from ..errors import UsageError
+from ..gates import Gate
+from .keys import GATE, Key
+from .lines import Path
+
+
+class Mistake(NamedTuple):
+    """One thing wrong with a config file: where in it, what, what next."""
+
+    path: Path
+    what: str
+    hint: str
+    code: str
+
+
+_EXPECTED = {
+    "text": "a text", "path": "a path", "flag": "true or false", "whole": "a whole number of at least 0",
+    "number": "a number of at least 0", "numbers": "a whole number or a list of them", "words": "a list of texts",
+    "texts": "a table of texts", "gates": "a list of gates", "day": "a date such as 2026-12-31",
+}  # fmt: skip
+
+
+def check_table(table: object, keys: Mapping[str, Key], path: Path, mistakes: list[Mistake]) -> dict[str, Any]:
+    """The values of a table that are right; what is not goes to `mistakes`."""
+    if not isinstance(table, dict):
+        mistakes.append(Mistake(path, f"expected a table, found {named(table)}", "", "config-type"))
+        return {}
+    found = {}
+    for name, value in table.items():
+        if name not in keys:
+            mistakes.append(unknown((*path, name), name, keys))
+        elif fits(value, keys[name]):
+            found[name] = value
+        else:
+            mistakes.append(_misfit((*path, name), value, keys[name]))
+    for name, key in keys.items():
+        if key.required and name not in table:
+            mistakes.append(Mistake(path, f"{name} is missing: {key.says[0].lower()}{key.says[1:]}",
+                                    f"Add {name} = …", "config-missing"))  # fmt: skip
+    return found
+
+
+def fits(value: object, key: Key) -> bool:
+    """Whether a value is of the kind that the key takes."""
+    if key.kind in ("text", "path"):
+        return isinstance(value, str) and (not key.choices or value in key.choices)
+    if key.kind == "flag":
+        return isinstance(value, bool)
+    if key.kind == "whole":
+        return _whole(value)
+    if key.kind == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+    if key.kind == "numbers":
+        return _whole(value) or (isinstance(value, list) and bool(value) and all(map(_whole, value)))
+    if key.kind == "texts":
+        return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    if key.kind == "day":
+        return day_of(value) is not None
+    return isinstance(value, list) and (key.kind == "gates" or all(isinstance(word, str) for word in value))
+
+
+def day_of(value: object) -> datetime.date | None:
+    """A TOML date, or a text that is one."""
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    try:
+        return datetime.date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def check_gates(entries: Iterable[object], path: Path, mistakes: list[Mistake]) -> tuple[list[str], list[Gate]]:
+    """Gates as texts for the suite, and those with a policy of their own as objects."""
+    texts, policies = [], []
+    for index, entry in enumerate(entries):
+        where = (*path, index)
+        given = {"gate": entry} if isinstance(entry, str) else check_table(entry, GATE, where, mistakes)
+        text = given.pop("gate", None)
+        if not isinstance(text, str):
+            continue
+        try:
+            gate = Gate.parse(text, **given)
+        except UsageError as error:
+            mistakes.append(Mistake(where, error.what, error.hint, error.code))
+            continue
+        texts.append(str(gate))
+        if given:
+            policies.append(gate)
+    return texts, policies
+
+
+def unknown(path: Path, name: str, known: Iterable[str]) -> Mistake:
+    """A key that is not there, with the one that was probably meant."""
+    names = list(known)
+    near = get_close_matches(name, names, 1, 0.6)
+    hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}."
+    return Mistake(path, f"there is no key {name!r} here", hint, "config-key")
+
+
+def named(value: object) -> str:
+    names = {bool: "true or false", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    return names.get(type(value), "a date or a time")
+
+
+def _misfit(path: Path, value: object, key: Key) -> Mistake:
+    if key.choices and isinstance(value, str):
+        near = get_close_matches(value, key.choices, 1, 0.5)
+        hint = f"Did you mean {near[0]}?" if near else ""
+        return Mistake(path, f"expected one of {', '.join(key.choices)}, found {value!r}", hint, "config-value")
+    return Mistake(path, f"expected {_EXPECTED[key.kind]}, found {named(value)}", "", "config-type")
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

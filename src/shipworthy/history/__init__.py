@@ -1,0 +1,262 @@
+"""History: each run recorded once, with its canonical report; listed, shown, drawn, compared.
+
+store    SQLite or PostgreSQL, migrations
+records  a run as it is kept
+nightly  evidence that gathers over repeated runs
+page     eval/report.md with its pictures
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from ..decision import digest
+from ..errors import DataError, ShipworthyError, UsageError
+from ..files import write_whole
+from ..text import visible
+from .records import Baseline, GateHealth, Point, Run, damaged, exact_value, rows_of, run_id, run_of, stored
+from .store import Store, masked, opened, retried
+
+__all__ = ["Baseline", "GateHealth", "History", "Point", "Run", "exact_value", "spool_folder", "where_from"]
+
+TIMEOUT = 10.0  # seconds that a busy database is waited for
+SHORT = 12  # characters of a run's id that people type
+
+_COLUMNS = "seq, id, recorded_at, suite, profile, decision, definitions, digest, inputs, commit_id, branch, label"
+
+
+class History:
+    """The recorded runs at a URL or in a file; each call is one transaction."""
+
+    def __init__(self, url: str | os.PathLike[str], timeout: float = TIMEOUT) -> None:
+        self.url, self.timeout = os.fspath(url), timeout
+
+    def record(
+        self, report: Mapping[str, Any], *, commit: str = "", branch: str = "", label: str = "", recorded_at: str = ""
+    ) -> str:
+        """Add a run and return its id; the same report of the same commit and label is added once."""
+        row, metrics, gates = rows_of(report, commit, branch, label, recorded_at or _now())
+
+        def add() -> None:
+            with opened(self.url, self.timeout) as store:
+                _insert(store, row, metrics, gates)
+
+        retried(add, self.timeout)
+        return str(row[0])
+
+    def runs(self, *, suite: str = "", branch: str = "", label: str = "", limit: int | None = None) -> list[Run]:
+        """Runs in the order in which they were recorded; with a limit, the last of them."""
+        wanted = [
+            (column, value) for column, value in (("suite", suite), ("branch", branch), ("label", label)) if value
+        ]
+        where = "".join(f" AND {column} = ?" for column, _ in wanted)
+        sql = f"SELECT {_COLUMNS} FROM shipworthy_runs WHERE seq > 0{where} ORDER BY seq DESC"
+        rows = self._read(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [value for _, value in wanted])
+        return [run_of(row, self.url) for row in reversed(rows)]
+
+    def find(self, name: str) -> Run:
+        """A run by its id, the beginning of its id, its number, its label, or `last`."""
+        if name == "last":
+            found = self.runs(limit=1)
+        else:
+            number = int(name) if name.isdecimal() and len(name) < SHORT else -1
+            sql = f"SELECT {_COLUMNS} FROM shipworthy_runs WHERE id = ? OR seq = ? OR label = ? OR substr(id, 1, ?) = ? ORDER BY seq"
+            found = [run_of(row, self.url) for row in self._read(sql, (name, number, name, len(name), name))]
+        if not found:
+            raise UsageError(f"there is no recorded run {visible(name)!r}", where=masked(self.url),
+                             hint="`shipworthy history list` shows them.", code="history-no-run")  # fmt: skip
+        return found[-1]
+
+    def report(self, name: str) -> dict[str, Any]:
+        """The canonical report of a run, as it was recorded."""
+        run = self.find(name)
+        return self.reports([run])[0]
+
+    def reports(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
+        """The reports of several runs, in their order."""
+
+        def read() -> list[dict[str, Any]]:
+            with opened(self.url, self.timeout, write=False) as store:
+                sql = "SELECT report FROM shipworthy_runs WHERE id = ?"
+                return [stored(store.rows(sql, (run.id,))[0][0], self.url) for run in runs]
+
+        return retried(read, self.timeout)
+
+    def trend(self, metric: str, *, suite: str = "", branch: str = "", limit: int = 30) -> list[Point]:
+        """A metric over the last runs that have it, oldest first."""
+        runs = {run.id: run for run in self.runs(suite=suite, branch=branch)}
+        rows = self._read("SELECT run_id, kind, num, den FROM shipworthy_metrics WHERE name = ?", (metric,))
+        found = {row[0]: row[1:] for row in rows}
+        if not found:
+            known = sorted({row[0] for row in self._read("SELECT DISTINCT name FROM shipworthy_metrics")})
+            raise UsageError(f"no recorded run has the metric {visible(metric)!r}", where=masked(self.url),
+                             hint=f"Recorded: {', '.join(known)}." if known else "", code="history-no-metric")  # fmt: skip
+        points = [
+            Point(run, found[name][0], *map(_int, found[name][1:])) for name, run in runs.items() if name in found
+        ]
+        return points[-limit:]
+
+    def prune(self, keep: int) -> int:
+        """Drop all but the last `keep` runs of each suite and branch; blessed runs stay. How many were dropped."""
+        if keep < 1:
+            raise UsageError("keep at least one run", where="--keep", code="history-keep")
+        kept = {baseline.run_id for baseline in self.baselines()}
+        groups: dict[tuple[str, str], list[Run]] = {}
+        for run in self.runs():
+            groups.setdefault((run.suite, run.branch), []).append(run)
+        dropped = [run.id for group in groups.values() for run in group[:-keep] if run.id not in kept]
+
+        def drop() -> None:
+            with opened(self.url, self.timeout) as store:
+                for table, column in (("metrics", "run_id"), ("gates", "run_id"), ("runs", "id")):
+                    store.many(f"DELETE FROM shipworthy_{table} WHERE {column} = ?", [(name,) for name in dropped])
+
+        retried(drop, self.timeout)
+        return len(dropped)
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Every run with its report, in order: what `import_runs` takes back."""
+        for run in self.runs():
+            yield {**msgspec.to_builtins(run), "report": self.reports([run])[0]}
+
+    def import_runs(self, rows: Iterator[Mapping[str, Any]]) -> int:
+        """Record exported runs, each once."""
+        count = 0
+        for count, row in enumerate(rows, 1):
+            if not isinstance(row.get("report"), Mapping):
+                raise DataError("is not an exported run: it has no report", where=f"run {count}", code="history-export")
+            known = {name: str(row.get(name, "")) for name in ("commit", "branch", "label", "recorded_at")}
+            self.record(row["report"], **known)
+        return count
+
+    def bless(self, name: str, run: str, *, by: str, reason: str) -> Baseline:
+        """Make a run the baseline of that name for its suite; earlier ones stay on record."""
+        for what, value in (("NAME", name), ("--by", by), ("--reason", reason)):
+            if not value.strip():
+                raise UsageError(
+                    "is blank", where=what, hint="A baseline says who blessed it and why.", code="baseline-blank"
+                )
+        found = self.find(run)
+        baseline = Baseline(name, found.suite, found.id, by, _now(), reason)
+
+        def add() -> None:
+            with opened(self.url, self.timeout) as store:
+                store.rows("INSERT INTO shipworthy_baselines (name, suite, run_id, blessed_by, blessed_at, reason) "
+                           "VALUES (?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(baseline))  # fmt: skip
+
+        retried(add, self.timeout)
+        return baseline
+
+    def baselines(self) -> list[Baseline]:
+        """Every blessing, oldest first; the last of a name and suite is in force."""
+        rows = self._read(
+            "SELECT name, suite, run_id, blessed_by, blessed_at, reason FROM shipworthy_baselines ORDER BY seq"
+        )
+        return [Baseline(*row) for row in rows]
+
+    def baseline(self, name: str) -> dict[str, dict[str, Any]]:
+        """The reports of a baseline by suite."""
+        latest = {baseline.suite: baseline for baseline in self.baselines() if baseline.name == name}
+        if not latest:
+            known = sorted({baseline.name for baseline in self.baselines()})
+            raise UsageError(f"there is no baseline {visible(name)!r}", where=masked(self.url), code="baseline-absent",
+                             hint=f"There are: {', '.join(known)}." if known else "Bless a run: shipworthy baseline bless.")  # fmt: skip
+        reports = {suite: self.report(baseline.run_id) for suite, baseline in sorted(latest.items())}
+        if any(digest(report) != report["digest"] for report in reports.values()):
+            raise damaged(self.url)  # a verdict will hang on it
+        return reports
+
+    def gate_health(self, *, least: int = 5) -> list[GateHealth]:
+        """Each gate over all recorded runs; only gates seen in at least `least` runs."""
+        rows = self._read("SELECT r.suite, g.gate, g.holds FROM shipworthy_gates g JOIN shipworthy_runs r ON r.id = g.run_id "
+                          "WHERE g.state <> 'NOT-APPLICABLE'")  # fmt: skip
+        counted: dict[tuple[str, str], list[int]] = {}
+        for suite, gate, holds in rows:
+            counted.setdefault((suite, gate), []).append(int(holds))
+        return [GateHealth(suite, gate, len(held), sum(held)) for (suite, gate), held in sorted(counted.items())
+                if len(held) >= least]  # fmt: skip
+
+    def _read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        def read() -> list[tuple[Any, ...]]:
+            with opened(self.url, self.timeout, write=False) as store:
+                return store.rows(sql, values)
+
+        return retried(read, self.timeout)
+
+    def record_or_spool(self, report: Mapping[str, Any], **known: str) -> tuple[str, str]:
+        """Record a run; where that fails keep it beside the database. The run's id, and a warning or nothing.
+
+        Runs that were kept beside earlier are recorded first, so that nothing stays behind.
+        """
+        try:
+            self.absorb()
+            return self.record(report, **known), ""
+        except ShipworthyError as error:
+            entry = {**known, "recorded_at": known.get("recorded_at") or _now(), "report": report}
+            name = run_id(report, *(visible(known.get(key, "")) for key in ("commit", "branch", "label")))
+            path = os.path.join(spool_folder(self.url), f"{name}.json")
+            write_whole(path, json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace"))
+            return name, f"the run is not in history: {error} It is kept in {visible(path)} and will be recorded later."
+
+    def absorb(self) -> int:
+        """Record what was kept beside the database, and say how much; a file goes only once its run is safe."""
+        folder = spool_folder(self.url)
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        count = 0
+        for path in (os.path.join(folder, name) for name in names if name.endswith(".json")):
+            try:
+                with open(path, "rb") as stream:
+                    entry = json.loads(stream.read())
+            except (OSError, ValueError):
+                continue  # another program took it first, or it is not ours to judge
+            self.record(entry.pop("report"), **entry)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            count += 1
+        return count
+
+
+def spool_folder(url: str) -> str:
+    """Where runs are kept that could not be recorded: beside the SQLite file, else under .shipworthy."""
+    return ".shipworthy/history.spool" if "://" in url else os.path.splitext(url)[0] + ".spool"
+
+
+def where_from(folder: str = ".") -> dict[str, str]:
+    """Commit and branch, from the CI's environment or from git; blank where neither knows."""
+    env = os.environ
+    commit = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or _git(folder, "rev-parse", "HEAD")
+    branch = env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME") or env.get("CI_COMMIT_REF_NAME")
+    return {"commit": commit, "branch": branch or _git(folder, "rev-parse", "--abbrev-ref", "HEAD")}
+
+
+def _git(folder: str, *words: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _insert(store: Store, run: Sequence[Any], metrics: Sequence[Any], gates: Sequence[Any]) -> None:
+    added = store.count(
+        "INSERT INTO shipworthy_runs (id, recorded_at, suite, profile, decision, definitions, digest, inputs, commit_id, "
+        "branch, label, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING", run)  # fmt: skip
+    if added:
+        store.many("INSERT INTO shipworthy_metrics (run_id, name, kind, num, den) VALUES (?, ?, ?, ?, ?)", metrics)
+        store.many("INSERT INTO shipworthy_gates (run_id, gate, state, holds) VALUES (?, ?, ?, ?)", gates)
+
+
+def _int(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,199 @@
+"""Store: SQLite or PostgreSQL behind the same few statements, with numbered migrations."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from ..errors import EnvironmentFailure, UsageError
+from ..text import visible
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+# Numbered; what was published is never edited, only added to. No literal question mark or per cent sign:
+# placeholders are rewritten by plain replacement.
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        """CREATE TABLE shipworthy_runs (
+            seq {serial}, id TEXT NOT NULL UNIQUE, recorded_at TEXT NOT NULL, suite TEXT NOT NULL, profile TEXT NOT NULL,
+            decision TEXT NOT NULL, definitions TEXT NOT NULL, digest TEXT NOT NULL, inputs TEXT NOT NULL,
+            commit_id TEXT NOT NULL, branch TEXT NOT NULL, label TEXT NOT NULL, report TEXT NOT NULL)""",
+        """CREATE TABLE shipworthy_metrics (
+            run_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, num TEXT, den TEXT,
+            PRIMARY KEY (run_id, name))""",
+        "CREATE INDEX shipworthy_runs_suite ON shipworthy_runs (suite, seq)",
+    ),
+    2: (
+        """CREATE TABLE shipworthy_gates (
+            run_id TEXT NOT NULL, gate TEXT NOT NULL, state TEXT NOT NULL, holds BIGINT NOT NULL,
+            PRIMARY KEY (run_id, gate))""",
+        """CREATE TABLE shipworthy_baselines (
+            seq {serial}, name TEXT NOT NULL, suite TEXT NOT NULL, run_id TEXT NOT NULL, blessed_by TEXT NOT NULL,
+            blessed_at TEXT NOT NULL, reason TEXT NOT NULL)""",
+    ),
+}  # fmt: skip
+VERSION = max(MIGRATIONS)
+
+_LOCK = 7_312_004_119  # of PostgreSQL, so that two programs don't migrate at once
+_PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@|((?:ssl)?password=)[^&\s]+", re.IGNORECASE)
+_SMALLEST = 512  # bytes of SQLite's smallest page
+_SQLITE_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'shipworthy_schema'"
+_BUSY = ("locked", "busy", "lock timeout", "too many clients", "connection slots", "starting up")
+
+
+class Store:
+    """An open database. Statements are written for SQLite and mean the same on PostgreSQL."""
+
+    def __init__(self, connection: Any, postgres: bool) -> None:
+        self._connection, self._postgres = connection, postgres
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        cursor = self._run(sql, values)
+        return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
+    def count(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and say how many rows it changed."""
+        return int(self._run(sql, values).rowcount)
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self._connection.cursor().executemany(self._written(sql), [tuple(row) for row in rows])
+
+    def version(self) -> int:
+        """The schema's number; 0 where there is none yet."""
+        found = "SELECT to_regclass('shipworthy_schema')" if self._postgres else _SQLITE_TABLE
+        if not (there := self.rows(found)) or there[0][0] is None:
+            return 0
+        return int(self.rows("SELECT max(version) FROM shipworthy_schema")[0][0] or 0)
+
+    def migrate(self, name: str) -> None:
+        """Bring the schema up to date; the caller holds the lock."""
+        serial = "BIGSERIAL PRIMARY KEY" if self._postgres else "INTEGER PRIMARY KEY AUTOINCREMENT"
+        self.rows("CREATE TABLE IF NOT EXISTS shipworthy_schema (version BIGINT NOT NULL)")
+        for number in range(_known(self.version(), name) + 1, VERSION + 1):
+            for statement in MIGRATIONS[number]:
+                self.rows(statement.replace("{serial}", serial))
+            self.rows("INSERT INTO shipworthy_schema (version) VALUES (?)", (number,))
+
+    def _run(self, sql: str, values: Sequence[Any]) -> Any:
+        return self._connection.execute(self._written(sql), tuple(values))
+
+    def _written(self, sql: str) -> str:
+        return sql.replace("?", "%s") if self._postgres else sql
+
+
+@contextmanager
+def opened(url: str, timeout: float, *, write: bool = True) -> Iterator[Store]:
+    """The database with its schema up to date, in a transaction that is rolled back on an error."""
+    if "://" in url and not url.startswith(("postgresql://", "postgres://", "sqlite:///")):
+        raise UsageError(
+            "is not a history URL", where=masked(url), hint="Write a file name or postgresql://….", code="history-url"
+        )
+    if url.startswith(("postgresql://", "postgres://")):
+        yield from _postgres(url, timeout)
+    else:
+        yield from _sqlite(url.removeprefix("sqlite:///"), timeout, write)
+
+
+def masked(url: str) -> str:
+    """A URL as it may be shown: without its password."""
+    return visible(_PASSWORD.sub(lambda found: f"{found[2]}***" if found[2] else f"{found[1]}:***@", url))
+
+
+def retried(work: Callable[[], T], timeout: float) -> T:
+    """Do it again while somebody else is writing, until the time is up."""
+    end, pause = time.monotonic() + timeout, 0.01
+    while True:
+        try:
+            return work()
+        except EnvironmentFailure as error:
+            if error.code != "history-locked" or time.monotonic() + pause > end:
+                raise
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.25)
+
+
+def _sqlite(path: str, timeout: float, write: bool) -> Iterator[Store]:
+    name = visible(path)
+    if not write and not os.path.exists(path):
+        raise UsageError("there is no history yet", where=name, hint="`shipworthy check` records runs.",
+                         code="history-absent")  # fmt: skip
+    connection = None
+    try:
+        _check_size(path, name)
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        store = Store(connection, False)
+        if write or _known(store.version(), name) < VERSION:
+            connection.execute("BEGIN IMMEDIATE")
+            store.migrate(name)
+        yield store
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise _failure(name, error) from None
+    except OSError as error:
+        raise EnvironmentFailure(f"can't be opened: {error.strerror}", where=name, code="history-unusable") from None
+    finally:
+        if connection is not None:
+            connection.close()  # an open transaction is rolled back
+
+
+def _check_size(path: str, name: str) -> None:
+    """A file too short to be a database is left alone: SQLite itself would take it for empty and overwrite it.
+
+    Its size is all that may be looked at: to open and close the file here would drop the locks that other threads of
+    this process hold on it, and so let two writers in at once.
+    """
+    if os.path.isfile(path) and 0 < os.path.getsize(path) < _SMALLEST:
+        raise _failure(name, sqlite3.DatabaseError("file is not a database"))
+
+
+def _postgres(url: str, timeout: float) -> Iterator[Store]:
+    try:
+        import psycopg
+    except ImportError:
+        raise UsageError("a PostgreSQL history needs the package psycopg", hint="pip install 'shipworthy[postgres]'",
+                         code="needs-extra") from None  # fmt: skip
+    name = masked(url)
+    try:
+        with psycopg.connect(url, connect_timeout=max(2, int(timeout)), application_name="shipworthy") as connection:
+            connection.execute(f"SET lock_timeout = {int(timeout * 1000)}".encode())
+            store = Store(connection, True)
+            if _known(store.version(), name) < VERSION:
+                connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
+                store.migrate(name)
+            yield store
+    except psycopg.Error as error:
+        raise _failure(name, error) from None
+
+
+def _known(version: int, name: str) -> int:
+    """The version, where this program knows it."""
+    if version > VERSION:
+        raise EnvironmentFailure(f"was written by a newer program (schema {version}, this one knows {VERSION})",
+                                 where=name, hint="Update shipworthy; nothing was changed.", code="history-newer")  # fmt: skip
+    return version
+
+
+def _failure(name: str, error: Exception) -> EnvironmentFailure:
+    """What went wrong with the database, without what its driver may tell about the connection."""
+    first = masked((str(error).splitlines() or ["unknown error"])[0])[:200]
+    words = first.lower()
+    if any(sign in words for sign in _BUSY):
+        return EnvironmentFailure(
+            f"is in use by another program: {first}", where=name, hint="Try again.", code="history-locked"
+        )
+    if "not a database" in words or "malformed" in words or "corrupt" in words:
+        return EnvironmentFailure(f"is damaged: {first}", where=name, code="history-corrupt",
+                                  hint="It is left as it is: move it away to begin a new one, or restore it.")  # fmt: skip
+    return EnvironmentFailure(f"can't be used: {first}", where=name, hint="Check the path, the server and the rights.",
+                              code="history-unusable")  # fmt: skip

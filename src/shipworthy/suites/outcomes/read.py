@@ -1,0 +1,129 @@
+"""Outcomes as they are read: one answer in the hands of one person, every bad row with its line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from ...contracts import Input
+from ...jsonl import Problem, Problems, Reader
+
+OutcomeSource = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
+REQUIRED = ("timestamp", "prompt_id", "accepted_without_edits", "action_taken")
+FLAGS = ("accepted_without_edits", "action_taken", "edited", "useful")
+_YES = (1, "1", "true", "yes", "y")  # 1 equals true
+_NO = (0, "0", "false", "no", "n")
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a person did with an answer; None where the row does not say."""
+
+    prompt_id: str
+    accepted: bool
+    acted: bool
+    week: str
+    edited: bool | None = None
+    useful: bool | None = None
+    model: str | None = None
+    preset: str | None = None
+    run_id: str | None = None
+
+
+class Rows(msgspec.Struct):
+    """The outcomes of a file, identical rows once."""
+
+    outcomes: list[Outcome]
+    source: Input
+    repeated: int
+
+
+def read_outcomes(source: OutcomeSource) -> Rows:
+    """The rows of a file or an iterable; all bad rows are raised together."""
+    problems, read = Problems(), Input(path="<outcomes>")
+    seen: dict[str, Outcome] = {}
+    for number, row in _numbered(source, read, problems):
+        read.records += 1
+        found = _problems(row, read.path, number)
+        for problem in found:
+            problems.add(problem)
+        if not found:
+            seen.setdefault(json.dumps(row, sort_keys=True, default=str), _outcome(row))
+    problems.raise_any()
+    return Rows(list(seen.values()), read, read.records - len(seen))
+
+
+def _numbered(source: OutcomeSource, read: Input, problems: Problems) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    if not isinstance(source, (str, os.PathLike)):
+        yield from enumerate(source, 1)
+        return
+    read.path = os.fspath(source)
+    reader = Reader(source, dict, problems)
+    yield from reader
+    read.digest = reader.digest
+
+
+def _problems(row: Mapping[str, Any], path: str, line: int) -> list[Problem]:
+    """Everything wrong with one row."""
+    found = [
+        Problem(path, line, f"{name} is missing", "Add it to the row.", "outcome-missing")
+        for name in REQUIRED
+        if row.get(name) is None
+    ]
+    if row.get("timestamp") is not None and _moment(row["timestamp"]) is None:
+        what = f"timestamp {str(row['timestamp'])[:40]!r} is not a date"
+        found.append(Problem(path, line, what, "Write ISO-8601, as 2025-03-11T09:30:00Z.", "outcome-date"))
+    if row.get("prompt_id") is not None and (not _is_name(row["prompt_id"]) or not str(row["prompt_id"]).strip()):
+        found.append(Problem(path, line, "prompt_id is not text", "Write the id of the prompt.", "outcome-field"))
+    for name in FLAGS:
+        if row.get(name) is not None and _flag(row[name]) is None:
+            what = f"{name} is {str(row[name])[:40]!r}, neither yes nor no"
+            found.append(Problem(path, line, what, "Write true or false (or 1/0, yes/no, y/n).", "outcome-flag"))
+    return found
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
+    moment = _moment(row["timestamp"])
+    assert moment is not None
+    year, week, _ = moment.isocalendar()
+    return Outcome(
+        prompt_id=str(row["prompt_id"]),
+        accepted=bool(_flag(row["accepted_without_edits"])),
+        acted=bool(_flag(row["action_taken"])),
+        week=f"{year:04d}-W{week:02d}",
+        edited=_flag(row.get("edited")),
+        useful=_flag(row.get("useful")),
+        model=_text(row.get("model")),
+        preset=_text(row.get("preset")),
+        run_id=_text(row.get("run_id")),
+    )
+
+
+def _moment(value: Any) -> datetime | None:
+    """A date in the zone it was written in, so that its week is the writer's week."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+
+
+def _flag(value: Any) -> bool | None:
+    if isinstance(value, str):
+        value = value.strip().lower()
+    elif not isinstance(value, bool | int | float):
+        return None
+    return True if value in _YES else False if value in _NO else None
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))

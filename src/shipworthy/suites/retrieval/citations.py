@@ -1,0 +1,70 @@
+"""Citations: does the answer cite what it should, at the right place, and how far off is it where it does not?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...contracts import Place
+from .matching import Target, covered, in_anchor, same_document
+from .options import Options
+from .sections import Section, distance, section_of
+
+Offsets = tuple[int, int]
+
+
+def covers_gold(
+    target: Target, cited: Sequence[Place], options: Options, sections: Mapping[str, str], texts: Mapping[str, str]
+) -> bool:
+    """Coverage: some citation is relevant, or lies in the anchor section."""
+    return any(covered(target, place, options, texts) or in_anchor(target, place, sections) for place in cited)
+
+
+def accurate(target: Target, cited: Sequence[Place], options: Options, sections: Mapping[str, str]) -> bool | None:
+    """Citation accuracy: section and byte range of some citation fit a gold place; None without a gold range."""
+    ranged = [place for place in target.places if place.offsets is not None]
+    if not ranged:
+        return None
+    return any(_fits(gold, place, target, options, sections) for gold in ranged for place in cited)
+
+
+def _fits(gold: Place, place: Place, target: Target, options: Options, sections: Mapping[str, str]) -> bool:
+    if place.offsets is None or gold.offsets is None or not same_document(gold, place):
+        return False
+    return same_section(gold, place, target, sections) and ranges_fit(
+        gold.offsets, place.offsets, options.window, options.offset_match
+    )
+
+
+def same_section(gold: Place, place: Place, target: Target, sections: Mapping[str, str]) -> bool:
+    """The gold place's own section, or the anchor where it has none, equals the citation's."""
+    wanted = section_of(gold.id, gold.section_id, sections) or target.anchor
+    found = section_of(place.id, place.section_id, sections)
+    return wanted is not None and wanted == found
+
+
+def ranges_fit(gold: Offsets, cited: Offsets, window: int, how: str) -> bool:
+    """A cited byte range against a gold one that is widened by `window` bytes on each side."""
+    low, high = gold[0] - window, gold[1] + window
+    if how == "overlap":
+        return cited[0] < high and cited[1] > low
+    if how == "contained":
+        return low <= cited[0] and cited[1] <= high
+    return abs(cited[0] - gold[0]) <= window and abs(cited[1] - gold[1]) <= window
+
+
+def first_section(cited: Sequence[Place], sections: Mapping[str, str]) -> Section | None:
+    return section_of(cited[0].id, cited[0].section_id, sections) if cited else None
+
+
+def proximity(target: Target, cited: Sequence[Place], sections: Mapping[str, str]) -> int | None:
+    """Steps in the title tree from the first cited section to the anchor; None where either is unknown."""
+    section = first_section(cited, sections)
+    return None if section is None or target.anchor is None else distance(section, target.anchor)
+
+
+def drifted(target: Target, cited: Sequence[Place], options: Options, sections: Mapping[str, str]) -> bool:
+    """The right section is cited, with a byte range that fits nowhere: offsets drift or count in another unit."""
+    if accurate(target, cited, options, sections) is not False:
+        return False
+    return any(place.offsets is not None and same_section(gold, place, target, sections)
+               for gold in target.places for place in cited)  # fmt: skip

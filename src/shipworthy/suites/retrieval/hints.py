@@ -1,0 +1,80 @@
+"""Diagnosis: which way to look, from what went wrong with retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from ...gates import Outcome
+from ...metrics import Measure, decimal
+from ...tally import Tally
+from .judge import STABLE, Verdict
+from .options import Options
+
+HARDLY = Fraction(1, 10)  # a smaller share of questions with any gold id in the log is no retrieval, but other ids
+
+_DRIFT = "{n} of {all} answered runs cite the right section at bytes that fit no gold range: offsets drift (OCR, normalisation), or count in another unit than bytes."
+_MEANING = (
+    "{n} questions cite a snippet that is near in similarity and wrong: the embeddings don't separate the domain."
+)
+_ORDER = "{n} questions find their block at another rank from run to run: look at the reranker."
+_LEAK = "{n} questions cite a section beside or below the right one: boundaries leak or topics mix; look at section detection."
+_TYPED = "Only {slices} {verb}: these blocks are read as prose. Give tables and code blocks of their own type."
+_MIGRATED = "The index was rebuilt and its ids are new to the gold: migrate the ids, or score with --match offsets."
+
+
+def diagnose(
+    outcomes: Iterable[Outcome], verdicts: Sequence[Verdict], tally: Tally, options: Options,
+    slices: Mapping[str, Mapping[str, Measure]], fallen: Sequence[tuple[str, Fraction, Fraction]],
+) -> list[str]:  # fmt: skip
+    """What the pattern of failures points to, in words."""
+    failed = [outcome for outcome in outcomes if outcome.state.startswith("FAIL")]
+    hints = [_MIGRATED] if options.match == "ids" and hardly_any(verdicts) else []
+    hints += _fallen(fallen, slices)
+    drifted, answered = tally["drifted_runs"], tally["answered_runs"]
+    if drifted and 10 * drifted >= answered:
+        hints.append(_DRIFT.format(n=drifted, all=answered))
+    near = sum(1 for verdict in verdicts if _near_but_wrong(verdict))
+    flips = sum(1 for verdict in verdicts if _order_flips(verdict))
+    leaks = sum(1 for verdict in verdicts if _leaks(verdict))
+    for count, words in ((near, _MEANING), (flips, _ORDER), (leaks, _LEAK)):
+        if count and failed and 20 * count >= len(verdicts):
+            hints.append(words.format(n=count))
+    return hints
+
+
+def _near_but_wrong(verdict: Verdict) -> bool:
+    return any(
+        line.cited and not line.covered and line.delta is not None and line.delta < STABLE for line in verdict.lines
+    )
+
+
+def _order_flips(verdict: Verdict) -> bool:
+    """One wording, several seeds, and another rank each time: the question did not change, the order did."""
+    ranks: dict[str, set[tuple[int, ...]]] = {}
+    for line in verdict.lines:
+        if not line.failed:
+            ranks.setdefault(line.paraphrase, set()).add(line.ranked.hits[:1])
+    return any(len(found) > 1 for found in ranks.values())
+
+
+def _leaks(verdict: Verdict) -> bool:
+    return any(line.proximity in (1, 2) and not line.covered for line in verdict.lines)
+
+
+def _fallen(fallen: Sequence[tuple[str, Fraction, Fraction]], slices: Mapping[str, Mapping[str, Measure]]) -> list[str]:
+    """The slices that fell against live; where these are types, the others stand, and the type is the cause."""
+    hints = [f"{name} falls from {decimal(before)} to {decimal(now)} against live." for name, now, before in fallen]
+    types = [name for name, _, _ in fallen if name.startswith("type=")]
+    known = [name for name in slices if name.startswith("type=")]
+    blamed = [name.removeprefix("type=") for name in types]
+    if blamed and len(types) < len(known) and {"table", "code", "figure"} >= set(blamed):
+        hints.append(_TYPED.format(slices=" and ".join(blamed), verb="fail" if len(blamed) > 1 else "fails"))
+    return hints
+
+
+def hardly_any(verdicts: Collection[Verdict]) -> bool:
+    """Whether gold ids turn up in fewer than a tenth of the questions that have some."""
+    ranked = [verdict for verdict in verdicts if verdict.ranked and verdict.lines]
+    found = sum(1 for verdict in ranked if any(line.ranked.hits for line in verdict.lines))
+    return bool(ranked) and found < HARDLY * len(ranked)

@@ -1,0 +1,135 @@
+"""Matching: which gold places a retrieved block covers, by its id, by its bytes, or by its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+
+import msgspec
+
+from ...contracts import Gold, Place
+from ...text import fold
+from .options import Options
+from .sections import Section, document_of_id, inside, parse_section, section_of, type_of_id
+
+
+class Target(msgspec.Struct):
+    """A gold item made ready for comparing."""
+
+    places: tuple[Place, ...]  # what can be found, each id or range once
+    index: dict[str, int]  # by id
+    anchor: Section | None
+    negatives: frozenset[str]
+    types: tuple[str, ...]  # types of the relevant blocks, for segmentation
+    placeless: int = 0  # relevant blocks that the chosen way of matching can't see
+    folded: tuple[str, ...] = ()
+    answerable: bool = True  # an item that does not say otherwise is
+
+    @property
+    def citable(self) -> bool:
+        """Whether there is anything that an answer could rightly cite."""
+        return self.answerable and (bool(self.places) or self.anchor is not None)
+
+
+def prepare(gold: Gold, options: Options, texts: Mapping[str, str]) -> Target:
+    """The places of `relevant`, or of `gold_citations` where a gold set made for answers gives only those."""
+    given: Iterable[str | Place] = gold.relevant or gold.citations
+    unique: dict[str, Place] = {}
+    for place in given:
+        block = Place(id=place) if isinstance(place, str) else place
+        unique.setdefault(block.id, block)
+    places = [block for block in unique.values() if _can_be_seen(block, options, texts)]
+    anchor = parse_section(gold.anchor_section) if gold.anchor_section and gold.anchor_section.strip() else None
+    named = (block.type or type_of_id(block.id) for block in unique.values())
+    types = tuple(dict.fromkeys(name for name in named if name)) or ((gold.type,) if gold.type else ())
+    folded = tuple(fold(text_of(block, texts) or "") for block in places) if options.match == "text" else ()
+    return Target(
+        tuple(places), {block.id: number for number, block in enumerate(places)}, anchor, frozenset(gold.negatives),
+        types, len(unique) - len(places), folded, gold.answerable is not False,
+    )  # fmt: skip
+
+
+def _can_be_seen(block: Place, options: Options, texts: Mapping[str, str]) -> bool:
+    if options.match == "offsets":
+        return block.offsets is not None
+    return options.match != "text" or bool(fold(text_of(block, texts) or ""))
+
+
+def text_of(block: Place, texts: Mapping[str, str]) -> str | None:
+    return block.text if block.text is not None else texts.get(block.id)
+
+
+def covered(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
+    """Numbers of the gold places that a block covers; empty when it is not relevant."""
+    return _WAYS[options.match](target, block, options, texts)
+
+
+def _by_id(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
+    found = target.index.get(block.id)
+    return () if found is None else (found,)
+
+
+def _by_offsets(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
+    if block.offsets is None:
+        return ()
+    return tuple(number for number, gold in enumerate(target.places)
+                 if same_document(gold, block) and _overlaps(gold, block, options.min_overlap))  # fmt: skip
+
+
+def same_document(one: Place, other: Place) -> bool:
+    """Two blocks stand in different documents only where both say in which, and these differ."""
+    first, second = (place.doc or document_of_id(place.id) for place in (one, other))
+    return first is None or second is None or first == second
+
+
+def _overlaps(gold: Place, block: Place, least: Fraction) -> bool:
+    assert gold.offsets is not None and block.offsets is not None
+    shared = min(gold.offsets[1], block.offsets[1]) - max(gold.offsets[0], block.offsets[0])
+    return shared > 0 and any(shared >= least * (end - start) for start, end in (gold.offsets, block.offsets))
+
+
+def _by_text(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
+    text = fold(text_of(block, texts) or "")
+    if not text:
+        return ()
+    return tuple(number for number, gold in enumerate(target.folded) if shares_text(gold, text, options.min_overlap))
+
+
+def shares_text(gold: str, block: str, least: Fraction) -> bool:
+    """One contains the other, or the end of one is the beginning of the other for at least `least` of either.
+
+    Two pieces cut from one document overlap in no other way.
+    """
+    if gold in block or block in gold:
+        return True
+    shared = max(_seam(gold, block), _seam(block, gold))
+    return shared >= least * min(len(gold), len(block))
+
+
+def _seam(left: str, right: str) -> int:
+    """Length of the longest end of `left` that is a beginning of `right` (Knuth, Morris, Pratt)."""
+    borders, length = [0] * len(right), 0
+    for place in range(1, len(right)):
+        while length and right[place] != right[length]:
+            length = borders[length - 1]
+        length += right[place] == right[length]
+        borders[place] = length
+    length = 0
+    for char in left:
+        while length and (length == len(right) or char != right[length]):
+            length = borders[length - 1]
+        length += char == right[length]
+    return length
+
+
+def in_anchor(target: Target, block: Place, sections: Mapping[str, str]) -> bool | None:
+    """Whether a block lies in the anchor section; None where the gold has none or the block's is unknown."""
+    if target.anchor is None:
+        return None
+    section = section_of(block.id, block.section_id, sections)
+    return None if section is None else inside(section, target.anchor)
+
+
+_WAYS: dict[str, Callable[[Target, Place, Options, Mapping[str, str]], tuple[int, ...]]] = {
+    "ids": _by_id, "offsets": _by_offsets, "text": _by_text,
+}  # fmt: skip

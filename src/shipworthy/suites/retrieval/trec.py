@@ -1,0 +1,249 @@
+"""TREC files: qrels and runs, read one query at a time, and written from gold sets and logs."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from operator import gt
+from typing import Any
+
+from ...contracts import Gold, Input
+from ...errors import DataError
+from ...jsonl import open_binary
+from ...text import visible
+from .log import LogLine
+
+Block = tuple[bytes, list[bytes], list[float]]  # a query, its documents and their scores, in the order of the file
+
+FALLING: list[float] = []  # stands for the scores of a list in the order of its scores, no two of them equal
+Rows = tuple[list[bytes], list[bytes], list[float]]
+
+PIECE = 1 << 18  # bytes of a run that are read at once
+_QRELS = "qid iteration docno relevance"
+_RUN = "qid Q0 docno rank score tag"
+
+
+class Scattered(Exception):
+    """The lines of one query don't stand together, so that the run can't be read query by query."""
+
+
+def read_qrels(path: str, read: Input) -> dict[bytes, dict[bytes, int]]:
+    """Grades above zero by query and document; a query with none of them is there, and empty."""
+    found: dict[bytes, dict[bytes, int]] = {}
+    last: bytes = b""
+    here: dict[bytes, int] = {}
+    for qid, name, level in _judgements(path, read):
+        if qid != last:
+            last, here = qid, found.setdefault(qid, {})
+        if level > 0 and here.setdefault(name, level) != level:
+            raise DataError(f"document {_text(name)!r} has two grades for query {_text(qid)!r}", where=path,
+                            hint="Keep one of the lines.", code="qrels-repeated")  # fmt: skip
+    if not found:
+        raise DataError("there is no judgement in the qrels", where=path, hint=f"Write lines of: {_QRELS}.",
+                        code="qrels-empty")  # fmt: skip
+    return found
+
+
+def _judgements(path: str, read: Input) -> Iterator[tuple[bytes, bytes, int]]:
+    number = 0
+    with _opened(path, read) as stream:
+        for piece in _pieces(stream):
+            count = piece.count(b"\n")
+            parts = piece.split()
+            try:
+                if len(parts) != 4 * count or parts[1::4].count(parts[1]) != count:
+                    raise ValueError
+                yield from zip(parts[0::4], parts[2::4], list(map(int, parts[3::4])), strict=True)
+            except ValueError:
+                yield from _judgements_slowly(path, number, piece)
+            number += count
+    read.records = number
+
+
+def _judgements_slowly(path: str, before: int, piece: bytes) -> Iterator[tuple[bytes, bytes, int]]:
+    for number, line in enumerate(piece.splitlines(), before + 1):
+        if not line.strip() or line.startswith(b"#"):
+            continue
+        try:
+            qid, _, name, grade = line.split()
+            yield qid, name, int(grade)
+        except ValueError:
+            raise _problem(path, number, line, _QRELS, "relevance", "an integer", "qrels-line") from None
+
+
+def _pieces(stream: Any) -> Iterator[bytes]:
+    """The file in pieces that end with a line."""
+    while piece := stream.read(PIECE):
+        piece += stream.readline()
+        yield piece if piece.endswith(b"\n") else piece + b"\n"
+
+
+def read_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
+    """The run's queries one after the other; a query that turns up again later is Scattered.
+
+    Scores are rounded to 32 bits where asked for. Where they fall along the list they are left out, as its order says it all.
+    """
+    seen: set[bytes] = set()
+    for qid, names, scores, falls in _blocks(path, read, bits):
+        if qid in seen:
+            raise Scattered
+        seen.add(qid)
+        yield qid, names, FALLING if falls else scores
+
+
+def read_whole_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
+    """As read_run, with all scores, for a file whose queries are mixed: it is held in memory whole."""
+    held: dict[bytes, Block] = {}
+    for qid, names, scores, _ in _blocks(path, read, bits):
+        known = held.setdefault(qid, (qid, [], []))
+        known[1].extend(names)
+        known[2].extend(scores)
+    yield from held.values()
+
+
+def _blocks(path: str, read: Input, bits: int) -> Iterator[tuple[bytes, list[bytes], list[float], bool]]:
+    """Neighbouring lines of one query, and whether their scores fall; a piece of regular lines is taken apart at once."""
+    last: tuple[bytes, list[bytes], list[float], bool] = (b"", [], [], True)
+    number = 0
+    with _opened(path, read) as stream:
+        for piece in _pieces(stream):
+            count = piece.count(b"\n")
+            qids, names, scores = _regular(piece, count) or _irregular(path, number, piece)
+            _check_finite(path, number, names, scores)
+            if bits == 32:
+                scores = array("f", scores).tolist()
+            falls = list(map(gt, scores, islice(scores, 1, None)))
+            number += count
+            end = 0
+            for qid, same in groupby(qids):
+                start, end = end, end + len(list(same))
+                if qid == last[0]:  # the query goes on from the piece before
+                    last = (qid, last[1] + names[start:end], last[2] + scores[start:end], False)
+                    continue
+                if last[1]:
+                    yield last
+                last = (qid, names[start:end], scores[start:end], all(falls[start : end - 1]))
+    read.records = number
+    if last[1]:
+        yield last
+
+
+def _regular(piece: bytes, count: int) -> Rows | None:
+    """The columns of lines that all have six, `Q0` as the second of each; None when they must be read one by one."""
+    parts = piece.split()
+    if len(parts) != 6 * count or parts[1::6].count(b"Q0") != count:
+        return None
+    try:
+        return parts[0::6], parts[2::6], list(map(float, parts[4::6]))
+    except ValueError:
+        return None
+
+
+def _irregular(path: str, before: int, piece: bytes) -> Rows:
+    lines = enumerate(piece.splitlines(), before + 1)
+    found = [row for number, line in lines if (row := _columns(path, number, line))]
+    return [row[0] for row in found], [row[1] for row in found], [row[2] for row in found]
+
+
+def _columns(path: str, number: int, line: bytes) -> tuple[bytes, bytes, float] | None:
+    """Query, document and score of a line; None for an empty one or a comment; what stands after the tag is let be."""
+    if not line.strip() or line.startswith(b"#"):
+        return None
+    parts = line.split()
+    try:
+        if len(parts) == 6 or (len(parts) > 6 and int(parts[3]) >= 0):  # a space in an id would shift the rank
+            return parts[0], parts[2], float(parts[4])
+    except ValueError:
+        pass
+    raise _problem(path, number, line, _RUN, "score", "a number", "run-line")
+
+
+def _check_finite(path: str, before: int, names: list[bytes], scores: list[float]) -> None:
+    """A sum is finite only if all its numbers are."""
+    if math.isfinite(sum(scores)):
+        return
+    for name, score in zip(names, scores, strict=True):
+        if not math.isfinite(score):
+            raise DataError(f"score: expected a finite number, got {score} for document {_text(name)!r}",
+                            where=f"{visible(path)}, after line {before}", hint=f"Write: {_RUN}.", code="run-score")  # fmt: skip
+
+
+def _opened(path: str, read: Input) -> Any:
+    """The file as a stream of lines; its digest is in `read` once it is closed."""
+    import contextlib
+    import hashlib
+
+    digest = hashlib.sha256()
+    read.path = path
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[Any]:
+        with open_binary(path, digest.update) as stream:
+            yield stream
+        read.digest = digest.hexdigest()
+
+    return opened()
+
+
+def _problem(path: str, number: int, line: bytes, columns: str, field: str, kind: str, code: str) -> DataError:
+    """Which column is missing or ill-typed, and what was expected."""
+    names, parts = columns.split(), line.split()
+    if len(parts) == len(names):
+        what = f"{field}: expected {kind}, got {_text(parts[names.index(field)])!r}"
+    elif len(parts) < len(names):
+        what = f"{len(parts)} columns, expected {len(names)}: {names[len(parts)]} is missing"
+    else:
+        what = f"{len(parts)} columns, expected {len(names)}; an id with a space can't stand in a TREC file"
+    return DataError(what, where=f"{visible(path)}:{number}", hint=f"Write: {columns}.", code=code)
+
+
+def _text(raw: bytes) -> str:
+    return visible(raw.decode("utf-8", "backslashreplace"), 80)
+
+
+def gold_of_qrels(path: str, rel_level: int = 1) -> list[dict[str, Any]]:
+    """Qrels as gold items: the documents of at least `rel_level` are relevant."""
+    grades = read_qrels(path, Input())
+    return [
+        {"qid": name_of(qid), "relevant": [name_of(name) for name, grade in held.items() if grade >= rel_level]}
+        for qid, held in grades.items()
+    ]
+
+
+def log_of_run(path: str) -> Iterator[dict[str, Any]]:
+    """A run as log lines."""
+    for qid, names, scores in read_whole_run(path, Input()):
+        topk = [{"id": name_of(name), "score": score} for name, score in zip(names, scores, strict=True)]
+        yield {"qid": name_of(qid), "topk": topk}
+
+
+def name_of(raw: bytes) -> str:
+    return raw.decode("utf-8", "backslashreplace")
+
+
+def qrels_lines(gold: Iterable[Gold]) -> Iterator[str]:
+    """Gold items as qrels; ids with white space can't be written."""
+    for item in gold:
+        places = item.relevant or item.citations
+        for place in places:
+            name = place if isinstance(place, str) else place.id
+            yield f"{_column(str(item.qid))} 0 {_column(name)} 1\n"
+
+
+def run_lines(log: Iterable[LogLine], tag: str) -> Iterator[str]:
+    """Log lines as a run, one list a question; a list without scores gets falling ones, so that its order is kept."""
+    for line in log:
+        blocks = line.blocks
+        scored = all(block.score is not None for block in blocks)
+        for rank, block in enumerate(blocks, 1):
+            score = block.score if scored else len(blocks) - rank + 1
+            yield f"{_column(str(line.qid))} Q0 {_column(block.id)} {rank} {score!r} {tag}\n"
+
+
+def _column(name: str) -> str:
+    if name.split() != [name]:
+        raise DataError(f"the id {visible(name, 80)!r} has white space in it and can't stand in a TREC file",
+                        hint="Rename it, or keep to JSON lines.", code="trec-space")  # fmt: skip
+    return name
