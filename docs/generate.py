@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from shipworthy.cli import COMMANDS, group
-from shipworthy.errors import CODES
+from shipworthy.codes import CODES
 
 DOCS = Path(__file__).parent
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipworthy.contradiction import Contradiction, contradicts, load_rules
-from shipworthy.errors import CODES, UsageError
+from shipworthy.codes import CODES, UsageError
 
 CONTRADICT = [
     # reject / accept / allow / support

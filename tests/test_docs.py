@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT, Ran
 
 from shipworthy.cli import COMMANDS
-from shipworthy.errors import CODES
+from shipworthy.codes import CODES
 
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 

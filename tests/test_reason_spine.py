@@ -192,3 +192,12 @@ def test_scoring_starts_without_what_only_asking_needs():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
     assert loaded.isdisjoint({"httpx2", "jinja2", "rich", "subprocess", "selectors", "asyncio", "ssl"})
+
+
+def test_offenders_say_what_was_wrong_and_what_was_cited():
+    raw = RAW | {"cases": RAW["cases"][:5]}
+    answers = ANSWERS | {"c1": "Disk 1 has 10 GB [m99]. Kim must replace disk 1 today.", "c5": "50 GB [m5]."}
+    first, second = evaluate_reasoning(raw, answers=answers).offenders
+    assert (first["qid"], first["reason"], first["citations"]) == ("c5", "under_refusal", ["m5"])
+    assert (second["qid"], second["reason"], second["citations"]) == ("c1", "fabrication", ["m99"])
+    assert "m99" in second["says"] and second["gold_claim_substr"] == ["10 GB"] and second["evidence"][0]["id"] == "m1"

@@ -52,7 +52,7 @@ def check(
             board.decisions.append(decision)
     _apply_policy(board, settings, name, blessed, day)
     if settings.controls:
-        board.notes += _controls(settings)
+        _run_controls(board, settings)
     if settings.record if record is None else record:
         _record(board, settings, label)
     return board
@@ -231,14 +231,19 @@ def _regressions(found: Comparison, name: str) -> list[str]:
     return reasons
 
 
-def _controls(config: Config) -> list[str]:
-    """The line about the controls: known-bad runs stopped, known-good ones shipped."""
-    from .controls import run_controls
+def _run_controls(board: Board, config: Config) -> None:
+    """Known-bad runs must be stopped and known-good ones shipped; gates that fail at that are a config that is wrong."""
+    from .controls import run_controls, sound, summary
 
     try:
-        return [str(run_controls(config))]
+        results = run_controls(config)
     except ShipworthyError as error:
-        return [f"the controls could not be run: {error}"]
+        board.notes.append(f"the controls could not be run: {error}")
+        return
+    if sound(results):
+        board.notes.append(summary(results))
+    else:
+        board.failures["controls"], board.exit_codes["controls"] = summary(results), UsageError.exit_code
 
 
 def _record(board: Board, config: Config, label: str) -> None:

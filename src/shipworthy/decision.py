@@ -15,7 +15,7 @@ from .metrics import Measure
 DEFINITIONS = "1"  # 1: the first published definitions
 REPORT = 1  # 1: the first published report format
 
-EXIT = {"SHIP": 0, "NO-SHIP": 1, "NO VERDICT": 3}
+EXIT = {"SHIP": 0, "NO-SHIP": 1, "NO VERDICT": 3, "MEASURED": 0}  # measured: no gate was asked for
 
 
 class Decision(msgspec.Struct):

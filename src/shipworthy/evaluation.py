@@ -19,6 +19,7 @@ from .gates import Gate, Outcome, compare, parse_gates
 from .goldlock import content_digest, lock_problems
 from .jsonl import read_objects
 from .metrics import Measure, Metric
+from .policy import turns
 from .refusal import load_rule
 from .suites import answers
 from .suites.answers import Options, Verdict
@@ -96,7 +97,7 @@ def _strict_decision(
     measures, outcomes = measure_all(tally, known, gates)
     verdict, reasons = decide(outcomes, incomplete)
     bad = gold_set.source.bad + read.bad
-    return Decision(
+    decision = Decision(
         "answers", "strict", verdict, reasons, outcomes, measures,
         slices=slice_measures(tally, known),
         counts=answers.counts(tally),
@@ -114,6 +115,9 @@ def _strict_decision(
         partial=bad > 0,
         run={"gold": gold_set.source.path, "trace": read.path},
     )  # fmt: skip
+    if nearest := turns(decision):
+        decision.sections["turns"] = nearest
+    return decision
 
 
 def _reference_decision(joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], options: Options) -> Decision:

@@ -64,6 +64,11 @@ class IdMap:
     def trace(self, id: str) -> str:
         return _rewrite(self.steps, self.table.get(id, id))
 
+    def __str__(self) -> str:
+        """As `--id-map` takes it; a table is named by its size, since its file's path is not part of a report."""
+        steps = ",".join(self.steps)
+        return steps if not self.table else f"a table of {len(self.table)} ids"
+
 
 class _Step(NamedTuple):
     apply: Callable[[str, str], str]  # the id and the value behind `=`

@@ -66,7 +66,12 @@ def run_command(
     preset: str | None, project: str | None, db: str | None, timeout_sec: float, output_dir: str | None,
     dry_run: bool, fixture: str | None, max_cases: int | None, form: str, outputs: tuple[str, ...], **options: Any,
 ) -> int:  # fmt: skip
-    """Ask a reasoner every case, judge the answers, and decide. Exits 0 when the suite ships, 1 when not."""
+    """Ask a reasoner every case, judge the answers, and decide. Exits 0 when the suite ships, 1 when not.
+
+    \b
+    shipworthy reason run --binary "python -m shipworthy.demo.reasoner" -o report.json
+    shipworthy reason run --python my_module:answer --fixture cases.json
+    """
     from ..scoring.reasoning import read_fixture
     from ..suites.reasoning.run import Overrides, ask_all, select
 
@@ -86,7 +91,12 @@ def run_command(
 )
 @_judging_options
 def score_command(answers: str, fixture: str | None, form: str, outputs: tuple[str, ...], **options: Any) -> int:
-    """Judge answers from a file, and decide. Exits 0 when the suite ships, 1 when not."""
+    """Judge answers from a file, and decide. Exits 0 when the suite ships, 1 when not.
+
+    \b
+    shipworthy reason score --answers answers.jsonl
+    shipworthy reason score --fixture cases.json --answers answers.jsonl --gates under_refusal=0 -o report.html
+    """
     return emit(_decide(fixture, answers, **options), form, outputs)
 
 
@@ -110,7 +120,11 @@ def _bars(function: Any) -> Any:
 @_bars
 @output_options
 def guard_command(report: str, form: str, outputs: tuple[str, ...], **bars: Any) -> int:
-    """Hold a finished report against its guardrails. Exits 0 when all hold, 1 when one does not."""
+    """Hold a finished report against its guardrails. Exits 0 when all hold, 1 when one does not.
+
+    \b
+    shipworthy reason guard --report report.json --min-cases 50
+    """
     from ..scoring.guard import evaluate_guard
 
     given = {name: value for name, value in bars.items() if value is not None}

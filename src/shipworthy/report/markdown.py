@@ -12,7 +12,7 @@ from . import views
 
 MOST_ITEMS = 50  # offenders shown of one suite
 MOST_TEXT = 160  # characters of a claim in a table's cell
-_SIGNS = {"SHIP": "✅", "NO-SHIP": "❌", "NO VERDICT": "⚠️"}
+_SIGNS = {"SHIP": "✅", "NO-SHIP": "❌", "NO VERDICT": "⚠️", "MEASURED": "📏"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>~&$])")
 _LEADING = re.compile(r"^(\s*)(?:([#+=:-])|(\d+)(?=[.)]))")  # would open a heading, a list or a rule
 # A host's autolinks, mentions and issue links are made from rendered text, where a backslash is gone: a zero-width

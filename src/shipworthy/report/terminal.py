@@ -17,7 +17,7 @@ from . import views
 
 BAR = 24
 _LONGEST = 2000  # characters of one remark
-_STYLES = {"SHIP": "1;32", "NO-SHIP": "1;31", "NO VERDICT": "1;33", "good": "32", "bad": "31", "odd": "33", "dim": "2",
+_STYLES = {"SHIP": "1;32", "NO-SHIP": "1;31", "NO VERDICT": "1;33", "MEASURED": "1", "good": "32", "bad": "31", "odd": "33", "dim": "2",
            "bold": "1"}  # fmt: skip
 _MARKS = {"PASS": ("✓", "good"), "PASS-BUT-UNPROVEN": ("✓", "good"), "FAIL": ("✗", "bad"),
           "FAIL-BUT-CLOSE": ("✗", "bad"), "NO-DATA": ("?", "odd"), "NOT-APPLICABLE": ("–", "dim")}  # fmt: skip
@@ -99,6 +99,9 @@ def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     yield f"{paint(decision.verdict, decision.verdict)}  {paint('bold', decision.suite)}  {_scope(decision)}{partial}"
     for reason in decision.reasons:
         yield from _wrapped(visible(reason, _LONGEST), "  ", width)
+    for turn in decision.sections.get("turns", ()):
+        near = f"nearest to {turn['gate']}: {', '.join(turn['nearest'])}"
+        yield from (paint("dim", line) for line in _wrapped(visible(near, _LONGEST), "  ", width))
     yield ""
     yield from _gates(decision.outcomes, paint, width)
     yield from _counts(decision, paint, width)

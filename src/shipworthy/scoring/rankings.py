@@ -253,7 +253,7 @@ def _decision(
     chosen = choose_gates([], named_gates, known, aliases, require_proof=require_proof) if named_gates else []
     measures, outcomes = measure_all(tally, known, chosen)
     verdict, reasons = (
-        decide(outcomes) if chosen else ("NO VERDICT", ["no gate was named: these are numbers, not a decision"])
+        decide(outcomes) if chosen else ("MEASURED", ["no gate was named: these are numbers, not a decision"])
     )
     if missing:
         read[1].warnings.append(Warned(read[1].path, _missing_says(len(missing), options), "retrieval-missing"))

@@ -8,10 +8,12 @@ from typing import Any
 from shipworthy.decision import number
 from shipworthy.gates import Outcome
 from shipworthy.metrics import Measure, decimal
+from shipworthy.suites.reasoning.anchors import Store, find_citations
 from shipworthy.suites.reasoning.fixture import DIMENSIONS, ReasonCase
-from shipworthy.suites.reasoning.grounded import is_required
+from shipworthy.suites.reasoning.grounded import LONGEST, is_required
 from shipworthy.suites.reasoning.judge import Judged
 from shipworthy.suites.reasoning.verdict import Answer, Verdict, label
+from shipworthy.suites.reasoning.words import straight
 from shipworthy.tally import NAMED, Tally
 
 FORMAT_LINT = "signals is a format lint: it does not know what is true"
@@ -110,7 +112,7 @@ def items(judged: Judged) -> list[dict[str, Any]]:
         {
             "qid": v.case_id, "preset": v.preset, "status": v.status, "passed": v.passed, "overall": number(v.overall),
             **{name: number(v.scores[name]) for name in DIMENSIONS},
-            "hard_failures": list(v.hard_failures), "reason": reason(v),
+            "reason": reason(v), "hard_failures": list(v.hard_failures),
         }
         for v in _by_id(judged)
     ]  # fmt: skip
@@ -133,8 +135,7 @@ def offenders(judged: Judged, most: int) -> list[dict[str, Any]]:
 
 def _offender(case: ReasonCase, verdict: Verdict, answer: Answer) -> dict[str, Any]:
     evidence = case.evidence if answer.evidence is None else answer.evidence
-    found = verdict.facts
-    cited = {"citations": [*found["citations"], *found["unresolved"]]} if "citations" in found else {}
+    cited = find_citations(straight(answer.content[:LONGEST]), Store(evidence, case.prompt))
     return {
         "qid": case.id,
         "reason": reason(verdict),
@@ -142,7 +143,7 @@ def _offender(case: ReasonCase, verdict: Verdict, answer: Answer) -> dict[str, A
         "question": case.prompt,
         "claim": None if answer.error is not None else answer.content,
         "gold_claim_substr": [binding.value for binding in case.bindings],
-        **cited,
+        "citations": list(dict.fromkeys(citation.text for citation in cited)),
         "evidence": [{"id": item.id, "text": item.text} for item in evidence],
         "failures": list(verdict.hard_failures),
         "seen": answer.seen,
