@@ -17,7 +17,26 @@ import sys
 import tempfile
 from pathlib import Path
 
-WORDS = "the client retries a failed call after thirty seconds and logs every attempt of the worker in order".split()
+WORDS = [
+    "the",
+    "client",
+    "retries",
+    "a",
+    "failed",
+    "call",
+    "after",
+    "thirty",
+    "seconds",
+    "and",
+    "logs",
+    "every",
+    "attempt",
+    "of",
+    "the",
+    "worker",
+    "in",
+    "order",
+]
 
 
 def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
@@ -32,7 +51,11 @@ def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
     with trace.open("w", encoding="utf-8") as out:
         for line in range(lines):
             n = line % items
-            claim = "not in context" if chance.random() < 0.05 else f"{' '.join(chance.sample(WORDS, 12))}: value {n} holds."
+            claim = (
+                "not in context"
+                if chance.random() < 0.05
+                else f"{' '.join(chance.sample(WORDS, 12))}: value {n} holds."
+            )
             claim += " Größe" if line % 3 == 0 else ""
             found = [f"doc{n % 97}#{n % 7}", *(f"doc{chance.randrange(97)}#{k}" for k in range(9))]
             row = {"qid": f"Q{n:07d}", "q": f"Question {n}?", "ts": 1700000000 + line, "retrieved_ids": found,
@@ -41,7 +64,7 @@ def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
     return gold, trace
 
 
-PLAIN = '''
+PLAIN = """
 import json, sys
 gold = {}
 for line in open(sys.argv[1], encoding="utf-8"):
@@ -67,7 +90,7 @@ for qid, item in gold.items():
     elif item["answerable"]:
         over += 1
 print(S, R, A, U, correct, hits, under, over, recalled)
-'''
+"""
 
 
 def cpu(command: list[str]) -> tuple[float, float, str]:
@@ -100,7 +123,9 @@ def main() -> None:
         print(f"{chosen.lines:,} lines ({size:.0f} MB), {chosen.gold:,} gold items; CPU seconds, best of three")
         base = best["standard-library script"][0]
         for name, (seconds, peak, _) in best.items():
-            print(f"  {name:26} {seconds:7.2f} s  {base / seconds:5.2f} x  {peak:7.0f} MB  {chosen.lines / seconds:10,.0f} lines/s")
+            print(
+                f"  {name:26} {seconds:7.2f} s  {base / seconds:5.2f} x  {peak:7.0f} MB  {chosen.lines / seconds:10,.0f} lines/s"
+            )
         report = json.loads(best["shipworthy score"][2])
         counts = [report["answered"], report["refused"], report["answerable"], report["unanswerable"]]
         counts += [report["metrics"]["precision"]["numerator"]]

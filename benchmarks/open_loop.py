@@ -52,11 +52,20 @@ class Server:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+                length = next(
+                    int(line.split(b":")[1])
+                    for line in head.split(b"\r\n")
+                    if line.lower().startswith(b"content-length")
+                )
                 body = json.loads(await reader.readexactly(length))
                 await asyncio.sleep(self._held() + own_time(body["qid"]))
-                answer = json.dumps({"answer_json": {"claim": "not in context", "citations": []}, "retrieved_ids": []}).encode()
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+                answer = json.dumps(
+                    {"answer_json": {"claim": "not in context", "citations": []}, "retrieved_ids": []}
+                ).encode()
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                    % (len(answer), answer)
+                )
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -84,7 +93,9 @@ def closed_loop(port: int, golds: list[Gold], seconds: float) -> list[float]:
     for item in golds * 100:
         if time.monotonic() > until:
             break
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/qa", json.dumps({"q": "?", "qid": item.qid}).encode())
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/qa", json.dumps({"q": "?", "qid": item.qid}).encode()
+        )
         start = time.monotonic()
         urllib.request.urlopen(request).read()
         seen.append((time.monotonic() - start) * 1000)

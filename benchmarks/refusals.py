@@ -42,9 +42,7 @@ def main() -> int:
         "naive list": lambda claim: any(phrase in claim.lower() for phrase in NAIVE),
         "natural": load_rule("natural").matches,
     }
-    print(
-        f"{'data set':<18} {'rule':<11} {'n':>5} {'refusals':>8} {'precision':>16} {'recall':>16} {'F1':>6}"
-    )
+    print(f"{'data set':<18} {'rule':<11} {'n':>5} {'refusals':>8} {'precision':>16} {'recall':>16} {'F1':>6}")
     for name, rows in sets.items():
         for rule, matches in rules.items():
             print(_line(name, rule, rows, matches))

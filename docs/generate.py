@@ -1,7 +1,7 @@
 """Write the pages that are made from the code: every error code, and every verb with every flag.
 
-    python docs/generate.py           write them
-    python docs/generate.py --check   say whether they are up to date
+python docs/generate.py           write them
+python docs/generate.py --check   say whether they are up to date
 """
 
 from __future__ import annotations

@@ -53,7 +53,9 @@ def real_data() -> Callable[[str], Path]:
     return find
 
 
-def gold(qid: str, substr: Iterable[str] = ("right answer",), cite: Iterable[str] = ("d1",), **more: Any) -> dict[str, Any]:
+def gold(
+    qid: str, substr: Iterable[str] = ("right answer",), cite: Iterable[str] = ("d1",), **more: Any
+) -> dict[str, Any]:
     """An answerable gold item."""
     return {"qid": qid, "question": f"Question {qid}?", "answerable": True, "gold_claim_substr": list(substr),
             "gold_citations": list(cite), **more}  # fmt: skip
@@ -65,7 +67,11 @@ def unanswerable(qid: str, **more: Any) -> dict[str, Any]:
 
 
 def trace(
-    qid: str, claim: str = "The right answer.", cite: Iterable[str] = ("d1",), found: Iterable[str] = ("d1", "d2"), **more: Any
+    qid: str,
+    claim: str = "The right answer.",
+    cite: Iterable[str] = ("d1",),
+    found: Iterable[str] = ("d1", "d2"),
+    **more: Any,
 ) -> dict[str, Any]:
     answer = {"claim": claim, "citations": list(cite)}
     if "echo" in more:

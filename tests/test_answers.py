@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import VECTORS, gold, refusal, trace, unanswerable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import VECTORS, gold, refusal, trace, unanswerable
 from shipworthy import DataError, Gold, Trace, UsageError, evaluate
 from shipworthy.decision import encode
 
@@ -83,7 +83,11 @@ def test_an_item_without_gold_citations_needs_no_hit_and_leaves_chr() -> None:
 
 
 def test_retrieved_ids_follow_from_topk() -> None:
-    row = {"qid": "A", "topk": [{"id": "d1", "score": 0.9}], "answer_json": {"claim": "right answer", "citations": [{"id": "d1"}]}}
+    row = {
+        "qid": "A",
+        "topk": [{"id": "d1", "score": 0.9}],
+        "answer_json": {"claim": "right answer", "citations": [{"id": "d1"}]},
+    }
     assert item([gold("A")], [row])["cited"] is True
 
 
@@ -127,7 +131,13 @@ def test_an_error_counts_with_missing_and_an_empty_claim_as_shipped_and_wrong() 
 
 def test_refusals_over_under_drift_and_near() -> None:
     golds = [gold("A"), gold("B"), unanswerable("U"), unanswerable("V"), unanswerable("W")]
-    rows = [trace("A"), refusal("B"), refusal("U", "NOT in context"), trace("V"), trace("W", "It is not in context here.")]
+    rows = [
+        trace("A"),
+        refusal("B"),
+        refusal("U", "NOT in context"),
+        trace("V"),
+        trace("W", "It is not in context here."),
+    ]
     decision = evaluate(golds, rows)
     assert measured(decision, "over_refusal") == (1, 2)
     assert measured(decision, "under_refusal") == (2, 3)
@@ -139,7 +149,10 @@ def test_refusals_over_under_drift_and_near() -> None:
 
 def test_the_wider_rule_is_shown_always_and_counts_when_declared() -> None:
     golds = [unanswerable("U"), gold("A")]
-    rows = [trace("U", "I'm sorry, but the provided documents do not contain information about that.", cite=()), trace("A")]
+    rows = [
+        trace("U", "I'm sorry, but the provided documents do not contain information about that.", cite=()),
+        trace("A"),
+    ]
     watched = evaluate(golds, rows)
     assert measured(watched, "under_refusal") == (1, 1)
     assert watched.measures["wider_refusals"].value == 1
@@ -313,7 +326,9 @@ def test_typed_records_dicts_and_files_are_the_same(tmp_path: Path) -> None:
     paths = [tmp_path / "gold.jsonl", tmp_path / "trace.jsonl"]
     for path, lines in zip(paths, (golds, rows), strict=True):
         path.write_text("".join(json.dumps(row) + "\n" for row in lines))
-    typed = evaluate([Gold(**row) for row in golds], [Trace(qid="A", retrieved_ids=["d1"], answer_json=None, error="x")])
+    typed = evaluate(
+        [Gold(**row) for row in golds], [Trace(qid="A", retrieved_ids=["d1"], answer_json=None, error="x")]
+    )
     assert typed.items[0]["status"] == "error"
     assert evaluate(*paths).items == evaluate(golds, rows).items
 
@@ -343,7 +358,9 @@ GOLDS = [gold(qid) if n % 3 else unanswerable(qid) for n, qid in enumerate(QIDS)
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ROW, max_size=15), st.randoms(use_true_random=False))
-def test_the_order_of_gold_and_of_different_questions_changes_nothing(rows: list[dict[str, Any]], shuffler: random.Random) -> None:
+def test_the_order_of_gold_and_of_different_questions_changes_nothing(
+    rows: list[dict[str, Any]], shuffler: random.Random
+) -> None:
     last = list({row["qid"]: row for row in rows if row["qid"] != "unknown"}.values())
     golds = GOLDS[:]
     shuffler.shuffle(golds)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipworthy.contradiction import Contradiction, contradicts, load_rules
 from shipworthy.codes import CODES, UsageError
+from shipworthy.contradiction import Contradiction, contradicts, load_rules
 
 CONTRADICT = [
     # reject / accept / allow / support

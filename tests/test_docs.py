@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Ran
 
+from conftest import ROOT, Ran
 from shipworthy.cli import COMMANDS
 from shipworthy.codes import CODES
 
@@ -19,7 +19,9 @@ PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md",
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    done = subprocess.run([sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{done.stdout}{done.stderr} Run `make docs`."
 
 
@@ -52,19 +54,25 @@ def test_help_teaches(verb: str, cli: Callable[..., Ran]) -> None:
 
 def readme_commands() -> list[str]:
     text = (ROOT / "README.md").read_text("utf-8")
-    lines = [line.strip() for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    lines = [
+        line.strip() for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()
+    ]
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ shipworthy")]
 
 
 @pytest.mark.parametrize("command", readme_commands())
-def test_commands_of_the_readme_run(command: str, cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_commands_of_the_readme_run(
+    command: str, cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     words = [word.replace("examples/", f"{ROOT}/examples/") for word in shlex.split(command, comments=True)[1:]]
     monkeypatch.chdir(tmp_path)
     assert cli(*words).code in (0, 1), command
 
 
 def test_the_project_speaks_of_the_product_alone() -> None:
-    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=False).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=False).stdout.split(
+        "\n"
+    )
     banned = re.compile(r"(^|[^A-Za-z])/(work|farm)/|pypi\.org|files\.pythonhosted")
     for name in listed:
         path = ROOT / name

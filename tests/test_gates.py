@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shipworthy.decision import decide
 from shipworthy.errors import UsageError
 from shipworthy.gates import Gate, certainty, check_gate, compare, parse_gates, sentence
-from shipworthy.metrics import Count, Measure, Mean, Metric, Percentile, Rate, decimal
+from shipworthy.metrics import Count, Mean, Measure, Metric, Percentile, Rate, decimal
 from shipworthy.tally import Tally
 
 PRECISION = Rate("precision", "right", of="correct", among="answered")
@@ -56,12 +56,19 @@ def test_parsing_what_was_printed_gives_it_back(metric: str, bound, part: str) -
     ],
 )
 def test_all_spellings_of_a_list_are_the_same(texts: list[str]) -> None:
-    assert [str(gate) for gate in parse_gates(texts, METRICS, ALIASES)] == ["precision >= 0.80", "under_refusal <= 0.05"]
+    assert [str(gate) for gate in parse_gates(texts, METRICS, ALIASES)] == [
+        "precision >= 0.80",
+        "under_refusal <= 0.05",
+    ]
 
 
 def test_lists_may_hold_slices_and_baselines() -> None:
     gates = parse_gates(["precision[type=table]>=0.7,precision>=baseline - 0.02 missing=0"], METRICS, ALIASES)
-    assert [str(gate) for gate in gates] == ["precision[type=table] >= 0.7", "precision >= baseline - 0.02", "missing <= 0"]
+    assert [str(gate) for gate in gates] == [
+        "precision[type=table] >= 0.7",
+        "precision >= baseline - 0.02",
+        "missing <= 0",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,8 +120,13 @@ def test_shown_numbers_stay_on_their_side(k: int, n: int, thousandth: int) -> No
 
 
 def test_sentences_count_what_would_turn_it() -> None:
-    assert sentence(outcome("precision >= 0.75", 88, 120)) == "precision 88/120 (0.733) is below 0.75: 2 more would turn it"
-    assert sentence(outcome("under <= 0.05", 4, 60)) == "under_refusal 4/60 (0.067) is above 0.05: 1 fewer would turn it"
+    assert (
+        sentence(outcome("precision >= 0.75", 88, 120))
+        == "precision 88/120 (0.733) is below 0.75: 2 more would turn it"
+    )
+    assert (
+        sentence(outcome("under <= 0.05", 4, 60)) == "under_refusal 4/60 (0.067) is above 0.05: 1 fewer would turn it"
+    )
     assert certainty(outcome("precision >= 0.80", 26, 30)) == (
         "unproven: 14 more items if all pass, about 82 at this rate would prove it")  # fmt: skip
 

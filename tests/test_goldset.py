@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran, gold, unanswerable, write_lines
 
+from conftest import Ran, gold, unanswerable, write_lines
 from shipworthy.goldset import lint
 
 FINDINGS: list[tuple[dict[str, Any], str, str]] = [
@@ -50,13 +50,17 @@ def test_duplicates_are_found_letter_for_letter_and_nearly() -> None:
 
 def test_cited_ids_must_be_in_the_chunk_file() -> None:
     found = lint([gold("A", cite=["d1", "gone"])], chunks={"d1": "text"})
-    assert [finding.says for finding in found if finding.code == "gold-unknown-id"] == ["'gone' is not in the chunk file."]
+    assert [finding.says for finding in found if finding.code == "gold-unknown-id"] == [
+        "'gone' is not in the chunk file."
+    ]
 
 
 def test_gates_that_can_not_be_proven_say_how_many_items_are_missing() -> None:
     items = [gold(f"A{n}") for n in range(40)] + [unanswerable(f"U{n}") for n in range(36)]
     says = [finding.says for finding in lint(items) if finding.code == "gold-size"]
-    assert says == ["under_refusal <= 0.05 can't be proven with 36 unanswerable items: even a perfect run needs 59, 23 more."]
+    assert says == [
+        "under_refusal <= 0.05 can't be proven with 36 unanswerable items: even a perfect run needs 59, 23 more."
+    ]
     assert any("precision >= 0.99" in finding.says for finding in lint(items, gates=["precision=0.99"]))
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import gold, trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import gold, trace
 from shipworthy.contracts import Input, Trace, load_gold, stream_traces
 from shipworthy.errors import DataError, EnvironmentFailure, UsageError
 from shipworthy.jsonl import BadLines, Problems, Reader, read_objects

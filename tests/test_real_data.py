@@ -51,7 +51,11 @@ def test_refusals_in_natural_language_are_counted_when_declared(system: str, rea
     expected = json.loads((folder / "expected.json").read_text())[system]
     trace = folder / f"trace.{system}.jsonl"
     asked = {json.loads(line)["qid"] for line in trace.read_text("utf-8").splitlines()}
-    golds = [row for line in (folder / "gold.jsonl").read_text("utf-8").splitlines() if (row := json.loads(line))["qid"] in asked]
+    golds = [
+        row
+        for line in (folder / "gold.jsonl").read_text("utf-8").splitlines()
+        if (row := json.loads(line))["qid"] in asked
+    ]
     exact = evaluate(golds, trace).measures["under_refusal"].value
     natural = evaluate(golds, trace, refusal="natural").measures["under_refusal"].value
     assert exact == 1  # none of them knows the token

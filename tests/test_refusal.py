@@ -287,7 +287,15 @@ def test_a_rule_is_a_value() -> None:
 
 def test_the_quick_look_never_hides_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims without any cue are answers by the full rule too."""
-    claims = ["The refund window is 30 days.", "Yes.", "Paris", "Press the brake and hold the button.", "42", "na", "NA"]
+    claims = [
+        "The refund window is 30 days.",
+        "Yes.",
+        "Paris",
+        "Press the brake and hold the button.",
+        "42",
+        "na",
+        "NA",
+    ]
     quick = [load_rule("natural").matches(claim) for claim in claims]
     monkeypatch.setattr("shipworthy.refusal._CUES", ("",))
     assert [load_rule("natural").matches(claim) for claim in claims] == quick

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT, Ran, gold, refusal, trace, unanswerable, write_lines
 
 Cli = Callable[..., Ran]
@@ -33,7 +34,10 @@ def test_ship_is_zero_and_says_so_first(cli: Cli, files: tuple[Path, Path]) -> N
 
 
 def test_no_ship_is_one_with_the_reason_in_counts(cli: Cli, files: tuple[Path, Path]) -> None:
-    write_lines(files[1], [trace(f"A{n}", "wrong" if n < 3 else "right answer") for n in range(6)] + [refusal("U0"), refusal("U1")])
+    write_lines(
+        files[1],
+        [trace(f"A{n}", "wrong" if n < 3 else "right answer") for n in range(6)] + [refusal("U0"), refusal("U1")],
+    )
     ran = cli("score", "--gold", files[0], "--trace", files[1])
     assert ran.code == 1
     assert "precision 3/6 (0.500) is below 0.80: 2 more would turn it" in ran.out
@@ -67,7 +71,11 @@ def test_json_keeps_its_keys_at_the_top(cli: Cli, files: tuple[Path, Path]) -> N
 
 def test_json_is_byte_identical_across_hash_seeds_locales_and_zones(files: tuple[Path, Path]) -> None:
     seen = set()
-    for seed, locale, zone in [("0", "C", "UTC"), ("1", "C.UTF-8", "Asia/Tokyo"), ("random", "POSIX", "America/New_York")]:
+    for seed, locale, zone in [
+        ("0", "C", "UTC"),
+        ("1", "C.UTF-8", "Asia/Tokyo"),
+        ("random", "POSIX", "America/New_York"),
+    ]:
         env = os.environ | {"PYTHONHASHSEED": seed, "LC_ALL": locale, "TZ": zone}
         done = subprocess.run([sys.executable, "-m", "shipworthy", "score", "--gold", files[0], "--trace", files[1], "--json"],
                               capture_output=True, env=env, check=True)  # fmt: skip

@@ -11,7 +11,11 @@ from shipworthy.tally import Tally
 
 FACTS = st.one_of(st.sampled_from(["shipped", "refused", "correct"]),
                   st.tuples(st.just("ms"), st.one_of(st.integers(0, 5), st.fractions(0, 1, max_denominator=4))))  # fmt: skip
-ROWS = st.lists(st.tuples(st.lists(FACTS, max_size=4), st.sets(st.sampled_from(["type=table", "type=code"])), st.text("abc", max_size=2)))
+ROWS = st.lists(
+    st.tuples(
+        st.lists(FACTS, max_size=4), st.sets(st.sampled_from(["type=table", "type=code"])), st.text("abc", max_size=2)
+    )
+)
 
 
 def tally_of(rows: list) -> Tally:

@@ -1,12 +1,12 @@
 """shipworthy: is this pipeline allowed to ship?
 
-    gold + traces ─ join ─▶ Case      everything known about one question, all its runs
-                  ─ judge ▶ Verdict   facts, never scores
-                  ─ count ▶ Tally     integers that add up in any order
-                  ─ measure ▶ Measure exact numerator over denominator
-                  ─ compare ▶ Outcome holds, fails, undefined — and proven or not
-                  ─ decide ▶ Decision SHIP, NO-SHIP, NO VERDICT, with reasons and offenders
-                  ─ render ▶ report   terminal, JSON, TSV — all from the one Decision
+gold + traces ─ join ─▶ Case      everything known about one question, all its runs
+              ─ judge ▶ Verdict   facts, never scores
+              ─ count ▶ Tally     integers that add up in any order
+              ─ measure ▶ Measure exact numerator over denominator
+              ─ compare ▶ Outcome holds, fails, undefined — and proven or not
+              ─ decide ▶ Decision SHIP, NO-SHIP, NO VERDICT, with reasons and offenders
+              ─ render ▶ report   terminal, JSON, TSV — all from the one Decision
 """
 
 from ._version import __version__

@@ -59,4 +59,3 @@ def _unknown(joined: Joined, trace: Trace, number: int, closed: bool) -> None:
         raise DataError(f"line {number} has qid {qid!r}, which the gold set does not have",
                         hint="Add it to the gold set, or leave out --closed.", code="trace-unknown")  # fmt: skip
     joined.unknown[qid] = joined.unknown.get(qid, 0) + 1
-

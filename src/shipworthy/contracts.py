@@ -172,7 +172,9 @@ class DetailedTrace(Trace):
         states = (self.lambda_state, self.lambda_greek_state, self.lambda_greek, self.lambda_observe)
         self.lambda_state = _lambda(next((state for state in states if state is not None), None))
         if self.delta_s is not None and self.topk is not UNSET and len(self.delta_s) != len(self.topk):
-            raise ValueError(f"delta_s has {len(self.delta_s)} values and topk {len(self.topk)} blocks, expected as many")
+            raise ValueError(
+                f"delta_s has {len(self.delta_s)} values and topk {len(self.topk)} blocks, expected as many"
+            )
 
 
 LAMBDA_STATES = {
@@ -248,9 +250,7 @@ def read_gold(path: str | os.PathLike[str]) -> list[Gold]:
     return list(load_gold(path).items.values())
 
 
-def load_gold(
-    source: GoldSource, *, lenient: bool = False, last_wins: bool = False, by: Iterable[str] = ()
-) -> GoldSet:
+def load_gold(source: GoldSource, *, lenient: bool = False, last_wins: bool = False, by: Iterable[str] = ()) -> GoldSet:
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
     problems, read = Problems(), Input(path=_path_of(source, "gold"))
     fields = [name for name in by if name not in Gold.__struct_fields__]

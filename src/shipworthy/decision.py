@@ -118,7 +118,12 @@ def _reason(outcome: Outcome) -> str:
 def report(decision: Decision) -> dict[str, Any]:
     """The canonical report: plain values, the same for the same input, with its digest."""
     body: dict[str, Any] = {
-        "shipworthy": {"report": REPORT, "definitions": DEFINITIONS, "suite": decision.suite, "profile": decision.profile},
+        "shipworthy": {
+            "report": REPORT,
+            "definitions": DEFINITIONS,
+            "suite": decision.suite,
+            "profile": decision.profile,
+        },
         "decision": decision.verdict,
         "exit_code": decision.exit_code,
         "pass": decision.ships,

@@ -120,7 +120,9 @@ def _strict_decision(
     return decision
 
 
-def _reference_decision(joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], options: Options) -> Decision:
+def _reference_decision(
+    joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], options: Options
+) -> Decision:
     shown, exact = answers.reference(joined.cases, options.k[0])
     measures = {name: Measure(name, "coefficient", value, int(shown["answered"])) for name, value in exact.items()}  # type: ignore[call-overload]
     known = answers.metrics(options)
@@ -140,7 +142,9 @@ def choose_gates(
     only: bool = False, require_proof: bool = False,
 ) -> list[Gate]:  # fmt: skip
     """The default gates with the wanted ones in their place; `only` drops the defaults."""
-    named = [gate for text in wanted for gate in (parse_gates([text], known, aliases) if isinstance(text, str) else [text])]
+    named = [
+        gate for text in wanted for gate in (parse_gates([text], known, aliases) if isinstance(text, str) else [text])
+    ]
     chosen: dict[str, Gate] = {} if only else {gate.key: gate for gate in defaults}
     chosen |= {gate.key: gate for gate in named}
     if not chosen:
@@ -180,7 +184,12 @@ def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[
 def inputs(**read: Input) -> dict[str, dict[str, Any]]:
     """What was read, without its path: digest, records, and how many were bad."""
     return {
-        name: {"sha256": source.digest or None, "records": source.records, "bad": source.bad, "problems": source.problems}
+        name: {
+            "sha256": source.digest or None,
+            "records": source.records,
+            "bad": source.bad,
+            "problems": source.problems,
+        }
         for name, source in read.items()
     }
 
@@ -270,4 +279,3 @@ def read_chunks(path: str) -> dict[str, str]:
             raise DataError("a chunk needs an id and a text, both strings", where=f"{path}:{line}", code="chunk")
         found[row["id"]] = row["text"]
     return found
-

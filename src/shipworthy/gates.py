@@ -18,7 +18,9 @@ Severity = Literal["block", "warn", "info"]
 
 _GATE = re.compile(r"(?P<metric>[\w@^.]+)\s*(?:\[(?P<slice>[^\]]+)\])?\s*(?P<op>>=|<=|==?|≥|≤)\s*(?P<bound>.+)")
 _RELATIVE = re.compile(r"baseline(?:\s*(?P<sign>[-+*])\s*(?P<number>[0-9.]+))?")
-_LISTED = re.compile(r"[^\s,=<>≥≤\[]+\s*(?:\[[^\]]+\])?\s*(?:>=|<=|==?|≥|≤)\s*(?:baseline(?:\s*[-+*]\s*[^\s,]+)?|[^\s,]+)")
+_LISTED = re.compile(
+    r"[^\s,=<>≥≤\[]+\s*(?:\[[^\]]+\])?\s*(?:>=|<=|==?|≥|≤)\s*(?:baseline(?:\s*[-+*]\s*[^\s,]+)?|[^\s,]+)"
+)
 _NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 
 

@@ -34,7 +34,11 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def lint(
-    gold: GoldSource, *, gates: Iterable[str | Gate] = (), min_substr: int = 5, chunks: str | Mapping[str, str] | None = None
+    gold: GoldSource,
+    *,
+    gates: Iterable[str | Gate] = (),
+    min_substr: int = 5,
+    chunks: str | Mapping[str, str] | None = None,
 ) -> list[Finding]:
     """Everything worth saying about a gold set, errors first."""
     gold_set = load_gold(gold)
@@ -60,11 +64,19 @@ def _answerable_checks(item: Gold, min_substr: int) -> Iterator[tuple[str, str, 
     folded = [fold(text) for text in item.substrings]
     long = [text for text in folded if len(text) >= min_substr]
     if item.gold_claim_substr is UNSET:
-        yield "error", "gold-no-substr", "gold_claim_substr is absent, so no claim can be right. Add a substring, or an empty list."
+        yield (
+            "error",
+            "gold-no-substr",
+            "gold_claim_substr is absent, so no claim can be right. Add a substring, or an empty list.",
+        )
     elif not folded:
         yield "warning", "gold-vacuous", "gold_claim_substr is empty, so every claim is right. Add a substring."
     elif not long:
-        yield "error", "gold-short", f"no substring has {min_substr} characters, so no claim can be right. Lower --min-substr."
+        yield (
+            "error",
+            "gold-short",
+            f"no substring has {min_substr} characters, so no claim can be right. Lower --min-substr.",
+        )
     elif len(long) < len(folded):
         short = ", ".join(repr(text) for text in item.substrings if len(fold(text)) < min_substr)
         yield "warning", "gold-short", f"{short} is shorter than {min_substr} characters and never counts."
@@ -73,12 +85,16 @@ def _answerable_checks(item: Gold, min_substr: int) -> Iterator[tuple[str, str, 
     if echoed := [text for text in long if text in fold(item.question)]:
         yield "warning", "gold-echo", f"the question itself contains {echoed[0]!r}: an answer that repeats it passes."
     if not item.citations:
-        yield "warning", "gold-uncited", "gold_citations is empty although answerable is true. Add an id, or set answerable to false."
+        yield (
+            "warning",
+            "gold-uncited",
+            "gold_citations is empty although answerable is true. Add an id, or set answerable to false.",
+        )
 
 
 def _unanswerable_checks(item: Gold) -> Iterator[tuple[str, str, str]]:
     if item.answerable is None:
-        yield "error", "gold-answerable", "it does not say whether it is answerable. Add \"answerable\": true or false."
+        yield "error", "gold-answerable", 'it does not say whether it is answerable. Add "answerable": true or false.'
         return
     if item.citations:
         yield "warning", "gold-cited-refusal", "it is unanswerable and has gold_citations. Which is meant?"

@@ -87,16 +87,12 @@ def _drop_page(id: str, value: str = "") -> str:
 # In the order in which they are applied.
 STEPS: dict[str, _Step] = {
     "url-decode": _Step(lambda id, _: unquote(id), "URL escapes (%20)"),
-    "normalise": _Step(
-        lambda id, _: unicodedata.normalize("NFKC", id), "other Unicode forms of the same letters"
-    ),
+    "normalise": _Step(lambda id, _: unicodedata.normalize("NFKC", id), "other Unicode forms of the same letters"),
     "casefold": _Step(lambda id, _: id.casefold(), "upper case letters"),
     "drop-prefix": _Step(lambda id, prefix: id.removeprefix(prefix), "a prefix"),
     "drop-zeros": _Step(lambda id, _: LEADING_ZEROS.sub("", id), "leading zeros"),
     "drop-extension": _Step(lambda id, _: EXTENSION.sub("", id), "a file extension"),
-    "drop-path": _Step(
-        lambda id, _: re.split(r"[/\\]", id.rstrip("/\\"))[-1] or id, "a folder path", coarse=True
-    ),
+    "drop-path": _Step(lambda id, _: re.split(r"[/\\]", id.rstrip("/\\"))[-1] or id, "a folder path", coarse=True),
     "drop-page": _Step(_drop_page, "a page or chunk suffix", coarse=True),
 }
 
@@ -145,9 +141,7 @@ def _worth_trying(name: str, gold: Sequence[str], trace: Sequence[str]) -> bool:
 
 def _page_shape(ids: Sequence[str]) -> int | None:
     """Which shape of page suffix most of the ids have, None for none."""
-    shapes = Counter(
-        next((number for number, shape in enumerate(PAGE_SHAPES) if shape.search(id)), None) for id in ids
-    )
+    shapes = Counter(next((number for number, shape in enumerate(PAGE_SHAPES) if shape.search(id)), None) for id in ids)
     return max(shapes, key=lambda shape: (shapes[shape], -1 if shape is None else shape))
 
 
@@ -180,9 +174,7 @@ def _accepted(
     found = [id for id, form in gold.items() if form in trace_by_form]
     sides = {"gold": gold, "trace": trace}
     merged = max(len(ids) - len(set(ids.values())) for ids in sides.values())
-    if len(found) < CLEAR_MAJORITY * len(gold) or (
-        not coarse and merged > MERGED * min(len(gold), len(trace))
-    ):
+    if len(found) < CLEAR_MAJORITY * len(gold) or (not coarse and merged > MERGED * min(len(gold), len(trace))):
         return None
     now, after = (shared, len(gold)), (len(found), len(gold))
     example = trace_by_form[gold[found[0]]], found[0]
@@ -198,13 +190,9 @@ def _accepted(
     return Mismatch(now, after, scheme, example, sentence)
 
 
-def _words(
-    name: str, prefix: str, before: tuple[list[str], list[str]], after: tuple[list[str], list[str]]
-) -> str:
+def _words(name: str, prefix: str, before: tuple[list[str], list[str]], after: tuple[list[str], list[str]]) -> str:
     feature = f"the prefix {prefix!r}" if prefix else STEPS[name].feature
-    gold, trace = (
-        sum(a != b for a, b in zip(*side, strict=True)) for side in zip(before, after, strict=True)
-    )
+    gold, trace = (sum(a != b for a, b in zip(*side, strict=True)) for side in zip(before, after, strict=True))
     if gold and trace:
         return f"gold and trace ids differ in {feature}"
     return f"{'gold' if gold else 'trace'} ids have {feature} that the {'trace' if gold else 'gold'} ids lack"
@@ -216,9 +204,7 @@ def _prefixes(gold: Sequence[str], trace: Sequence[str]) -> list[str]:
     if ours == theirs:
         return []
     # docs/guide- and s3://bucket/guide-: the guide- that both have is part of the name.
-    while (cut := re.search(r"[/\\:#=|_.-][^/\\:#=|_.-]+[/\\:#=|_.-]+$", ours)) and theirs.endswith(
-        cut[0][1:]
-    ):
+    while (cut := re.search(r"[/\\:#=|_.-][^/\\:#=|_.-]+[/\\:#=|_.-]+$", ours)) and theirs.endswith(cut[0][1:]):
         ours, theirs = ours[: cut.start() + 1], theirs[: len(theirs) - len(cut[0]) + 1]
     # The longer first: a prefix that starts like the other one must not be cut in two.
     return sorted((prefix for prefix in (ours, theirs) if prefix), key=lambda prefix: (-len(prefix), prefix))

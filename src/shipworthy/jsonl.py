@@ -66,8 +66,12 @@ class Problems:
         lines = [str(problem) for problem in self.first]
         if self.total > len(lines):
             lines.append(f"… and {self.total - len(lines)} more.")
-        error = DataError(self.first[0].what, where=f"{visible(self.first[0].path)}:{self.first[0].line}",
-                          hint=self.first[0].hint, code=self.first[0].code)
+        error = DataError(
+            self.first[0].what,
+            where=f"{visible(self.first[0].path)}:{self.first[0].line}",
+            hint=self.first[0].hint,
+            code=self.first[0].code,
+        )
         raise BadLines(error, lines, self.total)
 
 
@@ -211,15 +215,15 @@ def strict_object(line: bytes) -> dict[str, Any]:
         what = f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
         raise Refused(what, "encoding", hint) from None
     try:
-        value = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constant,
-                           parse_float=_finite, parse_int=_bounded)
+        value = json.loads(
+            text, object_pairs_hook=_no_repeats, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded
+        )
     except json.JSONDecodeError as error:
         raise Refused(*_syntax(text, error)) from None
     except RecursionError:
         raise Refused(f"nested deeper than {MAX_DEPTH} levels", "too-deep") from None
     if not isinstance(value, dict):
-        raise Refused(f"expected a JSON object, found {kind(value)}", "not-object",
-                      "One object a line: {\"qid\": …}.")
+        raise Refused(f"expected a JSON object, found {kind(value)}", "not-object", 'One object a line: {"qid": …}.')
     return cast(dict[str, Any], value)
 
 
@@ -233,7 +237,12 @@ def read_objects(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, 
 def kind(value: object) -> str:
     """The JSON name of a value's type, for messages."""
     names: tuple[tuple[type | tuple[type, ...], str], ...] = (
-        (bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
+        (bool, "a boolean"),
+        (str, "a string"),
+        ((int, float), "a number"),
+        (list, "an array"),
+        (dict, "an object"),
+    )
     for types, name in names:
         if isinstance(value, types):
             return name
@@ -287,8 +296,9 @@ def _zstandard(stream: BinaryIO) -> Any:
     try:
         import zstandard
     except ImportError:
-        raise UsageError(".zst files need the package zstandard", hint="pip install 'shipworthy[zst]'",
-                         code="needs-extra") from None
+        raise UsageError(
+            ".zst files need the package zstandard", hint="pip install 'shipworthy[zst]'", code="needs-extra"
+        ) from None
     return zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(stream, read_across_frames=True)
 
 

@@ -37,11 +37,21 @@ class Tour(NamedTuple):
 
 
 @click.group("demo", invoke_without_command=True)
-@click.option("--fault", "faults", multiple=True, metavar="NAME",
-              help="Break the pipeline and see the right gate fail: drop_evidence, wrong_citation, leak_refusal, "
-                   "unlock_constraint, jitter_flip, slow_tail, degraded_index.")
-@click.option("--suite", "suites", multiple=True, type=click.Choice(["answers", "stability", "latency", "agreement", "retrieval"]),
-              help="Only these suites.  [default: all]")
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME",
+    help="Break the pipeline and see the right gate fail: drop_evidence, wrong_citation, leak_refusal, "
+    "unlock_constraint, jitter_flip, slow_tail, degraded_index.",
+)
+@click.option(
+    "--suite",
+    "suites",
+    multiple=True,
+    type=click.Choice(["answers", "stability", "latency", "agreement", "retrieval"]),
+    help="Only these suites.  [default: all]",
+)
 @click.option("--out", default="runs/demo", show_default=True, metavar="DIR", help="Where traces and reports go.")
 @click.pass_context
 def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, ...], out: str) -> int:

@@ -11,31 +11,78 @@ from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
 @click.option("--gold", required=True, metavar="FILE", help="Gold set, JSON lines (.gz and .zst are read as they are).")
 @click.option("--trace", required=True, metavar="FILE", help="Traces, JSON lines, one run a line.")
 @click.option("--k", type=Numbers(), default=(5,), help="Depth of recall@k: one number or a list.  [default: 5]")
-@click.option("--gates", multiple=True, metavar="NAME=VALUE,…",
-              help="Bars to clear, such as precision=0.80,chr=0.75,under=0.05,over=0.10 (the defaults). Gates that are not "
-                   "named keep their default. Also precision[type=table]>=0.75.")
+@click.option(
+    "--gates",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help="Bars to clear, such as precision=0.80,chr=0.75,under=0.05,over=0.10 (the defaults). Gates that are not "
+    "named keep their default. Also precision[type=table]>=0.75.",
+)
 @click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone.")
 @click.option("--scu-enforced", "--scu_enforced", is_flag=True, help="Constraints count: in precision, and as a gate.")
-@click.option("--profile", type=click.Choice(["strict", "reference"]), default="strict", show_default=True,
-              help="`reference` prints what the original scripts print.")
-@click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True,
-              help="Shortest gold substring that counts (4 for years).")
-@click.option("--on-duplicate", type=click.Choice(["last", "first", "worst", "error"]), default="last", show_default=True,
-              help="Which of several traces of a question counts.")
+@click.option(
+    "--profile",
+    type=click.Choice(["strict", "reference"]),
+    default="strict",
+    show_default=True,
+    help="`reference` prints what the original scripts print.",
+)
+@click.option(
+    "--min-substr",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Shortest gold substring that counts (4 for years).",
+)
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(["last", "first", "worst", "error"]),
+    default="last",
+    show_default=True,
+    help="Which of several traces of a question counts.",
+)
 @click.option("--closed", is_flag=True, help="A trace for a question that the gold set does not have is an error.")
 @click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data.")
 @click.option("--by", multiple=True, metavar="FIELD", help="Also report by a field of the gold item, such as type.")
-@click.option("--refusal", type=click.Choice(["exact", "natural"]), default="exact", show_default=True,
-              help="What counts as a refusal: the token alone, or natural wordings too.")
+@click.option(
+    "--refusal",
+    type=click.Choice(["exact", "natural"]),
+    default="exact",
+    show_default=True,
+    help="What counts as a refusal: the token alone, or natural wordings too.",
+)
 @click.option("--refusal-phrases", metavar="FILE", help="Further refusal wordings, one a line.")
 @click.option("--id-map", metavar="NAMES|FILE", help="How trace ids map to gold ids, such as drop-extension,casefold.")
-@click.option("--chunks", metavar="FILE", help="Texts of the chunks (id, text): reports whether citations support claims.")
+@click.option(
+    "--chunks", metavar="FILE", help="Texts of the chunks (id, text): reports whether citations support claims."
+)
 @click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many offenders to show.")
 @click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
 @output_options
-def command(gold, trace, k, gates, only_gates, scu_enforced, profile, min_substr, on_duplicate, closed, lenient, by,  # type: ignore[no-untyped-def]
-            refusal, refusal_phrases, id_map, chunks, offenders, require_proof, more, form, outputs):
+def command(
+    gold,
+    trace,
+    k,
+    gates,
+    only_gates,
+    scu_enforced,
+    profile,
+    min_substr,
+    on_duplicate,
+    closed,
+    lenient,
+    by,  # type: ignore[no-untyped-def]
+    refusal,
+    refusal_phrases,
+    id_map,
+    chunks,
+    offenders,
+    require_proof,
+    more,
+    form,
+    outputs,
+):
     """Score answers against a gold set and decide.
 
     \b

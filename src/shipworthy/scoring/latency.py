@@ -90,7 +90,9 @@ def evaluate_latency(
     read = Input()
     grouped, remarks, left_out = _grouped(gold_set, _usable(traces, read, lenient), options, sweep)
     measured = _measure(gold_set.items, grouped, Measured(known, chosen, base), options)
-    incomplete = lock_problems(gold) + _incomplete(measured, options) + (list(doubts) if _doubted(measured, doubts) else [])
+    incomplete = (
+        lock_problems(gold) + _incomplete(measured, options) + (list(doubts) if _doubted(measured, doubts) else [])
+    )
     return _decision(measured, gold_set, read, options, arm, offenders, remarks + list(doubts), left_out, incomplete)
 
 

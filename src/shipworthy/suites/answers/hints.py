@@ -83,7 +83,9 @@ def _side_remarks(tally: Tally, options: Options) -> list[str]:
     remarks = []
     if wide := tally["wider_refusal"]:
         if options.declared:
-            remarks.append(f"{plural(wide, 'refusal')} count only by the declared rule ({options.rule.name}), not by the exact token.")
+            remarks.append(
+                f"{plural(wide, 'refusal')} count only by the declared rule ({options.rule.name}), not by the exact token."
+            )
         else:
             remarks.append(f"{plural(wide, 'answer')} read like a refusal in other words, and count as answers. If they are "
                            "meant as refusals, use the exact token, or declare the wording (--refusal natural).")  # fmt: skip

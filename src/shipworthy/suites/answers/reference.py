@@ -60,7 +60,12 @@ def reference(cases: Iterable[Case], k: int) -> tuple[dict[str, object], dict[st
         "under_refusal": _over(tally["under"], unknown, 0), "over_refusal": _over(tally["over"], known, 0),
         "recall@k": _over(tally["recalled"], known, 0),
     }  # fmt: skip
-    counts: dict[str, object] = {"answered": shipped, "refused": tally["refused"], "answerable": known, "unanswerable": unknown}
+    counts: dict[str, object] = {
+        "answered": shipped,
+        "refused": tally["refused"],
+        "answerable": known,
+        "unanswerable": unknown,
+    }
     # The scripts divide in floating point and round that; rounding the fraction could differ in the last place.
     rounded = {name: round(value.numerator / value.denominator, 4) for name, value in exact.items()}
     return counts | rounded | {"k": k}, exact

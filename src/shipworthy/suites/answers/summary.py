@@ -14,7 +14,18 @@ from ...tally import NAMED, Tally
 from .judge import Options, Verdict
 from .reference import reference
 
-COLUMNS = ("qid", "status", "correct", "contained", "cited", "constraint", "recall_rank", "reason", "answerable", "all_rank")
+COLUMNS = (
+    "qid",
+    "status",
+    "correct",
+    "contained",
+    "cited",
+    "constraint",
+    "recall_rank",
+    "reason",
+    "answerable",
+    "all_rank",
+)
 _COUNTED = ("items", "answerable", "unanswerable", "shipped", "refused", "empty", "missing", "error", "superseded",
             "unknown_qid")  # fmt: skip
 _NAMED = {"refusal_drift": "drifted", "near_refusals": "near", "wider_refusals": "wider",
@@ -115,4 +126,3 @@ def compat(cases: Iterable[Case], measures: Mapping[str, Measure], options: Opti
     ours = {name: measures[f"recall@{options.k[0]}" if name == "recall@k" else name].value for name in exact}
     differ = sorted(name for name, value in exact.items() if ours[name] != value)
     return {"agrees": not differ, "differs": differ, "reference": shown}
-

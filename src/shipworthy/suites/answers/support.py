@@ -11,7 +11,9 @@ from ...text import fold
 _ANCHOR = re.compile(r"\d[\d.,:/-]*\d|\d|(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
 
 
-def supported(claim: str, citations: Sequence[str], substrings: Sequence[str], chunks: Mapping[str, str]) -> bool | None:
+def supported(
+    claim: str, citations: Sequence[str], substrings: Sequence[str], chunks: Mapping[str, str]
+) -> bool | None:
     """True when the cited text has the gold substring that the claim has, or else the claim's numbers and names.
 
     None where the claim has neither, so that there is nothing to look for.
