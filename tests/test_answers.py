@@ -350,7 +350,7 @@ def test_an_item_that_does_not_say_whether_it_is_answerable_is_refused() -> None
 
 QIDS = [f"Q{n}" for n in range(6)]
 CLAIMS = ["right answer", "wrong", "", "not in context", "Not in context.", "RIGHT ANSWER ß"]
-ROW = st.builds(lambda qid, claim, cite, found: trace(qid, claim, cite, found), st.sampled_from([*QIDS, "unknown"]),
+ROW = st.builds(trace, st.sampled_from([*QIDS, "unknown"]),
                 st.sampled_from(CLAIMS), st.lists(st.sampled_from(["d1", "d2", "d9"]), max_size=2),
                 st.lists(st.sampled_from(["d1", "d2", "d3"]), max_size=4))  # fmt: skip
 GOLDS = [gold(qid) if n % 3 else unanswerable(qid) for n, qid in enumerate(QIDS)]

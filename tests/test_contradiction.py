@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipworthy.codes import CODES, UsageError
+from shipworthy.codes import CODES
 from shipworthy.contradiction import Contradiction, contradicts, load_rules
+from shipworthy.errors import UsageError
 
 CONTRADICT = [
     # reject / accept / allow / support

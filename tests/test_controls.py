@@ -238,11 +238,10 @@ def test_few_pairs_agree_by_chance() -> None:
     assert found["perfect agreement"].verdict == "SHIP"
 
 
-def test_gold_without_places_is_judged_for_retrieval_only_by_request() -> None:
+def test_gold_without_places_is_judged_by_what_it_has() -> None:
     results = run_controls("retrieval", gold=GOLD, gates="coverage=0.7,recall@5>=baseline - 0.02", options=ONLY)
     assert sound(results), summary(results)
-    default = by_name(run_controls("retrieval", gold=GOLD))["perfect ranking"]
-    assert default.broken and default.stopped_by == ("citation_accuracy >= 0.95",)  # no byte ranges: nothing can ship
+    assert sound(run_controls("retrieval", gold=GOLD))  # no byte ranges: that gate does not apply
 
 
 def test_words_of_the_invented_answer_in_the_gold_set_do_not_make_it_right() -> None:
