@@ -49,7 +49,7 @@ class Tour(NamedTuple):
     "--suite",
     "suites",
     multiple=True,
-    type=click.Choice(["answers", "stability", "latency", "agreement", "retrieval"]),
+    type=click.Choice(["answers", "stability", "latency", "agreement", "retrieval", "reasoning"]),
     help="Only these suites.  [default: all]",
 )
 @click.option("--out", default="runs/demo", show_default=True, metavar="DIR", help="Where traces and reports go.")
@@ -136,8 +136,20 @@ def _retrieval(tour: Tour) -> Decision:
     return evaluate_retrieval(golds, logs[shadow], logs["live"], match="offsets", by=["type"])
 
 
+def _reasoning(tour: Tour) -> Decision:
+    from ..demo.reasoner import load_notes, reason
+    from ..scoring.reasoning import evaluate_reasoning, read_fixture
+    from ..suites.reasoning.run import ask_all, ask_callable
+
+    fixture, notes = read_fixture(None), load_notes()
+    _say(f"asking the embedded reasoner {len(fixture.cases)} prompts")
+    answers = ask_all(fixture, ask_callable(lambda prompt, **_: reason(prompt, notes)))
+    return evaluate_reasoning(fixture, answers=answers)
+
+
 STEPS: dict[str, Callable[[Tour], Decision]] = {
-    "answers": _answers, "stability": _stability, "latency": _latency, "agreement": _agreement, "retrieval": _retrieval,
+    "answers": _answers, "stability": _stability, "latency": _latency, "agreement": _agreement,
+    "retrieval": _retrieval, "reasoning": _reasoning,
 }  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
@@ -61,28 +63,9 @@ from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
 @output_options
 def command(
-    gold,
-    trace,
-    k,
-    gates,
-    only_gates,
-    scu_enforced,
-    profile,
-    min_substr,
-    on_duplicate,
-    closed,
-    lenient,
-    by,  # type: ignore[no-untyped-def]
-    refusal,
-    refusal_phrases,
-    id_map,
-    chunks,
-    offenders,
-    require_proof,
-    more,
-    form,
-    outputs,
-):
+    gold: str, trace: str, gates: tuple[str, ...], more: tuple[str, ...], refusal: str, refusal_phrases: str | None,
+    form: str, outputs: tuple[str, ...], **options: Any,
+) -> int:  # fmt: skip
     """Score answers against a gold set and decide.
 
     \b
@@ -93,13 +76,12 @@ def command(
     from ..evaluation import evaluate
     from ..refusal import read_phrases
 
+    if refusal_phrases:
+        options |= {"refusal": "phrases", "refusal_phrases": read_phrases(refusal_phrases)}
+    else:
+        options["refusal"] = refusal
     ticker = Ticker.for_people("traces")
-    decision = evaluate(
-        gold, trace, gates=gate_arguments(gates, more), only_gates=only_gates, k=k, profile=profile,
-        scu_enforced=scu_enforced, min_substr=min_substr, on_duplicate=on_duplicate, closed=closed, lenient=lenient, by=by,
-        refusal="phrases" if refusal_phrases else refusal, id_map=id_map, chunks=chunks, offenders=offenders,
-        refusal_phrases=read_phrases(refusal_phrases) if refusal_phrases else (), require_proof=require_proof, tick=ticker,
-    )  # fmt: skip
+    decision = evaluate(gold, trace, gates=gate_arguments(gates, more), tick=ticker, **options)
     if ticker:
         ticker.close()
     return emit(decision, form, outputs)
