@@ -18,6 +18,7 @@ from shipworthy.contradiction import Contradiction, contradicts, load_rules
 from shipworthy.errors import UsageError
 
 CONTRADICT = [
+    ("Access logs must be kept for at least 36 months.", "Record: Access logs; Kept for: 13 months; Owner: Ops"),
     # reject / accept / allow / support
     ("The service rejects null keys.", "The service accepts null keys."),
     ("The service rejects null keys.", "Null keys are accepted by the service since version 2."),
@@ -122,6 +123,7 @@ AGREE = [
 ]
 
 UNRELATED = [
+    ("Raw readings must be kept for at least 36 months.", "Record: Access logs; Kept for: 13 months; Owner: Ops"),
     ("Do not mention competitor prices.", "I can't discuss competitor prices."),
     ("Sessions were held at No. 4.", "Sessions were held at hall No. 4."),
     ("Bishop does not sing lead vocals.", "Thomas sings lead vocals."),

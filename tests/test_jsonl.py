@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from conftest import gold, trace
 from shipworthy.contracts import Input, Trace, load_gold, stream_traces
-from shipworthy.errors import DataError, EnvironmentFailure, UsageError
+from shipworthy.errors import DataError, UsageError
 from shipworthy.jsonl import BadLines, Problems, Reader, read_objects
 
 GOOD = json.dumps(trace("A")).encode()
@@ -144,12 +147,22 @@ def test_missing_files_and_folders_are_usage_errors(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_a_file_without_permission_is_the_environments_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may read everything, so the refusal comes from a folder that is a file."""
-    path = write(tmp_path, GOOD)
-    with pytest.raises(EnvironmentFailure) as caught:
-        read(path / "below")
-    assert caught.value.exit_code == 4
+def test_a_file_without_permission_is_the_environments_fault(tmp_path: Path) -> None:
+    """Root may read everything, so the reader is somebody else."""
+    script = (
+        "import os, sys, shipworthy.evaluation, shipworthy.cli.score\n"
+        "from shipworthy.cli import main\n"
+        "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\n"
+        "main(['score', '--gold', sys.argv[1], '--trace', sys.argv[1]])\n"
+    )
+    path = write(tmp_path, json.dumps(gold("A")).encode())
+    path.chmod(0)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o755)
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "can't be opened: Permission denied" in done.stderr
 
 
 def test_a_journal_header_is_no_trace(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from shipworthy.contradiction.stems import stems
 SENTENCE_END = re.compile(
     r"(?<=[.!?;])(?=\s)(?<!\b[A-Z]\.)(?<!\bNo\.)(?<!\b[MD]r\.)(?<!\bvs\.)(?<!e\.g\.)(?<!i\.e\.)\s+|[\n\r]+|(?<=\w);"
 )
+# "Record: access logs; Kept for: 13 months" is a table row: its cells speak of one thing, and stay together.
+NEXT_CELL = re.compile(r";(?=\s*[^;:.!?\n]{1,40}:\s)")
 TOKEN = re.compile(
     r"(?P<number>[$€£]?\d+(?:[.,]\d+)*)(?P<unit>%|°[a-z]|(?:st|nd|rd|th)\b|(?:[^\W\d_]{1,3}\b)(?!['-]))?"
     r"|(?P<word>[^\W\d_]\w*(?:[-/'.]\w+)*)"
@@ -86,7 +88,8 @@ class Token(NamedTuple):
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text without their end marks; a text without ends is cut at a space."""
-    for part in SENTENCE_END.split(unicodedata.normalize("NFC", text).replace("’", "'")):
+    whole = NEXT_CELL.sub(",", unicodedata.normalize("NFC", text).replace("’", "'"))
+    for part in SENTENCE_END.split(whole):
         for piece in PIECE.findall(part) if len(part) > WIDEST else (part,):
             sentence = piece.strip().rstrip(".!?;").rstrip()
             if sentence:
