@@ -158,7 +158,7 @@ def _canonical(text: str) -> str:
 
 
 def _natural(claim: str) -> bool:
-    lowered = f" {claim.lower()} "
+    lowered = f" {' '.join(claim.lower().split())} "
     if lowered != " na " and not any(cue in lowered for cue in _CUES):
         return False
     rules = _natural_rules()
@@ -169,14 +169,29 @@ def _natural(claim: str) -> bool:
     return rules.refuses(clauses)
 
 
+class _Phrase(NamedTuple):
+    """A phrase of refusals.toml: the words it can't do without, of each set one, and its pattern."""
+
+    needs: tuple[frozenset[str], ...]
+    pattern: str
+
+    def stands_in(self, clause: str, words: set[str]) -> bool:
+        """Most phrases lack a word, so that their patterns are neither compiled nor tried."""
+        if any(need.isdisjoint(words) for need in self.needs):
+            return False
+        return _compiled(self.pattern).search(f" {clause} ") is not None
+
+
 class _NaturalRules(NamedTuple):
     characters: int
     after_unanswered: int
     after_silence: int
-    kinds: tuple[tuple[str, re.Pattern[str]], ...]
+    kinds: tuple[tuple[str, tuple[_Phrase, ...]], ...]
 
     def kind(self, clause: str) -> str:
-        return next((kind for kind, pattern in self.kinds if pattern.search(f" {clause} ")), "content")
+        words = set(clause.split())
+        found = (kind for kind, phrases in self.kinds if any(phrase.stands_in(clause, words) for phrase in phrases))
+        return next(found, "content")
 
     def refuses(self, clauses: list[tuple[str, int]]) -> bool:
         """A verdict anywhere, or an opening that refuses and no more content than such an opening allows."""
@@ -217,39 +232,51 @@ _SPELLED = {"m": " am", "re": " are", "ve": " have", "ll": " will", "d": " would
 
 # Nothing reads like a refusal without one of these; most answers have none, and cost next to nothing.
 _CUES = (
-    " no ", " not", "cannot", "n't", "n’t", " none", " nowhere", "neither", " without ", " only ", " just ", " need ", " hard ",
+    " no ", " not", "cannot", "n't", "n’t", " none", " nowhere", "neither", " without ", " can only ", " could only ", " am just ",
+    " am only ", " are just ", " are only ", " was just ", " was only ", " were just ", " were only ", " need more ", " need some ",
+    " need additional ", " need further ", " hard to ", " hard for ",
     "difficult", "afraid", "sorry", " silent", " vague", "ambiguous", " beyond ", " out of ", " outside ", "n/a", "as an ai", "unable", "unsure", "unaware", "unanswer", "unclear",
     "unknown", "unspecified", "unrelated", "unfortunately", "impossible", "insufficient", "inadequate", "incomplete",
-    "irrelevant", "lack", "apolog", "regret", "fail", "neglect",
+    "irrelevant", "lack", "apolog", "regret", " fail to ", " fails to ", " failed to ", "neglect",
 )  # fmt: skip
 
 
 @cache
 def _natural_rules() -> _NaturalRules:
-    """The bundled phrases, read and compiled at first use so that importing this module stays cheap."""
-    import re
+    """The bundled phrases, read at first use so that importing this module stays cheap."""
     import tomllib
     from importlib.resources import files
 
     text = files("shipworthy").joinpath("data/refusals.toml").read_text("utf-8")
     data: dict[str, Any] = tomllib.loads(text)
     kinds = tuple(
-        (kind, re.compile("|".join(_phrase_pattern(phrase, data["words"]) for phrase in phrases)))
+        (kind, tuple(_phrase(phrase.split(), data["words"]) for phrase in phrases))
         for kind, phrases in data["kinds"].items()
     )
     return _NaturalRules(kinds=kinds, **data["limits"])
 
 
-def _phrase_pattern(phrase: str, words: dict[str, list[str]]) -> str:
-    """A phrase of refusals.toml as a pattern over ` word word word `, each word with the space before it."""
-    parts = {"^": "^", "$": " $", "..": r"(?: \w+){0,4}?"}
-    pattern = "".join(parts.get(part) or _word_pattern(part, words) for part in phrase.split())
-    return pattern if pattern.endswith(" $") else pattern + "(?= )"
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    import re
+
+    return re.compile(pattern)
 
 
-def _word_pattern(part: str, words: dict[str, list[str]]) -> str:
-    optional = part.startswith("[")
-    options: list[str] = []
-    for option in part.strip("[]").split("|"):
-        options += words[option[1:-1]] if option.startswith("{") else [option.replace("*", r"\w*")]
-    return f"(?: (?:{'|'.join(options)})){'?' if optional else ''}"
+def _phrase(parts: list[str], words: dict[str, list[str]]) -> _Phrase:
+    """A phrase as a pattern over ` word word word `, each word with the space before it."""
+    marks = {"^": "^", "$": " $", "..": r"(?: \w+){0,4}?"}
+    needs, pattern = [], ""
+    for part in parts:
+        options = [] if part in marks else _options(part, words)
+        optional = "?" if part.startswith("[") else ""
+        pattern += marks.get(part) or f"(?: (?:{'|'.join(options).replace('*', '\\w*')})){optional}"
+        if options and not optional and not any("*" in option for option in options):
+            needs.append(frozenset(option.split()[0] for option in options))
+    return _Phrase(tuple(needs), pattern if pattern.endswith(" $") else pattern + "(?= )")
+
+
+def _options(part: str, words: dict[str, list[str]]) -> list[str]:
+    """The words that may stand in one place of a phrase."""
+    listed = (words[option[1:-1]] if option.startswith("{") else [option] for option in part.strip("[]").split("|"))
+    return [word for options in listed for word in options]
