@@ -1,0 +1,71 @@
+"""Start-up: `shipworthy --help` and a 30-item score beside the bare interpreter, and what they import.
+
+    python benchmarks/startup.py
+
+CPU milliseconds (user + system), best of fifteen, taken in turn; byte code is compiled beforehand.
+"""
+
+from __future__ import annotations
+
+import compileall
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import shipworthy
+
+
+def files(folder: Path) -> tuple[str, str]:
+    """Thirty questions, ten of them unanswerable, all answered well."""
+    gold, trace = folder / "gold.jsonl", folder / "trace.jsonl"
+    with gold.open("w") as golds, trace.open("w") as traces:
+        for n in range(30):
+            known = n % 3 != 0
+            item = {"qid": f"Q{n}", "question": f"Question {n}?", "answerable": known,
+                    "gold_claim_substr": [f"value {n} holds"] if known else [], "gold_citations": [f"d{n}"] if known else []}  # fmt: skip
+            claim = f"Here value {n} holds." if known else "not in context"
+            answer = {"claim": claim, "citations": [f"d{n}"] if known else []}
+            golds.write(json.dumps(item) + "\n")
+            traces.write(json.dumps({"qid": f"Q{n}", "retrieved_ids": [f"d{n}", "x"], "answer_json": answer}) + "\n")
+    return str(gold), str(trace)
+
+
+def cpu(command: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def main() -> None:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    compileall.compile_dir(str(Path(shipworthy.__file__).parent), quiet=2)
+    with tempfile.TemporaryDirectory() as folder:
+        gold, trace = files(Path(folder))
+        run = [sys.executable, "-m", "shipworthy"]
+        commands = {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "import click, msgspec": [sys.executable, "-c", "import click, msgspec"],
+            "shipworthy --help": [*run, "--help"],
+            "shipworthy score, 30 items": [*run, "score", "--gold", gold, "--trace", trace],
+        }
+        best = dict.fromkeys(commands, float("inf"))
+        for _ in range(15):
+            for name, command in commands.items():
+                best[name] = min(best[name], cpu(command))
+        bare = best["python -c pass"]
+        for name, milliseconds in best.items():
+            print(f"  {name:28} {milliseconds:7.1f} ms  {milliseconds / bare:5.1f} x")
+        shown = subprocess.run([sys.executable, "-X", "importtime", "-m", "shipworthy", "score", "--gold", gold, "--trace", trace],
+                               capture_output=True, text=True, check=False).stderr  # fmt: skip
+        names = {line.split("|")[-1].strip().split(".")[0] for line in shown.splitlines() if "|" in line}
+        third = sorted(names & {"click", "msgspec", "rich", "jinja2", "rapidfuzz", "httpx2", "starlette", "numpy", "asyncio"})
+        print(f"  score imports {len(names)} top-level modules; of the dependencies: {', '.join(third)}")
+
+
+if __name__ == "__main__":
+    main()
