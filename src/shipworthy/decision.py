@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from fractions import Fraction
 from typing import Any
 
@@ -164,6 +163,8 @@ def digest(body: dict[str, Any]) -> str:
 
 def encode(value: object, *, sort_keys: bool = False, indent: int | None = 2) -> bytes:
     """JSON as bytes: readable text, valid UTF-8 even for a lone surrogate (which stays a JSON escape)."""
+    import json
+
     text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, indent=indent, default=_plain)
     return text.encode("utf-8", "backslashreplace")
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from .errors import DataError, EnvironmentFailure, UsageError
 from .text import visible
+
+if TYPE_CHECKING:
+    import json
 
 MAX_LINE = 10_000_000  # bytes; a longer line is a problem of its own, not a reason to fill the memory
 GIVE_UP = 256_000_000  # bytes of one line after which a compressed file is taken for a bomb
@@ -205,6 +207,8 @@ class Reader(Generic[Record]):
 
 def strict_object(line: bytes) -> dict[str, Any]:
     """The definition of an acceptable line: one JSON object, strictly read."""
+    import json
+
     if b"\x00" in line:
         raise Refused(*_nul(line))
     try:

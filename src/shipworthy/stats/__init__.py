@@ -14,17 +14,9 @@ Decisions are taken on integers and fractions; floats are for showing. What is u
 
 from __future__ import annotations
 
-from .agreement import auc, gwet_ac1, kappa, kappa_interval
+from typing import TYPE_CHECKING, Any
+
 from .binomial import ALPHA, critical_k
-from .means import Clustered, cluster_se, mean_interval, mean_interval_of_counts
-from .paired import (
-    excludes_drop,
-    mcnemar_one_sided,
-    mcnemar_two_sided,
-    more_for_no_regression,
-    paired_permutation,
-    tango_upper,
-)
 from .proportions import (
     Direction,
     State,
@@ -38,9 +30,21 @@ from .proportions import (
     verdict_state,
     wilson,
 )
-from .quantiles import min_n_for_quantile, percentile, percentile_of_counts, quantile_ranks, upper_rank
 from .samples import MOST_ITEMS, more_items, n_for_power, power_at, smallest_n
-from .sequential import ALARM, alarm, e_value, e_value_rate, e_value_two_sided, holm
+
+if TYPE_CHECKING:
+    from .agreement import auc, gwet_ac1, kappa, kappa_interval
+    from .means import Clustered, cluster_se, mean_interval, mean_interval_of_counts
+    from .paired import (
+        excludes_drop,
+        mcnemar_one_sided,
+        mcnemar_two_sided,
+        more_for_no_regression,
+        paired_permutation,
+        tango_upper,
+    )
+    from .quantiles import min_n_for_quantile, percentile, percentile_of_counts, quantile_ranks, upper_rank
+    from .sequential import ALARM, alarm, e_value, e_value_rate, e_value_two_sided, holm
 
 __all__ = [
     "ALARM",
@@ -87,3 +91,24 @@ __all__ = [
     "verdict_state",
     "wilson",
 ]
+
+# What a small score does not need is imported when it is first asked for.
+_HOMES = {
+    "agreement": ("auc", "gwet_ac1", "kappa", "kappa_interval"),
+    "means": ("Clustered", "cluster_se", "mean_interval", "mean_interval_of_counts"),
+    "paired": (
+        "excludes_drop", "mcnemar_one_sided", "mcnemar_two_sided", "more_for_no_regression", "paired_permutation",
+        "tango_upper",
+    ),
+    "quantiles": ("min_n_for_quantile", "percentile", "percentile_of_counts", "quantile_ranks", "upper_rank"),
+    "sequential": ("ALARM", "alarm", "e_value", "e_value_rate", "e_value_two_sided", "holm"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            from importlib import import_module
+
+            return getattr(import_module(f".{home}", __name__), name)
+    raise AttributeError(f"module 'shipworthy.stats' has no attribute {name!r}")
