@@ -63,7 +63,9 @@ def main() -> None:
         shown = subprocess.run([sys.executable, "-X", "importtime", "-m", "shipworthy", "score", "--gold", gold, "--trace", trace],
                                capture_output=True, text=True, check=False).stderr  # fmt: skip
         names = {line.split("|")[-1].strip().split(".")[0] for line in shown.splitlines() if "|" in line}
-        third = sorted(names & {"click", "msgspec", "rich", "jinja2", "rapidfuzz", "httpx2", "starlette", "numpy", "asyncio"})
+        third = sorted(
+            names & {"click", "msgspec", "rich", "jinja2", "rapidfuzz", "httpx2", "starlette", "numpy", "asyncio"}
+        )
         print(f"  score imports {len(names)} top-level modules; of the dependencies: {', '.join(third)}")
 
 

@@ -70,6 +70,17 @@ def test_kappa_has_its_interval_and_proof() -> None:
     assert kappa.interval == pytest.approx((0.443776, 0.875373), abs=1e-6)
 
 
+def test_a_few_pairs_that_all_agree_prove_little() -> None:
+    def kappa(valid: int, refused: int) -> Any:
+        outcomes = evaluate_agreement(pairs=agreeing(valid, refused)).outcomes
+        return next(outcome for outcome in outcomes if outcome.gate.metric == "kappa")
+
+    few, many = kappa(3, 3), kappa(40, 40)
+    assert few.measure.value == many.measure.value == 1
+    assert few.state == "PASS-BUT-UNPROVEN" and few.measure.interval[0] < 0.2
+    assert many.state == "PASS" and 0.9 < many.measure.interval[0] < 1 == many.measure.interval[1]
+
+
 def test_one_label_leaves_kappa_undefined_and_holds_here_where_the_reference_fails() -> None:
     rows = [pair(f"a{number}") for number in range(60)]
     strict = evaluate_agreement(pairs=rows)
@@ -167,6 +178,20 @@ def test_two_files_are_joined_on_qid_and_traces_bring_the_answers() -> None:
     }  # fmt: skip
     bare = evaluate_agreement(scholar=scholar, auditor=auditor)
     assert any("pair-unanswered" in remark for remark in bare.warnings)
+
+
+def test_a_flag_that_either_validator_raises_counts() -> None:
+    calm, raised = {"flags": {}}, {"flags": {"provenance_violation": True}}
+    for first, second in ((calm, raised), (raised, calm), ({}, raised), (raised, {})):
+        scholar, auditor = ([{"qid": "a", "label": "VALID"} | more] for more in (first, second))
+        decision = evaluate_agreement(scholar=scholar, auditor=auditor)
+        assert decision.counts["items"] == 1 and decision.measures["flagged_agreements"].value == 1
+        assert decision.items[0]["final"] == "REJECT" and not decision.items[0]["passed"]
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no profile 'original'"):
+        evaluate_agreement(pairs=agreeing(), profile="original")
 
 
 def test_questions_on_one_side_only_are_listed_and_leave_no_verdict() -> None:

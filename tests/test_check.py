@@ -20,8 +20,10 @@ from shipworthy.check import check, drive
 from shipworthy.comparison import compare
 from shipworthy.config import OPTIONS, load_config
 from shipworthy.errors import UsageError
+from shipworthy.goldlock import freeze
 from shipworthy.history import History
 from shipworthy.receipts import verify
+from shipworthy.report import views
 from shipworthy.suites.reasoning import load_fixture
 from shipworthy.suites.reasoning.controls import controls
 
@@ -140,7 +142,43 @@ def test_proof_can_be_required(project: Path) -> None:
 
 def test_what_would_turn_it_is_on_the_board(project: Path) -> None:
     write(project / "trace.jsonl", [trace("A1", cite=("d2",)), trace("A2"), refusal("U1")])
-    assert "answers: precision >= 0.80 would turn with 1; nearest: A1" in run(project).notes
+    answers = run(project).decisions[0]
+    assert {"gate": "precision >= 0.80", "turn": 1, "nearest": ["A1"]} in answers.sections["turns"]
+    assert "precision >= 0.80: 1 more of 2 (1 now); noise could explain the miss; nearest: A1" in views.turning(answers)
+
+
+@pytest.mark.parametrize(("gate", "says"), [("precison >= 0.8", "Did you mean precision?"), ("chr <= 0.8", "points the wrong way"),
+                                            ("chr >= 80", "out of range")])  # fmt: skip
+def test_a_gate_that_only_the_suite_knows_to_be_wrong_is_told_with_its_line(
+    project: Path, gate: str, says: str
+) -> None:
+    path = configure(project, f'gates = [\n  "recall@5 >= 0.5",\n  "{gate}",\n]')
+    told = run(project).failures["answers"]
+    assert told.startswith(f"{path}:7: ") and says in told
+
+
+def test_a_gate_against_a_baseline_that_nobody_named_says_what_to_do(project: Path) -> None:
+    configure(project, 'gates = ["recall@5 >= baseline - 0.02"]')
+    board = run(project)
+    assert board.decisions[0].verdict == "NO VERDICT"
+    assert any(note.startswith("answers: a gate compares with a baseline and none is named.") for note in board.notes)
+
+
+def test_a_broken_lock_is_what_the_board_says_of_its_suite(project: Path) -> None:
+    freeze(project / "gold.jsonl", "1", "Ada")
+    write(project / "gold.jsonl", [*ITEMS[:1], gold("A2", notes="changed"), *ITEMS[2:]])
+    board = run(project)
+    assert board.exit_code == 3
+    assert views.worst_gate(board.decisions[0]) == "1 item changed since the gold set was frozen: A2"
+
+
+def test_a_further_slice_leaves_the_baseline_comparable(project: Path) -> None:
+    write(project / "gold.jsonl", [{**one, "type": "table"} for one in ITEMS])
+    run(project)
+    blessed(project)
+    configure(project, 'gates = ["recall@5 >= baseline - 0.02", "precision[type=table] >= 0.5"]')
+    board = run(project, baseline="main")
+    assert board.decisions[0].verdict == "SHIP" and not any("not compared" in note for note in board.notes)
 
 
 def blessed(project: Path, suite: str = "answers") -> None:

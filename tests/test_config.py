@@ -7,6 +7,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conftest import ROOT
@@ -103,7 +104,11 @@ def test_pyproject_holds_the_same_tables(tmp_path: Path) -> None:
     text = "[project]\nname = 'x'\n" + GOOD.replace("[[waivers]]", "[[tool.shipworthy.waivers]]")
     for table in ("suites.answers", "suites.stability", "targets.app", "refusal", "history", "baseline", "controls"):
         text = text.replace(f"[{table}]", f"[tool.shipworthy.{table}]")
-    assert load(tmp_path, text, "pyproject.toml").suites == load(tmp_path, GOOD).suites
+    there, here = load(tmp_path, text, "pyproject.toml"), load(tmp_path, GOOD)
+    bare = [[msgspec.structs.replace(suite, places={}) for suite in config.suites] for config in (there, here)]
+    assert bare[0] == bare[1]
+    place = there.suites[0].places["precision >= 0.85"].removeprefix(f"{tmp_path}/pyproject.toml:")
+    assert "precision >= 0.85" in text.splitlines()[int(place) - 1]
     lines = mistakes(tmp_path, text.replace("seeds =", "seedz ="), "pyproject.toml")
     assert lines == [f"pyproject.toml:{text.splitlines().index('seeds = [0, 1]') + 1}: suites.stability.seedz: there is no key "
                      "'seedz' here. Did you mean seeds? [config-key]"]  # fmt: skip

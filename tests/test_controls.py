@@ -174,6 +174,30 @@ def test_lax_bars_of_a_reasoning_fixture_are_broken_by_name(fixture: Callable[..
     assert found.isdisjoint({"terse right answers", "canned template"})
 
 
+def test_who_answers_or_refuses_everything_is_a_control_of_reasoning(fixture: Callable[..., str]) -> None:
+    found = by_name(run_controls("reasoning"))
+    assert found["all-answer"].stopped_by == ("under_refusal <= 0.05",)
+    assert found["all-refuse"].verdict == "NO-SHIP"
+    lax = run_controls("reasoning", gates="pass_rate=0.7", options={"only_gates": True})
+    assert broken(lax) == {"all-answer"}
+    body = json.loads(Path(fixture()).read_text("utf-8"))
+    body["cases"] = [case for case in body["cases"] if case.get("answerable", True)]
+    path = Path(fixture())
+    path.write_text(json.dumps(body), "utf-8")
+    assert (
+        by_name(run_controls("reasoning", options={"fixture": str(path)}))["all-answer"].why == "no unanswerable case"
+    )
+
+
+def test_the_results_go_to_files_as_well(
+    cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run(cli, monkeypatch, "--suite", "agreement", "-o", "c.json", "-o", "c.txt")
+    assert ran.code == 0 and ran.out == (tmp_path / "c.txt").read_text("utf-8")
+    assert json.loads((tmp_path / "c.json").read_text("utf-8"))["passed"] is True
+
+
 def test_gates_of_the_reasoning_suite_are_held_against_its_controls(fixture: Callable[..., str]) -> None:
     results = run_controls("reasoning", gates="empty_rate<=0", options={"only_gates": True, "fixture": fixture()})
     assert by_name(results)["empty text"].stopped_by == ("empty_rate <= 0",)

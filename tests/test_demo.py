@@ -320,7 +320,21 @@ def test_the_stability_gate_sees_jitter_flip(faults: tuple[str, ...], verdict: s
     assert next(o for o in decision.outcomes if o.gate.metric == "fail_rate").measure.k == failing
 
 
-def test_slow_tail_moves_p95_and_leaves_the_median_alone() -> None:
+class Clock:
+    """Time that passes only when it is looked at, a millisecond each time, or slept."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        self.now += 0.001
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_slow_tail_moves_p95_and_leaves_the_median_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shipworthy.demo.pipeline.time", Clock())
     knobs = {"slow_ms": 60}
     traces = [answer(item["question"], faults=["slow_tail"], knobs=knobs) for item in GOLD]
     times = sorted(trace["e2e_ms"] for trace in traces)

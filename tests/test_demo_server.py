@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from shipworthy.demo import FAULTS, INDEXES, Knobs, answer
 from shipworthy.demo.server import MAX_BODY, create_app, serve
-from shipworthy.errors import UsageError
+from shipworthy.errors import EnvironmentFailure, UsageError
 
 TOKEN = "a-token-for-the-tests"
 
@@ -223,6 +223,27 @@ def test_serve_runs_as_a_process_and_ends_on_a_signal() -> None:
             process.kill()
 
 
+def test_serve_says_where_it_listens_and_ends_on_ctrl_c() -> None:
+    arguments = [sys.executable, "-m", "shipworthy", "demo", "serve", "--port", "0"]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        port = int(said.partition("127.0.0.1:")[2].partition("/")[0])
+        assert _health(port) == 200
+        assert _fastest(port) < 30, "answers must not wait for the kernel to fill a packet"
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=20)
+        assert (process.returncode, rest.strip()) == (0, "")
+    finally:
+        process.kill()
+
+
+def test_a_port_in_use_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(EnvironmentFailure, match="demo-port"):
+        serve(port=taken.getsockname()[1])
+
+
 def _health(port: int) -> int:
     for _ in range(200):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
@@ -234,6 +255,19 @@ def _health(port: int) -> int:
         finally:
             connection.close()
     return 0
+
+
+def _fastest(port: int) -> float:
+    """Milliseconds of the quickest of several answers on one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    times = []
+    for _ in range(12):
+        began = time.perf_counter()
+        connection.request("POST", "/qa", b'{"q": "What?"}')
+        connection.getresponse().read()
+        times.append(1000 * (time.perf_counter() - began))
+    connection.close()
+    return min(times[2:])  # the kernel acknowledges the first few at once, whatever we do
 
 
 # the contract

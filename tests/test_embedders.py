@@ -148,6 +148,10 @@ def test_a_server_that_is_not_there_and_settings_that_are_missing(tmp_path: Path
     with pytest.raises(EnvironmentFailure, match=r"\[embedding-cache\]"):
         make_embedder("http", url="http://x", model="m", cache=str(tmp_path))
     assert make_embedder("precomputed") is None
+    with pytest.raises(UsageError, match=r"environment has no SHIPWORTHY_NO_SUCH_KEY.*\[embedder-setting\]"):
+        make_embedder("http", url="http://x", model="m", key_env="SHIPWORTHY_NO_SUCH_KEY")
+    with pytest.raises(UsageError, match=r"embed-url: has no effect with the embedder 'lexical'.*\[embedder-setting\]"):
+        make_embedder("lexical", url="http://x")
 
 
 def test_vectors_of_two_lengths_are_never_compared() -> None:
@@ -221,3 +225,17 @@ def test_the_local_model_separates_an_answer_from_another_subject() -> None:
     near = sum(a * b for a, b in zip(question, answer, strict=True))
     far = sum(a * b for a, b in zip(question, other, strict=True))
     assert near > 0.7 and far < 0.2
+
+
+def test_the_library_takes_an_embedder_by_its_name(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shipworthy.scoring.retrieval import evaluate_retrieval
+
+    monkeypatch.setenv("EMBED_KEY", "secret")
+    gold = [{"qid": "q", "question": "How heavy?", "relevant": ["a"]}]
+    log = [{"qid": "q", "topk": [{"id": "a", "text": "Three kilograms."}], "answer_citations": ["a"]}]
+    found = evaluate_retrieval(
+        gold, log, embedder="http", embed_url=f"{server.url}/v1", embed_model="m", embed_key_env="EMBED_KEY"
+    )
+    assert found.sections["delta_s"]["embedder"] == "http:m"
+    read = evaluate_retrieval(gold, log, embedder="precomputed")
+    assert read.sections["delta_s"]["embedder"] == "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -102,12 +103,12 @@ def test_a_bad_gold_set_can_not_be_signed_off(tmp_path: Path) -> None:
     path = write(tmp_path / "gold.jsonl", [gold("A1"), gold("A1")])
     with pytest.raises(DataError):
         goldlock.freeze(path, "1", "Ada")
-    assert not goldlock.lock_path(path).exists()
+    assert not os.path.exists(goldlock.lock_path(path))
 
 
 @pytest.mark.parametrize("name", ["gold.jsonl", "gold.jsonl.gz", "gold.json", "gold"])
 def test_where_the_lock_is(name: str) -> None:
-    assert goldlock.lock_path(f"eval/{name}") == Path("eval/gold.lock")
+    assert goldlock.lock_path(f"eval/{name}") == "eval/gold.lock"
 
 
 def test_diff_takes_gold_sets_and_locks(frozen: Path, tmp_path: Path) -> None:

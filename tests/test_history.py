@@ -310,6 +310,16 @@ def test_junk_is_left_in_place(tmp_path: Path) -> None:
     assert History(path).find("kept").id == name
 
 
+def test_what_was_kept_beside_the_database_comes_back_in_the_order_in_which_it_happened(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    path.write_bytes(b"this is not a database" * 500)
+    for day in (3, 1, 2, 5, 4):
+        History(path).record_or_spool(small(day), label=f"day {day}", recorded_at=f"2026-11-0{day}T00:00:00+00:00")
+    path.unlink()
+    assert History(path).absorb() == 5
+    assert [run.label for run in History(path).runs()] == [f"day {day}" for day in range(1, 6)]
+
+
 def test_a_recorded_report_that_went_bad_is_told(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     History(path).record(made(), label="a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,10 @@ def test_reference_vectors(vector: dict[str, str]) -> None:
         ("ws", "List the owners : and run `a , b  c` at 12:30", "List the owners: and run `a , b  c` at 12:30"),
         ("ws", "Is https://a.b/c?d=1,2 allowed?", "Is https://a.b/c?d=1,2 allowed?"),
         ("ws", "std::vector or 'a,' then", "std::vector or 'a,' then"),
+        ("ws", "Keep ``a , `b`  c`` and ~~~d  e~~~ ,as is", "Keep ``a , `b`  c`` and ~~~d  e~~~, as is"),
+        ("ws", "See docs.example.com/a,b  ,then", "See docs.example.com/a,b, then"),
+        ("ws", "key : ,x", "key:, x"),
+        ("ws", "Is 3 : 4 the ratio : yes", "Is 3 : 4 the ratio: yes"),
         ("punct", "Does X support null keys?", "Does X support null keys ?"),
         ("punct", "Really??", "Really ??"),
         ("punct", "Compare A — B", "Compare A - B?"),
@@ -49,6 +54,9 @@ def test_reference_vectors(vector: dict[str, str]) -> None:
         ("syn", "Could you please compare A and B", "Could you please contrast A and B"),
         ("syn", "What is a linked list?", "What is a linked list?"),
         ("syn", "Listing all", "Listing all"),
+        ("syn", "List price of the Orchard plan?", "List price of the Orchard plan?"),
+        ("syn", "List prices of all plans", "Enumerate prices of all plans"),
+        ("syn", "Show me the owners", "Show me the owners"),
         ("syn", "Compare-and-swap is what?", "Compare-and-swap is what?"),
         ("order", "Compare X and Y in one sentence with citations", "Compare X and Y with citations in one sentence"),
         ("order", "Explain A, with citations, in one sentence?", "Explain A, in one sentence, with citations?"),
@@ -66,7 +74,7 @@ def test_strict_jitters_keep_what_is_asked(question: str) -> None:
     for name in ("ws", "syn", "order", "punct"):
         changed = jitter(question, name)
         assert re.findall(r"\d+", changed) == re.findall(r"\d+", question)
-        for span in re.findall(r"`[^`]*`|https://\S+=1,2", question):
+        for span in re.findall(r"`a , b — c`|https://\S+=1,2", question):
             assert span in changed
     assert _letters(jitter(question, "ws")) == _letters(question)
     assert sorted(jitter(question, "order")) == sorted(question)
@@ -109,3 +117,14 @@ def test_unknown_names_are_refused() -> None:
 
 def _letters(text: str) -> str:
     return "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "text", ["`" * 40_000, "`a " * 15_000, "a" * 40_000, "a." * 20_000, " :" * 20_000, "~" * 40_000]
+)
+def test_hostile_text_takes_no_more_than_a_moment(text: str) -> None:
+    """Quadratic in the length would take minutes."""
+    for name in ("ws", "punct", "syn", "order"):
+        began = time.process_time()
+        jitter(text, name)
+        assert time.process_time() - began < 5

@@ -83,6 +83,29 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, content: bytes) -
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    "content", [b'{"qid": "A", "question": "What?"}\n', b"a,b\n1,2\n", b"[1]\n", b"no newline", b"\n\n", b"\x00\xff"]
+)
+def test_overwrite_drops_runs_and_not_a_strangers_file(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="journal-foreign"):
+        Journal(path, HEADER, overwrite=True)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b'{"shipwor', b'{"shipworthy_journal":99}\n', b'{"shipworthy_journal":1}\nbroken\n{}\n',
+                b'{"qid":"a","run_id":"a#","sweep_id":"s"}\n'],
+)  # fmt: skip
+def test_overwrite_drops_runs_of_any_journal(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(content)
+    with Journal(path, HEADER, overwrite=True) as journal:
+        assert journal.finished == set()
+    assert path.read_bytes().count(b"\n") == 1
+
+
 def test_finished_runs_are_not_overwritten_by_accident(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     whole = filled(path)

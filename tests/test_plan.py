@@ -135,4 +135,4 @@ def test_dry_run_prints_the_plan_and_asks_nothing(tmp_path: Path) -> None:
         "A#seed=0;j=none", "A#seed=0;j=punct", "A#seed=1;j=none", "A#seed=1;j=punct",
     ]  # fmt: skip
     assert lines[1]["question"] == "Explain it ?"
-    assert set(lines[0]) == {"qid", "run_id", "seed", "jitter", "paraphrase", "arm", "question", "knobs"}
+    assert set(lines[0]) == {"qid", "run_id", "seed", "jitter", "paraphrase", "arm", "question"}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,9 @@ from shipworthy.stats import auc
 from shipworthy.suites.reasoning import Answer, bundled_fixture, judge, load_fixture, parse_fixture
 from shipworthy.suites.reasoning.clauses import read
 from shipworthy.suites.reasoning.controls import controls
-from shipworthy.suites.reasoning.copying import alikeness, is_dump, strip_echo
+from shipworthy.suites.reasoning.copying import alikeness, grams, is_dump, strip_echo
 from shipworthy.suites.reasoning.fixture import parse_evidence
+from shipworthy.suites.reasoning.words import norms
 
 SHIPPED = bundled_fixture()
 HELD_BACK = [
@@ -197,6 +200,23 @@ def test_dumps_and_templates():
     assert alikeness(["a b c d e f"] * 3) == 1
     assert alikeness(["one"]) is None
     assert alikeness(["a b c d e f", "u v w x y z"]) == 0
+    assert alikeness(["", "", "a b c d e f"]) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("abc ", max_size=40), min_size=2, max_size=6))
+def test_the_overlap_is_the_mean_of_all_pairs(answers):
+    sets = [grams(norms(answer), 5) for answer in answers]
+    pairs = [Fraction(len(a & b), len(a | b) or 1) for a, b in combinations(sets, 2)]
+    assert alikeness(answers) == sum(pairs, Fraction(0)) / len(pairs)
+
+
+def test_the_overlap_of_many_answers_does_not_take_long():
+    template = [f"word{i}" for i in range(60)]
+    answers = [" ".join([*template[: n % 60], f"slot{n}", *template[n % 60 :]]) for n in range(1000)]
+    start = time.process_time()
+    assert alikeness(answers) > Fraction(1, 2)
+    assert time.process_time() - start < 5  # 0.4 s here; pair by pair on sets it took above 20 s
 
 
 def test_one_answer_to_every_question_does_not_ship():

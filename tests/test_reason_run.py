@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 
+import click
 import pytest
 
 from shipworthy.cli.reason import GUARDRAILS, command
@@ -261,9 +263,60 @@ def test_usage_errors(tmp_path):
     assert call("run") == (2, "reason-target")
     assert call("run", "--binary", "x", "--url", "http://y") == (2, "reason-target")
     assert call("run", "--binary", "/no/such") == (4, "reason-binary-missing")
+    assert (
+        call("run", "--binary", "reasoner 'half") == call("run", "--dry-run", "--binary", "'") == (2, "reason-binary")
+    )
     assert call("run", "--python", "nowhere:nothing") == (2, "reason-callable")
     (tmp_path / "f.json").write_text("{}")
     assert call("run", "--fixture", tmp_path / "f.json", "--binary", "true") == (3, "fixture-no-cases")
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e999", "0", "-1", "soon"])
+def test_a_time_limit_is_a_number_of_seconds(seconds):
+    with pytest.raises(click.BadParameter):
+        call("run", "--binary", "true", "--timeout-sec", seconds)
+
+
+@pytest.mark.parametrize("share", ["1e-999999999", "nan", "1/0", "1.5", "-0.1", "half", "80%"])
+def test_a_share_is_a_number_of_0_to_1(share):
+    with pytest.raises(click.BadParameter):
+        call("guard", "--report", "r.json", "--min-pass-rate", share)
+
+
+def test_a_wrong_flag_is_said_before_anybody_is_asked(tmp_path):
+    asked = tmp_path / "asked"
+    binary = tmp_path / "reasoner"
+    binary.write_text(f"#!/bin/sh\ntouch {asked}\n")
+    binary.chmod(0o755)
+    assert call("run", "--binary", binary, "--gates", "precision=0.9") == (2, "gate-unknown")
+    assert call("run", "--binary", binary, "-o", "report.docx") == (2, "report-format")
+    assert not asked.exists()
+
+
+def test_an_address_that_drips_is_left_when_its_time_is_up():
+    class Dripping(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                for _ in range(40):
+                    self.wfile.write(b" ")
+                    self.wfile.flush()
+                    time.sleep(0.1)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Dripping)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        start = time.monotonic()
+        ask = ask_address(f"http://127.0.0.1:{server.server_port}", timeout=0.5)
+        (answer,) = ask_all(select(bundled_fixture(), Overrides(), 1), ask).values()
+        assert answer.error == "no answer within 0.5 seconds" and time.monotonic() - start < 2
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_score_exits_by_the_decision(tmp_path, capsys):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -56,6 +58,55 @@ def test_a_case_minimum_and_min_words_are_taken_from_the_case():
     assert case.minimum("usefulness") == 0 and case.minimum("actionability") == 1
     # 40 words are the least that can be asked for: 4 of 40 at .35
     assert float(signal_scores(case, "one two three four")["usefulness"]) == 0.035
+
+
+@pytest.mark.parametrize(
+    ("text", "gained"),
+    [
+        ("# a", 25), ("### a", 25), ("#a", 0), ("#### a", 0), (" # a", 0), ("x\n## a", 25), ("**a** b", 25),
+        (" **a** b", 0), ("- **a**", 10), ("x **a**", 0),
+        ("- a", 10), ("  * a", 10), ("12. a", 20), ("12) a", 10), ("-a", 0), ("+ a", 0), ("- a\n- b\n\t- c", 25),
+        ("7", 10), ("7 8.5%", 25), ("p95", 0), ("risk", 10), ("no risk, no impact", 25),
+    ],
+)  # fmt: skip
+def test_what_layout_earns(text, gained):
+    case = parse_case(CASE | {"expected_signals": {"usefulness": {"must_include_any": ["zzz"], "min_words": 100}}})
+    words = len(re.findall(r"\w+", text))
+    expected = 0.35 * words / 100 + 0.45 * gained / 100
+    assert float(signal_scores(case, text)["usefulness"]) == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    "text", ["-" * 200_000, "a." * 100_000, "\n" * 200_000, "1" * 200_000, "*" * 200_000, " by" * 70_000]
+)
+def test_hostile_text_takes_no_longer(text):
+    start = time.process_time()
+    signal_scores(parse_case(CASE), text)
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("a.md:1", 1),
+        (".md:1", 0),
+        ("docs/a-b.yaml:12 x.GO:3", 2),
+        ("a.md:1b.md:2", 2),
+        ("a.md:1.md:2", 1),
+        ("a.rs:1", 0),
+        ("a.md:x", 0),
+    ],
+)
+def test_file_references(text, references):
+    case = parse_case(CASE | {"expected_signals": {"factual_grounding": {"must_include_any": ["zzz"]}}})
+    expected = {0: 0, 1: 0.105, 2: 0.175}[references]
+    assert float(signal_scores(case, text)["factual_grounding"]) == expected
+
+
+def test_a_dimension_that_is_not_required_fails_no_case():
+    free = {"usefulness": {"required": False}, "factual_grounding": {"required": False}}
+    fixture = parse_fixture({"cases": [CASE | {"expected_signals": free}]})
+    assert judge(fixture.cases[0], Answer("x"), fixture, "signals").hard_failures == ("actionability",)
 
 
 @settings(max_examples=60, deadline=None)

@@ -20,7 +20,7 @@ from shipworthy.scoring.guard import evaluate_guard
 from shipworthy.scoring.reasoning import evaluate_reasoning
 from shipworthy.suites.bars import written
 from shipworthy.suites.reasoning import Answer, Judged, bundled_fixture, facts, judge, slices
-from shipworthy.suites.reasoning.controls import controls
+from shipworthy.suites.reasoning.controls import answer_anyway, controls
 from shipworthy.tally import Tally
 
 RAW = {
@@ -48,22 +48,38 @@ def test_the_gates_are_the_bars_of_the_fixture():
     decision = evaluate_reasoning(RAW, answers=ANSWERS, fail_on_errors=True)
     assert [str(outcome.gate) for outcome in decision.outcomes] == [
         "pass_rate >= 0.50", "actionability >= 0.60", "factual_grounding >= 0.55", "contradiction_handling >= 0.50",
-        "usefulness >= 0.65", "answer_overlap <= 0.30", "error_rate <= 0",
+        "usefulness >= 0.65", "answer_overlap <= 0.30", "under_refusal <= 0.05", "errors <= 0",
     ]  # fmt: skip
-    assert decision.verdict == "NO-SHIP" and decision.reasons == [
-        "error_rate 1/6 (0.167) is above 0: 1 fewer would turn it"
-    ]
+    assert decision.verdict == "NO-SHIP" and decision.reasons == ["errors 1 is above 0"]
     assert evaluate_reasoning(RAW, answers=ANSWERS).ships
 
 
 def test_gates_that_are_named_go_before_those_of_the_fixture():
     assert not evaluate_reasoning(RAW, answers=ANSWERS, gates="pass_rate=0.95").ships
-    alone = evaluate_reasoning(RAW, answers={}, gates="errors<=1", only_gates=True)
+    alone = evaluate_reasoning(RAW, answers={}, gates="error_rate<=1", only_gates=True)
     assert alone.ships and [str(outcome.gate) for outcome in alone.outcomes] == ["error_rate <= 1"]
     part = evaluate_reasoning(RAW, answers=ANSWERS, gates=["pass_rate[preset=even]=0.9"], only_gates=True)
     assert part.reasons == ["pass_rate[preset=even] 2/3 (0.667) is below 0.9: 1 more would turn it"]
     with pytest.raises(UsageError, match="gate-unknown"):
         evaluate_reasoning(RAW, answers=ANSWERS, gates="precision=0.9")
+
+
+def test_that_no_case_may_end_in_an_error_can_be_proven():
+    answers = ANSWERS | {"c6": "not in context"}
+    decision = evaluate_reasoning(RAW, answers=answers, gates="errors<=0", only_gates=True, require_proof=True)
+    assert decision.ships and decision.outcomes[0].state == "PASS"
+
+
+def test_who_answers_what_nobody_can_answer_does_not_ship():
+    fixture = bundled_fixture()
+    right = next(c for c in controls(fixture) if c.name == "terse right answers").answers
+    leaks = {case.id: Answer(answer_anyway(case)) for case in fixture.cases}
+    assert evaluate_reasoning(fixture, answers=right).ships
+    decision = evaluate_reasoning(fixture, answers=leaks)
+    assert decision.measures["pass_rate"].value == Fraction(25, 30)
+    assert decision.reasons == ["under_refusal 5/5 (1.000) is above 0.05: 5 fewer would turn it"]
+    leak = next(row for row in decision.items if row["reason"] == "under_refusal")
+    assert leak["passed"] is False and leak["overall"] == 0
 
 
 def test_the_summary_says_the_bars_in_force():

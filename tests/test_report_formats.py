@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from junitparser import JUnitXml
 
@@ -19,6 +20,7 @@ from shipworthy import report
 from shipworthy.decision import Board, Decision
 from shipworthy.errors import UsageError
 from shipworthy.evaluation import evaluate
+from shipworthy.gates import Outcome
 from shipworthy.report import terminal, views
 
 Cli = Callable[..., Any]
@@ -66,13 +68,13 @@ def test_markdown_says_the_verdict_first_and_each_gate_with_counts_and_interval(
     assert lines[0] == "# ❌ NO-SHIP: answers"
     row = next(line for line in lines if line.startswith("| ✗ | `precision >= 0.80`"))
     assert row.split(" | ")[2:6] == ["0.500", "1/2", "0.095 to 0.905", "FAIL-BUT-CLOSE"]
-    assert "- precision \\>= 0.80: 1 more of 2 (1 now); noise could explain the miss" in lines
+    assert "- precision \\>= 0.80: 1 more of 2 (1 now); noise could explain the miss; nearest: Q2" in lines
     assert any("`Q2`" in line and "`It takes a while.`" in line and "`forty-two days`" in line for line in lines)
 
 
 def test_markdown_of_a_board_has_a_line_for_each_suite_also_for_one_that_could_not_run() -> None:
     lines = text(both(), "markdown").splitlines()
-    assert lines[0] == "# ❌ NO-SHIP"
+    assert lines[0] == "# ❌ NO-SHIP: 1 of 3 suites ships"
     assert sum(line.startswith(("| ❌ NO-SHIP |", "| ✅ SHIP |", "| ⚠️ NOT RUN |")) for line in lines) == 3
     assert "- a note for all" in lines
 
@@ -208,7 +210,7 @@ def test_the_terminal_report_imports_nothing_heavy() -> None:
 
 def test_what_would_turn_it_speaks_of_counts_for_rates_and_of_distance_for_the_rest() -> None:
     words = views.turning(small())
-    assert "precision >= 0.80: 1 more of 2 (1 now); noise could explain the miss" in words
+    assert "precision >= 0.80: 1 more of 2 (1 now); noise could explain the miss; nearest: Q2" in words
     late = evaluate([gold("Q1"), gold("Q2")], [trace("Q1")], gates=["missing<=0"], only_gates=True)
     assert views.turning(late) == ["missing <= 0: 1 down, from 1"]
 
@@ -224,7 +226,70 @@ def test_the_worst_gate_is_the_one_that_stops_the_release() -> None:
     )
 
 
+def test_a_miss_that_stops_nothing_says_so_on_the_board() -> None:
+    missed = next(outcome for outcome in small().outcomes if not outcome.holds)
+    held = next(outcome for outcome in small().outcomes if outcome.holds)
+    warned, told = (
+        msgspec.structs.replace(missed, gate=msgspec.structs.replace(missed.gate, severity=severity))
+        for severity in ("warn", "info")
+    )
+
+    def worst(*outcomes: Outcome) -> str:
+        return views.worst_gate(msgspec.structs.replace(small(), outcomes=list(outcomes)), brief=True)
+
+    assert worst(held, warned).endswith("is below 0.80 (warn only)")
+    assert worst(held, msgspec.structs.replace(missed, waived="by Ada")).endswith("is below 0.80 (waived)")
+    assert worst(held, told).startswith(held.gate.metric)  # what is for information only never stands for the suite
+    assert worst(told).endswith("(info only)")
+
+
+def measured() -> Decision:
+    """Numbers without a gate: nothing to hold, nothing to stop."""
+    found = small()
+    return msgspec.structs.replace(found, verdict="MEASURED", reasons=["no gate was named"], outcomes=[], sections={})
+
+
+def test_numbers_without_gates_look_neutral_and_stop_nothing_in_any_format() -> None:
+    xml = ElementTree.fromstring(report.render(measured(), "junit"))
+    assert (xml.get("failures"), xml.get("errors"), xml.get("skipped")) == ("0", "0", "1")
+    assert text(measured(), "github").startswith("::notice title=MEASURED answers::no gate was named")
+    assert text(measured(), "markdown").startswith("# 📏 MEASURED: answers")
+    assert "| `precision` | 0.500 | 1/2 | 0.095 to 0.905 |" in text(measured(), "markdown")
+    lines = text(measured(), "text").splitlines()
+    assert lines[0].startswith("MEASURED  answers") and any(
+        line.split() == ["precision", "1/2", "(0.500)"] for line in lines
+    )
+    assert '<section class="verdict dim"' in text(measured(), "html")
+    assert views.worst_gate(measured()) == "no gate was asked for"
+
+
+def test_broken_controls_are_no_suite_and_are_not_called_unrun() -> None:
+    board = Board([shipping()], {"controls": "0 of 1 bad controls stopped"}, {"controls": 2})
+    assert text(board, "text").startswith("NO VERDICT  1 of 1 suite ships\n")
+    assert "  BROKEN      controls  0 of 1 bad controls stopped" in text(board, "text").splitlines()
+    assert "| ⚠️ BROKEN | controls |" in text(board, "markdown")
+    assert "::error title=controls show that the gates can't be trusted::0 of 1" in text(board, "github")
+    assert "BROKEN" in text(board, "junit") and "</span> BROKEN</td>" in text(board, "html")
+    assert "NOT RUN" not in "".join(text(board, form) for form in report.FORMATS)
+
+
 # Command line and job summary
+
+
+def test_a_report_that_can_not_be_written_never_changes_the_verdict(
+    cli: Cli, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "folder.html").mkdir()
+    options = ("score", "--gold", files[0], "--trace", files[1], "--gates", "precision=0.1 chr=0.1")
+    plain, ran = cli(*options), cli(*options, "-o", tmp_path / "folder.html", "-o", tmp_path / "r.md")
+    assert (ran.code, ran.out) == (plain.code, plain.out) and plain.code == 0
+    assert "the report is not written" in ran.err and "[unwritable]" in ran.err
+    assert (tmp_path / "r.md").exists()  # the next one is still written
+
+
+def test_an_ending_that_names_no_format_is_told_before_anything_is_read(cli: Cli) -> None:
+    ran = cli("score", "--gold", "nowhere.jsonl", "--trace", "nowhere.jsonl", "-o", "r.pdf")
+    assert ran.code == 2 and "[report-format]" in ran.err
 
 
 def test_the_command_line_writes_every_format(cli: Cli, files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -120,6 +120,69 @@ def test_a_board_shows_every_suite_and_those_that_could_not_run() -> None:
     assert "Trend of precision" in words
 
 
+def words_of(found: Decision) -> str:
+    return " ".join(Reader(page(found)).text.split())
+
+
+def test_a_card_says_nothing_of_what_its_suite_does_not_tell() -> None:
+    found = small()
+    found.offenders = [{"qid": "Q2", "reason": "acr", "says": "over 8 runs", "gold_citations": ["d1"]}]
+    assert "not cited" not in words_of(found) and "not retrieved" not in words_of(found)
+    found.offenders[0] |= {"citations": ["b7"], "retrieved_ids": ["b7", "b8"], "claim": ""}
+    assert "d1 not cited, not retrieved" in words_of(found) and "b7 not gold" in words_of(found)
+    assert "Said" not in words_of(found).replace("Said Cited", "")
+    found.offenders[0]["gold_rank"] = 1  # the suite found it by its place, so that ids prove nothing
+    shown = words_of(found)
+    assert "d1 found under another id, first at rank 1" in shown
+    assert "not cited" not in shown and "not gold" not in shown
+
+
+def test_a_card_does_not_repeat_what_its_sentence_says() -> None:
+    found = small()
+    found.offenders = [{"qid": "Q2", "reason": "acr", "says": "over 8 runs; seed=0;j=punct (status)", "runs": 8,
+                        "flips": ["seed=0;j=punct (status)"], "other": "elsewhere"}]  # fmt: skip
+    (card,) = cards.offender_cards(found, "")
+    assert card.more == [("runs", "8"), ("other", "elsewhere")]
+
+
+def test_evidence_that_is_not_gold_is_folded_away() -> None:
+    items = [gold("Q1", ["forty-two days"], ["d1"])]
+    texts = [{"id": name, "text": f"text of {name}"} for name in ("d7", "d1", "d8")]
+    found = evaluate(items, [trace("Q1", "It takes a while.", ["d1"], ["d7", "d1", "d8"], evidence=texts)])
+    (card,) = cards.offender_cards(found, "")
+    assert [chip.text for chip, _ in card.evidence] == ["d1"] and [chip.text for chip, _ in card.others] == ["d7", "d8"]
+    assert "2 more that were shown" in words_of(found)
+
+
+def test_counts_among_so_many_read_as_a_share() -> None:
+    assert tables.figure({"count": 15, "n": 21, "rate": 15 / 21}) == "15/21 (0.714)"
+    assert tables.figure({"count": 0, "n": 0, "rate": None}) == "0/0 (–)"
+    found = small()
+    found.sections["overall"] = {
+        "accepted": {"count": 15, "n": 21, "rate": 15 / 21},
+        "acted on": {"count": 3, "n": 21, "rate": 1 / 7},
+    }
+    assert "accepted 15/21 (0.714) acted on 3/21 (0.143)" in words_of(found)
+
+
+def test_what_would_turn_it_is_told_once_with_the_nearest_items() -> None:
+    assert "1 more of 2 (1 now); noise could explain the miss; nearest: Q2" in words_of(small())
+    assert "Turns" not in words_of(small())
+
+
+def test_ticks_have_the_digits_that_tell_them_apart() -> None:
+    for high in (0.007, 0.04, 1.0, 7.0, 36.0, 2500.0):
+        shown = svg.chart([svg.Point(0, 0), svg.Point(1, high)], "t", "w", ("x", "y"))
+        ticks = re.findall(r'class="tick end"[^>]*>([^<]*)<', shown)
+        assert len(set(ticks)) == 5 and [float(tick.replace(",", "")) for tick in ticks][-1] >= high, ticks
+
+
+def test_rows_are_named_and_linked_by_their_question_whatever_comes_first() -> None:
+    found = small()
+    found.items = [{"arm": "fast", **item} for item in found.items]
+    assert cards.item_rows(found, "").columns[:2] == ["qid", "arm"]
+
+
 def test_an_empty_board_is_still_a_page() -> None:
     assert "NO VERDICT" in page(Board([]))
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+import re
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -568,7 +572,7 @@ def test_the_command_line_scores_writes_and_measures(tmp_path: Path, capfd: pyte
     assert (
         "Settings: preset native, match ids" in text
         and "trec P_5 0.400" in text
-        and "Against live, 1 questions" in text
+        and "Against live, 1 question:" in text
     )
     trec = [
         "score",
@@ -580,7 +584,7 @@ def test_the_command_line_scores_writes_and_measures(tmp_path: Path, capfd: pyte
         "P@5,MRR",
     ]
     assert command.main(trec, standalone_mode=False) == 0
-    assert "P_5 0.400" in capfd.readouterr().out
+    assert re.search(r"P_5 +0\.400", capfd.readouterr().out)
     with pytest.raises(UsageError, match=r"\[retrieval-inputs\]"):
         command.main(["score", "--gold", str(gold)], standalone_mode=False)
 
@@ -592,6 +596,7 @@ def test_mirror_asks_both_endpoints_and_writes_two_logs(tmp_path: Path) -> None:
 
     uvicorn = pytest.importorskip("uvicorn")
     server_module = pytest.importorskip("shipworthy.demo.server")
+    from shipworthy.cli.retrieval import command
     from shipworthy.contracts import read_gold
     from shipworthy.runner.mirror import mirror, questions_of_log
 
@@ -610,6 +615,23 @@ def test_mirror_asks_both_endpoints_and_writes_two_logs(tmp_path: Path) -> None:
         assert [summary.complete and summary.failed == 0 for summary in done] == [True, True]
         wrong = mirror(gold[:1], url, url, tmp_path / "a.jsonl", tmp_path / "b.jsonl", live_index="nowhere", retries=0)
         assert wrong[0].failed == wrong[0].planned
+        call = [
+            "mirror",
+            "--from-log",
+            str(live),
+            "--live",
+            url,
+            "--shadow",
+            url,
+            "--shadow-index",
+            "shadow",
+            "--out",
+            str(tmp_path / "t"),
+        ]
+        assert command.main([*call, "--format", "trec"], standalone_mode=False) == 0
+        written = (tmp_path / "t" / "shadow.run.txt").read_text().splitlines()
+        assert {row.split()[0] for row in written} == {item.qid for item in gold}
+        assert all(len(row.split()) == 6 for row in written)
     finally:
         server.should_exit = True
         thread.join(10)
@@ -619,3 +641,209 @@ def test_mirror_asks_both_endpoints_and_writes_two_logs(tmp_path: Path) -> None:
     again = questions_of_log(str(live))
     assert {item.qid for item in again} == {item.qid for item in gold}
     assert all(len(item.paraphrases) == 3 for item in again)
+
+
+def test_every_metric_of_a_small_case_is_what_paper_says() -> None:
+    """Two questions, one of them with two runs; every figure below was worked out by hand."""
+    gold = [
+        question("q1", [{"id": "S.4.2.p.Bk001", "offsets": [100, 200]}, "S.4.2.p.Bk002"], anchor_section="4.2", negatives=["n"],
+                 paraphrases=["What?"]),
+        question("q2", ["S.5.p.Bk001"], anchor_section="S.5", paraphrases=["What?"]),
+    ]  # fmt: skip
+    runs = [
+        line("q1", ["n", {"id": "S.4.2.p.Bk001", "offsets": [150, 250]}, "S.9.p.Bk009", "S.4.2.p.Bk002"],
+             ["S.4.2.p.Bk001"], seed=0, delta_s=[0.9, 0.2, 0.9, 0.9]),
+        line("q1", ["S.4.1.p.Bk007"], ["S.4.1.p.Bk007"], seed=1, delta_s=[0.5]),
+        line("q2", ["S.5.1.p.Bk003", "S.5.p.Bk001"], ["S.5.1.p.Bk003"], seed=0, delta_s=[0.3, 0.1]),
+    ]  # fmt: skip
+    found = score(gold, runs)
+    log3, log5 = math.log2(3), math.log2(5)
+    expected = {
+        "precision@1": 0, "precision@3": Fraction(1, 6) / 2 + Fraction(1, 4), "precision@5": Fraction(1, 8) + Fraction(1, 4),
+        "recall@1": 0, "recall@3": (Fraction(1, 4) + 1) / 2, "recall@5": (Fraction(1, 2) + 1) / 2,
+        "mrr": (Fraction(1, 4) + Fraction(1, 2)) / 2, "map": (Fraction(1, 4) + Fraction(1, 2)) / 2,
+        "P_3": (Fraction(1, 6) + Fraction(1, 3)) / 2, "P_5": (Fraction(1, 5) + Fraction(1, 5)) / 2,
+        "anchor_hit@1": Fraction(1, 2), "anchor_hit@3": (Fraction(1, 2) + 1) / 2,
+        "negative_rate@1": Fraction(1, 2), "negative_rate@3": Fraction(1, 6), "negative_rate@5": Fraction(1, 8),
+        "negative_first": Fraction(1, 2),
+        "coverage": (Fraction(1, 2) + 1) / 2, "citation_accuracy": Fraction(1, 2), "answer_rate": 1,
+        "anchor_proximity": (Fraction(2, 2) + 1) / 2,
+        "delta_s_median": (Fraction(35, 100) + Fraction(3, 10)) / 2, "lambda_convergent": Fraction(2, 3),
+        "missing": 0, "bad_qids": 0,
+    }  # fmt: skip
+    assert {name: value(found, name) for name in expected} == expected
+    first = (1 / log3 + 1 / log5) / (1 + 1 / log3)
+    assert float(value(found, "ndcg@5")) == pytest.approx((first / 2 + 1 / log3) / 2, abs=1e-12)
+    assert found.sections["lambda"]["states"] == {"→": 2, "←": 0, "<>": 1, "×": 0}
+
+
+@pytest.mark.parametrize(
+    ("cites", "answerable", "states"),
+    [
+        ((["a"], ["a"]), True, "→ →"),
+        ((["a"], ["z"]), True, "→ <>"),
+        ((["z"], ["y"]), True, "× ×"),
+        ((["z"], []), True, "× ←"),
+        (([], []), True, "← ←"),
+        (([], []), False, "→ →"),
+        ((["z"], []), False, "<> →"),
+        ((["z"], ["y"]), False, "× ×"),
+    ],
+)
+def test_each_rule_of_lambda(cites: tuple[list[str], list[str]], answerable: bool, states: str) -> None:
+    runs = [line(cites=cited, paraphrase=number) for number, cited in enumerate(cites)]
+    found = score(question(relevant=["a"] if answerable else [], answerable=answerable), runs)
+    assert found.items[0]["states"] == states
+
+
+def test_runs_that_fail_or_refuse_an_answerable_question_do_not_converge() -> None:
+    refused = line(paraphrase=1) | {"answer_json": {"claim": "not in context", "citations": []}}
+    runs = [line(paraphrase=0, error="timeout"), refused, line(paraphrase=2)]
+    assert score(question(), runs).items[0]["states"] == "← ← →"
+
+
+def test_blocks_of_unknown_section_converge_only_on_the_same_block() -> None:
+    gold = question(paraphrases=["x", "y"])
+    apart = score(gold, [line(cites=["a"], paraphrase=0), line(cites=["b"], paraphrase=1)])
+    same = score(gold, [line(cites=["a"], paraphrase=0), line(cites=["a"], paraphrase=1)])
+    known = score(
+        gold, [line(cites=["a"], paraphrase=0), line(cites=["b"], paraphrase=1)], sections={"a": "4", "b": "4"}
+    )
+    assert [value(found, "lambda_convergent") for found in (apart, same, known)] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("match", ["offsets", "text"])
+def test_one_id_may_have_several_places(match: str) -> None:
+    """Gold that names a document and several passages of it."""
+    gold = question(relevant=[{"id": "doc", "offsets": [0, 9], "text": "the first passage"},
+                              {"id": "doc", "offsets": [50, 59], "text": "another one of them"}])  # fmt: skip
+    found = score(
+        gold, line(found=[{"id": "c7", "offsets": [48, 62], "text": "so, another one of them, and on"}]), match=match
+    )
+    assert value(found, "recall@5") == Fraction(1, 2)
+
+
+def test_text_of_any_length_is_compared_in_time() -> None:
+    """The worst case for comparing ends with beginnings, and a long text that matches nothing."""
+    start = time.monotonic()
+    assert not shares_text("a" * 40_000 + "b", "c" + "a" * 30_000 + "d", HALF)
+    assert shares_text("x" * 10 + "ab" * 9_000, "ab" * 9_000 + "y" * 10, HALF)
+    assert time.monotonic() - start < 5
+
+
+def test_a_live_log_with_holes_is_no_baseline() -> None:
+    gold = [question(name) for name in ("q1", "q2")]
+    both = [line(name, delta_s=[0.1, 0.1, 0.1]) for name in ("q1", "q2")]
+    poor = [line("q1", ["x"], delta_s=[0.1]), line("q2", delta_s=[0.1] * 3)]
+    assert score(gold, both, both).verdict == "SHIP"
+    found = score(gold, poor, both[1:], only_gates=True, gates="recall@5>=baseline-0.02")
+    assert found.verdict == "NO VERDICT" and "1 of 2 questions have no line in live's log" in found.incomplete[0]
+    assert score(gold, both, both[1:], only_gates=True, gates="recall@5>=0.9").verdict == "SHIP"  # no baseline, no hole
+
+
+def test_a_bar_of_ones_own_blocks_under_whatever_name_it_was_given() -> None:
+    gold, log = question(), line(found=[{"id": "a", "text": "nothing in common here"}], cites=["a"])
+    for gate in ("dS_median<=0.10", "delta_s_median<=0.10", "delta_s_median=0.10"):
+        found = score(gold, log, gates=gate)
+        assert found.verdict == "NO-SHIP", gate
+    assert [outcome.gate.severity for outcome in found.outcomes if outcome.gate.metric == "delta_s_p90"] == ["warn"]
+
+
+def test_a_gold_set_that_changed_since_it_was_frozen_has_no_verdict(tmp_path: Path) -> None:
+    from shipworthy.goldlock import freeze
+
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text(json.dumps(question(answerable=True, gold_citations=["a"])) + "\n")
+    log = [line(delta_s=[0.1, 0.1, 0.1])]
+    freeze(gold, "1.0", "Ada")
+    held = evaluate_retrieval(gold, log)
+    assert held.verdict == "SHIP" and held.inputs["gold"]["content"]
+    gold.write_text(json.dumps(question(answerable=True, gold_citations=["a"], negatives=["n"])) + "\n")
+    found = evaluate_retrieval(gold, log)
+    assert found.verdict == "NO VERDICT" and any("signed off" in sentence for sentence in found.incomplete)
+
+
+def test_unknown_sections_and_unknown_fields_are_pointed_out() -> None:
+    found = score(question(anchor_section="4.2"), line(found=["a", "S.4.2.p.Bk001"]), by=["language"])
+    told = "\n".join(found.warnings)
+    assert "the section of 1 retrieved block is unknown ('a' is the first)" in told and "[section-unknown]" in told
+    assert "no gold item has the field 'language'" in told
+    assert found.sections["unknown_sections"] == 1
+    quiet = score(
+        question(anchor_section="4.2", language="en"), line(found=["a"]), sections={"a": "4.2"}, by=["language"]
+    )
+    assert not quiet.warnings or "unknown" not in "".join(quiet.warnings)
+
+
+def test_the_farthest_run_is_shown_where_distance_is_the_fault() -> None:
+    runs = [line(paraphrase=number, cites=[name], delta_s=[0.7, 0.9, 0.7]) for number, name in enumerate(("a", "x"))]
+    found = score(question(), [*runs, line(paraphrase=2, cites=[])])
+    assert (found.offenders[0]["reason"], found.offenders[0]["citations"]) == ("far", ["x"])
+
+
+def test_details_are_lines_of_the_decision_without_control_characters() -> None:
+    gold = question("q\x1b[31m", type="ta\x1b]0;x\x07ble")
+    found = score(gold, line("q\x1b[31m", ["x"], delta_s=[0.1]), [line("q\x1b[31m", delta_s=[0.1] * 3)])
+    assert any(text.startswith("Settings: preset native") for text in found.sections["details"])
+    assert not any("\x1b" in text or "\x07" in text for text in found.sections["details"])
+
+
+def test_flags_without_effect_are_refused(tmp_path: Path) -> None:
+    from shipworthy.cli.retrieval import _CHOICES, command
+    from shipworthy.suites.retrieval import CHOICES
+
+    for flag, values, _ in _CHOICES:
+        assert CHOICES[flag[2:].replace("-", "_")] == values
+    gold, log = ["--gold", "g", "--shadow", "s"], ["--qrels", "q", "--run", "r"]
+    for call, flag in [
+        ([*log, "--match", "offsets"], "--match"), ([*log, "--profile", "reference"], "--profile"), ([*log, "--by", "x"], "--by"),
+        ([*gold, "--rel-level", "2"], "--rel-level"), ([*gold, "--metrics", "P@5", "--k", "3"], "--k"),
+        ([*gold, "--metrics", "P@5", "--live", "l"], "--metrics"), ([*log, "--write-trec", "d"], "--write-trec"),
+    ]:  # fmt: skip
+        with pytest.raises(UsageError, match=rf"{flag}.*\[retrieval-inputs\]"):
+            command.main(["score", *call], standalone_mode=False)
+    with pytest.raises(UsageError, match=r"no metric is named"):
+        command.main(["score", *log, "--metrics", ""], standalone_mode=False)
+
+
+def test_both_addresses_are_looked_at_before_anything_is_asked(tmp_path: Path) -> None:
+    from shipworthy.contracts import Gold
+    from shipworthy.runner.mirror import mirror
+
+    with pytest.raises(UsageError, match=r"--shadow.*\[target-address\]"):
+        mirror([Gold(qid="q", question="?")], "http://127.0.0.1:1/x", "ftp://x", tmp_path / "live", tmp_path / "shadow")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_reference_profile_holds_recall_beside_live_and_refuses_gates_that_it_can_not_judge() -> None:
+    gold, good, poor = question(), [line(delta_s=[0.1] * 3)], [line(found=["x"], cites=["a"], delta_s=[0.1])]
+    states = {outcome.gate.metric: outcome.state for outcome in score(gold, poor, good, profile="reference").outcomes}
+    assert states["recall@5"].startswith("FAIL") and states["coverage"] == "PASS-BUT-UNPROVEN"
+    with pytest.raises(UsageError, match=r"no mrr.*\[gate-unknown\]"):
+        score(gold, good, profile="reference", gates="mrr>=0.5")
+
+
+def test_calibration_takes_citations_for_relevant_and_says_what_it_lacks() -> None:
+    gold = [Gold(qid="q", question="How heavy is a lantern?", gold_citations=["a"], answerable=True)]
+    texts = {"a": "A lantern is three kilograms heavy.", "n": "Ships sail on Monday."}
+    with pytest.raises(DataError, match=r"no negative block.*as negatives in the gold set.*\[calibrate-texts\]"):
+        calibrate(gold, texts, Lexical())
+    found = calibrate([msgspec.structs.replace(gold[0], negatives=["n"])], texts, Lexical())
+    assert (found.relevant, found.negative, found.without_text) == (1, 1, 0)
+    assert found.relevant_median < found.negative_median
+
+
+def test_nothing_but_the_report_is_printed_where_nobody_watches(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shipworthy.cli import _shared
+    from shipworthy.cli.retrieval import command
+
+    gold, shadow = tmp_path / "gold.jsonl", tmp_path / "shadow.jsonl"
+    gold.write_text(json.dumps(question()) + "\n")
+    shadow.write_text(json.dumps(line(delta_s=[0.1, 0.2, 0.3])) + "\n")
+    seconds = iter(range(0, 1000, 2))
+    monkeypatch.setattr(_shared.time, "monotonic", lambda: next(seconds))  # as slow as a large file
+    command.main(["score", "--gold", str(gold), "--shadow", str(shadow), "--json"], standalone_mode=False)
+    shown = capfd.readouterr()
+    assert shown.err == "" and json.loads(shown.out)["decision"] == "SHIP"

@@ -107,13 +107,55 @@ def test_a_jitter_that_breaks_questions_is_named_with_its_counts() -> None:
     assert "2 of 3 questions miss a bar: acr in 2, cghc in 2" in decision.reasons
 
 
+@pytest.mark.parametrize(
+    ("gates", "left"),
+    [
+        (["mean_acr >= 0.5"], ["mean_acr >= 0.5"]),
+        (["acr >= 0.5"], ["failing <= 0", "acr_failing <= 0"]),
+        (["acr >= 0.5", "mean_iaa >= 0.1"], ["failing <= 0", "acr_failing <= 0", "mean_iaa >= 0.1"]),
+    ],
+)
+def test_only_gates_leaves_the_named_ones_alone(gates: list[str], left: list[str]) -> None:
+    items = [gold("a", paraphrases=["Other?"])]
+    decision = evaluate_stability(items, grid("a", cite=("d2",)), gates=gates, only_gates=True)
+    assert [str(outcome.gate) for outcome in decision.outcomes] == left
+    assert decision.verdict == "SHIP"  # it cites the wrong block every time, and nobody asked
+
+
+def test_slices_of_questions_are_measured_and_gated() -> None:
+    items = [gold("a", type="table"), gold("b", type="prose")]
+    runs = grid("a", "wrong") + grid("b")
+    decision = evaluate_stability(items, runs, by=["type"], gates=["mean_acr[type=table] >= 0.5"], max_fail_rate=1)
+    assert decision.slices["type=table"]["mean_acr"].value == 0 and decision.slices["type=prose"]["mean_acr"].value == 1
+    assert decision.reasons[0].startswith("mean_acr[type=table] 0.000 is below 0.5")
+
+
+def test_a_run_without_a_jitter_was_sent_as_it_is() -> None:
+    plain = [
+        {key: value for key, value in row.items() if key != "jitter"} for row in grid("a") if row["jitter"] == "none"
+    ]
+    assert evaluate_stability([gold("a")], plain, seeds=SEEDS, jitters=["none"]).counts["holes"] == 0
+    mixed = plain + [row for row in grid("b") if row["jitter"] == "none"]
+    assert evaluate_stability([gold("a"), gold("b")], mixed).counts["holes"] == 0
+
+
+def test_an_unanswerable_question_has_no_claim_to_differ_in() -> None:
+    decision = evaluate_stability([unanswerable("u")], grid("u", "not in context", **{"0/ws": "blue"}))
+    assert only(decision, "u")["flips"] == [{"run": "seed=0;j=ws", "differs": ["status"]}]
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no profile 'original'"):
+        evaluate_stability([gold("a")], grid("a"), profile="original")
+
+
 def test_max_fail_rate_lets_some_questions_fail() -> None:
     items, runs = [gold(name) for name in "abcd"], grid("a", "wrong") + grid("b") + grid("c") + grid("d")
     assert evaluate_stability(items, runs).verdict == "NO-SHIP"
     assert evaluate_stability(items, runs, max_fail_rate="0.25").verdict == "SHIP"
     assert evaluate_stability(items, runs, max_fail_rate=0.24).verdict == "NO-SHIP"
-    for bad in ("-0.1", "1.5", "many", "1/0"):
-        with pytest.raises(UsageError, match="max-fail-rate"):
+    for bad in ("-0.1", "1.5", "many", "1/0", "1e999999999", float("nan")):
+        with pytest.raises(UsageError, match="max_fail_rate can't be"):
             evaluate_stability(items, runs, max_fail_rate=bad)
 
 
@@ -281,7 +323,7 @@ def states(items: list[dict[str, Any]], runs: list[dict[str, Any]]) -> dict[str,
 def test_lambda_is_derived_where_the_log_does_not_carry_it() -> None:
     mixed = grid("a", **{"0/none": trace("a", cite=("d2",)), "0/ws": "not in context"})
     assert states([gold("a")], mixed) == {
-        "distribution": {"convergent": 7, "backward": 1, "split": 1, "collapse": 0}, "read": 0, "derived": 1,
+        "distribution": {"convergent": 7, "backward": 1, "split": 1, "collapse": 0}, "read": 0, "derived": 9,
     }  # fmt: skip
     assert states([gold("a")], grid("a", cite=("d2",)))["distribution"]["collapse"] == 9
     leaks = grid("u", "not in context", **{"0/ws": "blue"})
@@ -297,7 +339,7 @@ def test_lambda_is_derived_where_the_log_does_not_carry_it() -> None:
 def test_lambda_is_read_under_its_other_names() -> None:
     runs = [{**row, "λ_observe": "collapse"} for row in grid("a")]
     decision = evaluate_stability([gold("a", paraphrases=["Other?"])], runs)
-    assert report(decision)["lambda"]["read"] == 1
+    assert report(decision)["lambda"]["read"] == 9
     assert decision.verdict == "NO-SHIP" and any("lambda_collapse 9 is above 0" in why for why in decision.reasons)
 
 
@@ -305,6 +347,28 @@ def test_an_anchor_section_named_by_the_citation_converges() -> None:
     cited = {"answer_json": {"claim": "The right answer.", "citations": [{"id": "d2", "section_id": "4.2"}]}}
     item = gold("a", anchor_section="4.2")
     assert states([item], [{**row, **cited} for row in grid("a")])["distribution"]["convergent"] == 9
+
+
+@pytest.mark.parametrize(
+    ("cited", "arrives"), [("S.4.2.p.Bk011", True), ("S.4.2.1.p.Bk011", True), ("S.4.20.p.Bk011", False), ("d2", False)]
+)
+def test_an_id_that_tells_its_section_converges_on_the_anchor(cited: str, arrives: bool) -> None:
+    found = states([gold("a", anchor_section="S.4.2")], grid("a", cite=(cited,)))["distribution"]
+    assert found == {"convergent": 9 * arrives, "backward": 0, "split": 0, "collapse": 9 * (not arrives)}
+
+
+def test_a_failed_run_points_backwards_on_any_question() -> None:
+    failed = {**trace("u"), "answer_json": None, "error": "timeout"}
+    found = states([unanswerable("u")], grid("u", "not in context", **{"0/ws": failed}))["distribution"]
+    assert found == {"convergent": 8, "backward": 1, "split": 0, "collapse": 0}
+
+
+def test_states_of_the_log_stand_beside_derived_ones() -> None:
+    first, *rest = grid("a")
+    found = states([gold("a")], [{**first, "lambda_state": "×"}, *rest])
+    assert found == {
+        "distribution": {"convergent": 8, "backward": 0, "split": 0, "collapse": 1}, "read": 1, "derived": 8,
+    }  # fmt: skip
 
 
 def test_the_certainty_of_a_lambda_share_comes_from_questions_and_not_from_runs() -> None:

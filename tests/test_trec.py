@@ -182,7 +182,14 @@ def test_queries_without_relevant_documents_and_unknown_ones(tmp_path: Path) -> 
             r"run\.txt:2: score: expected a number, got 'high'.*\[run-line\]",
         ),
         (QRELS, "q1 Q0 my doc 1 0.9 t\n", r"run\.txt:1: 7 columns.*a space.*\[run-line\]"),
-        (QRELS, "q1 Q0 a 1 nan t\n", r"finite number, got nan for document 'a'.*\[run-score\]"),
+        (
+            QRELS,
+            "q1 Q0 a 1 nan t\n",
+            r"run\.txt:1: score: expected a finite number, got nan for document 'a'.*\[run-score\]",
+        ),
+        (QRELS, "# top\n\n" + RUN + "q2 Q0 c 1 -inf t\n", r"run\.txt:6: score: expected a finite number, got -inf"),
+        (QRELS, "q9 Q0 a 1 .9 t\n", r"no question is left.*2 have no list.*1 list of other questions.*\[log-empty\]"),
+        (QRELS, "", r"no question is left.*\[log-empty\]"),
         (QRELS, "q1 Q0 a 1 inf t\n", r"\[run-score\]"),
     ],
 )
@@ -218,7 +225,7 @@ def test_metrics_are_named_in_both_spellings_and_unknown_ones_refused() -> None:
 
 def test_numbers_without_a_gate_decide_nothing_and_with_one_they_do(tmp_path: Path) -> None:
     paths = write(tmp_path, QRELS, RUN)
-    assert evaluate_trec(*paths, "P@5").verdict == "NO VERDICT"
+    assert evaluate_trec(*paths, "P@5").verdict == "MEASURED"
     assert evaluate_trec(*paths, "P@5", gates="P_5>=0.4").verdict == "SHIP"
     assert evaluate_trec(*paths, "P@5", gates="precision@5>=0.5").verdict == "NO-SHIP"
     with pytest.raises(UsageError, match=r"\[gate-unknown\]"):
@@ -304,3 +311,88 @@ def test_the_input_is_named_in_the_record(tmp_path: Path) -> None:
     read = Input()
     read_qrels(str(write(tmp_path, QRELS, RUN)[0]), read)
     assert (read.records, len(read.digest)) == (3, 64)
+
+
+NATIVE, TREC, TREC_C = "native", "trec", "trec-c"
+REFUSED = "refused"
+DISAGREEMENTS: list[tuple[str, str, str, str, dict[str, float | str]]] = [
+    # name, qrels, run, metric, what each preset says
+    ("short list", "q 0 a 1\nq 0 b 1\n", "a .9, x .8, b .7", "P@5", {NATIVE: 2 / 3, TREC: 0.4, TREC_C: 0.4}),
+    ("absent list: precision", "q 0 a 1\nq2 0 b 1\n", "a .9", "P@5", {NATIVE: 0.5, TREC: 0.2, TREC_C: 0.1}),
+    ("absent list: recall", "q 0 a 1\nq2 0 b 1\n", "a .9", "R@5", {NATIVE: 0.5, TREC: 1.0, TREC_C: 0.5}),
+    ("query that is not judged", "q 0 a 1\n", "a .9 / q9 z .9", "R@5", {NATIVE: 1.0, TREC: 1.0, TREC_C: 1.0}),
+    ("only grades of 0", "q 0 a 1\nq2 0 b 0\n", "a .9 / q2 b .9", "R@5", {NATIVE: 1.0, TREC: 0.5, TREC_C: 0.5}),
+    ("repeated id: precision", "q 0 a 1\nq 0 b 1\n", "a .9, a .8, x .7, b .6", "P@3", {NATIVE: 2 / 3, TREC: REFUSED, TREC_C: REFUSED}),
+    ("repeated id: recall", "q 0 a 1\nq 0 b 1\n", "a .9, a .8, x .7, b .6", "R@3", {NATIVE: 1.0, TREC: REFUSED, TREC_C: REFUSED}),
+    ("repeated id, far apart", "q 0 a 1\n", "a .9, x .8, y .7, a .1", "P@1", {NATIVE: 1.0, TREC: REFUSED, TREC_C: REFUSED}),
+    ("ties", "q 0 b 1\n", "b .5, c .5, a .5", "P@1", {NATIVE: 1.0, TREC: 0.0, TREC_C: 0.0}),
+    ("order against score", "q 0 b 1\n", "b .1, c .9", "P@1", {NATIVE: 1.0, TREC: 0.0, TREC_C: 0.0}),
+    ("not a number", "q 0 a 1\n", "a nan, b .9", "P@1", {NATIVE: REFUSED, TREC: REFUSED, TREC_C: REFUSED}),
+    ("nearly equal scores", "q 0 a 1\n", "a .10000000001, b .1", "P@1", {NATIVE: 1.0, TREC: 0.0, TREC_C: 0.0}),
+    ("a space in an id", "q 0 a 1\n", "my\u0020doc .9", "P@1", {NATIVE: REFUSED, TREC: REFUSED, TREC_C: REFUSED}),
+    ("queries in another order", "q 0 a 1\nq2 0 b 1\n", "/ q2 b .9 / q a .9", "P@1", {NATIVE: 1.0, TREC: 1.0, TREC_C: 1.0}),
+    ("graded: gain", "q 0 a 1\nq 0 b 3\n", "a .9, b .8", "nDCG@2", {NATIVE: 0.7967075809905066, TREC: 0.7967075809905066, TREC_C: 0.7967075809905066}),
+    ("graded: relevance", "q 0 a 1\nq 0 b 3\n", "a .9, b .8", "MAP", {NATIVE: 1.0, TREC: 1.0, TREC_C: 1.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", [NATIVE, TREC, TREC_C])
+@pytest.mark.parametrize(("name", "qrels", "run", "metric", "expected"), DISAGREEMENTS, ids=lambda part: str(part)[:30])
+def test_where_tools_disagree_each_preset_has_its_answer(
+    tmp_path: Path, name: str, qrels: str, run: str, metric: str, expected: dict[str, float | str], preset: str
+) -> None:
+    paths = write(tmp_path, qrels, "".join(_run_lines(run)))
+    if expected[preset] == REFUSED:
+        with pytest.raises(DataError):
+            evaluate_trec(*paths, metric, preset=preset)
+        return
+    found = evaluate_trec(*paths, metric, preset=preset)
+    assert float(next(iter(found.measures.values())).value or 0) == pytest.approx(expected[preset], abs=1e-12)
+
+
+def _run_lines(text: str) -> Any:
+    """`a .9, b .8 / q2 c .5`: the list of q, then that of q2."""
+    for part in text.split("/"):
+        named = part.split()[0].startswith("q") if part.strip() else False
+        qid, listed = part.split(maxsplit=1) if named else ("q", part)
+        for rank, pair in enumerate(filter(None, (entry.strip() for entry in listed.split(","))), 1):
+            name, score = pair.rsplit(maxsplit=1)
+            yield f"{qid} Q0 {name} {rank} {score} t\n"
+
+
+def test_an_empty_list_in_json_lines_is_a_list_that_found_nothing(tmp_path: Path) -> None:
+    gold, log = tmp_path / "gold.jsonl", tmp_path / "log.jsonl"
+    gold.write_text('{"qid": "q1", "relevant": ["a b"]}\n{"qid": "q2", "relevant": ["b"]}\n')
+    log.write_text('{"qid": "q1", "topk": [{"id": "a b"}]}\n{"qid": "q2", "topk": []}\n')
+    found = evaluate_ids(gold, log, "P@5,R@5")
+    assert (values(found)["precision@5"], values(found)["recall@5"]) == (0.5, 0.5)  # and an id may have a space
+    assert found.counts["missing"] == 0
+
+
+def test_gates_take_every_spelling_of_a_metric(tmp_path: Path) -> None:
+    paths = write(tmp_path, QRELS, RUN)
+    for gate in ("P@5>=0.4", "p@5>=0.4", "P_5>=0.4", "precision@5>=0.4"):
+        assert evaluate_trec(*paths, "P@5", gates=gate).verdict == "SHIP", gate
+    assert evaluate_trec(*paths, "nDCG@10,MRR", gates=["nDCG@10>=0.999", "MRR>=1"]).verdict == "NO-SHIP"
+
+
+def test_missing_lists_leave_native_gates_without_a_verdict(tmp_path: Path) -> None:
+    gold, log = tmp_path / "gold.jsonl", tmp_path / "log.jsonl"
+    gold.write_text('{"qid": "q1", "relevant": ["a"]}\n{"qid": "q2", "relevant": ["b"]}\n')
+    log.write_text('{"qid": "q1", "topk": [{"id": "a"}]}\n')
+    found = evaluate_ids(gold, log, "R@5", gates="R@5>=0.4")
+    assert found.verdict == "NO VERDICT" and found.incomplete == ["1 of 2 questions have no list, and count as 0"]
+    assert evaluate_ids(gold, log, "R@5", gates="R@5>=0.4", missing_query="skip").verdict == "SHIP"
+
+
+def test_a_gold_set_that_changed_since_it_was_frozen_has_no_verdict(tmp_path: Path) -> None:
+    from shipworthy.goldlock import freeze
+
+    gold, log = tmp_path / "gold.jsonl", tmp_path / "log.jsonl"
+    gold.write_text('{"qid": "q1", "relevant": ["a"], "answerable": true, "gold_citations": ["a"]}\n')
+    log.write_text('{"qid": "q1", "topk": [{"id": "a"}]}\n')
+    freeze(gold, "1.0", "Ada")
+    assert evaluate_ids(gold, log, "R@5", gates="R@5>=0.4").verdict == "SHIP"
+    gold.write_text('{"qid": "q1", "relevant": ["a", "b"], "answerable": true, "gold_citations": ["a"]}\n')
+    found = evaluate_ids(gold, log, "R@5", gates="R@5>=0.4")
+    assert found.verdict == "NO VERDICT" and any("signed off" in sentence for sentence in found.incomplete)

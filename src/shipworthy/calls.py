@@ -42,7 +42,7 @@ def call(
         raise UsageError(f"there is no suite {suite!r}", hint=f"Use one of {', '.join(SUITES)}.", code="suite-unknown")
     given = dict(options or {})
     named = {SUITES[suite].inputs[name]: path for name, path in inputs.items()}
-    decision = function(suite)(**named, **_prepared(given), **({"gates": list(gates)} if gates else {}))
+    decision = function(suite)(**named, **prepared(given), **({"gates": list(gates)} if gates else {}))
     paths = {name: os.path.abspath(path) for name, path in inputs.items()}
     decision.run = decision.run | {"call": {"inputs": paths, "options": given, "gates": [str(gate) for gate in gates]}}
     return decision
@@ -61,16 +61,16 @@ def parameters(suite: str) -> set[str]:
     return set(inspect.signature(function(suite)).parameters)
 
 
-def _prepared(options: dict[str, Any]) -> dict[str, Any]:
+def prepared(options: dict[str, Any]) -> dict[str, Any]:
     """Options as the functions take them: files of phrases and rules read."""
-    prepared = dict(options)
-    if phrases := prepared.pop("refusal_phrases", None):
+    ready = dict(options)
+    if phrases := ready.pop("refusal_phrases", None):
         from .refusal import read_phrases
 
-        prepared |= {"refusal": "phrases", "refusal_phrases": read_phrases(phrases)}
-    if rules := prepared.pop("contradiction_rules", None):
+        ready |= {"refusal": "phrases", "refusal_phrases": read_phrases(phrases)}
+    if rules := ready.pop("contradiction_rules", None):
         from .contradiction import load_rules
 
         with open(rules, "rb") as stream:
-            prepared["rules"] = load_rules(tomllib.load(stream))
-    return prepared
+            ready["rules"] = load_rules(tomllib.load(stream))
+    return ready

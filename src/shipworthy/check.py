@@ -16,13 +16,15 @@ from .decision import Board, Decision, encode
 from .decision import report as report_of
 from .errors import EnvironmentFailure, ShipworthyError, UsageError
 from .files import write_whole
+from .gates import Gate
 from .history import SHORT, History, exact_value, where_from
 from .jsonl import read_objects
-from .policy import check_waivers, settle, turns, waiver_notes, with_regressions
+from .policy import check_waivers, settle, waiver_notes, with_regressions
 from .receipts import policy_block
 from .text import plural
 
 WORTH_A_PROCESS = 20_000_000  # bytes of input from which suites run in processes of their own
+_NAME_ONE = "Bless a run (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
 HISTORY_TIMEOUT = 5.0  # a verdict does not wait longer for its place in history
 
 Result = tuple[Decision | None, str, int]  # a decision, or why there is none and the exit code of that
@@ -89,9 +91,11 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> 
     options = TargetOptions(headers=target.options.get("headers", {}), mapping=target.options.get("map", {}),
                             model=target.options.get("model", ""))  # fmt: skip
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
-    fresh = out if failing is None else f"{out}.rerun"
+    fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
     summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits)
-    if failing is not None:
+    if failing is None:
+        os.replace(fresh, out)
+    else:
         _replace_traces(out, fresh, {str(item.qid) for item in gold})
     return f"{suite.name}: {plural(summary.finished, 'run')} of {target.name}, {summary.failed} failed, in {out}"
 
@@ -139,9 +143,19 @@ def _run(suite: SuiteConfig, rules: str, require_proof: bool) -> Result:
     try:
         return call(suite.name, suite.inputs, options, suite.gates), "", 0
     except ShipworthyError as error:
+        error.where = error.where or _place(suite, error)
         return None, str(error), error.exit_code
     except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
         return None, f"{type(error).__name__}: {error} [internal]", 4
+
+
+def _place(suite: SuiteConfig, error: ShipworthyError) -> str:
+    """The line of the config whose gate the error is about."""
+    if not error.code.startswith("gate-"):
+        return ""
+    about = (place for text, place in suite.places.items()
+             if error.what.startswith(text) or repr(Gate.parse(text).metric) in error.what)  # fmt: skip
+    return next(about, "")
 
 
 def _blessed(board: Board, config: Config, name: str) -> dict[str, dict[str, Any]] | None:
@@ -157,9 +171,7 @@ def _apply_policy(
     board: Board, config: Config, name: str, blessed: Mapping[str, Mapping[str, Any]] | None, day: datetime.date
 ) -> None:
     """Severities, waivers and the baseline, laid on every decision."""
-    if len(board.decisions) == len(
-        config.suites
-    ):  # else the gate that a waiver names may be of a suite that did not run
+    if len(board.decisions) == len(config.suites):  # else the waived gate may be one of a suite that did not run
         check_waivers(config.waivers, board.decisions)
     policies = {suite.name: suite.policies for suite in config.suites}
     for index, decision in enumerate(board.decisions):
@@ -172,9 +184,9 @@ def _apply_policy(
         board.decisions[index] = settled
         if blessed is not None:
             board.notes += _against_baseline(board, index, name, base, config.on_regression)
+        elif not name and any(outcome.gate.bound.sign and outcome.bound is None for outcome in settled.outcomes):
+            board.notes.append(f"{settled.suite}: a gate compares with a baseline and none is named. {_NAME_ONE}")
     board.notes += waiver_notes(config.waivers, board.decisions, day)
-    board.notes += [f"{decision.suite}: {turn['gate']} would turn with {turn['turn']}; nearest: {', '.join(turn['nearest'])}"
-                    for decision in board.decisions for turn in turns(decision) if turn["nearest"]]  # fmt: skip
 
 
 def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] | None:

@@ -216,15 +216,25 @@ def _recorded(distance: Fraction) -> Fraction:
 
 
 def make_embedder(
-    name: str, *, url: str = "", model: str = "", key: str = "", cache: str | None = None
+    name: str, *, url: str = "", model: str = "", key_env: str | None = None, cache: str | None = None
 ) -> Embedder | None:
-    """The embedder of a name; None for `precomputed`, which makes no distances of its own."""
+    """The embedder of a name; None for `precomputed`, which makes no distances of its own.
+
+    `key_env` names the environment variable that holds the server's key.
+    """
+    unused = {"embed-url": url, "embed-model": model, "embed-key-env": key_env} if name != "http" else {}
+    if flag := next((flag for flag, value in unused.items() if value), ""):
+        raise UsageError(f"has no effect with the embedder {name!r}", where=flag, hint="Add --embedder http, or leave it out.",
+                         code="embedder-setting")  # fmt: skip
     if name == "precomputed":
         return None
     if name == "lexical":
         return Lexical()
     if name == "http":
-        return Http(url, model, key, cache)
+        if key_env and key_env not in os.environ:
+            raise UsageError(f"the environment has no {key_env}", where="embed-key-env", code="embedder-setting",
+                             hint="Set it to the server's key, or leave the name out.")  # fmt: skip
+        return Http(url, model, os.environ.get(key_env or "", ""), cache)
     if name == "local":
         return Local(cache)
     raise UsageError(f"there is no embedder {name!r}", hint=f"Use one of {', '.join(NAMES)}.", code="embedder-setting")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +63,8 @@ def evaluate(
     """
     wanted = [gates] if isinstance(gates, str) else list(gates)
     options = Options(
-        k=_ks(k), min_substr=min_substr, scu_enforced=scu_enforced, keep=on_duplicate, closed=closed,
-        by=_fields(by, wanted), id_map=_id_map(id_map),
+        k=depths(k), min_substr=min_substr, scu_enforced=scu_enforced, keep=on_duplicate, closed=closed,
+        by=slice_fields(by, wanted), id_map=_id_map(id_map),
         chunks=read_chunks(chunks) if isinstance(chunks, str) else chunks, declared=refusal != "exact", rules=rules,
         rule=load_rule("natural" if refusal == "exact" else refusal, refusal_phrases),
     )  # fmt: skip
@@ -71,12 +72,13 @@ def evaluate(
         raise UsageError(f"there is no profile {profile!r}", hint=f"Use {' or '.join(PROFILES)}.", code="profile")
     reference = profile == "reference"
     known = answers.metrics(options)
-    chosen = choose_gates(answers.gates(options), wanted, known, _aliases(options), only_gates, require_proof)
+    chosen = choose_gates(answers.gates(options), wanted, known, answer_aliases(options), only_gates, require_proof)
     gold_set = load_gold(gold, lenient=lenient, last_wins=reference, by=options.by)
     require_answerable(gold_set)
     read = Input()
     stream = stream_traces(traces, read, lenient=lenient, unnamed=reference)
-    joined = _join(gold_set, _ticking(stream, tick), options)
+    with uncollected():
+        joined = join(gold_set, _ticking(stream, tick), options.keep, options.closed)
     if reference:
         return _reference_decision(joined, gold_set, read, chosen, options)
     return _strict_decision(joined, gold_set, read, chosen, known, options, offenders, lock_problems(gold))
@@ -88,7 +90,7 @@ def _strict_decision(
 ) -> Decision:  # fmt: skip
     def judge(case: Case) -> Verdict:
         verdict = answers.judge(case, options)
-        verdict.slices = _slices(case, options.by)
+        verdict.slices = slices_of(case, options.by)
         return verdict
 
     tally, verdicts = inline.tally(joined.cases, judge, lambda verdict: answers.facts(verdict, options), answers.slices)
@@ -205,12 +207,13 @@ def warnings(*read: Input) -> list[str]:
     return [str(warned) for source in read for warned in source.warnings]
 
 
-def _join(gold: GoldSet, stream: Iterable[Any], options: Options) -> Joined:
-    """Join without the cyclic collector: records have no cycles, and it would look at each of them in vain."""
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the cyclic collector: what is read has no cycles, and it would look at each record in vain."""
     enabled = gc.isenabled()
     gc.disable()
     try:
-        return join(gold, stream, options.keep, options.closed)
+        yield
     finally:
         if enabled:
             gc.enable()
@@ -229,26 +232,26 @@ def _ticks(stream: Iterable[Any], tick: Tick) -> Iterable[Any]:
         yield pair
 
 
-def _slices(case: Case, by: Iterable[str]) -> tuple[str, ...]:
+def slices_of(case: Case, by: Iterable[str]) -> tuple[str, ...]:
     gold = case.gold
     values = ((field, getattr(gold, field, None) or gold.fields.get(field)) for field in by)
     return tuple(f"{field}={value}" for field, value in values if isinstance(value, str))
 
 
-def _fields(by: Iterable[str], wanted: Iterable[str | Gate]) -> tuple[str, ...]:
+def slice_fields(by: Iterable[str], wanted: Iterable[str | Gate]) -> tuple[str, ...]:
     """The fields to slice by: those asked for, and those that a gate names."""
     named = [field for gate in wanted for field in re.findall(r"\[(\w+)=", str(gate))]
     return tuple(dict.fromkeys([*by, *named]))
 
 
-def _ks(k: int | Iterable[int]) -> tuple[int, ...]:
+def depths(k: int | Iterable[int]) -> tuple[int, ...]:
     ks = (k,) if isinstance(k, int) else tuple(dict.fromkeys(k))
     if not ks or any(value < 1 for value in ks):
         raise UsageError("k must be at least 1", hint="Write --k 5 or --k 1,3,5,10.", code="k-range")
     return ks
 
 
-def _aliases(options: Options) -> dict[str, str]:
+def answer_aliases(options: Options) -> dict[str, str]:
     first = options.k[0]
     short = {"recall": f"recall@{first}", "recall@k": f"recall@{first}", "recall_any@k": f"recall_any@{first}"}
     return answers.ALIASES | short | {"chr@k": f"chr@{first}"}

@@ -210,6 +210,8 @@ def certainty(outcome: Outcome) -> str:
              "FAIL-BUT-CLOSE": "noise could explain the miss"}  # fmt: skip
     if outcome.measure.kind == "count":
         return ""
+    if outcome.state == "FAIL-BUT-CLOSE" and outcome.measure.kind != "rate" and outcome.measure.bounds == (None, None):
+        return "there is no interval to judge the miss by"
     if outcome.state != "PASS-BUT-UNPROVEN":
         return words[outcome.state]
     if outcome.more_best is None:

@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 
@@ -55,12 +53,14 @@ class Changes(msgspec.Struct, frozen=True):
 
 def freeze(
     gold: str | os.PathLike[str], release: str, signed_off_by: str, reason: str = "", *, frozen_at: str | None = None
-) -> Path:
+) -> str:
     """Write `gold.lock` beside the gold file (`NAME.lock` beside `NAME.jsonl`) and return its path."""
     for name, value in (("--release", release), ("--signed-off-by", signed_off_by)):
         if not value.strip():
             raise UsageError("is blank", where=name, hint="A lock says which release it is for and who answers for it.",
                              code="lock-blank")  # fmt: skip
+    from datetime import UTC, datetime  # only here: scoring reads locks and starts sooner without it
+
     load_gold(gold)  # what can't be scored can't be signed off
     digests = item_digests(gold)
     now = frozen_at or datetime.now(UTC).isoformat(timespec="seconds")
@@ -75,8 +75,8 @@ def freeze(
 def verify(gold: str | os.PathLike[str]) -> Changes:
     """What changed since the gold set was frozen; an error where there is no lock."""
     path = lock_path(gold)
-    if not path.exists():
-        raise UsageError("there is no lock beside the gold set", where=visible(str(path)),
+    if not os.path.exists(path):
+        raise UsageError("there is no lock beside the gold set", where=visible(path),
                          hint="Write one: shipworthy gold freeze FILE --release R --signed-off-by NAME.", code="lock-absent")  # fmt: skip
     return changes(read_lock(path).items, item_digests(gold))
 
@@ -91,10 +91,9 @@ def lock_problems(gold: object) -> list[str]:
 
     `gold` is whatever the caller scores by; only a path can have a lock beside it.
     """
-    if not isinstance(gold, (str, os.PathLike)) or not lock_path(gold).exists():
+    if not isinstance(gold, (str, os.PathLike)) or not os.path.exists(lock_path(gold)):
         return []
-    path = lock_path(gold)
-    lock = read_lock(path)
+    lock = read_lock(lock_path(gold))
     found = changes(lock.items, item_digests(gold))
     if not found:
         return []
@@ -142,18 +141,18 @@ def set_digest(items: dict[str, str]) -> str:
     return hashlib.sha256(_canonical(items)).hexdigest()
 
 
-def lock_path(gold: str | os.PathLike[str]) -> Path:
+def lock_path(gold: str | os.PathLike[str]) -> str:
     """`gold.lock` for `gold.jsonl`, `gold.jsonl.gz` and `gold.jsonl.zst`."""
-    path = Path(gold)
-    name = path.name.removesuffix(".gz").removesuffix(".zst")
-    return path.with_name(name.removesuffix(".jsonl").removesuffix(".json") + ".lock")
+    name = os.fspath(gold).removesuffix(".gz").removesuffix(".zst")
+    return name.removesuffix(".jsonl").removesuffix(".json") + ".lock"
 
 
 def read_lock(path: str | os.PathLike[str]) -> Lock:
     """A lock file, whole and of a version that is known; a damaged one never passes for a signature."""
     where = visible(os.fspath(path))
     try:
-        lock = msgspec.json.decode(Path(path).read_bytes(), type=Lock)
+        with open(path, "rb") as stream:
+            lock = msgspec.json.decode(stream.read(), type=Lock)
     except OSError as error:
         raise EnvironmentFailure(f"can't be read: {error.strerror}", where=where, code="unreadable") from None
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from .errors import DataError, EnvironmentFailure, UsageError
@@ -27,7 +26,7 @@ def row_passes(row: Mapping[str, Any]) -> bool:
         return bool(row["state"] == "pass")
     if "scholar" in row and "auditor" in row:
         return bool(row["scholar"] == row["auditor"])
-    return not row.get("reason")
+    return not (row.get("reason") or row.get("failed"))
 
 
 def passing(report: Mapping[str, Any]) -> dict[str, bool]:
@@ -51,7 +50,8 @@ def load_report(path: str | os.PathLike[str]) -> dict[str, Any]:
     """A report from disk, with the least that makes it one."""
     where = visible(os.fspath(path))
     try:
-        value = json.loads(Path(path).read_bytes())
+        with open(path, "rb") as stream:
+            value = json.loads(stream.read())
     except FileNotFoundError:
         raise UsageError("no such file", where=where, hint="Check the path.", code="no-file") from None
     except OSError as error:

@@ -46,18 +46,29 @@ def settle(
 ) -> Decision:
     """The decision with bounds taken from the baseline, severities and waivers laid on its gates, decided anew.
 
-    Only a gate that does not hold is waived; an expired waiver changes nothing and is named in the reasons.
+    Only a gate that does not hold is waived; an expired waiver changes nothing and is named in the reasons. What would
+    turn the decision is worked out anew, because a waived gate needs no turning.
     """
     day = today or datetime.datetime.now(datetime.UTC).date()
     judged = [_against(outcome, baseline) for outcome in _with_policies(decision, policies)]
     outcomes = [_waived(outcome, decision.suite, waivers, day) for outcome in judged]
     if outcomes == decision.outcomes:
-        return decision
+        return _with_turns(decision)
     verdict, reasons = decide(outcomes, decision.incomplete)
     used = [f"{outcome.gate.key} does not hold and is {outcome.waived}" for outcome in outcomes if outcome.waived]
     expired = [note for outcome in outcomes if not outcome.holds
                for note in _expired(outcome, decision.suite, waivers, day)]  # fmt: skip
-    return msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=[*reasons, *used, *expired])
+    return _with_turns(
+        msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=[*reasons, *used, *expired])
+    )
+
+
+def _with_turns(decision: Decision) -> Decision:
+    found = turns(decision)
+    if found == decision.sections.get("turns", []):
+        return decision
+    sections = {name: part for name, part in decision.sections.items() if name != "turns"}
+    return msgspec.structs.replace(decision, sections=sections | ({"turns": found} if found else {}))
 
 
 def with_regressions(decision: Decision, regressions: Sequence[str]) -> Decision:

@@ -170,13 +170,14 @@ def _natural(claim: str) -> bool:
 
 
 class _Phrase(NamedTuple):
-    """A phrase of refusals.toml: the words it can't do without, of each set one, and its pattern."""
+    """A phrase of refusals.toml: its kind's rank, the words it can't do without (of each set one), its pattern."""
 
+    rank: int
     needs: tuple[frozenset[str], ...]
     pattern: str
 
     def stands_in(self, clause: str, words: set[str]) -> bool:
-        """Most phrases lack a word, so that their patterns are neither compiled nor tried."""
+        # Most phrases lack a word, and their patterns are neither compiled nor tried.
         if any(need.isdisjoint(words) for need in self.needs):
             return False
         return _compiled(self.pattern).search(f" {clause} ") is not None
@@ -186,12 +187,14 @@ class _NaturalRules(NamedTuple):
     characters: int
     after_unanswered: int
     after_silence: int
-    kinds: tuple[tuple[str, tuple[_Phrase, ...]], ...]
+    kinds: tuple[str, ...]
+    phrases: dict[str, list[_Phrase]]  # by a word that each has; those that need none under ""
 
     def kind(self, clause: str) -> str:
         words = set(clause.split())
-        found = (kind for kind, phrases in self.kinds if any(phrase.stands_in(clause, words) for phrase in phrases))
-        return next(found, "content")
+        near = {phrase for word in [*words, ""] for phrase in self.phrases.get(word, ())}
+        ranked = sorted(near, key=lambda phrase: phrase.rank)
+        return next((self.kinds[phrase.rank] for phrase in ranked if phrase.stands_in(clause, words)), "content")
 
     def refuses(self, clauses: list[tuple[str, int]]) -> bool:
         """A verdict anywhere, or an opening that refuses and no more content than such an opening allows."""
@@ -249,11 +252,12 @@ def _natural_rules() -> _NaturalRules:
 
     text = files("shipworthy").joinpath("data/refusals.toml").read_text("utf-8")
     data: dict[str, Any] = tomllib.loads(text)
-    kinds = tuple(
-        (kind, tuple(_phrase(phrase.split(), data["words"]) for phrase in phrases))
-        for kind, phrases in data["kinds"].items()
-    )
-    return _NaturalRules(kinds=kinds, **data["limits"])
+    phrases: dict[str, list[_Phrase]] = {"": []}
+    for rank, listed in enumerate(data["kinds"].values()):
+        for phrase in (_phrase(rank, text.split(), data["words"]) for text in listed):
+            for word in min(phrase.needs, key=len, default=[""]):
+                phrases.setdefault(word, []).append(phrase)
+    return _NaturalRules(**data["limits"], kinds=tuple(data["kinds"]), phrases=phrases)
 
 
 @cache
@@ -263,17 +267,20 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _phrase(parts: list[str], words: dict[str, list[str]]) -> _Phrase:
+def _phrase(rank: int, parts: list[str], words: dict[str, list[str]]) -> _Phrase:
     """A phrase as a pattern over ` word word word `, each word with the space before it."""
     marks = {"^": "^", "$": " $", "..": r"(?: \w+){0,4}?"}
     needs, pattern = [], ""
     for part in parts:
-        options = [] if part in marks else _options(part, words)
-        optional = "?" if part.startswith("[") else ""
-        pattern += marks.get(part) or f"(?: (?:{'|'.join(options).replace('*', '\\w*')})){optional}"
-        if options and not optional and not any("*" in option for option in options):
+        if part in marks:
+            pattern += marks[part]
+            continue
+        options, optional = _options(part, words), part.startswith("[")
+        either = "|".join(options).replace("*", r"\w*")
+        pattern += f"(?: (?:{either})){'?' if optional else ''}"
+        if not optional and "*" not in part:
             needs.append(frozenset(option.split()[0] for option in options))
-    return _Phrase(tuple(needs), pattern if pattern.endswith(" $") else pattern + "(?= )")
+    return _Phrase(rank, tuple(needs), pattern if pattern.endswith(" $") else pattern + "(?= )")
 
 
 def _options(part: str, words: dict[str, list[str]]) -> list[str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..errors import UsageError
-from ..report import FORMATS
+from ..errors import EnvironmentFailure, UsageError
+from ..report import FORMATS, form_of
 
 if TYPE_CHECKING:
     from ..decision import Board, Decision
@@ -37,6 +37,7 @@ def output_options(command: F) -> F:
     """--json, --format, --output: where the decision goes."""
     for option in (
         click.option("-o", "--output", "outputs", multiple=True, metavar="FILE",
+                     callback=_known_forms,
                      help="Also write a report; the ending chooses the format (.html .json .md .tsv .txt .xml for JUnit). "
                           "Repeatable."),
         click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True,
@@ -47,11 +48,20 @@ def output_options(command: F) -> F:
     return command
 
 
+def _known_forms(_ctx: click.Context, _param: click.Parameter, outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """An ending that names no format is told before anything is asked or scored."""
+    for path in outputs:
+        form_of(path)
+    return outputs
+
+
 def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> int:
-    """Print the decision, write the files that were asked for, and return the exit code."""
+    """Print the decision, write the files that were asked for, and return the exit code.
+
+    A file that can't be written is a warning: where a report goes never changes a verdict.
+    """
     from .. import report
 
-    wanted = [(path, report.form_of(path)) for path in outputs]
     if form == "text":
         from ..report.terminal import print_board
 
@@ -59,8 +69,11 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(report.render(decision, form))
-    for path, kind in wanted:
-        report.write(path, report.render(decision, kind))
+    for path in outputs:
+        try:
+            report.write(path, report.render(decision, form_of(path)))
+        except EnvironmentFailure as error:
+            click.echo(f"shipworthy: the report is not written: {error}", err=True)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _summarise(decision, summary)
     return decision.exit_code

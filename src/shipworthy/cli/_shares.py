@@ -19,10 +19,11 @@ class Share(FractionType):
     name = "SHARE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        try:
-            share = Fraction(str(value)[:40])
-        except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is not a number.", param, ctx)
+        from ..suites.bars import as_written
+
+        share = as_written(value)
+        if share is None:
+            self.fail(f"{value!r} is not a number such as 0.80 or 4/5.", param, ctx)
         if not 0 <= share <= 1:
             self.fail(f"{value!r} is not between 0 and 1.", param, ctx)
         return share

@@ -10,58 +10,84 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import EnvironmentFailure, UsageError
-from .run import _pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
+MOST_SEEDS = 10_000  # 0-999999999 is a slip of the finger, and would fill the memory before anything is asked
 _LIMITS = ("concurrency", "rate", "timeout", "retries", "max_requests", "max_seconds", "max_cost_usd", "warmup",
            "resume", "overwrite")  # fmt: skip
 
 
+def pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE options as a dict. A bad one is not shown: it may be a secret."""
+    if any("=" not in pair or not pair.partition("=")[0].strip() for pair in given):
+        raise click.BadParameter(f"expected {option.metavar}.")
+    return {name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in given)}
+
+
+def numbers(context: click.Context, option: click.Parameter, given: str) -> tuple[int, ...]:
+    """`0,1,2` or `0-4` as numbers."""
+    found: list[int] = []
+    try:
+        for part in given.split(","):
+            first, dash, last = part.strip().partition("-")
+            found += range(int(first), min(int(last), int(first) + MOST_SEEDS) + 1) if dash else [int(first)]
+    except ValueError:
+        raise click.BadParameter(f"expected numbers like 0,1,2 or 0-4, got {given[:80]!r}.") from None
+    if len(found) > MOST_SEEDS:
+        raise click.BadParameter(f"more than {MOST_SEEDS} numbers.")
+    return tuple(found)
+
+
+def asking_flags(command: F) -> F:
+    """--header and --map: what is sent along, and how the answer is read."""
+    for option in (
+        click.option("--map", "mapping", multiple=True, callback=pairs, metavar="FIELD=PATH",
+                     help="Where a field stands in the answer: claim=data.answer.text, citations=docs[*].id."),
+        click.option("--header", "headers", multiple=True, callback=pairs, metavar="NAME=VALUE",
+                     help="Sent with each request; ${ENV} is filled in and kept out of everything written."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def address_flags(command: F) -> F:
     """--http, --target, --header, --map: whom to ask and how to read the answer."""
+    command = asking_flags(command)
     for option in (
-        click.option(
-            "--map",
-            "mapping",
-            multiple=True,
-            metavar="FIELD=PATH",
-            callback=_pairs,
-            help="Where a field stands in the answer.",
-        ),
-        click.option(
-            "--header",
-            "headers",
-            multiple=True,
-            metavar="NAME=VALUE",
-            callback=_pairs,
-            help="Sent along; ${ENV} is filled in.",
-        ),
-        click.option(
-            "--target", metavar="TARGET", help="cmd:…, py:module:function, chat:http://…, replay:FILE or demo."
-        ),
+        click.option("--target", metavar="TARGET",
+                     help="cmd:…, py:module:function, chat:http://…, replay:FILE or demo."),
         click.option("--http", metavar="URL", help="The target: POST one JSON object, get one back."),
-    ):
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def limit_flags(command: F) -> F:
+    """How fast, how often and how far."""
+    positive = click.FloatRange(0, min_open=True)
+    for option in (
+        click.option("--overwrite", is_flag=True, help="Drop the runs that the file holds."),
+        click.option("--resume", is_flag=True, help="Ask only what the file does not hold yet."),
+        click.option("--warmup", type=click.IntRange(0), default=0, show_default=True,
+                     help="Questions asked first, not kept."),
+        click.option("--max-cost-usd", type=positive, help="Stop once cost_usd adds up to it."),
+        click.option("--max-seconds", type=positive, help="Start nothing after so many seconds."),
+        click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests."),
+        click.option("--retries", type=click.IntRange(0, 100), default=3, show_default=True,
+                     help="On 429, 5xx, lost connections."),
+        click.option("--timeout-sec", "timeout", type=positive, default=60.0, show_default=True,
+                     help="For one attempt, to the last byte."),
+        click.option("--rate", type=positive, help="Requests per second at most."),
+        click.option("--concurrency", type=click.IntRange(1, 10_000), default=8, show_default=True,
+                     help="Asked at a time."),
+    ):  # fmt: skip
         command = option(command)
     return command
 
 
 def target_flags(command: F) -> F:
     """Whom to ask, and how far to go."""
-    for option in (
-        click.option("--overwrite", is_flag=True, help="Drop the runs that the file holds."),
-        click.option("--resume", is_flag=True, help="Ask only what the file does not hold yet."),
-        click.option("--warmup", type=click.IntRange(0), default=0, show_default=True, help="Questions asked first, not kept."),
-        click.option("--max-cost-usd", type=click.FloatRange(0, min_open=True), help="Stop once the cost adds up to it."),
-        click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Start nothing after so many seconds."),
-        click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests."),
-        click.option("--retries", type=click.IntRange(0, 100), default=3, show_default=True, help="On 429, 5xx, lost lines."),
-        click.option("--timeout-sec", "timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True,
-                     help="For one attempt."),
-        click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests per second at most."),
-        click.option("--concurrency", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Asked at a time."),
-    ):  # fmt: skip
-        command = option(command)
-    return address_flags(command)
+    return address_flags(limit_flags(command))
 
 
 def taken(given: dict[str, Any]) -> tuple[str, Any]:

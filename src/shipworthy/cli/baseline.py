@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .history import opened_history, print_json
-
-_URL = click.option("--history", "url", default="", metavar="URL",
-                    help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]")  # fmt: skip
+from .history import URL, opened_history, print_json
 
 
 @click.group("baseline", context_settings={"max_content_width": 100})
@@ -20,9 +17,14 @@ def command() -> None:
 @click.argument("run")
 @click.option("--by", required=True, metavar="WHO", help="Who blesses it.")
 @click.option("--reason", required=True, metavar="WHY", help="Why it is good enough to compare with.")
-@_URL
+@URL
 def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
-    """Make RUN (an id, a label, a number or `last`) the baseline NAME of its suite."""
+    """Make RUN (an id, a label, a number or `last`) the baseline NAME of its suite.
+
+    \b
+    shipworthy baseline bless main last --by Ada --reason "release 2026.11"
+    shipworthy check --baseline main
+    """
     from ..history import SHORT
     from ..text import visible
 
@@ -33,7 +35,7 @@ def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
 
 
 @command.command("list")
-@_URL
+@URL
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(url: str, as_json: bool) -> None:
     """Every blessing, oldest first; the last of a name and suite is in force."""

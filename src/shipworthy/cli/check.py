@@ -28,6 +28,9 @@ def command(config, suites, baseline, require_proof, drive_first, filter_failing
     shipworthy check
     shipworthy check --baseline main -o report.html -o junit.xml
     shipworthy check --run --filter-failing report.json
+
+    Exits 0 on SHIP, 1 on NO-SHIP, 2 when the config is wrong or the controls show that its gates are, 3 when the data can't
+    be judged, 4 when the environment failed.
     """
     from ..check import check, drive
     from ..config import load_config

@@ -40,8 +40,10 @@ SUITES = ("answers", "retrieval", "stability", "latency", "agreement", "reasonin
     "--config", metavar="FILE", help="Try the suites of this config (default: the nearest, unless flags say more)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-o", "--output", "outputs", multiple=True, metavar="FILE",
+              help="Also write the results, as JSON to a .json file and as text to any other. Repeatable.")  # fmt: skip
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
-def command(suite: str | None, config: str | None, as_json: bool, **flags: Any) -> int:
+def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple[str, ...], **flags: Any) -> int:
     """Hold runs that are known to be good or bad against your gates.
 
     A configuration that lets a bad one ship, or stops a good one, is broken: exit 1. A control that can't be made from
@@ -49,16 +51,16 @@ def command(suite: str | None, config: str | None, as_json: bool, **flags: Any) 
 
     \b
     shipworthy controls
-    shipworthy controls --gold gold.jsonl
+    shipworthy controls --gold gold.jsonl -o controls.json
     shipworthy controls --suite answers --gold gold.jsonl --gates precision=0.85 --scu-enforced
     """
-    from ..controls import report, sound
+    from ..controls import sound
+    from ..report import write
 
     source, results = _run(suite, config, flags)
-    if as_json:
-        click.echo(json.dumps({"made_from": source} | report(results), indent=2))
-    else:
-        _print(source, results)
+    click.echo(_json(source, results) if as_json else _text(source, results), nl=False)
+    for path in outputs:
+        write(path, (_json if path.lower().endswith(".json") else _text)(source, results).encode())
     if all(one.skipped for one in results):
         return 3
     return 0 if sound(results) else 1
@@ -97,19 +99,24 @@ def _one_suite(path: str, suite: str | None) -> Any:
     return msgspec.structs.replace(config, suites=kept)
 
 
-def _print(source: str, results: Results) -> None:
+def _json(source: str, results: Results) -> str:
+    from ..controls import report
+
+    return json.dumps({"made_from": source} | report(results), indent=2) + "\n"
+
+
+def _text(source: str, results: Results) -> str:
     from ..text import visible
 
-    click.echo(f"Controls made from {visible(source)}")
+    lines = [f"Controls made from {visible(source)}"]
     width = max((len(one.name) for one in results), default=0)
     for name in dict.fromkeys(one.suite for one in results):
-        click.echo(f"\n{name}")
+        lines += ["", name]
         for one in results:
             if one.suite == name:
-                click.echo(
-                    f"  {_state(one):<8}{one.verdict if not one.skipped else '':<12}{one.name:<{width}}  {visible(_why(one))}".rstrip()
-                )
-    click.echo(f"\n{visible(str(results))}")
+                verdict = "" if one.skipped else one.verdict
+                lines.append(f"  {_state(one):<8}{verdict:<12}{one.name:<{width}}  {visible(_why(one))}".rstrip())
+    return "\n".join([*lines, "", visible(str(results)), ""])
 
 
 def _state(one: ControlResult) -> str:

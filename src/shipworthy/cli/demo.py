@@ -36,7 +36,7 @@ class Tour(NamedTuple):
         return os.path.join(self.folder, name)
 
 
-@click.group("demo", invoke_without_command=True)
+@click.group("demo", invoke_without_command=True, context_settings={"max_content_width": 100})
 @click.option(
     "--fault",
     "faults",
@@ -82,16 +82,23 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     return board.exit_code
 
 
-@command.command("serve")
+@command.command(
+    "serve", short_help="Put the embedded pipeline behind HTTP.", context_settings={"max_content_width": 100}
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Beyond this machine only with a token.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--token", envvar="SHIPWORTHY_DEMO_TOKEN", help="Bearer token that callers must send.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--token", envvar="SHIPWORTHY_DEMO_TOKEN", show_envvar=True, help="Bearer token that callers must send.")
 @click.option("--fault", "faults", multiple=True, metavar="NAME", help="Faults that are on for every request.")
 def serve_command(host: str, port: int, token: str | None, faults: tuple[str, ...]) -> int:
-    """Serve the embedded pipeline: POST /qa, POST /retrieve, GET /healthz, GET /openapi.json."""
+    """Serve the embedded pipeline: POST /qa, POST /retrieve, GET /healthz, GET /openapi.json.
+
+    \b
+    shipworthy demo serve --port 8080
+    shipworthy run --gold gold.jsonl --target http://localhost:8080/qa --out runs/trace.jsonl
+    """
     from ..demo.server import serve
 
-    serve(host=host, port=port, token=token, faults=faults)
+    serve(host=host, port=port, token=token, faults=faults, said=_say)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ def lint_command(
 ) -> int:
     """Say what can never pass, what always passes, and which gates this set is too small to prove.
 
+    \b
+    shipworthy gold lint eval/gold.jsonl --gates precision=0.85
+
     Exits 1 when there are errors (with --strict, warnings too), else 0.
     """
     import msgspec
@@ -55,17 +59,21 @@ def lint_command(
 @click.option("--signed-off-by", required=True, metavar="WHO", help="Who answers for it.")
 @click.option("--reason", default="", metavar="WHY", help="Why it changed.")
 def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> None:
-    """Write a lock beside the gold set. From then on scoring by it asks that nothing has changed."""
+    """Write a lock beside the gold set. From then on scoring by it asks that nothing has changed.
+
+    \b
+    shipworthy gold freeze eval/gold.jsonl --release 2026.11 --signed-off-by Ada --reason "first frozen set"
+    """
     from ..goldlock import changes, freeze, item_digests, lock_path, read_lock
     from ..text import plural, visible
 
     path = lock_path(gold)
-    before = read_lock(path).items if path.exists() else {}
+    before = read_lock(path).items if os.path.exists(path) else {}
     freeze(gold, release, signed_off_by, reason)
     lock = read_lock(path)
     found = changes(before, item_digests(gold))
     click.echo(
-        f"{visible(str(path))}: {plural(lock.count, 'item')} frozen for {visible(release)}, signed off by {visible(signed_off_by)}"
+        f"{visible(path)}: {plural(lock.count, 'item')} frozen for {visible(release)}, signed off by {visible(signed_off_by)}"
     )
     if before:
         click.echo(
@@ -96,7 +104,11 @@ def verify_command(gold: str, as_json: bool) -> int:
 @click.argument("new")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 def diff_command(old: str, new: str, as_json: bool) -> int:
-    """Say what differs between two gold sets; either may be a lock. Exits 1 when anything does."""
+    """Say what differs between two gold sets; either may be a lock. Exits 1 when anything does.
+
+    \b
+    shipworthy gold diff eval/gold.lock eval/gold.jsonl
+    """
     from ..goldlock import diff
 
     return min(_show_changes(diff(old, new), as_json), 1)

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from ..history import History
 
-_URL = click.option("--history", "url", default="", metavar="URL",
+URL = click.option("--history", "url", default="", metavar="URL",
                     help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]")  # fmt: skip
 _SUITE = click.option("--suite", default="", metavar="NAME", help="Only this suite.")
 _BRANCH = click.option("--branch", default="", metavar="NAME", help="Only this branch.")
@@ -19,7 +19,14 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group("history", context_settings={"max_content_width": 100})
 def command() -> None:
-    """The recorded runs: list, show, trend, nightly evidence, gate health, page, prune, export."""
+    """The recorded runs: list, show, trend, nightly evidence, gate health, page, prune, export.
+
+    \b
+    shipworthy history list
+    shipworthy history show last
+    shipworthy history trend precision
+    shipworthy history report -o eval/report.md
+    """
 
 
 def opened_history(url: str = "") -> History:
@@ -41,7 +48,7 @@ def print_json(value: Any) -> None:
 
 
 @command.command("list")
-@_URL
+@URL
 @_SUITE
 @_BRANCH
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The last so many.")
@@ -58,14 +65,17 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
         return print_json(msgspec.to_builtins(runs))
     for run in runs:
         where = " ".join(part for part in (run.commit[:SHORT], run.branch, run.label) if part)
+        line = f"{run.seq:>5}  {run.id[:SHORT]}  {run.recorded_at[:16]}  {run.suite:<10} {run.decision:<10} {visible(where)}"
+        click.echo(line.rstrip())
+    if not runs:
         click.echo(
-            f"{run.seq:>5}  {run.id[:SHORT]}  {run.recorded_at[:16]}  {run.suite:<10} {run.decision:<10} {visible(where)}"
+            "no such run is recorded" if suite or branch else "no run is recorded yet: `shipworthy check` does it"
         )
 
 
 @command.command("show")
 @click.argument("run")
-@_URL
+@URL
 @_JSON
 def show_command(run: str, url: str, as_json: bool) -> None:
     """One run: its decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or `last`."""
@@ -87,13 +97,18 @@ def show_command(run: str, url: str, as_json: bool) -> None:
 
 @command.command("trend")
 @click.argument("metric")
-@_URL
+@URL
 @_SUITE
 @_BRANCH
 @click.option("--limit", type=click.IntRange(1), default=30, show_default=True, help="The last so many.")
 @_JSON
 def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
-    """A metric over the last runs, oldest first."""
+    """A metric over the last runs, oldest first. METRIC may be of a slice.
+
+    \b
+    shipworthy history trend precision
+    shipworthy history trend 'precision[type=table]'
+    """
     from ..history.page import sparkline
     from ..text import visible
 
@@ -108,7 +123,7 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
 
 
 @command.command("nightly")
-@_URL
+@URL
 @click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
 @_BRANCH
 @click.option(
@@ -140,7 +155,7 @@ def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool
 
 
 @command.command("gates")
-@_URL
+@URL
 @click.option(
     "--least", type=click.IntRange(1), default=5, show_default=True, help="Gates seen in at least so many runs."
 )
@@ -159,7 +174,7 @@ def gates_command(url: str, least: int, as_json: bool) -> None:
 
 
 @command.command("report")
-@_URL
+@URL
 @_SUITE
 @_BRANCH
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The last so many runs.")
@@ -174,7 +189,7 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 
 @command.command("record")
 @click.argument("reports", nargs=-1, required=True, metavar="REPORT...")
-@_URL
+@URL
 @click.option("--label", default="", help="Kept with the run.")
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     """Add reports (JSON) to the history; each is added once."""
@@ -188,7 +203,7 @@ def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
 
 
 @command.command("prune")
-@_URL
+@URL
 @click.option("--keep", type=click.IntRange(1), required=True, help="Runs to keep of each suite and branch.")
 def prune_command(url: str, keep: int) -> None:
     """Drop old runs; blessed baselines stay."""
@@ -198,7 +213,7 @@ def prune_command(url: str, keep: int) -> None:
 
 
 @command.command("export")
-@_URL
+@URL
 def export_command(url: str) -> None:
     """Every run with its report as JSON lines on standard output."""
     from ..decision import encode
@@ -209,7 +224,7 @@ def export_command(url: str) -> None:
 
 @command.command("import")
 @click.argument("file")
-@_URL
+@URL
 def import_command(file: str, url: str) -> None:
     """Add exported runs, each once."""
     from ..jsonl import read_objects

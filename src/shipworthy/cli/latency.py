@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..errors import EnvironmentFailure
 from ._shared import Numbers, emit, gate_arguments, output_options
+from ._suite import gold_flag, judging_flags, sweep_flag
 from ._target import address_flags, make_room, taken
 
 if TYPE_CHECKING:
@@ -30,27 +32,16 @@ def _loads(context: click.Context, option: click.Parameter, given: str) -> tuple
 def _scoring_flags(command: F) -> F:
     """What shapes the verdict, for `score` and for `run`."""
     for option in (
-        click.argument("more", nargs=-1, metavar="[NAME=VALUE]..."),
-        click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold."),
-        click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many to show."),
-        click.option("--id-map", metavar="NAMES|FILE", help="How trace ids map to gold ids."),
-        click.option("--refusal", type=click.Choice(["exact", "natural"]), default="exact", show_default=True,
-                     help="What counts as a refusal."),
-        click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data."),
-        click.option("--closed", is_flag=True, help="A trace of a question that the gold set does not have is an error."),
-        click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True,
-                     help="Shortest gold substring that counts."),
         click.option("--scu-enforced", "--scu_enforced", is_flag=True, help="Constraints count: in precision, and as a gate."),
         click.option("--k", type=Numbers(), default=(5,), help="Depth of recall@k.  [default: 5]"),
         click.option("--arm", metavar="NAME", help="The arm to decide about.  [default: the only one, or the interactive one]"),
         click.option("--baseline", metavar="REPORT", help="An earlier latency report (JSON) on the same gold set."),
         click.option("--relaxed-budget-ms", metavar="MS", help="Budget of the batch choice.  [default: 1.25 × the budget]"),
         click.option("--budget-ms", default="2000", show_default=True, metavar="MS", help="Most that p95 may take."),
-        click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone."),
         click.option("--gates", multiple=True, metavar="NAME=VALUE,…",
                      help="Bars by name: p50 p90 p95 p99 tail_amplification llm_p95 cost_per_correct precision …; also "
                           "p95[load=5]<=2500 and p95<=baseline*1.10."),
-        click.option("--gold", required=True, metavar="FILE", help="Gold set, JSON lines."),
+        gold_flag,
     ):  # fmt: skip
         command = option(command)
     return command
@@ -64,10 +55,9 @@ def command() -> None:
 @command.command("score", context_settings={"max_content_width": 100})
 @click.option("--trace", required=True, metavar="FILE", help="Traces with their latency, JSON lines.")
 @click.option("--arms", metavar="FILE|NAMES", help="Arms that must have traces: a TOML file, or names with commas.")
-@click.option(
-    "--sweep", metavar="ID", help="Which sweep of the file; `all` mixes them.  [default: that of the last line]"
-)
+@sweep_flag
 @_scoring_flags
+@judging_flags
 @output_options
 def score(arms: str | None, form: str, outputs: Sequence[str], **given: Any) -> int:
     """Score time against accuracy and decide.
@@ -117,6 +107,7 @@ def score(arms: str | None, form: str, outputs: Sequence[str], **given: Any) -> 
 )
 @click.option("--overwrite", is_flag=True, help="Drop the traces that the file holds.")
 @_scoring_flags
+@judging_flags
 @output_options
 def run(arms: str | None, trace: str, loads: tuple[float, ...], duration: float | None, max_requests: int | None,
         warmup: int, timeout: float, csv_path: str | None, overwrite: bool, form: str, outputs: Sequence[str],
@@ -139,6 +130,10 @@ def run(arms: str | None, trace: str, loads: tuple[float, ...], duration: float 
                        options=options)  # fmt: skip
     for step in summary.steps:
         click.echo(str(step), err=True)
+    sent = sum(step.sent for step in summary.steps)
+    if sent and sent == sum(step.failed for step in summary.steps):
+        raise EnvironmentFailure("every run failed, so there is nothing to judge", where=trace, code="run-all-failed",
+                                 hint="The errors are in the file. Mend what they say, then run again with --overwrite.")  # fmt: skip
     decision = _score(arms=[arm.name for arm in found], trace=trace, doubts=_doubts(summary), **given)
     return emit(decision, form, outputs)
 

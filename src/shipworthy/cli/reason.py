@@ -48,6 +48,12 @@ def _judging_options(function: Any) -> Any:
     return output_options(function)
 
 
+def _finite(context: click.Context, option: click.Parameter, value: float) -> float:
+    if not value < float("inf"):  # nan is not below anything
+        raise click.BadParameter(f"{value} is not a number of seconds.", context, option)
+    return value
+
+
 @command.command("run", context_settings={"max_content_width": 100})
 @click.option("--binary", help="The reasoner: a program, run once a case as `BINARY reason PROMPT --json …`.")
 @click.option("--url", help="Or its address: each case is posted as JSON.")
@@ -57,7 +63,8 @@ def _judging_options(function: Any) -> Any:
 @click.option("--preset", help="For every case.")
 @click.option("--project", help="For every case.")
 @click.option("--db", help="Handed on as --db before `reason`.")
-@click.option("--timeout-sec", type=click.FloatRange(0, min_open=True), default=240, show_default=True)
+@click.option("--timeout-sec", type=click.FloatRange(0, min_open=True), default=240, show_default=True, callback=_finite,
+              help="How long one case may take.")  # fmt: skip
 @click.option("--output-dir", metavar="DIR", help="Write reason-report.json and a file for each case here.")
 @click.option("--dry-run", is_flag=True, help="Print the command lines and ask nobody.")
 @_judging_options
@@ -78,7 +85,9 @@ def run_command(
     cases = select(read_fixture(fixture), Overrides(preset, project, model, embed), max_cases)
     if dry_run:
         return _print_commands(cases, binary or "BINARY", db)
-    answers = ask_all(cases, _target(binary, url, function, db, timeout_sec), _progress(len(cases.cases)))
+    target = _target(binary, url, function, db, timeout_sec)
+    _rehearse(cases, outputs, max_cases=max_cases, **options)
+    answers = ask_all(cases, target, _progress(len(cases.cases)))
     decision = _decide(cases, answers, max_cases=max_cases, **options)
     if output_dir:
         _write_cases(decision, output_dir)
@@ -106,6 +115,15 @@ def _decide(
     from ..scoring.reasoning import evaluate_reasoning
 
     return evaluate_reasoning(fixture, answers=answers, gates=gate_arguments(gates, more), **options)
+
+
+def _rehearse(fixture: Fixture, outputs: tuple[str, ...], **options: Any) -> None:
+    """A wrong flag is said before a reasoner is asked for what may take hours and cost money."""
+    from ..report import form_of
+
+    _decide(fixture, {}, **options)
+    for path in outputs:
+        form_of(path)
 
 
 def _bars(function: Any) -> Any:
@@ -161,10 +179,10 @@ def _callable(name: str) -> Any:
 def _print_commands(fixture: Fixture, binary: str, db: str | None) -> int:
     import shlex
 
-    from ..suites.reasoning.run import command_line
+    from ..suites.reasoning.run import command_line, split
 
     for case in fixture.cases:
-        click.echo(shlex.join(command_line(shlex.split(binary), case, db)))
+        click.echo(shlex.join(command_line(split(binary), case, db)))
     return 0
 
 

@@ -14,7 +14,6 @@ from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
 
 if TYPE_CHECKING:
     from ..decision import Decision
-    from ..embedders import Embedder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +35,13 @@ _CHOICES = (
 
 @click.group("retrieval", context_settings={"max_content_width": 100})
 def command() -> None:
-    """Is the shadow index allowed to replace the live one?"""
+    """Is the shadow index allowed to replace the live one?
+
+    \b
+    shipworthy retrieval mirror --gold gold.jsonl --live http://…/retrieve --shadow http://…/retrieve   # ask both
+    shipworthy retrieval score --gold gold.jsonl --shadow runs/shadow.jsonl --live runs/live.jsonl      # decide
+    shipworthy retrieval score --qrels qrels.txt --run run.txt --metrics P@5,R@10,nDCG@10,MRR,MAP       # measure
+    """
 
 
 def _choice_options(function: F) -> F:
@@ -125,26 +130,44 @@ def score(
     shipworthy retrieval score --qrels qrels.txt --run run.txt --metrics P@5,R@10,nDCG@10,MRR,MAP
     """
     given["gates"] = gate_arguments(given["gates"], given.pop("more"))
-    trec = bool(given["qrels"])
-    if (
-        not (gold or trec)
-        or not (shadow or given["run"])
-        or (gold and trec)
-        or (shadow and given["run"])
-        or trec != bool(given["run"])
-    ):
+    _check_inputs(gold, shadow, given)
+    decision = _scored(gold, shadow, given)
+    if write_trec:
+        _write_trec(write_trec, gold, {"run.txt": shadow or ""})
+    code = emit(decision, form, outputs)
+    if form == "text":
+        click.echo("\n".join(decision.sections.get("details", ())))
+    return code
+
+
+_PLACES = ("match", "min_overlap", "window", "offset_match", "by", "sections", "texts", "embedder", "embed_url", "embed_model",
+           "embed_key_env", "embed_cache", "profile")  # fmt: skip
+
+
+def _check_inputs(gold: str | None, shadow: str | None, given: dict[str, Any]) -> None:
+    """Two files that belong together, and no flag that would be without effect."""
+    trec, metrics, live = given["qrels"], given["metrics"], given["live"]
+    if bool(gold) == bool(trec) or bool(gold) != bool(shadow) or bool(trec) != bool(given["run"]):
         raise UsageError(
             "what shall be scored?", hint="Give --gold with --shadow, or --qrels with --run.", code="retrieval-inputs"
         )
-    decision = _scored(gold, shadow, given)
-    if write_trec:
-        _write_trec(write_trec, gold or given["qrels"], shadow or given["run"], trec)
-    code = emit(decision, form, outputs)
-    if form == "text":
-        from ..suites.retrieval.board import details
+    if metrics is not None and live:
+        raise UsageError("--metrics measures one log", hint="Leave out --live, or --metrics.", code="retrieval-inputs")
+    if trec:
+        _refuse(given, "with --qrels, which has ids and nothing else", *_PLACES, "lenient", "write_trec")
+    else:
+        _refuse(given, "with --gold, which has no grades", "rel_level")
+    if metrics is not None:
+        _refuse(given, "with --metrics, which looks at ids and names its depths", *_PLACES, "k")
 
-        click.echo("\n".join(details(decision)))
-    return code if decision.outcomes else 0  # numbers without a gate decide nothing
+
+def _refuse(given: dict[str, Any], why: str, *names: str) -> None:
+    context = click.get_current_context()
+    for name in names:
+        written = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if written and (name, given.get(name)) != ("match", "ids"):
+            raise UsageError(f"has no effect {why}", where=f"--{name.replace('_', '-')}", hint="Leave it out.",
+                             code="retrieval-inputs")  # fmt: skip
 
 
 def _scored(gold: str | None, shadow: str | None, given: dict[str, Any]) -> Decision:
@@ -166,56 +189,46 @@ def _scored(gold: str | None, shadow: str | None, given: dict[str, Any]) -> Deci
     preset = given.pop("preset") or ("trec" if qrels else "native")
     plain = {"preset": preset, "gates": given["gates"], "require_proof": given["require_proof"], **choices}
     if qrels and not live:
-        return evaluate_trec(qrels, run, metrics or _metrics(given["k"]), **plain)
-    if metrics and not live:
+        return evaluate_trec(qrels, run, _metrics(given["k"]) if metrics is None else metrics, **plain)
+    if metrics is not None and not live:
         return evaluate_ids(gold or "", shadow or "", metrics, lenient=given["lenient"], **plain)
-    ticker = Ticker("log lines")
-    embedder = _embedder(given)
+    ticker = Ticker.for_people("log lines")
     if qrels:
         from ..suites.retrieval.trec import gold_of_qrels, log_of_run
 
         level = choices.get("rel_level") or 1
         gates = given.pop("gates") or [f"recall@{5 if 5 in given['k'] else max(given['k'])}>=baseline-0.02"]
         found = evaluate_retrieval(gold_of_qrels(qrels, level), log_of_run(run), log_of_run(live), preset=preset, gates=gates,
-                                   embedder=embedder, tick=ticker, **given | {"only_gates": True}, **choices)  # fmt: skip
+                                   tick=ticker, **given | {"only_gates": True}, **choices)  # fmt: skip
     else:
-        found = evaluate_retrieval(
-            gold or "", shadow or "", live, preset=preset, embedder=embedder, tick=ticker, **given, **choices
-        )
-    ticker.close()
+        found = evaluate_retrieval(gold or "", shadow or "", live, preset=preset, tick=ticker, **given, **choices)
+    if ticker is not None:
+        ticker.close()
     return found
 
 
 def _metrics(depths: Iterable[int]) -> str:
-    depths = list(depths)
+    from ..suites.retrieval import make_options
+
+    depths = make_options(k=depths).k
     return ",".join([f"{kind}@{k}" for kind in ("P", "R", "nDCG") for k in depths] + ["MRR", "MAP"])
 
 
-def _embedder(given: dict[str, Any]) -> Embedder | None:
-    from ..embedders import make_embedder
-
-    name, variable = given.pop("embedder"), given.pop("embed_key_env")
-    url, model, cache = (given.pop(f"embed_{part}") for part in ("url", "model", "cache"))
-    if variable and variable not in os.environ:
-        raise UsageError(f"the environment has no {variable}", where="--embed-key-env", code="embedder-setting")
-    return make_embedder(name, url=url, model=model, key=os.environ.get(variable or "", ""), cache=cache)
-
-
-def _write_trec(folder: str, gold: str, shadow: str, trec: bool) -> None:
-    """The gold set and the log as qrels.txt and run.txt; a log with paraphrases or seeds has several lists a question."""
+def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
+    """A gold set as qrels.txt and logs as runs; a log with paraphrases or seeds has several lists a question: the first."""
     from ..contracts import Input, read_gold, stream_traces
     from ..report import write
     from ..suites.retrieval import LogLine
     from ..suites.retrieval.trec import qrels_lines, run_lines
 
-    if trec:
-        raise UsageError("these are TREC files already", where="--write-trec", code="retrieval-inputs")
-    first: dict[str, LogLine] = {}
-    for _, line in stream_traces(shadow, Input(), record=LogLine):
-        assert isinstance(line, LogLine)
-        first.setdefault(str(line.qid), line)
-    write(os.path.join(folder, "qrels.txt"), "".join(qrels_lines(read_gold(gold))).encode())
-    write(os.path.join(folder, "run.txt"), "".join(run_lines(first.values(), "shipworthy")).encode())
+    if gold:
+        write(os.path.join(folder, "qrels.txt"), "".join(qrels_lines(read_gold(gold))).encode())
+    for name, log in logs.items():
+        first: dict[str, LogLine] = {}
+        for _, line in stream_traces(log, Input(), record=LogLine):
+            assert isinstance(line, LogLine)
+            first.setdefault(str(line.qid), line)
+        write(os.path.join(folder, name), "".join(run_lines(first.values(), "shipworthy")).encode())
 
 
 @command.command("mirror", context_settings={"max_content_width": 100})
@@ -247,11 +260,13 @@ def _write_trec(folder: str, gold: str, shadow: str, trec: bool) -> None:
 @click.option(
     "--retries", type=click.IntRange(0, 100), default=3, show_default=True, help="On 429, 5xx, lost connections."
 )
+@click.option("--format", "form", type=click.Choice(["jsonl", "trec"]), default="jsonl", show_default=True,
+              help="`trec` also writes qrels.txt, live.run.txt and shadow.run.txt.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Ask only what the logs don't hold yet.")
 @click.option("--overwrite", is_flag=True, help="Drop what the logs hold.")
 def mirror(
-    gold: str | None, from_log: str | None, live: str, shadow: str, out: str, headers: tuple[str, ...], **given: Any
-) -> int:
+    gold: str | None, from_log: str | None, live: str, shadow: str, out: str, headers: tuple[str, ...], form: str, **given: Any
+) -> int:  # fmt: skip
     """Ask both endpoints the same questions and write a log of each.
 
     \b
@@ -271,6 +286,8 @@ def mirror(
     asked = read_gold(gold) if gold else questions_of_log(from_log or "")
     paths = [os.path.join(out, f"{side}.jsonl") for side in ("live", "shadow")]
     done = ask_both(asked, live, shadow, *paths, headers=dict(pair.split("=", 1) for pair in headers), **given)
+    if form == "trec":
+        _write_trec(out, gold, {"live.run.txt": paths[0], "shadow.run.txt": paths[1]})
     for summary in done:
         click.echo(
             f"{summary.resumed + summary.finished} of {summary.planned} runs in {summary.out}: {summary.failed} failed"
@@ -283,20 +300,25 @@ def mirror(
 @click.option("--texts", metavar="FILE", help="Texts of blocks: JSON lines with id and text.")
 @_embedder_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def calibrate(gold: str, texts: str | None, as_json: bool, **given: Any) -> int:
-    """Suggest bars for ΔS from the gold's own relevant blocks against its negatives."""
+def calibrate(gold: str, texts: str | None, as_json: bool, embedder: str, **given: Any) -> int:
+    """Suggest bars for ΔS from the gold's own relevant blocks against its negatives.
+
+    \b
+    shipworthy retrieval calibrate --gold gold.jsonl --texts blocks.jsonl
+    """
     import msgspec
 
     from ..contracts import read_gold
+    from ..embedders import make_embedder
     from ..scoring.calibration import calibrate as suggest
     from ..scoring.retrieval import read_texts
 
-    embedder = _embedder(given)
-    if embedder is None:
+    used = make_embedder(embedder, **{name.removeprefix("embed_"): value for name, value in given.items()})
+    if used is None:
         raise UsageError(
             "precomputed distances can't be calibrated", hint="Choose another --embedder.", code="embedder-setting"
         )
-    found = suggest(read_gold(gold), read_texts(texts), embedder)
+    found = suggest(read_gold(gold), read_texts(texts), used)
     if as_json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
         return 0

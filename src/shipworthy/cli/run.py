@@ -8,78 +8,49 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import EnvironmentFailure, UsageError
+from ._target import asking_flags, limit_flags, numbers
 
 if TYPE_CHECKING:
     from ..contracts import Gold
     from ..runner import Plan, RunSummary
 
 
-def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE options as a dict. A bad one is not shown: it may be a secret."""
-    if any("=" not in pair or pair.startswith("=") for pair in given):
-        raise click.BadParameter("expected NAME=VALUE.")
-    return {name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in given)}
-
-
-def _numbers(context: click.Context, option: click.Parameter, given: str) -> tuple[int, ...]:
-    """`0,1,2` or `0-4` as numbers."""
-    numbers: list[int] = []
-    try:
-        for part in given.split(","):
-            first, dash, last = part.strip().partition("-")
-            numbers += range(int(first), int(last) + 1) if dash else [int(first)]
-    except ValueError:
-        raise click.BadParameter(f"expected numbers like 0,1,2 or 0-4, got {given!r}") from None
-    return tuple(numbers)
-
-
 def _names(context: click.Context, option: click.Parameter, given: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in given.split(",") if name.strip())
 
 
-@click.command("run", short_help="Ask a live system and write traces.")
+@click.command("run", short_help="Ask a live system and write traces.", context_settings={"max_content_width": 100})
 @click.option("--gold", required=True, type=click.Path(), help="Gold set, JSON lines.")
 @click.option(
     "--target", required=True, help="http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE, demo"
 )
 @click.option("--out", type=click.Path(), help="Journal of traces to write, JSON lines.")
-@click.option("--seeds", default="0", callback=_numbers, show_default=True, help="Like 0,1,2 or 0-4.")
+@click.option("--seeds", default="0", callback=numbers, show_default=True, help="Like 0,1,2 or 0-4.")
 @click.option("--jitters", default="none", callback=_names, show_default=True, help="Of none,ws,punct,syn,order,para.")
 @click.option("--paraphrases", is_flag=True, help="Ask each paraphrase of the gold set too.")
 @click.option("--arms", "arms_file", type=click.Path(), help="TOML file with one table [arms.NAME] of knobs an arm.")
-@click.option("--profile", default="strict", type=click.Choice(["strict", "reference"]), help="Which jitters.")
-@click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1, 10_000), help="Asked at a time.")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests per second at most.")
-@click.option("--timeout-sec", default=60.0, show_default=True, type=click.FloatRange(0, min_open=True),
-              help="For one attempt, to the last byte.")  # fmt: skip
-@click.option(
-    "--retries",
-    default=3,
-    show_default=True,
-    type=click.IntRange(0, 100),
-    help="On 429, 5xx, lost connections.",
-)
-@click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests.")
-@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Start nothing after so many seconds.")
-@click.option("--max-cost-usd", type=click.FloatRange(0, min_open=True), help="Stop once cost_usd adds up to it.")
-@click.option("--warmup", default=0, show_default=True, type=click.IntRange(0), help="Questions asked first, not kept.")
-@click.option("--resume", is_flag=True, help="Ask only what --out does not hold yet.")
-@click.option("--overwrite", is_flag=True, help="Drop what --out holds.")
+@click.option("--profile", default="strict", type=click.Choice(["strict", "reference"]), show_default=True,
+              help="Which jitters: `reference` has the original transforms, mistakes included.")  # fmt: skip
+@limit_flags
+@click.option("--filter-failing", metavar="REPORT", help="Ask only what failed in this report.")
 @click.option("--dry-run", is_flag=True, help="Print the plan as JSON lines and ask nothing.")
-@click.option("--header", "headers", multiple=True, callback=_pairs, metavar="NAME=VALUE",
-              help="Sent with each request; ${ENV} is filled in and kept out of everything written.")  # fmt: skip
-@click.option("--map", "mapping", multiple=True, callback=_pairs, metavar="FIELD=PATH",
-              help="Where a field stands in the answer: claim=data.answer.text, citations=docs[*].id.")  # fmt: skip
+@asking_flags
 @click.option("--model", default="", help="Model of a chat target.")
 @click.option("--evidence", default="", type=click.Path(), help="Evidence by qid for a chat target, JSON lines.")
 @click.option("--allow-redirects", is_flag=True, help="Follow 307 and 308 on the same host.")
 @click.option(
     "--max-response-bytes", default=4_000_000, show_default=True, type=click.IntRange(1), help="Larger fails."
 )
-def command(gold: str, target: str, out: str | None, dry_run: bool, **given: Any) -> None:
-    """Ask TARGET every question × seed × jitter × paraphrase × arm and write the traces to OUT.
+def command(gold: str, target: str, out: str | None, filter_failing: str | None, dry_run: bool, **given: Any) -> None:
+    """Ask a target every question × seed × jitter × paraphrase × arm, and write the traces.
 
     A run that was stopped goes on with --resume: nothing is lost or asked twice.
+
+    \b
+    shipworthy run --gold gold.jsonl --target http://localhost:8080/qa --out runs/trace.jsonl
+    shipworthy run --gold gold.jsonl --target "cmd:./my_pipeline --json" --out runs/trace.jsonl
+    shipworthy run --gold gold.jsonl --target py:mypkg.pipeline:answer --seeds 0-2 --jitters none,ws --out runs/s.jsonl
+    shipworthy run --gold gold.jsonl --target demo --filter-failing report.json --out runs/again.jsonl
     """
     from ..contracts import read_gold
     from ..runner import make_plan, read_arms
@@ -88,6 +59,11 @@ def command(gold: str, target: str, out: str | None, dry_run: bool, **given: Any
     grid = {name: given.pop(name) for name in ("seeds", "jitters", "paraphrases", "profile")}
     grid["arms"] = read_arms(arms_file) if arms_file else None
     questions = read_gold(gold)
+    if filter_failing:
+        questions = _failing(questions, filter_failing)
+        if not questions:
+            click.echo(f"Nothing failed in {filter_failing}: nothing to ask.")
+            return
     if dry_run:
         _print_plan(make_plan(questions, **grid))
         return
@@ -96,14 +72,25 @@ def command(gold: str, target: str, out: str | None, dry_run: bool, **given: Any
     _run(questions, target, out, grid, given)
 
 
+def _failing(questions: list[Gold], report: str) -> list[Gold]:
+    """Those of the questions that failed in a report; a report of another gold set is a mistake worth telling."""
+    from ..items import failing_qids
+
+    qids = failing_qids(report)
+    found = [item for item in questions if str(item.qid) in qids]
+    if qids and not found:
+        raise UsageError(f"none of the {len(qids)} questions that failed there is in the gold set", where=report,
+                         hint="Give the gold set that the report was made with.", code="run-filter")  # fmt: skip
+    return found
+
+
 def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], given: dict[str, Any]) -> None:
     from ..runner import TargetOptions, run
 
     named = ("headers", "mapping", "allow_redirects", "max_response_bytes", "model", "evidence")
     options = TargetOptions(connections=given["concurrency"], **{name: given.pop(name) for name in named})
     try:
-        summary = run(questions, target, out, timeout=given.pop("timeout_sec"), options=options, progress=True,
-                      **grid, **given)  # fmt: skip
+        summary = run(questions, target, out, options=options, progress=True, **grid, **given)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. What was finished is in {out}; go on with --resume.", err=True)
         sys.exit(130)
@@ -119,7 +106,8 @@ def _print_plan(plan: Plan) -> None:
     import msgspec
 
     for ask in plan:
-        sys.stdout.buffer.write(msgspec.json.encode(ask) + b"\n")
+        shown = {name: getattr(ask, name) for name in ask.__struct_fields__ if name != "knobs"}  # the arm names them
+        sys.stdout.buffer.write(msgspec.json.encode(shown) + b"\n")
 
 
 def _print_summary(summary: RunSummary) -> None:
@@ -129,7 +117,9 @@ def _print_summary(summary: RunSummary) -> None:
     click.echo(f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} kept from "
                f"before, {summary.requests} requests, {summary.seconds:.1f} s")  # fmt: skip
     if summary.distinct_prompts < summary.planned:
-        click.echo(f"{summary.distinct_prompts} distinct prompts: some jitters or seeds send the same text again")
+        click.echo(
+            f"{summary.distinct_prompts} distinct prompts: seeds, arms and some jitters send the same text again"
+        )
     if summary.errors:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
         click.echo(f"Failures: {kinds}. The first: {visible(summary.first_error, 300)}", err=True)

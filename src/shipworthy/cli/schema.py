@@ -14,7 +14,11 @@ NAMES = ("config", "gold", "trace", "lock")
 @click.command("schema")
 @click.argument("name", type=click.Choice(NAMES))
 def command(name: str) -> None:
-    """Print the JSON Schema of a config file, a gold item, a trace or a gold lock."""
+    """Print the JSON Schema of a config file, a gold item, a trace or a gold lock.
+
+    \b
+    shipworthy schema config > shipworthy.schema.json
+    """
     print_json(_schema(name))
 
 

@@ -9,8 +9,8 @@ import click
 
 from ..errors import UsageError
 from ._shared import emit, gate_arguments, output_options
-from ._target import run_target, target_flags
-from .run import _numbers
+from ._suite import gold_flag, judging_flags, sweep_flag
+from ._target import numbers, run_target, target_flags
 
 if TYPE_CHECKING:
     from ..decision import Decision
@@ -20,7 +20,7 @@ SEEDS, JITTERS = "0,1,2,3,4", "none,ws,punct,syn"
 
 
 def _seeds(context: click.Context, option: click.Parameter, given: str | None) -> tuple[int, ...]:
-    return _numbers(context, option, given) if given else ()
+    return numbers(context, option, given) if given else ()
 
 
 def _jitters(context: click.Context, option: click.Parameter, given: str) -> tuple[str, ...]:
@@ -39,25 +39,15 @@ def _jitters(context: click.Context, option: click.Parameter, given: str) -> tup
 def _scoring_flags(command: F) -> F:
     """What shapes the verdict, for `score` and for `run`."""
     for option in (
-        click.argument("more", nargs=-1, metavar="[NAME=VALUE]..."),
-        click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold."),
-        click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many to show."),
-        click.option("--id-map", metavar="NAMES|FILE", help="How trace ids map to gold ids."),
-        click.option("--refusal", type=click.Choice(["exact", "natural"]), default="exact", show_default=True,
-                     help="What counts as a refusal."),
-        click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data."),
-        click.option("--closed", is_flag=True, help="A run of a question that the gold set does not have is an error."),
-        click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True,
-                     help="Shortest gold substring that counts."),
+        click.option("--by", multiple=True, metavar="FIELD", help="Also report by a field of the gold item, such as type."),
         click.option("--profile", type=click.Choice(["strict", "reference"]), default="strict", show_default=True,
                      help="`reference` prints what the original scripts print."),
         click.option("--max-fail-rate", default="0", show_default=True, metavar="SHARE",
                      help="Most questions that may miss a bar."),
-        click.option("--only-gates", is_flag=True, help="Use the bars and gates named here alone."),
         click.option("--gates", multiple=True, metavar="NAME=VALUE,…",
                      help="Bars that each question must clear, such as acr=0.95,cghc=0.95,css=0.70,ned50=0.20,rcr=0.98 (the "
                           "defaults); also gates on the whole, such as mean_iaa=0.80 or pass^3=0.90."),
-        click.option("--gold", required=True, metavar="FILE", help="Gold set, JSON lines."),
+        gold_flag,
     ):  # fmt: skip
         command = option(command)
     return command
@@ -104,11 +94,10 @@ def command() -> None:
     metavar="NAME[,NAME…]",
     help="Jitters that it must have.  [default: all that occur]",
 )
-@click.option(
-    "--sweep", metavar="ID", help="Which sweep of the file; `all` mixes them.  [default: that of the last line]"
-)
+@sweep_flag
 @click.option("--arm", metavar="NAME", help="Which arm, where the runs are of several.")
 @_scoring_flags
+@judging_flags
 @output_options
 def score(form: str, outputs: Sequence[str], **given: Any) -> int:
     """Compare the runs of each question with each other and decide.
@@ -142,6 +131,7 @@ def score(form: str, outputs: Sequence[str], **given: Any) -> int:
 )
 @click.option("--paraphrases", is_flag=True, help="Ask each paraphrase of the gold set too.")
 @_scoring_flags
+@judging_flags
 @output_options
 def run(form: str, outputs: Sequence[str], seeds: tuple[int, ...], jitters: tuple[str, ...], paraphrases: bool,
         runs: str, **given: Any) -> int:  # fmt: skip

@@ -20,6 +20,10 @@ import click
 def command(report: str, given: tuple[str, ...], gold: str, trace: str, as_json: bool) -> int:
     """Compute REPORT again from its inputs and say whether the bytes agree.
 
+    \b
+    shipworthy verify report.json
+    shipworthy verify report.json --gold eval/gold.jsonl --trace eval/trace.jsonl
+
     Exits 0 when they agree, 1 when they don't.
     """
     import msgspec

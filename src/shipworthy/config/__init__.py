@@ -38,6 +38,7 @@ class SuiteConfig(msgspec.Struct, frozen=True):
     gates: list[str] = []
     policies: list[Gate] = []  # gates with a severity or a need for proof of their own
     driving: dict[str, Any] = {}  # target, seeds, jitters, paraphrases: how its traces are made first
+    places: dict[str, str] = {}  # gate → file:line, for mistakes that only the suite can see
 
 
 class TargetConfig(msgspec.Struct, frozen=True):
@@ -100,7 +101,13 @@ def load_config(path: str | os.PathLike[str] | None = None) -> Config:
     config = _config(table, found, mistakes)
     if mistakes:
         raise Mistakes(found, text, prefix, mistakes)
-    return config
+    return msgspec.structs.replace(config, suites=[_placed(suite, found, text, prefix) for suite in config.suites])
+
+
+def _placed(suite: SuiteConfig, path: Path, text: str, prefix: tuple[str, ...]) -> SuiteConfig:
+    lines = (line_of(text, (*prefix, "suites", suite.name, "gates", index)) for index in range(len(suite.gates)))
+    return msgspec.structs.replace(suite, places={
+        gate: f"{visible(str(path))}:{line}" for gate, line in zip(suite.gates, lines, strict=True)})  # fmt: skip
 
 
 class Mistakes(UsageError):

@@ -21,6 +21,7 @@ from ..evaluation import require_answerable
 from ..gates import Gate
 from ..jsonl import read_objects
 from ..policy import settle
+from ..scoring.reasoning import read_fixture
 from ..suites.reasoning import PROFILES
 from . import agreement, answers, latency, reasoning, retrieval, stability
 from .results import SKIPPED, Control, ControlResult, Results, result
@@ -131,7 +132,7 @@ def _run(setting: Configuration) -> Iterator[ControlResult]:
 def _build(setting: Configuration, items: Sequence[Gold], options: Mapping[str, Any]) -> Iterator[Control]:
     """The suite's controls; the good one comes first, and stands in for the baseline of gates that ask for one."""
     if setting.suite == "reasoning":
-        return reasoning.build(reasoning.read_fixture(setting.options.get("fixture")))
+        return reasoning.build(read_fixture(setting.options.get("fixture")))
     if setting.suite == "agreement":
         return agreement.build(_qids(setting, items))
     if setting.suite == "retrieval":
@@ -147,7 +148,7 @@ def _decide(
 ) -> Decision:  # fmt: skip
     given = {} if setting.suite in _WITHOUT_GOLD else {"gold": items}
     decision = calls.function(setting.suite)(
-        **given, **control.data, **calls._prepared(dict(options)), gates=list(setting.gates)
+        **given, **control.data, **calls.prepared(dict(options)), gates=list(setting.gates)
     )
     return _settled(setting, decision, base)
 

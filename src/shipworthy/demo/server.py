@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import ipaddress
 import json
+import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from importlib.resources import files
@@ -18,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ..errors import UsageError
+from ..errors import EnvironmentFailure, UsageError
 from .faults import checked
 from .pipeline import answer, retrieve
 from .retrieval import index
@@ -74,8 +76,14 @@ def create_app(token: str | None = None, faults: Collection[str] = ()) -> Starle
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
-def serve(host: str = "127.0.0.1", port: int = 8080, token: str | None = None, faults: Collection[str] = ()) -> None:
-    """Serve until interrupted; anything but a loopback address needs a token."""
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    token: str | None = None,
+    faults: Collection[str] = (),
+    said: Callable[[str], object] = lambda text: None,
+) -> None:
+    """Serve until interrupted; anything but a loopback address needs a token. `said` hears where, once it listens."""
     if not token and not _is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines and no token was given",
@@ -84,7 +92,34 @@ def serve(host: str = "127.0.0.1", port: int = 8080, token: str | None = None, f
         )
     app = create_app(token, faults)
     index("live")  # built before the first request, so that it is not counted as latency
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+    listening = _bound(host, port)
+    said(f"{_address(host, listening.getsockname()[1])}/qa takes POST requests; Ctrl-C ends it")
+    with contextlib.suppress(KeyboardInterrupt):  # how one ends a server
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listening])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket at that address, so that a port in use is told before anything is promised.
+
+    It names TCP as its protocol: asyncio switches Nagle's delay off only then, and 40 ms an answer is much here.
+    """
+    with contextlib.ExitStack() as undo:
+        try:
+            found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+            family, kind, protocol, _, place = found[0]
+            listening = undo.enter_context(socket.socket(family, kind, protocol))
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(place)
+        except OSError as error:
+            raise EnvironmentFailure(f"can't listen: {error.strerror or error}", where=_address(host, port), code="demo-port",
+                                     hint="Give another --port or --host, or end what listens there.") from None  # fmt: skip
+        undo.pop_all()
+        return listening
+
+
+def _address(host: str, port: int) -> str:
+    plain = host.strip("[]")
+    return f"http://[{plain}]:{port}" if ":" in plain else f"http://{plain}:{port}"
 
 
 def _is_loopback(host: str) -> bool:
@@ -168,7 +203,7 @@ async def _served(work: Callable[[], dict[str, Any]], extra: Mapping[str, Any] |
     try:
         return JSONResponse({**(extra or {}), **await run_in_threadpool(work)})
     except UsageError as error:
-        raise Rejected(422, error.code, _FIELD_OF.get(error.code, "body"), str(error)) from None
+        raise Rejected(422, error.code, _FIELD_OF.get(error.code, "body"), f"{error.what}. {error.hint}") from None
 
 
 async def _rejected(request: Request, error: Rejected) -> Response:

@@ -208,20 +208,27 @@ class History:
 
     def absorb(self) -> int:
         """Record what was kept beside the database, and say how much; a file goes only once its run is safe."""
-        folder = spool_folder(self.url)
-        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        count = 0
-        for path in (os.path.join(folder, name) for name in names if name.endswith(".json")):
-            try:
-                with open(path, "rb") as stream:
-                    entry = json.loads(stream.read())
-            except (OSError, ValueError):
-                continue  # another program took it first, or it is not ours to judge
+        waiting = _spooled(spool_folder(self.url))
+        for path, entry in waiting:
             self.record(entry.pop("report"), **entry)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-            count += 1
-        return count
+        return len(waiting)
+
+
+def _spooled(folder: str) -> list[tuple[str, dict[str, Any]]]:
+    """What was kept beside the database, in the order in which it happened."""
+    found = []
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    for path in (os.path.join(folder, name) for name in names if name.endswith(".json")):
+        try:
+            with open(path, "rb") as stream:
+                entry = json.loads(stream.read())
+        except (OSError, ValueError):
+            continue  # another program took it first, or it is not ours to judge
+        if isinstance(entry, dict) and "report" in entry:
+            found.append((path, entry))
+    return sorted(found, key=lambda pair: (str(pair[1].get("recorded_at")), pair[0]))
 
 
 def spool_folder(url: str) -> str:

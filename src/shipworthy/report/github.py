@@ -11,6 +11,11 @@ from . import views
 
 MOST = 10  # of each kind, in one step
 _TEXT = 400
+_FAILED = {
+    "NOT RUN": "could not be run",
+    "UNREADABLE": "could not be read",
+    "BROKEN": "show that the gates can't be trusted",
+}
 
 
 def render(shown: views.Shown) -> str:
@@ -18,11 +23,13 @@ def render(shown: views.Shown) -> str:
     decisions = views.decisions(shown)
     errors = [_verdict(decision, "error") for decision in decisions if decision.verdict == "NO VERDICT"]
     if isinstance(shown, Board):
-        errors += [_said("error", f"{suite} could not be run", why) for suite, why in shown.failures.items()]
+        errors += [
+            _said("error", f"{suite} {_FAILED[views.failed(suite)]}", why) for suite, why in shown.failures.items()
+        ]
     errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _gates(decision, "block")]
     errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _items(decision)]
     warnings = [line for decision in decisions for line in _gates(decision, "warn")]
-    notices = [_verdict(decision, "notice") for decision in decisions if decision.ships]
+    notices = [_verdict(decision, "notice") for decision in decisions if decision.exit_code == 0]
     lines = [*_cut(errors, "error"), *_cut(warnings, "warning"), *_cut(notices, "notice")]
     return "".join(f"{line}\n" for line in lines)
 

@@ -18,7 +18,7 @@ def render(shown: views.Shown) -> bytes:
     """Well-formed XML 1.0 whatever the traces hold: `visible` spells out all that XML does not allow."""
     suites = [suite for decision in views.decisions(shown) for suite in (_gates(decision), _items(decision))]
     if isinstance(shown, Board) and shown.failures:
-        cases = [_case("suites", suite, "error", "could not be run", why) for suite, why in shown.failures.items()]
+        cases = [_case("suites", suite, "error", views.failed(suite), why) for suite, why in shown.failures.items()]
         suites.append(_suite("suites", cases))
     root = tree.Element("testsuites", {"name": "shipworthy", **_total(suites)})
     root.extend(suites)
@@ -57,7 +57,7 @@ def _bounds(outcome: Outcome) -> str:
 
 
 def _items(decision: Decision) -> tree.Element:
-    """Failing items; those of a decision that ships are skipped, so that no reader of the XML stops what ships."""
+    """Failing items; those of a decision that stops nothing are skipped, so that no reader of the XML does."""
     told = {offender.get("qid"): offender for offender in decision.offenders}
     cases = [_item(decision, item, told.get(views.name_of(item), {})) for item in views.failing_items(decision)]
     return _suite(f"{decision.suite} items", cases)
@@ -69,7 +69,7 @@ def _item(decision: Decision, item: dict[str, Any], offender: dict[str, Any]) ->
     message = str(facts.get("says") or reason)
     text = "\n".join(f"{key}: {_value(value)}" for key, value in facts.items())
     broken = item.get("status") in ("missing", "error")
-    kind = "skipped" if decision.ships else "error" if broken else "failure"
+    kind = "skipped" if decision.exit_code == 0 else "error" if broken else "failure"
     message = f"within the gates: {message}" if decision.ships else message
     return _case(f"{decision.suite}.items", views.name_of(item), kind, message, text, reason)
 

@@ -55,13 +55,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _board(board: Board) -> Iterator[str]:
-    yield f"# {_SIGNS[board.verdict]} {board.verdict}"
+    yield f"# {_SIGNS[board.verdict]} {board.verdict}: {views.scope(board)}"
     rows = [
         (f"{_SIGNS[decision.verdict]} {views.word(decision.verdict)}", prose(decision.suite), _held(decision),
          prose(views.worst_gate(decision)))
         for decision in board.decisions
     ]  # fmt: skip
-    rows += [("⚠️ NOT RUN", prose(suite), "–", prose(why, 400)) for suite, why in board.failures.items()]
+    rows += [(f"⚠️ {views.failed(suite)}", prose(suite), "–", prose(why, 400)) for suite, why in board.failures.items()]
     yield table(("Verdict", "Suite", "Gates held", "Worst gate"), rows)
     yield _list("Notes", board.notes, "##")
     for decision in board.decisions:
@@ -89,9 +89,16 @@ def _held(decision: Decision) -> str:
 
 def _gates(decision: Decision, level: str) -> str:
     if not decision.outcomes:
-        return ""
+        return _numbers(decision, level)
     head = ("", "Gate", "Value", "Counts", "95 % interval", "State", "How sure")
     return f"{level} Gates\n\n" + table(head, [_gate(outcome) for outcome in decision.outcomes])
+
+
+def _numbers(decision: Decision, level: str) -> str:
+    """What was measured, where no gate says what it should be."""
+    rows = [(code(name), views.number(measure), views.counts(measure) or "–", views.interval(measure) or "–")
+            for name, measure in views.numbers(decision).items()]  # fmt: skip
+    return f"{level} Numbers\n\n" + table(("Metric", "Value", "Counts", "95 % interval"), rows) if rows else ""
 
 
 def _gate(outcome: Outcome) -> tuple[str, ...]:

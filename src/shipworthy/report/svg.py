@@ -145,11 +145,12 @@ def _axes(
     start: tuple[float, float], end: tuple[float, float],
 ) -> str:  # fmt: skip
     body = f'<path class="axis" d="M{_figure(start[0])} {_figure(end[1])}V{_figure(start[1])}H{_figure(end[0])}"/>'
+    wide, tall = (high - low for low, high in spans)
     for share in (0, 0.25, 0.5, 0.75, 1):
         x, y = (start[0] + share * (end[0] - start[0])), (start[1] + share * (end[1] - start[1]))
         across, up = (low + share * (high - low) for low, high in spans)
-        body += f'<text class="tick middle" x="{_figure(x)}" y="{_figure(start[1] + 16)}">{_short(across)}</text>'
-        body += f'<text class="tick end" x="{_figure(start[0] - 6)}" y="{_figure(y + 4)}">{_short(up)}</text>'
+        body += f'<text class="tick middle" x="{_figure(x)}" y="{_figure(start[1] + 16)}">{_short(across, wide)}</text>'
+        body += f'<text class="tick end" x="{_figure(start[0] - 6)}" y="{_figure(y + 4)}">{_short(up, tall)}</text>'
         if share:
             body += f'<path class="grid" d="M{_figure(start[0])} {_figure(y)}H{_figure(end[0])}"/>'
     body += f'<text class="middle" x="{_figure((start[0] + end[0]) / 2)}" y="{_HEIGHT - 8}">{_text(names[0])}</text>'
@@ -221,8 +222,12 @@ def _figure(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-def _short(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if abs(value) < 10 else f"{value:,.0f}"
+def _short(value: float, span: float) -> str:
+    """A tick's number with the digits that tell it from its neighbours on an axis of that length."""
+    if span >= 40:
+        return f"{value:,.0f}"
+    digits = max(2 - math.floor(math.log10(span)), 0) if span > 0 else 2
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") or "0"
 
 
 def _pair(place: tuple[float, float]) -> str:

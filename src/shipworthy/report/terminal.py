@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -31,10 +30,16 @@ def render(shown: Decision | Board, colour: bool = False, width: int = 100) -> s
 
 def print_board(shown: Decision | Board, stream: TextIO | None = None) -> None:
     stream = stream or sys.stdout
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120) if stream.isatty() else 100
-    text = render(shown, wants_colour(stream), max(width, 60))
+    text = render(shown, wants_colour(stream), _width() if stream.isatty() else 100)
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _width() -> int:
+    """As wide as the terminal, within what reads well."""
+    from shutil import get_terminal_size  # only for people: a pipe starts sooner without it
+
+    return max(min(get_terminal_size((100, 24)).columns, 120), 60)
 
 
 def wants_colour(stream: IO[str]) -> bool:
@@ -56,16 +61,14 @@ class Paint:
 
 def _suites(board: Board, paint: Paint, width: int) -> Iterator[str]:
     """One line a suite, then the details of those that do not ship."""
-    ships = sum(decision.ships for decision in board.decisions)
-    among = plural(len(board.decisions) + len(board.failures), "suite")
-    yield f"{paint(board.verdict, board.verdict)}  {ships} of {among} ship{'s' if ships == 1 else ''}"
+    yield f"{paint(board.verdict, board.verdict)}  {views.scope(board)}"
     yield ""
     names = [*(decision.suite for decision in board.decisions), *board.failures]
     size = max((len(name) for name in names), default=0)
     for decision in board.decisions:
         yield from _suite(decision, size, paint, width)
     for suite, why in board.failures.items():
-        yield from _row("NO VERDICT", "NOT RUN", suite.ljust(size), visible(why, _LONGEST), paint, width)
+        yield from _row("NO VERDICT", views.failed(suite), suite.ljust(size), visible(why, _LONGEST), paint, width)
     yield from _list("Notes", board.notes, paint, width)
     for decision in board.decisions:
         if not decision.ships:
@@ -96,7 +99,8 @@ def _row(verdict: str, word: str, name: str, rest: str, paint: Paint, width: int
 
 def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     partial = paint("odd", "  partial data") if decision.partial else ""
-    yield f"{paint(decision.verdict, decision.verdict)}  {paint('bold', decision.suite)}  {_scope(decision)}{partial}"
+    head = f"{paint(decision.verdict, decision.verdict)}  {paint('bold', decision.suite)}  {_scope(decision)}{partial}"
+    yield head.rstrip()
     for reason in decision.reasons:
         yield from _wrapped(visible(reason, _LONGEST), "  ", width)
     for turn in decision.sections.get("turns", ()):
@@ -109,6 +113,8 @@ def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     yield from _list("Where to look", decision.diagnosis, paint, width)
     yield from _list("Noticed while reading", views.problems(decision), paint, width)
     yield from _compat(decision, paint, width)
+    if not decision.outcomes:
+        return
     yield ""
     yield from (paint("dim", line) for line in _wrapped(
         "Intervals are 95 % and describe questions like those in the gold set, not production traffic.", "", width))  # fmt: skip
@@ -171,11 +177,12 @@ def _bar(outcome: Outcome, paint: Paint) -> str:
 
 
 def _counts(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
-    gated = {outcome.gate.metric for outcome in decision.outcomes}
-    shown = [
-        f"{name} {measure}" for name, measure in decision.measures.items()
-        if name not in gated and measure.value is not None and (measure.kind != "count" or measure.value)
-    ]  # fmt: skip
+    found = views.numbers(decision)
+    if not decision.outcomes:  # the numbers are all there is to say
+        size = max(map(len, found), default=0)
+        yield from (f"  {name.ljust(size)}  {measure}" for name, measure in found.items())
+        return
+    shown = [f"{name} {measure}" for name, measure in found.items()]
     if shown:
         yield ""
         yield from (paint("dim", line) for line in _wrapped("also: " + " · ".join(shown), "  ", width))

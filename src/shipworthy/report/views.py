@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from ..decision import Board, Decision
 from ..gates import Outcome, certainty, sentence
+from ..items import row_passes
 from ..metrics import Measure, decimal
-from ..text import visible
+from ..text import plural, visible
 
 Shown: TypeAlias = Decision | Board
 
@@ -36,8 +37,20 @@ def word(verdict: str) -> str:
     return "INCOMPLETE" if verdict == "NO VERDICT" else verdict
 
 
+def failed(name: str) -> str:
+    """What became of a suite that gave no decision; of controls that show the gates to be wrong; of the baseline."""
+    return {"controls": "BROKEN", "baseline": "UNREADABLE"}.get(name, "NOT RUN")
+
+
+def scope(board: Board) -> str:
+    """How many suites ship, and of how many; the controls and the baseline are no suites."""
+    ships = sum(decision.ships for decision in board.decisions)
+    among = len(board.decisions) + sum(name not in ("controls", "baseline") for name in board.failures)
+    return f"{ships} of {plural(among, 'suite')} ship{'s' if 1 in (ships, among) else ''}"
+
+
 def style(verdict: str) -> str:
-    return {"SHIP": "good", "NO-SHIP": "bad"}.get(verdict, "odd")
+    return {"SHIP": "good", "NO-SHIP": "bad", "MEASURED": "dim"}.get(verdict, "odd")
 
 
 def mood(outcome: Outcome) -> str:
@@ -83,13 +96,27 @@ def gates_held(decision: Decision) -> tuple[int, int]:
 
 
 def worst_gate(decision: Decision, brief: bool = False) -> str:
-    """The gate nearest to stopping the release, or the one that stops it, in words; `brief` leaves out what turns it."""
-    ordered = worst_first(outcome for outcome in decision.outcomes if outcome.state != "NOT-APPLICABLE")
+    """The gate nearest to stopping the release, or the one that stops it, in words; `brief` leaves out what turns it.
+
+    A gate for information is named only where there is no other; a miss that does not stop the release says so. Data that
+    can't be judged comes before any gate.
+    """
+    if decision.verdict == "NO VERDICT" and decision.incomplete:
+        return visible(decision.incomplete[0], 300)
+    applying = [outcome for outcome in decision.outcomes if outcome.state != "NOT-APPLICABLE"]
+    ordered = worst_first([one for one in applying if one.gate.severity != "info"] or applying)
     if not ordered:
-        return "no gate applies"
-    unproven = ", unproven" if ordered[0].state == "PASS-BUT-UNPROVEN" else ""
+        return "no gate was asked for" if decision.verdict == "MEASURED" else "no gate applies"
     words = sentence(ordered[0])
-    return visible(_without(words, _ends(ordered[:1])) if brief else words) + unproven
+    return visible(_without(words, _ends(ordered[:1])) if brief else words) + _excuse(ordered[0])
+
+
+def _excuse(outcome: Outcome) -> str:
+    if outcome.holds:
+        return ", unproven" if outcome.state == "PASS-BUT-UNPROVEN" else ""
+    if outcome.waived:
+        return " (waived)"
+    return "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity} only)"
 
 
 def reasons(decision: Decision) -> list[str]:
@@ -107,9 +134,16 @@ def _without(text: str, ends: tuple[str, ...]) -> str:
 
 
 def turning(decision: Decision) -> list[str]:
-    """What would turn a decision that is not SHIP, gate by gate, and how sure the miss is."""
+    """What would turn a decision that is not SHIP, gate by gate, how sure the miss is, and the items nearest to it."""
     blocking = [outcome for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived]
-    return [visible(_turn(outcome)) for outcome in blocking if not outcome.holds]
+    near = {turn["gate"]: turn["nearest"] for turn in decision.sections.get("turns", ())}
+    return [
+        visible(_turn(outcome) + _nearest(near.get(str(outcome.gate), ()))) for outcome in blocking if not outcome.holds
+    ]
+
+
+def _nearest(names: Sequence[str]) -> str:
+    return f"; nearest: {', '.join(visible(name, 60) for name in names)}" if names else ""
 
 
 def _turn(outcome: Outcome) -> str:
@@ -156,9 +190,7 @@ def interval(measure: Measure) -> str:
 
 def failing(item: dict[str, Any]) -> bool:
     """Whether an item's row says that something is wrong with it."""
-    told = any(item.get(name) for name in ("reason", "failed")) or item.get("state") in ("fail", "missing")
-    apart = "scholar" in item and item["scholar"] != item.get("auditor")  # two validators that disagree
-    return bool(told) or apart or any(item.get(name) is False for name in ("pass", "passed"))
+    return not row_passes(item)
 
 
 def failing_items(decision: Decision) -> list[dict[str, Any]]:
@@ -197,6 +229,13 @@ def legible(text: str, limit: int | None = None) -> str:
 def inert(text: str) -> str:
     """Lines that no CI system reads as commands to itself, whatever text they carry."""
     return _INNER_COMMAND.sub(r"#\\x23", _OPENS_COMMAND.sub(r"\1\\x3a", text))
+
+
+def numbers(decision: Decision) -> dict[str, Measure]:
+    """Metrics that have a value and no gate; counts of nothing are left out."""
+    gated = {outcome.gate.metric for outcome in decision.outcomes if not outcome.gate.slice}
+    return {name: measure for name, measure in decision.measures.items()
+            if name not in gated and measure.value is not None and (measure.kind != "count" or measure.value)}  # fmt: skip
 
 
 def slice_metrics(decision: Decision, most: int = 5) -> list[str]:

@@ -16,18 +16,24 @@ PROFILES = ("strict", "reference")
 
 SYNONYMS = {"explain": "describe", "list": "enumerate", "compare": "contrast", "show": "display"}
 
-_CODE = r"```.*?```|`[^`]*`"
-_URL = r"(?:[A-Za-z][A-Za-z0-9+.\-]*://|www\.)[^\s`]*[^\s`?.,:;!'\")\]]"
+# A span of code ends at as many backticks as it began with. The lookbehinds keep the search linear in the text.
+_CODE = r"~~~.*?~~~|(?<!`)(?P<ticks>`{1,8})(?!`).*?(?<!`)(?P=ticks)(?!`)"
+_HOST = r"[A-Za-z][A-Za-z0-9+.\-]*://|www\.|[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+/"
+_URL = rf"(?<![A-Za-z0-9+.\-])(?:{_HOST})[^\s`]*[^\s`?.,:;!'\")\]]"
 _KEPT = rf"(?P<kept>{_CODE}|{_URL})"
 _SPACE = r"[^\S\n]"
-_SPACING = re.compile(rf"{_KEPT}|(?P<comma>{_SPACE}*,{_SPACE}*)|(?P<colon>{_SPACE}+:(?=\s|$))|{_SPACE}+", re.DOTALL)
+_COMMA = rf"(?P<comma>{_SPACE}*,{_SPACE}*)"
+_COLON = rf"(?P<colon>{_SPACE}+:(?={_SPACE}*(?P<next>\S?)))(?=\s|$)"
+_SPACING = re.compile(rf"{_KEPT}|{_COMMA}|{_COLON}|{_SPACE}+", re.DOTALL)
 _DASHES = re.compile(rf"{_KEPT}|[–—]", re.DOTALL)
 _FINAL_MARK = re.compile(r"(?<=[^\s?])(\?+)\Z")
 _TERMINAL = (".", "!", "?", "…", "。", "！", "？", "؟", "‽")
 _CLOSERS = "\"')]}»”’"
 _POLITE = r"(?:please\s+|(?:can|could|would|will)\s+you\s+(?:please\s+)?)?"
+# After these the word was a noun ("List is empty", "list price") or has an object of its own ("show me").
+_OF_A_NOUN = r"(?:is|are|was|were|has|vs|me|us|price|comprehension|length|size|type|index|view|item|element)\b"
 _LEADING_VERB = re.compile(
-    rf"(?P<before>\s*{_POLITE})(?P<verb>{'|'.join(SYNONYMS)})(?=\s+(?!(?:is|are|was|were|has|vs)\b)\S)",
+    rf"(?P<before>\s*{_POLITE})(?P<verb>{'|'.join(SYNONYMS)})(?=\s+(?!{_OF_A_NOUN})\S)",
     re.IGNORECASE,
 )
 _CLAUSE = (
@@ -64,16 +70,14 @@ def _ws(question: str) -> str:
 def _respaced(match: re.Match[str]) -> str:
     if match["kept"] is not None:
         return match["kept"]
+    if match["comma"] is None and match["colon"] is None:
+        return " "
+    before = match.string[match.start() - 1 : match.start()]
+    after = match["next"] or match.string[match.end() : match.end() + 1]
+    if before.isdigit() and after.isdigit():
+        return match[0]  # 1,000 is one number, 3 : 4 one ratio
     if match["colon"] is not None:
         return ":"
-    if match["comma"] is None:
-        return " "
-    before, after = (
-        match.string[match.start() - 1 : match.start()],
-        match.string[match.end() : match.end() + 1],
-    )
-    if before.isdigit() and after.isdigit():
-        return match["comma"]  # 1,000 is one number
     spaced = match["comma"][-1] != "," and after not in ("", "\n")
     return ", " if spaced or after.isalnum() else ","
 

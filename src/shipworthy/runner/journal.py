@@ -28,6 +28,7 @@ VERSION = 1
 SYNC_RECORDS = 500
 SYNC_SECONDS = 1.0
 _CHUNK = 1 << 20
+_MARK = "shipworthy_journal"
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +139,11 @@ class Journal:
 
     def _begin(self, header: Header, resume: bool, overwrite: bool) -> Header:
         """Go on with the header that is there, or write a new one."""
-        found, whole = (None, 0) if overwrite and not resume else self._recover()
+        if overwrite and not resume:
+            self._refuse_foreign()
+            found, whole = None, 0
+        else:
+            found, whole = self._recover()
         if found is not None and self.finished and not resume:
             raise UsageError(f"holds {len(self.finished)} finished runs already", where=str(self.path),
                              hint="Add --resume to go on with them, --overwrite to drop them, or give another --out.",
@@ -152,6 +157,12 @@ class Journal:
         self._check(found, header)
         self._cut(whole)
         return found
+
+    def _refuse_foreign(self) -> None:
+        """--overwrite drops runs, of a damaged or another version's journal too, but not a gold set or a report."""
+        first = next(iter(_lines(self._fd)), (1, b""))[1]
+        if first and not (_is_torn(first) or any(name in _read(first) for name in (_MARK, "sweep_id"))):
+            raise self._foreign("is not a journal")
 
     def _recover(self) -> tuple[Header | None, int]:
         """Read what is there: the header, what is finished, and where the whole lines end."""
@@ -180,18 +191,17 @@ class Journal:
 
     def _header(self, line: bytes) -> Header | None:
         """The header of line 1, None if it is torn; a file that starts otherwise is not ours to touch."""
-        mark = b'{"shipworthy_journal":'
-        if not line.endswith(b"\n") and line[: len(mark)] == mark[: len(line)]:
+        if _is_torn(line):
             return None
-        try:
-            found = msgspec.json.decode(line)
-            version = found.get("shipworthy_journal") if isinstance(found, dict) else None
-        except ValueError:
-            version = None
+        found = _read(line)
+        version = found.get(_MARK)
         if version != VERSION:
-            what = "is not a journal" if version is None else f"is a journal of version {version}, this is {VERSION}"
-            raise UsageError(what, where=f"{self.path}:1", hint="Give another --out.", code="journal-foreign")
+            known = "is not a journal" if version is None else f"is a journal of version {version}, this is {VERSION}"
+            raise self._foreign(known)
         return msgspec.convert(found, Header)
+
+    def _foreign(self, what: str) -> UsageError:
+        return UsageError(what, where=f"{self.path}:1", hint="Give another --out.", code="journal-foreign")
 
     def _check(self, found: Header, wanted: Header) -> None:
         names = {"gold_digest": "the gold set", "config_digest": "the plan or the target"}
@@ -227,6 +237,21 @@ def _opened(path: Path) -> int:
             "is not a regular file", where=str(path), hint="Give another --out.", code="write-failed"
         )
     return fd
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether line 1 is the beginning of a header, cut off by a kill."""
+    start = f'{{"{_MARK}":'.encode()
+    return not line.endswith(b"\n") and line[: len(start)] == start[: len(line)]
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    """A line as an object; what is none has nothing in it."""
+    try:
+        found = msgspec.json.decode(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _lines(fd: int) -> Iterator[tuple[int, bytes]]:

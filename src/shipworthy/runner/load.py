@@ -11,7 +11,6 @@ import csv
 import hashlib
 import io
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 import msgspec
 
 from ..errors import UsageError
+from ..files import write_whole
 from .execute import ask_once, header_of, line_of, record_of
 from .journal import Journal
 from .plan import Arm, Ask, Plan, Question, make_plan, run_id_of
@@ -187,16 +187,7 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(CSV_FIELDS)
     writer.writerows([_cell(row.get(field, "")) for field in CSV_FIELDS] for row in rows)
-    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(fd, "wb") as stream:
-            stream.write(buffer.getvalue().encode("utf-8", "backslashreplace"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
+    write_whole(path, buffer.getvalue().encode("utf-8", "backslashreplace"))
 
 
 def _cell(value: Any) -> Any:

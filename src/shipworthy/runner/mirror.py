@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ..contracts import Gold, Input, Trace, stream_traces
-from ..errors import DataError
+from ..errors import DataError, UsageError
 from ..jsonl import field_first
 from ..suites.retrieval import LogLine
 from . import RunSummary, run
@@ -56,12 +56,24 @@ def mirror(
 ) -> tuple[RunSummary, RunSummary]:
     """Send every question × paraphrase × seed to both endpoints; each log is a journal that a later call can resume."""
     asked = list(questions)
-    summaries = []
-    for url, index, out in ((live, live_index, live_out), (shadow, shadow_index, shadow_out)):
-        options = TargetOptions(headers=headers or {}, connections=limits.get("concurrency", 8))
-        target = RetrieveTarget(url, index, options)
-        summaries.append(run(asked, target, out, seeds=seeds, paraphrases=True, options=options, **limits))
-    return summaries[0], summaries[1]
+    sides = (("live", live, live_index, live_out), ("shadow", shadow, shadow_index, shadow_out))
+    options = [TargetOptions(headers=headers or {}, connections=limits.get("concurrency", 8)) for _ in sides]
+    # Both addresses are looked at before the first question is asked.
+    targets = [_target(*side[:3], each) for side, each in zip(sides, options, strict=True)]
+    done = [
+        run(asked, target, out, seeds=seeds, paraphrases=True, options=each, **limits)
+        for (*_, out), target, each in zip(sides, targets, options, strict=True)
+    ]
+    return done[0], done[1]
+
+
+def _target(side: str, url: str, index: str, options: TargetOptions) -> RetrieveTarget:
+    """The endpoint of a side; what is wrong with its address is said of the flag that has it."""
+    try:
+        return RetrieveTarget(url, index, options)
+    except UsageError as error:
+        where = error.where.replace("--target", f"--{side}", 1)
+        raise UsageError(error.what, where=where, hint=error.hint, code=error.code) from None
 
 
 def questions_of_log(path: str) -> list[Gold]:

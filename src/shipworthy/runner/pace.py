@@ -6,8 +6,11 @@ import asyncio
 import hashlib
 import time
 from decimal import Decimal
+from math import isfinite
 
 import msgspec
+
+from ..errors import UsageError
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +26,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_seconds: float | None = None
     max_cost_usd: Decimal | None = None
     breaker: int = 10  # unanswered runs in a row after which the target counts as gone
+
+    def __post_init__(self) -> None:
+        """A budget of NaN or infinity would never end."""
+        for name in ("concurrency", "timeout", "rate", "max_requests", "max_seconds", "max_cost_usd"):
+            value = getattr(self, name)
+            if value is not None and not (isfinite(value) and value > 0):
+                raise UsageError(f"{name} is {value}", hint="Give a number over 0.", code="limit")
 
 
 class BudgetSpent(Exception):

@@ -130,7 +130,8 @@ def read_arms(path: str | Path) -> tuple[Arm, ...]:
     try:
         tables = tomllib.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"can't be read: {error}", where=str(path), hint="Write one table [arms.NAME] an arm.",
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"can't be read: {why}", where=str(path), hint="Write one table [arms.NAME] an arm.",
                          code="arms-file") from None  # fmt: skip
     arms = tables.get("arms", tables)
     if not isinstance(arms, dict) or not arms or not all(isinstance(knobs, dict) for knobs in arms.values()):

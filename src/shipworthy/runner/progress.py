@@ -51,7 +51,8 @@ class Lines(Progress):
             self._say()
 
     def close(self) -> None:
-        self._say()
+        if self.done > self._before:
+            self._say()
 
     def _say(self) -> None:
         print(f"run  {self.text()}", file=self._stream, flush=True)

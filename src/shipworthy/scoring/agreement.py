@@ -22,10 +22,10 @@ from ..refusal import load_rule
 from ..suites import agreement, answers
 from ..suites.agreement import Judgement, OneSided, Options, Pair, Verdict
 from ..text import plural
+from ._common import check_profile, some
 
 Source = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 Record = TypeVar("Record")
-SHOWN = 8
 
 
 class Gathered(msgspec.Struct):
@@ -56,6 +56,7 @@ def evaluate_agreement(
 
     Give `pairs`; or `scholar` and `auditor`, with `trace` for the answers; or `gold` and `trace`.
     """
+    check_profile(profile)
     wanted = [gates] if isinstance(gates, str) else list(gates)
     known = agreement.metrics()
     chosen = choose_gates(agreement.gates(), wanted, known, agreement.ALIASES, only_gates, require_proof)
@@ -161,7 +162,7 @@ def _joined(
     qid: str, scholar: tuple[Judgement, OneSided], auditor: tuple[Judgement, OneSided], traces: Mapping[str, Trace]
 ) -> Pair:
     trace = traces.get(qid)
-    flags = scholar[1].flags or auditor[1].flags
+    flags = agreement.merged(scholar[1].flags, auditor[1].flags)
     if trace is None:
         return Pair(qid, scholar[0], auditor[0], flags=flags)
     return Pair(qid, scholar[0], auditor[0], trace.answer, list(trace.retrieved), flags)
@@ -235,13 +236,8 @@ def _incomplete(gathered: Gathered) -> list[str]:
     """Pairs that lack a side can't agree or disagree; traces beyond the gold set are only remarked on."""
     words = {"scholar_only": "only scholar labelled", "auditor_only": "only auditor labelled",
              "gold_only": "no trace for", "without_trace": "no trace for"}  # fmt: skip
-    return [f"{words[name]} {plural(len(qids), 'question')}: {_some(qids)}"
+    return [f"{words[name]} {plural(len(qids), 'question')}: {some(sorted(qids))}"
             for name, qids in gathered.one_sided.items() if name in words]  # fmt: skip
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(sorted(names)[:SHOWN]) + more
 
 
 def _unanswered(gathered: Gathered) -> list[str]:

@@ -37,10 +37,9 @@ def calibrate(gold: Iterable[Gold], texts: Mapping[str, str], embedder: Embedder
     """Distances of every question to its relevant blocks and to its negatives, and bars between them."""
     near, far, without = _pairs(gold, texts)
     if not near or not far:
-        what = "relevant" if not near else "negative"
-        raise DataError(
-            f"no {what} block has a text to measure", hint="Give texts by id with --texts.", code="calibrate-texts"
-        )
+        what, field = ("relevant", "relevant") if not near else ("negative", "negatives")
+        raise DataError(f"no {what} block has a text to measure", code="calibrate-texts",
+                        hint=f"Name blocks as {field} in the gold set, and give their texts by id with --texts.")  # fmt: skip
     embedder.prepare(text for pair in [*near, *far] for text in pair)
     relevant = sorted(embedder.distance(*pair) for pair in near)
     negative = sorted(embedder.distance(*pair) for pair in far)
@@ -60,7 +59,7 @@ def _pairs(gold: Iterable[Gold], texts: Mapping[str, str]) -> tuple[list[tuple[s
     for item in gold:
         question = item.question or next(iter(item.paraphrases), "")
         own = {place.id: place.text for place in item.relevant if not isinstance(place, str) and place.text is not None}
-        for names, found in ((ids_of(item.relevant), near), (item.negatives, far)):
+        for names, found in ((ids_of(item.relevant) or item.citations, near), (item.negatives, far)):
             for name in names:
                 text = own.get(name) or texts.get(name)
                 if text and question:

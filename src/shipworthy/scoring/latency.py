@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,20 +12,20 @@ import msgspec
 from ..contracts import Gold, GoldSet, GoldSource, Input, Trace, TraceSource, load_gold, stream_traces
 from ..decision import Decision, decide
 from ..errors import DataError, UsageError
-from ..evaluation import choose_gates, gold_inputs, measure_all, require_answerable, slice_measures, warnings
+from ..evaluation import answer_aliases, depths, gold_inputs, measure_all, require_answerable, slice_measures, warnings
 from ..gates import Gate, Outcome, parse_gates
-from ..goldlock import lock_problems
-from ..idscheme import parse_id_map
+from ..goldlock import content_digest, lock_problems
 from ..jsonl import Problem, Problems
 from ..metrics import Measure, Metric, decimal
-from ..refusal import load_rule
 from ..suites import answers, latency, stability
+from ..suites.bars import written
 from ..suites.latency import Choice, Options, Verdict
 from ..tally import NAMED, Tally
 from ..text import plural
+from ._common import judging, some
 
-SHOWN = 8
 TIMES = ("p50", "p90", "p95", "p99")
+_MILLISECONDS = re.compile(r"\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 Grouped = dict[str, dict[str, list[Trace]]]  # arm → qid → traces
 
 
@@ -71,22 +72,30 @@ def evaluate_latency(
     """
     budget = _budget(budget_ms)
     options = Options(
-        answers=answers.Options(
-            k=(k,) if isinstance(k, int) else tuple(k), min_substr=min_substr, scu_enforced=scu_enforced, closed=closed,
-            declared=refusal != "exact", rule=load_rule("natural" if refusal == "exact" else refusal, refusal_phrases),
-            id_map=parse_id_map(id_map) if id_map else None,
-        ),
+        answers=judging(refusal, refusal_phrases, id_map, k=depths(k), min_substr=min_substr, scu_enforced=scu_enforced,
+                        closed=closed),
         budget_ms=budget, arms=tuple(arms),
-        relaxed_ms=_budget(relaxed_budget_ms) if relaxed_budget_ms is not None else _text(Fraction(budget) * 5 / 4),
+        relaxed_ms=_budget(relaxed_budget_ms) if relaxed_budget_ms is not None else written(Fraction(budget) * 5 / 4),
     )  # fmt: skip
     known = latency.metrics(options)
-    absolute, relative = _split([gates] if isinstance(gates, str) else list(gates), known)
-    chosen = choose_gates(latency.gates(options), absolute, known, latency.ALIASES, only_gates, require_proof)
-    options = _with_budget(options, chosen)
+    absolute, relative = _split(
+        [gates] if isinstance(gates, str) else list(gates), known, answer_aliases(options.answers) | latency.ALIASES
+    )
+    defaults = [] if only_gates else latency.gates(options)
+    options = _with_budget(options, absolute)
     gold_set = load_gold(gold, lenient=lenient)
     require_answerable(gold_set)
-    base = latency.read_baseline(baseline, gold_set.source.digest) if baseline is not None else {}
-    chosen += _against(base, relative)
+    base = (
+        latency.read_baseline(baseline, gold_set.source.digest, content_digest(gold_set))
+        if baseline is not None
+        else {}
+    )
+    usual = [] if only_gates else latency.baseline_gates(base)
+    chosen = [*_chosen(defaults, absolute), *_chosen(usual, relative)]
+    if not chosen:
+        raise UsageError("no gate is left to decide by", hint="Name one with --gates.", code="gate-none")
+    if require_proof:
+        chosen = [msgspec.structs.replace(gate, on_unproven="fail") for gate in chosen]
     read = Input()
     grouped, remarks, left_out = _grouped(gold_set, _usable(traces, read, lenient), options, sweep)
     measured = _measure(gold_set.items, grouped, Measured(known, chosen, base), options)
@@ -114,7 +123,8 @@ def _decision(
         slices=slice_measures(tally, measured.known),
         counts=latency.counts(tally, len(measured.tallies), left_out),
         named=_named(found),
-        diagnosis=latency.diagnose(outcomes, own, tally)
+        diagnosis=latency.compare_arms(measured.measures, choice)
+        + latency.diagnose(outcomes, own, tally)
         + answers.diagnose(outcomes, own, tally, found, gold_set.items, options.answers),
         offenders=(wrong + slow)[:most],
         items=latency.items(measured.verdicts, Fraction(options.budget_ms)),
@@ -250,10 +260,7 @@ def _incomplete(measured: Measured, options: Options) -> list[str]:
         for arm, verdicts in measured.verdicts.items():
             gone = sorted(one.qid for one in verdicts if not one.runs)
             if gone:
-                more = f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else ""
-                found.append(
-                    f"arm {arm} has no trace for {plural(len(gone), 'question')}: {', '.join(gone[:SHOWN])}{more}"
-                )
+                found.append(f"arm {arm} has no trace for {plural(len(gone), 'question')}: {some(gone)}")
     return found
 
 
@@ -285,17 +292,18 @@ def _named(found: Sequence[answers.Verdict]) -> dict[str, list[str]]:
     return {"missing": missing[:NAMED]} if missing else {}
 
 
-def _split(wanted: Sequence[str | Gate], known: Mapping[str, Metric]) -> tuple[list[str | Gate], list[Gate]]:
+def _split(
+    wanted: Sequence[str | Gate], known: Mapping[str, Metric], aliases: Mapping[str, str]
+) -> tuple[list[Gate], list[Gate]]:
     """Gates with a number, and gates against the baseline: a metric may have one of each."""
     named: list[Gate] = []
     for text in wanted:
-        named += parse_gates([text], known, latency.ALIASES) if isinstance(text, str) else [text]
+        named += parse_gates([text], known, aliases) if isinstance(text, str) else [text]
     return [gate for gate in named if not gate.bound.sign], [gate for gate in named if gate.bound.sign]
 
 
-def _against(base: Mapping[str, Fraction], relative: Iterable[Gate]) -> list[Gate]:
-    usual = {gate.key: gate for gate in latency.baseline_gates(base)}
-    return list((usual | {gate.key: gate for gate in relative}).values())
+def _chosen(usual: Iterable[Gate], named: Iterable[Gate]) -> list[Gate]:
+    return list(({gate.key: gate for gate in usual} | {gate.key: gate for gate in named}).values())
 
 
 def _with_budget(options: Options, gates: Iterable[Gate]) -> Options:
@@ -305,16 +313,8 @@ def _with_budget(options: Options, gates: Iterable[Gate]) -> Options:
 
 
 def _budget(value: float | str) -> str:
-    text = str(value)
-    try:
-        number = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        number = Fraction(0)
-    if number <= 0 or "/" in text:
+    text = str(value).strip()
+    if not _MILLISECONDS.fullmatch(text) or not Fraction(text):
         raise UsageError(f"{text!r} is not a latency budget", hint="Write milliseconds, such as --budget-ms 2000.",
                          code="budget")  # fmt: skip
-    return text if text.replace(".", "", 1).isdigit() else _text(number)
-
-
-def _text(number: Fraction) -> str:
-    return str(number.numerator) if number.denominator == 1 else f"{float(number):.6f}".rstrip("0")
+    return written(Fraction(text))

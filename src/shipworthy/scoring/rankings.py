@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -16,13 +14,15 @@ from msgspec import UNSET, UnsetType
 from ..contracts import Input, Warned
 from ..decision import Decision, decide, number
 from ..errors import DataError
-from ..evaluation import choose_gates, inputs, measure_all, warnings
+from ..evaluation import choose_gates, inputs, measure_all, uncollected, warnings
 from ..gates import Gate
+from ..goldlock import lock_problems
 from ..jsonl import Problem, Problems, Reader
 from ..metrics import Count, Mean, Metric
-from ..suites.retrieval import Duplicate, Options, Ranked, Wanted, arrange, make_options, parse_wanted, value
+from ..suites.retrieval import Duplicate, Options, Ranked, Wanted, arrange, make_options, parse_wanted, spellings, value
 from ..suites.retrieval.trec import Block, Scattered, name_of, read_qrels, read_run, read_whole_run
 from ..tally import NAMED, Tally
+from ..text import plural
 
 METRICS = "P@1,P@3,P@5,P@10,R@1,R@3,R@5,R@10,nDCG@10,MRR,MAP"
 
@@ -122,19 +122,8 @@ def evaluate_ids(
         source.problems = [str(problem) for problem in problems.first if problem.path == source.path]
     if not lenient:
         problems.raise_any()
-    return _decision(slots, unknown, wanted, options, read, gates, require_proof, per_question)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the cyclic collector: what is read has no cycles, and it would look at each record in vain."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    locked = lock_problems(gold)
+    return _decision(slots, unknown, wanted, options, read, gates, require_proof, per_question, locked)
 
 
 def qrels_slots(path: str, read: Input, options: Options) -> Slots:
@@ -242,19 +231,24 @@ def _shown(qid: str | bytes) -> str:
 
 def _decision(
     slots: Slots, unknown: dict[str, int], wanted: list[Wanted], options: Options, read: tuple[Input, Input],
-    gates: str | Iterable[str | Gate], require_proof: bool, per_question: bool,
+    gates: str | Iterable[str | Gate], require_proof: bool, per_question: bool, locked: Iterable[str] = (),
 ) -> Decision:  # fmt: skip
     names = {one: one.name(options.preset) for one in wanted}
     tally, missing, nothing = _tally(slots, names, options)
+    if not tally["scored"]:
+        raise DataError(f"no question is left to score: of {len(slots)}, {len(missing)} have no list and {len(nothing)} nothing relevant; "
+                        f"{plural(sum(unknown.values()), 'list')} of other questions", where=read[1].path,
+                        hint="Do the two files belong together?", code="log-empty")  # fmt: skip
     known: dict[str, Metric] = {name: Mean(name, _SAYS[one.kind], of=name) for one, name in names.items()}
     known["missing"] = Count("missing", "questions without a list", "lower", high=None, of=("missing",), completes=True)
     named_gates = [gates] if isinstance(gates, str) else list(gates)
-    aliases = {one.name(): name for one, name in names.items()}
+    aliases = {spelt: name for one, name in names.items() for spelt in spellings(one)}
     chosen = choose_gates([], named_gates, known, aliases, require_proof=require_proof) if named_gates else []
     measures, outcomes = measure_all(tally, known, chosen)
-    verdict, reasons = (
-        decide(outcomes) if chosen else ("MEASURED", ["no gate was named: these are numbers, not a decision"])
-    )
+    incomplete = [*locked]
+    if missing and options.preset == "native" and options.missing_query == "zero":
+        incomplete.append(f"{len(missing)} of {plural(len(slots), 'question')} have no list, and count as 0")
+    verdict, reasons = decide(outcomes, incomplete) if chosen else ("MEASURED", [_MEASURED, *incomplete])
     if missing:
         read[1].warnings.append(Warned(read[1].path, _missing_says(len(missing), options), "retrieval-missing"))
     found = {"missing": missing[:NAMED], "no_relevant": nothing[:NAMED], "unknown_qids": sorted(unknown)[:NAMED]}
@@ -266,17 +260,18 @@ def _decision(
         items=_items(slots, names, options) if per_question else [],
         headline={name: number(measures[name].value) for name in names.values()} | {"settings": options.header},
         options=options.shown(), inputs=inputs(gold=read[0], shadow=read[1]), warnings=warnings(*read),
-        partial=any(source.bad for source in read), run={"gold": read[0].path, "shadow": read[1].path},
+        incomplete=incomplete, partial=any(source.bad for source in read), run={"gold": read[0].path, "shadow": read[1].path},
     )  # fmt: skip
 
 
+_MEASURED = "no gate was named: these are numbers, not a decision"
 _SAYS = {"precision": "relevant among retrieved", "recall": "relevant that were retrieved", "ndcg": "discounted gain",
          "mrr": "reciprocal rank of the first relevant", "map": "average precision", "success": "some relevant retrieved"}  # fmt: skip
 
 
 def _missing_says(count: int, options: Options) -> str:
     how = "counts as 0" if options.missing_query == "zero" else "is left out"
-    return f"{count} questions have no list; each {how} (--missing-query)"
+    return f"{plural(count, 'question')} without a list; each {how} (--missing-query)"
 
 
 def _tally(slots: Slots, names: Mapping[Wanted, str], options: Options) -> tuple[Tally, list[str], list[str]]:

@@ -9,25 +9,36 @@ from typing import Any
 
 import msgspec
 
+from .. import stats
 from ..contracts import GoldSet, GoldSource, Input, TraceSource, load_gold, stream_traces
 from ..decision import Decision, decide, number
-from ..embedders import Embedder, Lexical
+from ..embedders import Embedder, make_embedder
 from ..engines import inline
-from ..errors import DataError
-from ..evaluation import choose_gates, inputs, measure_all, slice_measures, warnings
-from ..gates import Gate, Outcome, compare
-from ..jsonl import read_objects
+from ..errors import DataError, UsageError
+from ..evaluation import (
+    choose_gates,
+    gold_inputs,
+    measure_all,
+    read_chunks,
+    slice_fields,
+    slice_measures,
+    uncollected,
+    warnings,
+)
+from ..gates import Gate, compare
+from ..goldlock import lock_problems
 from ..metrics import Measure, Metric
 from ..suites import retrieval
 from ..suites.retrieval import Context, LogLine, Options, Side, Verdict
-from ..suites.retrieval.judge import delta_texts
+from ..suites.retrieval.board import details
+from ..suites.retrieval.judge import delta_texts, wanted_metrics
 from ..tally import Tally
+from ..text import plural, visible
 from .rankings import evaluate_ids, evaluate_trec
 
 __all__ = ["evaluate_ids", "evaluate_retrieval", "evaluate_trec", "read_texts"]
 
 SLIP = Fraction(2, 100)
-LEXICAL = Lexical()
 Texts = Mapping[str, str] | str | os.PathLike[str]
 
 
@@ -58,7 +69,11 @@ def evaluate_retrieval(
     profile: str = "strict",
     sections: Mapping[str, str] | str | None = None,
     texts: Texts | None = None,
-    embedder: Embedder | None = LEXICAL,
+    embedder: Embedder | str | None = "lexical",
+    embed_url: str = "",
+    embed_model: str = "",
+    embed_key_env: str | None = None,
+    embed_cache: str | None = None,
     lenient: bool = False,
     offenders: int = 10,
     require_proof: bool = False,
@@ -68,25 +83,33 @@ def evaluate_retrieval(
     """Score a shadow index, hold it beside the live one, and say whether it may take traffic.
 
     `choices` are the named options (denominator, order, ties, duplicates, missing_query, no_relevant, recall, rel_level,
-    depth, min_overlap, window, offset_match); what is not chosen is as the preset has it. `embedder` makes ΔS where the
-    log has none and texts are at hand; with None it is only read.
+    depth, min_overlap, window, offset_match); what is not chosen is as the preset has it. `embedder`, one of your own or a
+    name (precomputed, lexical, http, local), makes ΔS where the log has none and texts are at hand; with None it is only read.
     """
     wanted = [gates] if isinstance(gates, str) else list(gates)
-    options = retrieval.make_options(preset, k=k, match=match, by=_fields(by, wanted), profile=profile, **choices)
+    options = retrieval.make_options(preset, k=k, match=match, by=_beyond_type(by, wanted), profile=profile, **choices)
     known = retrieval.metrics(options)
     defaults = retrieval.gates(options, live is not None)
     chosen = choose_gates(defaults, wanted, known, _aliases(options), only_gates, require_proof)
+    asked = {gate.key for gate in choose_gates([], wanted, known, _aliases(options))} if wanted else set()
+    if isinstance(embedder, str):
+        embedder = make_embedder(embedder, url=embed_url, model=embed_model, key_env=embed_key_env, cache=embed_cache)
     gold_set = load_gold(gold, lenient=lenient, by=options.by)
     context = Context(options, _sections(sections), read_texts(texts))
-    here = _read("shadow", gold_set, shadow, context, known, embedder, lenient, tick)
+    with uncollected():
+        here = _read(gold_set, shadow, context, known, embedder, lenient, tick)
+        there = _read(gold_set, live, context, known, embedder, lenient, tick) if live is not None else None
     if profile == "reference":
-        return _reference_decision(gold_set, here, chosen, known, context)
-    there = _read("live", gold_set, live, context, known, embedder, lenient, tick) if live is not None else None
-    return _decision(gold_set, here, there, chosen, wanted, known, options, offenders)
+        return _reference_decision(gold_set, here, there, chosen, asked, known, context)
+    chosen = _softened(chosen, asked, here.embedder)
+    incomplete = [*lock_problems(gold), *_incomplete(here, there, chosen, options)]
+    decision = _decision(gold_set, here, there, chosen, known, options, offenders, incomplete)
+    decision.sections["details"] = details(decision)
+    return decision
 
 
 def _read(
-    name: str, gold: GoldSet, source: TraceSource, context: Context, known: Mapping[str, Metric], embedder: Embedder | None,
+    gold: GoldSet, source: TraceSource, context: Context, known: Mapping[str, Metric], embedder: Embedder | None,
     lenient: bool, tick: Callable[[int], None] | None,
 ) -> _Read:  # fmt: skip
     """Read a log, group it by question, judge and count."""
@@ -159,17 +182,16 @@ def _embedder_id(side: Side, context: Context, embedder: Embedder | None) -> str
 
 
 def _decision(
-    gold: GoldSet, here: _Read, there: _Read | None, gates: list[Gate], wanted: Sequence[str | Gate],
-    known: Mapping[str, Metric], options: Options, most: int,
+    gold: GoldSet, here: _Read, there: _Read | None, gates: list[Gate], known: Mapping[str, Metric], options: Options,
+    most: int, incomplete: list[str],
 ) -> Decision:  # fmt: skip
-    gates = _softened(gates, wanted, here.embedder)
     baseline = _baseline(gates, there)
     measures, outcomes = measure_all(here.tally, known, gates, baseline)
     measures = {name: measure for name, measure in measures.items() if _worth_showing(name, measures)}
-    verdict, reasons = decide(outcomes, _incomplete(here, gates, options))
+    verdict, reasons = decide(outcomes, incomplete)
     metric = f"recall@{options.canary_k}"
     fallen = retrieval.fallen_slices(here.slices, there.slices, metric, SLIP) if there else []
-    sources = [gold.source, here.source, *([there.source] if there else [])]
+    logs = _logs(here, there)
     return Decision(
         "retrieval", "strict", verdict, reasons, outcomes, measures,
         slices=here.slices,
@@ -178,14 +200,19 @@ def _decision(
         diagnosis=retrieval.diagnose(outcomes, here.verdicts, here.tally, options, here.slices, fallen),
         offenders=retrieval.offenders(here.verdicts, most),
         items=retrieval.items(here.verdicts, options),
-        sections=retrieval.sections(here.tally, here.verdicts, options, here.embedder) | _compared(here, there, options, outcomes),
+        sections=retrieval.sections(here.tally, here.verdicts, options, here.embedder) | _compared(here, there, options),
         headline=retrieval.headline(measures, here.verdicts, options),
         options=options.shown(),
-        inputs=inputs(gold=gold.source, shadow=here.source, **({"live": there.source} if there else {})),
-        warnings=[*warnings(*sources), *_remarks(here, there, gates, options)],
-        partial=any(source.bad for source in sources),
-        run={"gold": gold.source.path, "shadow": here.source.path} | ({"live": there.source.path} if there else {}),
+        inputs=gold_inputs(gold, **logs),
+        warnings=[*warnings(gold.source, *logs.values()), *_remarks(here, there, gates, options)],
+        incomplete=incomplete,
+        partial=any(source.bad for source in (gold.source, *logs.values())),
+        run={"gold": gold.source.path} | {name: source.path for name, source in logs.items()},
     )  # fmt: skip
+
+
+def _logs(here: _Read, there: _Read | None) -> dict[str, Input]:
+    return {"shadow": here.source} | ({"live": there.source} if there is not None else {})
 
 
 def _worth_showing(name: str, measures: Mapping[str, Measure]) -> bool:
@@ -193,15 +220,13 @@ def _worth_showing(name: str, measures: Mapping[str, Measure]) -> bool:
     return not name.startswith("P_") or measures[name].value != measures[f"precision@{name[2:]}"].value
 
 
-def _softened(gates: list[Gate], wanted: Sequence[str | Gate], embedder: str) -> list[Gate]:
+def _softened(gates: list[Gate], asked: set[str], embedder: str) -> list[Gate]:
     """The default bars of ΔS are a sentence model's: a lexical distance is held against them, but does not block."""
     if "lexical" not in embedder:
         return gates
-    asked = {gate.key for text in wanted for gate in ([text] if isinstance(text, Gate) else [])}
-    written = " ".join(str(text) for text in wanted)
     return [
         msgspec.structs.replace(gate, severity="warn")
-        if gate.metric.startswith("delta_s_") and gate.key not in asked and gate.metric not in written else gate
+        if gate.metric.startswith("delta_s_") and gate.key not in asked else gate
         for gate in gates
     ]  # fmt: skip
 
@@ -217,25 +242,28 @@ def _baseline(gates: Iterable[Gate], there: _Read | None) -> dict[str, Fraction]
     return found
 
 
-def _incomplete(here: _Read, gates: Iterable[Gate], options: Options) -> list[str]:
-    """What the grid of questions × seeds × paraphrases lacks."""
+def _incomplete(here: _Read, there: _Read | None, gates: Sequence[Gate], options: Options) -> list[str]:
+    """What the grid of questions × seeds × paraphrases lacks, and what live lacks to be a baseline."""
+    among, zero = len(here.verdicts), options.preset == "native" and options.missing_query == "zero"
     found = []
-    missing = here.tally["missing"]
-    if missing and options.preset == "native" and options.missing_query == "zero":
-        found.append(f"{missing} of {len(here.verdicts)} questions have no log line, and count as 0")
+    if zero and (missing := here.tally["missing"]):
+        found.append(f"{missing} of {plural(among, 'question')} have no log line, and count as 0")
+    if zero and there is not None and any(gate.bound.sign for gate in gates) and (missing := there.tally["missing"]):
+        found.append(
+            f"{missing} of {plural(among, 'question')} have no line in live's log: a baseline that counts them as 0 is too low"
+        )
     if any(gate.metric == "lambda_convergent" for gate in gates):
         if undecided := here.tally["groups_undecided"]:
             found.append(
-                f"{undecided} groups of one question and seed have too few paraphrases to say whether they converge"
+                f"{plural(undecided, 'group')} of one question and seed: too few paraphrases to say whether they converge"
             )
         seeds = len(here.side.seeds)
-        holes = sum(seeds - len(verdict.groups) for verdict in here.verdicts if verdict.groups)
-        if holes:
-            found.append(f"{holes} of {seeds * len(here.verdicts)} groups of one question and seed were not run")
+        if holes := sum(seeds - len(verdict.groups) for verdict in here.verdicts if verdict.groups):
+            found.append(f"{holes} of {seeds * among} groups of one question and seed were not run")
     return found
 
 
-def _compared(here: _Read, there: _Read | None, options: Options, outcomes: Iterable[Outcome]) -> dict[str, Any]:
+def _compared(here: _Read, there: _Read | None, options: Options) -> dict[str, Any]:
     if there is None:
         return {}
     left = {name: measure for name, measure in here.measures.items() if _comparable(name, here, there)}
@@ -261,6 +289,11 @@ def _remarks(here: _Read, there: _Read | None, gates: Iterable[Gate], options: O
     if placeless := here.tally["placeless"]:
         found.append(f"{placeless} questions have relevant blocks that --match {options.match} can't see; these are left out "
                      "[gold-placeless]")  # fmt: skip
+    if unknown := [block for verdict in here.verdicts for line in verdict.lines for block in line.unknown_sections]:
+        found.append(f"the section of {plural(len(unknown), 'retrieved block')} is unknown ({visible(unknown[0], 60)!r} is the first); "
+                     "they don't count as inside the anchor. Log section_id, or give --sections [section-unknown]")  # fmt: skip
+    found += [f"no gold item has the field {visible(field, 60)!r} that --by names [by-unknown]" for field in options.by
+              if not any(name.startswith(f"{field}=") for name in here.slices)]  # fmt: skip
     if len(here.side.embedders) > 1:
         found.append(f"the log mixes distances of several embedders: {here.embedder} [delta-mixed]")
     if any(gate.severity == "warn" and gate.metric.startswith("delta_s_") for gate in gates):
@@ -279,21 +312,38 @@ def _remarks(here: _Read, there: _Read | None, gates: Iterable[Gate], options: O
 
 
 def _reference_decision(
-    gold: GoldSet, here: _Read, gates: list[Gate], known: Mapping[str, Metric], context: Context
-) -> Decision:
-    runs = [(item, here.runs[qid]) for qid, item in gold.items.items()]
-    exact = retrieval.reference(runs, context.options, context.sections)
-    measures = {name: Measure(name, "coefficient", value, len(runs), missing="" if value is not None else "nothing was logged")
-                for name, value in exact.items()}  # fmt: skip
-    gated = [gate for gate in gates if gate.metric in exact and not gate.slice and not gate.bound.sign]
-    outcomes = [compare(gate, known[gate.metric], measures[gate.metric], True) for gate in gated]
+    gold: GoldSet, here: _Read, there: _Read | None, gates: list[Gate], asked: set[str], known: Mapping[str, Metric],
+    context: Context,
+) -> Decision:  # fmt: skip
+    def exactly(side: _Read) -> dict[str, Fraction | None]:
+        runs = [(item, side.runs[qid]) for qid, item in gold.items.items()]
+        return retrieval.reference(runs, context.options, context.sections)
+
+    exact, base = exactly(here), exactly(there) if there is not None else {}
+    measures = {name: _reference_measure(name, value, len(gold.items)) for name, value in exact.items()}
+    gated = [gate for gate in gates if gate.metric in exact and not gate.slice]
+    if lost := [gate for gate in gates if gate.key in asked and gate not in gated]:
+        raise UsageError(f"the reference profile has no {lost[0].key}", where="--gates", code="gate-unknown",
+                         hint=f"It has {', '.join(exact)}, each over everything.")  # fmt: skip
+    outcomes = [compare(gate, known[gate.metric], measures[gate.metric], True, base.get(gate.metric)) for gate in gated]
     verdict, reasons = decide(outcomes)
+    logs = _logs(here, there)
     return Decision(
         "retrieval", "reference", verdict, reasons, outcomes, measures,
         headline={name: None if value is None else round(float(value), 4) for name, value in exact.items()},
-        options=context.options.shown(), inputs=inputs(gold=gold.source, shadow=here.source),
-        warnings=warnings(gold.source, here.source), run={"gold": gold.source.path, "shadow": here.source.path},
+        options=context.options.shown(), inputs=gold_inputs(gold, **logs),
+        warnings=warnings(gold.source, *logs.values()),
+        run={"gold": gold.source.path} | {name: source.path for name, source in logs.items()},
     )  # fmt: skip
+
+
+def _reference_measure(name: str, value: Fraction | None, n: int) -> Measure:
+    if value is None:
+        return Measure(name, "coefficient", None, n, missing="nothing was logged")
+    if name in ("coverage", "citation_accuracy"):  # a question either is covered or it is not
+        k = int(value * n)
+        return Measure(name, "rate", value, n, k, stats.wilson(k, n))
+    return Measure(name, "coefficient", value, n)
 
 
 def _slices(verdict: Verdict, by: Iterable[str]) -> tuple[str, ...]:
@@ -306,14 +356,16 @@ def _slices(verdict: Verdict, by: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fields(by: Iterable[str], wanted: Iterable[str | Gate]) -> tuple[str, ...]:
-    """The fields to slice by: those asked for, and those that a gate names."""
-    named = [part.partition("=")[0] for gate in wanted for part in str(gate).split("[")[1:]]
-    return tuple(dict.fromkeys(name for name in [*by, *named] if name != "type"))
+def _beyond_type(by: Iterable[str], wanted: Iterable[str | Gate]) -> tuple[str, ...]:
+    """The fields to slice by; the type is always one, from the relevant blocks."""
+    return tuple(name for name in slice_fields(by, wanted) if name != "type")
 
 
 def _aliases(options: Options) -> dict[str, str]:
-    return retrieval.ALIASES | {"recall": f"recall@{options.canary_k}", "precision": f"precision@{options.canary_k}"}
+    spelt = {name: one.name() for one in wanted_metrics(options) for name in retrieval.spellings(one)}
+    kept = {f"P_{k}": f"P_{k}" for k in options.k}  # trec_eval's precision is a metric of its own here
+    shallow = {name: f"{name}@{options.canary_k}" for name in ("precision", "recall")}
+    return retrieval.ALIASES | spelt | kept | shallow
 
 
 def _sections(given: Mapping[str, str] | str | None) -> Mapping[str, str]:
@@ -324,9 +376,4 @@ def read_texts(given: Texts | None) -> Mapping[str, str]:
     """Texts of blocks by id, from a mapping or from JSON lines with `id` and `text`."""
     if given is None or isinstance(given, Mapping):
         return given or {}
-    found: dict[str, str] = {}
-    for line, row in read_objects(given):
-        if not isinstance(row.get("id"), str) or not isinstance(row.get("text"), str):
-            raise DataError("a block needs an id and a text, both strings", where=f"{given}:{line}", code="chunk")
-        found[row["id"]] = row["text"]
-    return found
+    return read_chunks(os.fspath(given))

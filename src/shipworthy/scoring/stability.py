@@ -11,17 +11,24 @@ from ..contracts import DetailedTrace, GoldSet, GoldSource, Input, Trace, TraceS
 from ..decision import Decision, decide, number
 from ..engines import inline
 from ..errors import UsageError
-from ..evaluation import choose_gates, gold_inputs, measure_all, require_answerable, warnings
+from ..evaluation import (
+    choose_gates,
+    gold_inputs,
+    measure_all,
+    require_answerable,
+    slice_fields,
+    slice_measures,
+    slices_of,
+    warnings,
+)
 from ..gates import Gate, compare, parse_gates
 from ..goldlock import lock_problems
-from ..idscheme import parse_id_map
-from ..metrics import Measure
-from ..refusal import load_rule
-from ..suites import answers, stability
+from ..metrics import Measure, Metric
+from ..suites import bars as written_bars
+from ..suites import stability
 from ..suites.stability import Options, Verdict
 from ..text import plural
-
-SHOWN = 8  # holes named in a reason; the report has more of them
+from ._common import check_profile, judging, some
 
 
 def evaluate_stability(
@@ -30,7 +37,7 @@ def evaluate_stability(
     *,
     gates: str | Iterable[str | Gate] = (),
     only_gates: bool = False,
-    max_fail_rate: float | str = 0,
+    max_fail_rate: Fraction | float | str = 0,
     seeds: Sequence[int] = (),
     jitters: Sequence[str] = (),
     sweep: str | None = None,
@@ -42,6 +49,7 @@ def evaluate_stability(
     refusal: str = "exact",
     refusal_phrases: Iterable[str] = (),
     id_map: str | None = None,
+    by: Iterable[str] = (),
     offenders: int = 10,
     require_proof: bool = False,
 ) -> Decision:
@@ -49,18 +57,16 @@ def evaluate_stability(
 
     `seeds` and `jitters` name the grid that must be complete; without them it is every one that occurs.
     """
+    check_profile(profile)
     wanted = [gates] if isinstance(gates, str) else list(gates)
     bars, named = _split(wanted, only_gates)
     options = Options(
-        answers=answers.Options(
-            min_substr=min_substr, closed=closed, declared=refusal != "exact",
-            rule=load_rule("natural" if refusal == "exact" else refusal, refusal_phrases),
-            id_map=parse_id_map(id_map) if id_map else None,
-        ),
-        bars=tuple(bars), max_fail_rate=_share(max_fail_rate), seeds=tuple(seeds), jitters=tuple(jitters),
+        answers=judging(refusal, refusal_phrases, id_map, min_substr=min_substr, closed=closed, by=slice_fields(by, wanted)),
+        bars=tuple(bars), max_fail_rate=written_bars.exact("max_fail_rate", max_fail_rate), seeds=tuple(seeds),
+        jitters=tuple(jitters),
     )  # fmt: skip
     reference = profile == "reference"
-    gold_set = load_gold(gold, lenient=lenient, last_wins=reference)
+    gold_set = load_gold(gold, lenient=lenient, last_wins=reference, by=options.answers.by)
     read = Input()
     traces = list(stream_traces(runs, read, record=DetailedTrace, lenient=lenient, unnamed=reference))
     if reference:
@@ -70,29 +76,34 @@ def evaluate_stability(
     kept = list(stability.in_grid(stability.one_arm(kept, arm), seeds, jitters))
     joined = join(gold_set, kept, "all", closed)
     known = stability.metrics()
-    paraphrased = any(item.paraphrases for item in gold_set.items.values())
+    paraphrased = not only_gates and any(item.paraphrases for item in gold_set.items.values())
     defaults = stability.gates(bars, options.max_fail_rate, paraphrased)
-    chosen_gates = choose_gates(defaults, list(named), known, {}, False, require_proof)
-    decision = _strict_decision(joined, gold_set, read, chosen_gates, options, offenders)
+    chosen_gates = choose_gates(defaults, named, known, {}, require_proof=require_proof)
+    decision = _strict_decision(joined, gold_set, read, chosen_gates, known, options, offenders)
     decision.sections["sweep"] = {"id": chosen, "left_out": left_out}
     decision.warnings += _left_out(chosen, left_out) + _aliased(wanted) + _unknown(joined)
     return decision
 
 
 def _strict_decision(
-    joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], options: Options, most: int
-) -> Decision:
+    joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], known: dict[str, Metric], options: Options, most: int
+) -> Decision:  # fmt: skip
+    def judge(case: Case) -> Verdict:
+        verdict = stability.judge(case, options)
+        verdict.slices = slices_of(case, options.answers.by)
+        return verdict
+
     as_read = {str(case.gold.qid): list(case.traces) for case in joined.cases if case.traces}
     repeated = _settle(joined.cases)
-    tally, verdicts = inline.tally(joined.cases, lambda case: stability.judge(case, options), stability.facts,
-                                   stability.slices)  # fmt: skip
+    tally, verdicts = inline.tally(joined.cases, judge, stability.facts, stability.slices)
     holes = stability.holes(joined.cases, options.seeds, options.jitters)
-    measures, outcomes = measure_all(tally, stability.metrics(), gates)
+    measures, outcomes = measure_all(tally, known, gates)
     incomplete = [*lock_problems(gold_set.source.path), *_incomplete(verdicts, holes)]
     verdict, reasons = decide(outcomes, incomplete)
-    sections = stability.sections(verdicts, tally, "", {})
+    sections = stability.sections(verdicts, tally)
     return Decision(
         "stability", "strict", verdict, _reasons(verdict, reasons, verdicts, tally.counts), outcomes, measures,
+        slices=slice_measures(tally, known),
         counts=stability.counts(tally) | {"holes": len(holes), "repeated": repeated,
                                           "unknown_qid": sum(joined.unknown.values())},
         named=stability.named(verdicts, joined, holes),
@@ -150,18 +161,6 @@ def _split(wanted: Sequence[str | Gate], only: bool) -> tuple[list[Gate], list[G
     return list(chosen.values()), [gate for gate in named if gate.metric not in bars]
 
 
-def _share(value: float | str) -> str:
-    text = str(value)
-    try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if not 0 <= share <= 1:
-        raise UsageError(f"{text!r} is not a share of questions", hint="Write --max-fail-rate 0.05 for 5 %.",
-                         code="max-fail-rate")  # fmt: skip
-    return text
-
-
 def _settle(cases: Iterable[Case]) -> int:
     """Keep one trace for each place in the grid, the last; say how many others there were."""
     repeated = 0
@@ -175,24 +174,19 @@ def _settle(cases: Iterable[Case]) -> int:
 def _incomplete(verdicts: Sequence[Verdict], holes: Sequence[str]) -> list[str]:
     found = []
     if missing := sorted(verdict.qid for verdict in verdicts if not verdict.runs):
-        found.append(f"{plural(len(missing), 'question')} without any run: {_some(missing)}")
+        found.append(f"{plural(len(missing), 'question')} without any run: {some(missing)}")
     if holes:
-        found.append(f"the grid has {plural(len(holes), 'hole')}: {_some(holes)}")
+        found.append(f"the grid has {plural(len(holes), 'hole')}: {some(holes)}")
     vague = sorted(verdict.qid for verdict in verdicts if verdict.undefined and not verdict.failed)
     if vague:
         bars = sorted({name for verdict in verdicts for name in verdict.undefined})
         found.append(f"{', '.join(bars)} undefined for {plural(len(vague), 'question')}, with fewer than two answers to "
-                     f"compare: {_some(vague)}")  # fmt: skip
+                     f"compare: {some(vague)}")  # fmt: skip
     return found
 
 
 def _reasons(verdict: str, reasons: list[str], verdicts: Sequence[Verdict], counts: Any) -> list[str]:
     return reasons if verdict == "SHIP" else [*reasons, *stability.reasons(verdicts, counts)]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _left_out(chosen: str, left_out: dict[str, int]) -> list[str]:
@@ -219,6 +213,6 @@ def _repeated(count: int) -> list[str]:
 def _unknown(joined: Joined) -> list[str]:
     if not joined.unknown:
         return []
-    names = _some(sorted(joined.unknown))
+    names = some(sorted(joined.unknown))
     return [f"{plural(sum(joined.unknown.values()), 'run')} for questions that the gold set does not have: {names}. "
             "[trace-unknown]"]  # fmt: skip

@@ -32,7 +32,7 @@ def written(number: Fraction) -> str:
 
 def exact(name: str, value: Number, most: int | None = 1) -> Fraction:
     """A bar's number exactly as it was written, checked for its range."""
-    number = _number(value)
+    number = as_written(value)
     if number is None or number < 0 or (most is not None and number > most):
         span = f"between 0 and {most}" if most is not None else "of 0 or more"
         raise UsageError(
@@ -41,7 +41,8 @@ def exact(name: str, value: Number, most: int | None = 1) -> Fraction:
     return number
 
 
-def _number(value: object) -> Fraction | None:
+def as_written(value: object) -> Fraction | None:
+    """A number exactly as it was written; None for what is none, or has an exponent that would take for ever."""
     if isinstance(value, Fraction) or (isinstance(value, int) and not isinstance(value, bool)):
         return Fraction(value)
     if isinstance(value, float):

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
+_MARKS = {"good": "✓", "bad": "✗", "odd": "?", "dim": "="}
+
+
 class Gate(NamedTuple):
     """A gate as the page shows it."""
 
@@ -67,7 +70,8 @@ def render(shown: views.Shown) -> str:
     board = None if alone else shown
     return _template().render(
         shown=shown, board=board, suites=suites, style=style, script=script, static=STATIC, version=__version__,
-        policy=_policy(style, script), mood=views.style(shown.verdict), word=views.word, mood_of=views.style,
+        policy=_policy(style, script), mood=views.style(shown.verdict), word=views.word, failed=views.failed,
+        scope=views.scope(board) if isinstance(board, Board) else "", marks=_MARKS,
         trends=trends(board) if isinstance(board, Board) else [], digest=shown.report()["digest"],
         data=embedded((suite.prefix, suite.rows, suite.cards) for suite in suites), visible=visible, figure=figure, long=long,
     )  # fmt: skip

@@ -42,7 +42,8 @@ class Card(NamedTuple):
     wanted: list[Chip]
     constraints: list[str]
     retrieved: list[Chip]
-    evidence: list[tuple[Chip, list[Piece]]]
+    evidence: list[tuple[Chip, list[Piece]]]  # what is gold of it, or the first where none is
+    others: list[tuple[Chip, list[Piece]]]  # the rest, folded away
     more: list[tuple[str, str]]
 
 
@@ -68,35 +69,62 @@ def _card(offender: Mapping[str, Any], prefix: str) -> Card:
     cited, wanted = _strings(offender.get("citations")), _strings(offender.get("gold_citations"))
     retrieved = _strings(offender.get("retrieved_ids"))
     claim = offender.get("claim")
+    shown, others = _evidence(offender.get("evidence") or [], wanted, substrings)
+    place = _Places(cited if "citations" in offender else None, retrieved if "retrieved_ids" in offender else None,
+                    wanted, offender.get("gold_rank"))  # fmt: skip
     return Card(
         anchor(name, prefix), visible(name, 120), visible(str(offender.get("reason", "")), 60),
         visible(str(offender.get("says", "")), 1000), views.legible(str(offender.get("question") or ""), LONGEST),
-        pieces(str(claim), substrings, LONGEST) if claim is not None else None,
-        [_cited(one, wanted, retrieved) for one in cited] if "citations" in offender else None,
+        pieces(str(claim), substrings, LONGEST) if claim or (claim == "" and substrings) else None,
+        [place.cited(one) for one in cited] if "citations" in offender else None,
         [_substring(one, claim) for one in substrings] or _refusal(offender),
-        [_wanted(one, cited, retrieved) for one in wanted],
+        [place.wanted(one) for one in wanted],
         [views.legible(one, 1000) for one in _strings(offender.get("constraints"))],
         [Chip(visible(one, 200), "gold" if one in wanted else "", "good" if one in wanted else "") for one in retrieved[:20]],
-        [_evidence(one, wanted, substrings) for one in offender.get("evidence") or []],
-        [(spoken(key), figure(value)) for key, value in offender.items() if key not in _SHOWN and value not in (None, "", [])],
+        shown, others,
+        [(spoken(key), figure(value)) for key, value in offender.items()
+         if key not in _SHOWN and value not in (None, "", []) and not _told(value, offender)],
     )  # fmt: skip
 
 
-def _cited(name: str, wanted: Sequence[str], retrieved: Sequence[str]) -> Chip:
-    if name in wanted:
-        return Chip(visible(name, 200), "gold", "good")
-    note = "not retrieved" if retrieved and name not in retrieved else "not gold" if wanted else ""
-    return Chip(visible(name, 200), note, "bad" if note else "")
+class _Places(NamedTuple):
+    """Where gold and cited ids stand; nothing is said of what the suite does not tell (None)."""
+
+    citations: Sequence[str] | None
+    retrieved: Sequence[str] | None
+    gold: Sequence[str]
+    gold_rank: int | None
+
+    @property
+    def renamed(self) -> bool:
+        """Gold was found, though not under its own id: the blocks were cut or named anew, and ids prove nothing."""
+        return bool(self.gold_rank) and not any(name in (self.retrieved or ()) for name in self.gold)
+
+    def cited(self, name: str) -> Chip:
+        if name in self.gold:
+            return Chip(visible(name, 200), "gold", "good")
+        note = "not retrieved" if self.retrieved and name not in self.retrieved else "not gold" if self.gold else ""
+        return Chip(visible(name, 200), *((note, "bad") if note and not self.renamed else ("", "")))
+
+    def wanted(self, name: str) -> Chip:
+        if self.renamed:
+            return Chip(visible(name, 200), f"found under another id, first at rank {self.gold_rank}")
+        notes = []
+        if self.citations is not None:
+            notes.append("cited" if name in self.citations else "not cited")
+        if self.retrieved is not None:
+            notes.append(f"rank {self.retrieved.index(name) + 1}" if name in self.retrieved else "not retrieved")
+        tone = ("good" if name in (self.citations or ()) else "bad") if notes else ""
+        return Chip(visible(name, 200), ", ".join(notes), tone)
+
+
+def _told(value: object, offender: Mapping[str, Any]) -> bool:
+    """Whether the sentence above repeats it; a short value may stand there by chance."""
+    return len(figure(value)) > 8 and figure(value) in str(offender.get("says", ""))
 
 
 def _refusal(offender: Mapping[str, Any]) -> list[Chip]:
     return [Chip("not in context", "the only right answer")] if offender.get("reason") == "leak" else []
-
-
-def _wanted(name: str, cited: Sequence[str], retrieved: Sequence[str]) -> Chip:
-    place = f"rank {retrieved.index(name) + 1}" if name in retrieved else "not retrieved"
-    return Chip(visible(name, 200), f"cited, {place}" if name in cited else f"not cited, {place}",
-                "good" if name in cited else "bad")  # fmt: skip
 
 
 def _substring(text: str, claim: object) -> Chip:
@@ -106,10 +134,20 @@ def _substring(text: str, claim: object) -> Chip:
     return Chip(visible(text, 500), "in the claim" if found else "not in the claim", "good" if found else "bad")
 
 
-def _evidence(one: Mapping[str, Any], wanted: Sequence[str], substrings: Sequence[str]) -> tuple[Chip, list[Piece]]:
-    name = str(one.get("id", ""))
-    chip = Chip(visible(name, 200), "gold" if name in wanted else "", "good" if name in wanted else "")
-    return chip, pieces(str(one.get("text", "")), substrings, LONGEST)
+Shown = list[tuple[Chip, list[Piece]]]
+
+
+def _evidence(
+    found: Sequence[Mapping[str, Any]], wanted: Sequence[str], substrings: Sequence[str]
+) -> tuple[Shown, Shown]:
+    """The texts that are gold, or the first where none is; then the others."""
+    told: dict[bool, Shown] = {True: [], False: []}
+    for one in found:
+        name = str(one.get("id", ""))
+        gold = name in wanted
+        chip = Chip(visible(name, 200), "gold" if gold else "", "good" if gold else "")
+        told[gold].append((chip, pieces(str(one.get("text", "")), substrings, LONGEST)))
+    return (told[True], told[False]) if told[True] else (told[False][:1], told[False][1:])
 
 
 def _strings(values: object) -> list[str]:
@@ -127,6 +165,7 @@ class Rows(NamedTuple):
 
 def item_rows(decision: Decision, prefix: str) -> Rows:
     columns = list(dict.fromkeys(column for item in decision.items for column in item))
+    columns.sort(key=lambda column: column != "qid")  # the first names the row, and links to it
     failing = views.failing_items(decision)
     ordered = [*failing, *(item for item in decision.items if not views.failing(item))]
     rows = [[_cell(item.get(column)) for column in columns] for item in ordered]

@@ -42,6 +42,7 @@
     function cell(kind, value) {
       const made = document.createElement(kind);
       made.textContent = shown(value);
+      if (made.textContent.length > 40) made.className = "long";
       return made;
     }
 

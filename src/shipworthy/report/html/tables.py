@@ -65,15 +65,20 @@ def _listed(values: Sequence[object]) -> str:
 
 
 def _measured(value: Mapping[str, Any]) -> str:
-    """A measure of the canonical report: `45/50 (0.9)`, `812 ms`."""
+    """A measure of the canonical report, or a count among so many: `45/50 (0.900)`, `812 ms`."""
+    if {"count", "n", "rate"} <= value.keys():
+        return _share(value["count"], value["n"], value["rate"])
     if "kind" not in value or "value" not in value:
         return ""
     if value["kind"] == "rate":
-        shown = "–" if value["value"] is None else f"{value['value']:.3f}"
-        return f"{value.get('numerator')}/{value.get('denominator')} ({shown})"
+        return _share(value.get("numerator"), value.get("denominator"), value["value"])
     if value["value"] is None:
         return "–"
     return f"{figure(value['value'])} {visible(str(value.get('unit', '')))}".strip()
+
+
+def _share(count: object, among: object, rate: float | None) -> str:
+    return f"{figure(count)}/{figure(among)} ({'–' if rate is None else f'{rate:.3f}'})"
 
 
 def spoken(name: str) -> str:
@@ -90,7 +95,7 @@ def records(caption: str, rows: Sequence[Mapping[str, Any]], most: int = MOST_RO
     names = list(dict.fromkeys(name for row in rows for name in row))
     names = [name for name in names if any(row.get(name) not in (None, "", [], {}) for row in rows)]
     if len(rows) == 1 and len(names) > 4:
-        return Table(caption, ["", "value"], [cells(spoken(name), rows[0][name]) for name in names])
+        return Table(caption, ["", "value"], [cells(spoken(name), rows[0][name]) for name in names if name])
     shown = [cells(*(row.get(name) for name in names)) for row in rows[:most]]
     return Table(caption, [spoken(name) for name in names], shown, max(len(rows) - most, 0))
 
@@ -98,7 +103,7 @@ def records(caption: str, rows: Sequence[Mapping[str, Any]], most: int = MOST_RO
 def generic(name: str, value: object) -> Block | None:
     """A readable table of a section that nobody drew a picture for; None where it says nothing."""
     title = spoken(name).capitalize()
-    if value in (None, "", [], {}, ()):
+    if value in (None, 0, "", [], {}, ()):
         return None
     if isinstance(value, Mapping):
         return Block(title, tables=_mapping(title, value))
@@ -115,7 +120,11 @@ def _mapping(title: str, value: Mapping[str, Any]) -> list[Table]:
     inner = {name: part for name, part in value.items() if isinstance(part, Mapping) and part and not _measured(part)}
     lists = {name: part for name, part in value.items()
              if isinstance(part, list) and part and all(isinstance(row, Mapping) for row in part)}  # fmt: skip
-    plain = {name: part for name, part in value.items() if name not in inner and name not in lists}
+    plain = {
+        name: part
+        for name, part in value.items()
+        if name not in inner and name not in lists and part not in ("", [], {})
+    }
     found = [records(f"{title}: {spoken(name)}", part) for name, part in lists.items()]
     if len(inner) > 1:
         found.append(records(title, [{"": name, **part} for name, part in inner.items()]))

@@ -36,6 +36,14 @@ class Flags(msgspec.Struct):
         return self.provenance_violation or self.constraints_mismatch
 
 
+def merged(one: Flags | None, other: Flags | None) -> Flags | None:
+    """A flag that either validator raises is raised."""
+    if one is None or other is None:
+        return one or other
+    return Flags(one.provenance_violation or other.provenance_violation,
+                 one.constraints_mismatch or other.constraints_mismatch)  # fmt: skip
+
+
 class Pair(msgspec.Struct):
     """One answer with both judgements."""
 

@@ -36,7 +36,8 @@ def items(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 
 
 def row(verdict: Verdict) -> dict[str, Any]:
-    return {name: getattr(verdict, name) for name in COLUMNS}
+    passed = verdict.agreed and not verdict.flagged_agreement
+    return {name: getattr(verdict, name) for name in COLUMNS} | {"passed": passed}
 
 
 def disagreements(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -14,10 +16,14 @@ from ...text import visible
 from .facts import AGAINST_BASELINE
 
 Report = Mapping[str, Any]
+_EXACT = re.compile(r"-?\d{1,400}(?:/0*[1-9]\d{0,400})?", re.ASCII)
 
 
-def read_baseline(source: str | os.PathLike[str] | Report, gold_digest: str) -> dict[str, Fraction]:
-    """The measured values of an earlier latency report, exact where the report has counts."""
+def read_baseline(source: str | os.PathLike[str] | Report, digest: str, content: str) -> dict[str, Fraction]:
+    """What an earlier latency report measured, as a whole (`p95`) and in parts (`p95[load=5]`), exactly.
+
+    Its gold set must have this content, or where an old report does not tell the content, these bytes.
+    """
     where = visible(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "<baseline>"
     report = _loaded(source, where) if isinstance(source, (str, os.PathLike)) else source
     suite = report.get("shipworthy", {})
@@ -28,12 +34,18 @@ def read_baseline(source: str | os.PathLike[str] | Report, gold_digest: str) -> 
     ):
         raise DataError("is not a latency report", where=where, hint="Give the JSON that `latency score --json` writes.",
                         code="baseline-report")  # fmt: skip
-    theirs = report.get("inputs", {}).get("gold", {}).get("sha256")
-    if theirs != (gold_digest or None):
+    theirs = _mapping(_mapping(report.get("inputs")).get("gold"))
+    if theirs.get("content") != content if "content" in theirs else not digest or theirs.get("sha256") != digest:
         raise DataError("the baseline is of another gold set, so the numbers can't be compared", where=where,
                         hint="Score the baseline's traces with this gold set first.", code="baseline-gold")  # fmt: skip
     values = {name: _exact(shown) for name, shown in report["metrics"].items()}
+    for part, measures in _mapping(report.get("slices")).items():
+        values |= {f"{name}[{part}]": _exact(shown) for name, shown in _mapping(measures).items()}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def baseline_gates(values: Mapping[str, Fraction]) -> list[Gate]:
@@ -59,7 +71,10 @@ def _loaded(path: str | os.PathLike[str], where: str) -> dict[str, Any]:
 def _exact(shown: Any) -> Fraction | None:
     if not isinstance(shown, Mapping):
         return None
-    if shown.get("kind") == "rate" and shown.get("denominator"):
-        return Fraction(shown["numerator"], shown["denominator"])
-    value = shown.get("value")
-    return Fraction(str(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    over, under, value = shown.get("numerator"), shown.get("denominator"), shown.get("value")
+    if isinstance(over, int) and isinstance(under, int) and under > 0:
+        return Fraction(over, under)
+    if isinstance(exact := shown.get("exact"), str) and _EXACT.fullmatch(exact):
+        return Fraction(exact)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return Fraction(str(value)) if number else None

@@ -25,6 +25,10 @@ _MS = Fraction(1, PER_MS)
 def run_facts(run: Run) -> Iterator[Fact]:
     """The facts about one run: its time, its stages, its cost, and whether that bought a right answer."""
     yield "runs"
+    if run.cost is not None:
+        yield "cost_usd", run.cost  # a failed run has to be paid for too
+    elif not run.failed:
+        yield "runs_without_cost"
     if run.failed:
         yield "runs_failed"
         return
@@ -38,10 +42,6 @@ def run_facts(run: Run) -> Iterator[Fact]:
         yield f"in_{stage}", value
     if run.correct:
         yield "runs_correct"
-    if run.cost is None:
-        yield "runs_without_cost"
-    else:
-        yield "cost_usd", run.cost
 
 
 def metrics(options: Options) -> dict[str, Metric]:
@@ -73,7 +73,7 @@ def _tail(tally: Tally) -> Measure:
 
 
 def _cost(tally: Tally) -> Measure:
-    """Undefined without a correct answer, and as soon as one run does not say what it cost."""
+    """Undefined without a correct answer, and as soon as one run that worked does not say what it cost."""
     correct, costs = tally["runs_correct"], tally.values("cost_usd")
     without = tally["runs_without_cost"]
     if not costs or without:

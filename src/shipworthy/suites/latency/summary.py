@@ -143,6 +143,18 @@ def counts(tally: Tally, arms: int, left_out: Mapping[str, int]) -> dict[str, in
     return {name: tally[name] for name in names} | {"arms": arms} | dict(left_out)
 
 
+def compare_arms(measures: Mapping[str, Measures], choice: Choice) -> list[str]:
+    """The arms in one line, fastest first, and the three choices; nothing where there is one arm."""
+    if len(measures) < 2:
+        return []
+    marks = sorted(points(measures), key=lambda point: (point.p95, point.arm))
+    front = {point.arm for point in frontier(marks)}
+    shown = [f"{point.arm} {decimal(point.p95, 1)} ms at {decimal(point.precision)}{' *' if point.arm in front else ''}"
+             for point in marks]  # fmt: skip
+    chosen = ", ".join(f"{role} {arm or 'none'}" for role, arm in choice._asdict().items())
+    return [f"p95 and precision by arm (* on the frontier): {'; '.join(shown)}.", f"Choices: {chosen}."]
+
+
 def diagnose(outcomes: Sequence[Outcome], own: Measures, tally: Tally) -> list[str]:
     """Which way to look when the time is over."""
     failed = {outcome.gate.metric for outcome in outcomes if outcome.state.startswith("FAIL")}

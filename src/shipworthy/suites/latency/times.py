@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -11,8 +11,14 @@ from ...contracts import Trace
 
 STAGES = ("retrieval", "rerank", "llm", "guard")
 SHORT, LONG = 50, 200  # words
-PER_MS = 10**18  # times are counted in so small a unit that practically every number of a log is a whole one: whole
+MOST = 1e12  # thirty years in milliseconds: beyond that it is no latency but a slip of units
+PLACES = 18
+PER_MS: int = (
+    10**PLACES
+)  # times are counted in so small a unit that practically every number of a log is a whole one: whole
 # numbers are exact, and a hundred times faster to sort than fractions
+
+_WIDE = Context(prec=40)  # a float is written in 17 digits, so that moving the point never rounds
 
 Ticks = int | Fraction
 
@@ -41,15 +47,16 @@ def problem_of(trace: Trace) -> str:
         found["latency_ms"] = trace.latency_ms
     found |= {f"stage_ms.{name}": value for name, value in _stages(trace).items()}
     for name, value in found.items():
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            return f"{name}: expected a number that is finite and not negative, got {value:g}"
+        if value is not None and not 0 <= value <= MOST:
+            return f"{name}: expected a number between 0 and {MOST:g}, got {value:g}"
     return ""
 
 
 def ticks(milliseconds: float) -> Ticks:
     """81.234 ms as it was written, and not as binary floating point stores it."""
-    exact = Fraction(repr(milliseconds)) * PER_MS
-    return exact.numerator if exact.denominator == 1 else exact
+    exact = Decimal(repr(milliseconds)).scaleb(PLACES, _WIDE)
+    whole = int(exact)
+    return whole if whole == exact else Fraction(exact)
 
 
 def in_ms(counted: Ticks) -> Fraction:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from ... import stats
 from ...gates import Gate
@@ -75,11 +76,13 @@ def gates() -> list[Gate]:
 
 def foresight(tally: Tally) -> Measure:
     """How well the score foresees acceptance."""
-    accepted, unaccepted = (_expanded(tally, name) for name in ("score_accepted", "score_unaccepted"))
-    area = stats.auc(accepted, unaccepted)
+    taken, left = tally.values("score_accepted"), tally.values("score_unaccepted")
+    # Only their order counts, and whole numbers are compared much faster than fractions.
+    ranks = {score: rank for rank, score in enumerate(sorted({**taken, **left}))}
+    area = stats.auc(_ranked(taken, ranks), _ranked(left, ranks))
     missing = "" if area is not None else "it takes accepted and unaccepted answers with a score"
     return Measure("auc", "coefficient", area, tally["joined"], missing=missing)
 
 
-def _expanded(tally: Tally, name: str) -> list[Fraction]:
-    return [Fraction(score) for score, count in tally.values(name).items() for _ in range(count)]
+def _ranked(counts: Mapping[Any, int], ranks: Mapping[Any, int]) -> list[int]:
+    return [ranks[score] for score, count in counts.items() for _ in range(count)]

@@ -103,7 +103,7 @@ def _other_digit(match: re.Match[str]) -> str:
 
 def _invented(case: ReasonCase) -> str:
     ghost = case.evidence[0].id + "99" if case.evidence else "x99"
-    return f"{_terse_or_claim(case)} This was confirmed later [{ghost}] (archive/minutes.md:88)."
+    return f"{answer_anyway(case)} This was confirmed later [{ghost}] (archive/minutes.md:88)."
 
 
 def _dump(case: ReasonCase) -> str:
@@ -138,7 +138,8 @@ def _right(make: Callable[[ReasonCase], str]) -> Callable[[ReasonCase], str]:
     return lambda case: make(case) if case.answerable else TOKEN
 
 
-def _terse_or_claim(case: ReasonCase) -> str:
+def answer_anyway(case: ReasonCase) -> str:
+    """A right answer where there is one, else what the evidence says about something else."""
     if case.answerable:
         return _terse(case)
     return f"{_sentence(case.evidence[0])} [{case.evidence[0].id}]." if case.evidence else "Yes."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -46,13 +48,22 @@ def is_dump(text: str, evidence: Sequence[str]) -> bool:
 def alikeness(answers: Iterable[str]) -> Fraction | None:
     """The mean pairwise Jaccard overlap of the answers' runs of five words; None for fewer than two answers."""
     sets = [grams(norms(answer), SHINGLE) for answer in answers]
-    pairs = 0
-    shared = Fraction(0)
-    for one, other in combinations(sets, 2):
-        pairs += 1
-        if common := len(one & other):
-            shared += Fraction(common, len(one | other))
-    return shared / pairs if pairs else None
+    if len(sets) < 2:
+        return None
+    gained: Counter[int] = Counter()  # numerators by denominator: few denominators, so that exact sums stay short
+    for (one, of_one), (other, of_other) in combinations(_marked(sets), 2):
+        if common := (one & other).bit_count():
+            gained[of_one + of_other - common] += common
+    total = sum((Fraction(count, union) for union, count in gained.items()), Fraction(0))
+    return total / math.comb(len(sets), 2)
+
+
+def _marked(sets: Sequence[frozenset[tuple[str, ...]]]) -> list[tuple[int, int]]:
+    """The sets that share a run with another one: a bit for each shared run, and the size of the set."""
+    seen = Counter(run for runs in sets for run in runs)
+    bits = {run: bit for bit, run in enumerate(run for run, count in seen.items() if count > 1)}
+    marked = ((sum(1 << bits[run] for run in runs if run in bits), len(runs)) for runs in sets)
+    return [(mark, size) for mark, size in marked if mark]
 
 
 def grams(words: Sequence[str], size: int) -> frozenset[tuple[str, ...]]:

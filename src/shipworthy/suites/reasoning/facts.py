@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import repeat
 
 from msgspec.structs import replace
@@ -15,9 +16,10 @@ from shipworthy.suites.reasoning.fixture import DIMENSIONS, Thresholds
 from shipworthy.suites.reasoning.verdict import Verdict
 from shipworthy.tally import Fact, Tally
 
+MOST_UNDER_REFUSAL = Fraction(5, 100)  # of the unanswerable cases, as for answers
 ALIASES = {
     "overall": "average_overall", "grounding": "factual_grounding", "contradiction": "contradiction_handling",
-    "overlap": "answer_overlap", "errors": "error_rate", "empty_content_rate": "empty_rate",
+    "overlap": "answer_overlap", "empty_content_rate": "empty_rate",
 }  # fmt: skip
 _SAYS = {
     "actionability": "what the answers tell someone to do",
@@ -96,18 +98,20 @@ def metrics() -> dict[str, Metric]:
              among="items"),
         Rate("unsupported_anchors", "numbers, dates, names and quotes that the evidence does not have", "lower",
              of="unsupported_anchor", among="anchor", could="anchor"),
+        Count("errors", "how many cases ended in an error", "lower", high=None, of=("error",)),
         Count("cases", "cases that were judged", high=None, of=("items",)),
     ]  # fmt: skip
     return {metric.name: metric for metric in found}
 
 
 def gates(thresholds: Thresholds, profile: str = "grounded", fail_on_errors: bool = False) -> list[Gate]:
-    """The fixture's bars; the format lint does not look for templates."""
+    """The fixture's bars; the format lint knows neither templates nor what can't be answered."""
     found = [bar("pass_rate", ">=", thresholds.suite_min_pass_rate)]
     found += [bar(name, ">=", thresholds.dimension_min_average[name]) for name in DIMENSIONS]
     if profile == "grounded":
-        found.append(bar("answer_overlap", "<=", MOST_ALIKE))
-    return [*found, Gate.parse("error_rate <= 0")] if fail_on_errors else found
+        found += [bar("answer_overlap", "<=", MOST_ALIKE), bar("under_refusal", "<=", MOST_UNDER_REFUSAL)]
+    # A count is what it is, where a rate of 0 could never be proven.
+    return [*found, Gate.parse("errors <= 0")] if fail_on_errors else found
 
 
 def _overlap(tally: Tally) -> Measure:

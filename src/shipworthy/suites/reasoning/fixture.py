@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from fractions import Fraction
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -100,15 +101,7 @@ class Fixture(msgspec.Struct, frozen=True):
 def load_fixture(path: str | Path) -> Fixture:
     """The fixture in a file; every problem names the file, the case and what to do."""
     where = str(path)
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"the fixture can't be read ({error.strerror or error})",
-            where=where,
-            hint="Give the path of a JSON fixture.",
-            code="fixture-unreadable",
-        ) from error
+    raw = read_bytes(path, "the fixture", "Give the path of a JSON fixture.", "fixture-unreadable")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -116,6 +109,16 @@ def load_fixture(path: str | Path) -> Fixture:
     return msgspec.structs.replace(
         parse_fixture(decode(text, where), where), path=where, digest=hashlib.sha256(raw).hexdigest()
     )
+
+
+def read_bytes(path: str | os.PathLike[str], what: str, hint: str, code: str) -> bytes:
+    """The bytes of a file that was named, or an error that says what it should have been."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{what} can't be read ({error.strerror or error})", where=os.fspath(path), hint=hint, code=code
+        ) from error
 
 
 def bundled_fixture() -> Fixture:

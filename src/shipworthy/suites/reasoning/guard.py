@@ -6,17 +6,16 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from shipworthy.contracts import Input
 from shipworthy.decision import number
-from shipworthy.errors import DataError, UsageError
+from shipworthy.errors import DataError
 from shipworthy.gates import Gate, Outcome
 from shipworthy.metrics import Metric
 from shipworthy.suites.bars import bar
 from shipworthy.suites.reasoning.facts import metrics as all_metrics
-from shipworthy.suites.reasoning.fixture import DIMENSIONS, decode
+from shipworthy.suites.reasoning.fixture import DIMENSIONS, decode, read_bytes
 from shipworthy.tally import Fact
 
 # name of the bar → the metric, its side and its default
@@ -34,20 +33,13 @@ BARS: dict[str, tuple[str, str, Fraction]] = {
 }
 # Reports round to four places at most, so a summary may differ by half of the last one.
 ROUNDED = Fraction(5, 100_000)
+WANTED = "Give the file that `reason run --output` wrote."
 
 
 def load_report(path: str | os.PathLike[str], read: Input | None = None) -> dict[str, Any]:
     """A report file, decoded and checked for its two parts; `read` learns what was read."""
     where = os.fspath(path)
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"the report can't be read ({error.strerror or error})",
-            where=where,
-            hint="Give the file that `reason run --output` wrote.",
-            code="report-unreadable",
-        ) from error
+    raw = read_bytes(path, "the report", WANTED, "report-unreadable")
     try:
         report = decode(raw.decode("utf-8-sig"), where)
     except UnicodeDecodeError as error:
@@ -197,5 +189,4 @@ def _strings(values: Any) -> list[str]:
 
 
 def _refused(what: str, where: str) -> DataError:
-    hint = "Give the file that `reason run --output` wrote."
-    return DataError(what, where=where, hint=hint, code="report-unreadable")
+    return DataError(what, where=where, hint=WANTED, code="report-unreadable")

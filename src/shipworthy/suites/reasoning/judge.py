@@ -30,7 +30,9 @@ class Judged(NamedTuple):
 
     def alikeness(self) -> Fraction | None:
         """How much the answers resemble each other, refusals aside."""
-        return alikeness(self.answer(v.case_id).content for v in self.verdicts if v.status == "answered")
+        return alikeness(
+            self.answer(v.case_id).content[: grounded.LONGEST] for v in self.verdicts if v.status == "answered"
+        )
 
 
 def judge(case: ReasonCase, answer: Answer, fixture: Fixture, profile: str = "grounded") -> Verdict:
@@ -45,7 +47,7 @@ def judge(case: ReasonCase, answer: Answer, fixture: Fixture, profile: str = "gr
 def _linted(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
     scores = signals.score(case, answer.content)
     overall = signals.overall(scores, fixture.weights)
-    failures = below_minimum(case, scores)
+    failures = tuple(name for name in below_minimum(case, scores) if grounded.is_required(case, name))
     status = "answered" if answer.content.strip() else "empty"
     return Verdict(case.id, status, scores, overall, failures, passes(fixture, overall, failures))
 

@@ -72,9 +72,20 @@ def command_line(binary: list[str], case: ReasonCase, db: str | None = None) -> 
     return line
 
 
+def split(binary: str) -> list[str]:
+    """A command as its words, by the rules of a shell."""
+    try:
+        return shlex.split(binary)
+    except ValueError as problem:
+        hint = "Close the quotation, or put a backslash before a quote that is meant."
+        raise UsageError(
+            f"{binary!r} can't be read as a command ({problem})", hint=hint, code="reason-binary"
+        ) from None
+
+
 def find_binary(binary: str) -> list[str]:
     """The binary as the start of a command line; it may bring arguments, as `python -m reasoner`."""
-    parts = [binary] if os.path.exists(binary) else shlex.split(binary)
+    parts = [binary] if os.path.exists(binary) else split(binary)
     if not parts or shutil.which(parts[0]) is None:
         raise EnvironmentFailure(
             f"there is no program {binary!r}",
@@ -105,11 +116,13 @@ def ask_address(url: str, timeout: float = TIMEOUT) -> Ask:
     def ask(case: ReasonCase) -> Mapping[str, Any]:
         named = {name: getattr(case, name) for name in ("prompt", "preset", "project", "model", "embed")}
         body = {name: value for name, value in (named | case.reason_args).items() if value is not None}
-        received = bytearray()
+        received, deadline = bytearray(), time.monotonic() + timeout
         try:
             with httpx2.stream("POST", url, json=body, timeout=timeout) as response:
                 for piece in response.iter_bytes():
                     received += piece
+                    if time.monotonic() > deadline:  # the client's own timeout is for each piece
+                        raise NoAnswer(f"no answer within {timeout:g} seconds", _text(bytes(received[:SEEN])))
                     if len(received) > MOST_OUTPUT:
                         raise NoAnswer(f"more than {MOST_OUTPUT:,} bytes came", _text(bytes(received[:SEEN])))
                 if response.status_code >= 400:

@@ -30,11 +30,12 @@ USEFULNESS_FALLBACK = (
 SUMMARY_WORDS = ("summary", "recommend", "risk", "impact", "decision")
 DEFAULT_MIN_WORDS, LEAST_MIN_WORDS = 100, 40
 
-_BULLET = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.MULTILINE)
-_HEADING = re.compile(r"^\s*(?:#{1,3}\s+|\*\*[^*\n]+\*\*)", re.MULTILINE)
+# Only counted, so the blanks of other lines and all of a path but its last letter need no match: hostile text stays linear.
+_BULLET = re.compile(r"^[^\S\n]*(?:[-*]|\d+\.)\s+", re.MULTILINE)
+_HEADING = re.compile(r"^(?:#{1,3}\s+|\*\*[^*\n]+\*\*)", re.MULTILINE)
 _CUE = re.compile(r"\b(?:owner|who|by\s+\w+|today|tomorrow|this week|next week|next sprint|due)\b")
 _TAG = re.compile(r"\[[01]\.\d{2}\]")
-_FILE = re.compile(r"[\w./-]+\.(?:md|txt|json|yaml|yml|go|py):\d+", re.IGNORECASE)
+_FILE = re.compile(r"[\w./-]\.(?:md|txt|json|yaml|yml|go|py):\d+", re.IGNORECASE)
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?%?")
 _WORD = re.compile(r"\b\w+\b")
 _CONFLICT_PROMPT = re.compile(r"\b(?:conflict|contradict|inconsistent|mismatch|trade-off|disagree)\b")

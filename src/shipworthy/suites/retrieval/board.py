@@ -7,13 +7,13 @@ from typing import Any
 
 from ...decision import Decision
 from ...metrics import Measure, decimal
-from ...text import visible
+from ...text import plural, visible
 
 SHOWN = 10
 
 
 def details(decision: Decision) -> list[str]:
-    """Lines of text, from nothing but the decision."""
+    """Lines of text, from nothing but the decision; empty ones part its tables."""
     depth = 5 if 5 in decision.options["k"] else max(decision.options["k"])
     lines = ["", f"Settings: {decision.headline['settings']}"] if "settings" in decision.headline else []
     return [
@@ -48,6 +48,8 @@ def _states(decision: Decision) -> Iterator[str]:
     yield ""
     yield f"λ: {states}  ({found['read']} read, {found['derived']} derived)"
     distance = decision.sections["delta_s"]
+    if not any(distance["bands"].values()):
+        return
     bands = ", ".join(f"{name} {count}" for name, count in distance["bands"].items())
     yield f"ΔS by {visible(distance['embedder'])}: {bands}"
 
@@ -66,13 +68,13 @@ def _comparison(found: Mapping[str, Any] | None) -> Iterator[str]:
         return
     metric = found["metric"]
     yield ""
-    yield (f"Against live, {found['pairs']} questions: {metric} {_signed(found['difference'])}; hits lost {len(found['hits_lost'])}, "
+    yield (f"Against live, {plural(found['pairs'], 'question')}: {metric} {_signed(found['difference'])}; hits lost {len(found['hits_lost'])}, "
            f"gained {len(found['hits_gained'])} (exact McNemar p = {found['mcnemar_two_sided_p']:.3g}); "
            f"permutation p = {_p(found['permutation_p'])}")  # fmt: skip
     for name in ("worse", "better"):
         rows = found[name]
         for row in rows[:SHOWN]:
-            types = f" ({', '.join(row['type'])})" if row["type"] else ""
+            types = f" ({visible(', '.join(row['type']), 40)})" if row["type"] else ""
             yield f"  {name}  {visible(row['qid'], 40)}{types}  {row['live']:.3f} → {row['shadow']:.3f}"
         if len(rows) > SHOWN:
             yield f"  … and {len(rows) - SHOWN} more that are {name}; all of them are in the JSON report"

@@ -56,6 +56,11 @@ def first_section(cited: Sequence[Place], sections: Mapping[str, str]) -> Sectio
     return section_of(cited[0].id, cited[0].section_id, sections) if cited else None
 
 
+def first_place(cited: Sequence[Place], sections: Mapping[str, str]) -> Section | str | None:
+    """Where an answer's first citation stands: its section, or the block itself where nobody knows the section."""
+    return (first_section(cited, sections) or cited[0].id) if cited else None
+
+
 def proximity(target: Target, cited: Sequence[Place], sections: Mapping[str, str]) -> int | None:
     """Steps in the title tree from the first cited section to the anchor; None where either is unknown."""
     section = first_section(cited, sections)

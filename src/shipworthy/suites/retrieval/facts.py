@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+import msgspec
+
 from ... import stats
 from ...gates import Gate
 from ...metrics import Better, Computed, Count, Mean, Measure, Metric, Percentile
@@ -38,7 +40,8 @@ def facts(verdict: Verdict, options: Options) -> Iterator[Fact]:
         yield "no_relevant"
     if verdict.target.placeless:
         yield "placeless"
-    yield from ((name, value) for name, value in verdict.values.items())
+    for name, value in verdict.values.items():  # most are 0 or 1, which as integers are counted far quicker
+        yield name, value.numerator if value.denominator == 1 else value
     yield from _runs(verdict)
     if is_bad(verdict):
         yield "bad_qid"
@@ -81,12 +84,13 @@ def slices(verdict: Verdict) -> tuple[str, ...]:
 def metrics(options: Options) -> dict[str, Metric]:
     """Every metric of the suite by name, in the order of the report."""
     found: list[Metric] = [
-        _share("coverage", "questions whose answer cites a relevant block or the anchor section", could="citable"),
-        _share("citation_accuracy", "answered questions whose citation has the gold section and byte range", could="ranged"),
-        _share("answer_rate", "questions with any citation"),
-        Percentile("delta_s_median", "median distance of the cited snippet from the question", "lower",
-                   of="delta_s", p=Fraction(50)),
-        Percentile("delta_s_p90", "90th percentile of that distance", "lower", of="delta_s", p=Fraction(90)),
+        _share("coverage", "questions whose answer cites a relevant block or the anchor section", could="citable",
+               without=_UNSAID),
+        _share("citation_accuracy", "answered questions whose citation has the gold section and byte range", could="ranged",
+               without="no answer to a question with a gold byte range cites anything"),
+        _share("answer_rate", "questions with any citation", without=_UNSAID),
+        Distance("delta_s_median", "median distance of the cited snippet from the question", "lower", of="delta_s", p=Fraction(50)),
+        Distance("delta_s_p90", "90th percentile of that distance", "lower", of="delta_s", p=Fraction(90)),
         Computed("lambda_convergent", "groups of one question and seed whose paraphrases all converge", formula=_convergent),
         Mean("anchor_proximity", "steps in the title tree between the cited section and the anchor", "lower", high=None,
              of="anchor_proximity"),
@@ -115,6 +119,18 @@ _SAYS = {
 }  # fmt: skip
 
 
+_UNSAID = "no line of the log says what its answer cites (answer_citations)"
+
+
+class Distance(Percentile, frozen=True, kw_only=True):
+    """A percentile of ΔS, which says what it lacks where there is none."""
+
+    def measure(self, tally: Tally) -> Measure:
+        found = super().measure(tally)
+        why = "delta_s is not logged, and there is no text of a cited block to make it from"
+        return found if found.n else msgspec.structs.replace(found, missing=why)
+
+
 class Share(Computed, frozen=True, kw_only=True):
     """A mean over questions; where each is 0 or 1 it is a rate, with the exact tests that a rate has."""
 
@@ -124,17 +140,18 @@ class Share(Computed, frozen=True, kw_only=True):
         return tally[self.could] > 0
 
 
-def _share(name: str, says: str, better: Better = "higher", could: str = "items") -> Share:
-    return Share(name, says, better, formula=_mean_of(name), could=could)
+def _share(name: str, says: str, better: Better = "higher", could: str = "items", without: str = "") -> Share:
+    return Share(name, says, better, formula=_mean_of(name, without), could=could)
 
 
-def _mean_of(name: str) -> Callable[[Tally], Measure]:
+def _mean_of(name: str, without: str) -> Callable[[Tally], Measure]:
     mean = Mean(name, "", of=name)
 
     def formula(tally: Tally) -> Measure:
         values = tally.values(name)
         if not values or not set(values) <= {0, 1}:
-            return mean.measure(tally)
+            found = mean.measure(tally)
+            return msgspec.structs.replace(found, missing=without) if without and not values else found
         k, n = values.get(1, 0), sum(values.values())
         return Measure(name, "rate", Fraction(k, n), n, k, stats.wilson(k, n))
 

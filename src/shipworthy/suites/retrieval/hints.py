@@ -8,17 +8,16 @@ from fractions import Fraction
 from ...gates import Outcome
 from ...metrics import Measure, decimal
 from ...tally import Tally
+from ...text import plural
 from .judge import STABLE, Verdict
 from .options import Options
 
 HARDLY = Fraction(1, 10)  # a smaller share of questions with any gold id in the log is no retrieval, but other ids
 
 _DRIFT = "{n} of {all} answered runs cite the right section at bytes that fit no gold range: offsets drift (OCR, normalisation), or count in another unit than bytes."
-_MEANING = (
-    "{n} questions cite a snippet that is near in similarity and wrong: the embeddings don't separate the domain."
-)
-_ORDER = "{n} questions find their block at another rank from run to run: look at the reranker."
-_LEAK = "{n} questions cite a section beside or below the right one: boundaries leak or topics mix; look at section detection."
+_MEANING = "A snippet that is near in similarity and wrong is cited for {n}: the embeddings don't separate the domain."
+_ORDER = "The block of {n} is found at another rank from run to run: look at the reranker."
+_LEAK = "A section beside or below the right one is cited for {n}: boundaries leak or topics mix; look at section detection."
 _TYPED = "Only {slices} {verb}: these blocks are read as prose. Give tables and code blocks of their own type."
 _MIGRATED = "The index was rebuilt and its ids are new to the gold: migrate the ids, or score with --match offsets."
 
@@ -39,7 +38,7 @@ def diagnose(
     leaks = sum(1 for verdict in verdicts if _leaks(verdict))
     for count, words in ((near, _MEANING), (flips, _ORDER), (leaks, _LEAK)):
         if count and failed and 20 * count >= len(verdicts):
-            hints.append(words.format(n=count))
+            hints.append(words.format(n=plural(count, "question")))
     return hints
 
 

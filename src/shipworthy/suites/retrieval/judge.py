@@ -44,7 +44,7 @@ class Line(msgspec.Struct):
     accurate: bool | None = None  # None where nothing is cited, or the gold has no byte range
     proximity: int | None = None
     delta: Fraction | None = None  # ΔS of the cited snippet
-    unknown_sections: int = 0
+    unknown_sections: tuple[str, ...] = ()  # blocks of which nobody can say whether they lie in the anchor
     drifted: bool = False
     failed: bool = False
     state: str = ""  # none where the log says neither what was cited nor the state
@@ -104,7 +104,8 @@ def _judge_line(target: Target, line: LogLine, gold: Gold, context: Context) -> 
     judged.failed = bool(line.error)
     inside = [in_anchor(target, block, context.sections) for block in blocks]
     judged.anchor_rank = next((rank for rank, found in enumerate(inside, 1) if found), None)
-    judged.unknown_sections = sum(found is None for found in inside) if target.anchor is not None else 0
+    if target.anchor is not None:
+        judged.unknown_sections = tuple(block.id for block, found in zip(blocks, inside, strict=True) if found is None)
     judged.negatives = tuple(rank for rank, block in enumerate(blocks, 1) if block.id in target.negatives)
     cited = [] if judged.failed else line.cited
     if cited:
@@ -176,7 +177,7 @@ def _converge(verdict: Verdict, runs: Sequence[LogLine], context: Context) -> No
         return
     known = [
         Run(line.seed, line.paraphrase, run.lambda_state, line.failed, _refused(run, line), line.covered,
-            citations.first_section([] if line.failed else run.cited, context.sections))
+            citations.first_place([] if line.failed else run.cited, context.sections))
         for run, line in zip(runs, verdict.lines, strict=True)
     ]  # fmt: skip
     found = states(known, verdict.gold.answerable is not False)

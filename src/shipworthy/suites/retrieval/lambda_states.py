@@ -23,7 +23,7 @@ class Run(NamedTuple):
     failed: bool
     refused: bool  # refused, or cited nothing
     arrived: bool  # cites something relevant or the anchor section
-    section: Section | None  # of the first citation
+    section: Section | str | None  # of the first citation; the block itself where its section is unknown
 
 
 def derive(runs: Sequence[Run], answerable: bool) -> list[str]:

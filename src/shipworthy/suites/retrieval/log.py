@@ -9,6 +9,7 @@ from itertools import pairwise
 import msgspec
 
 from ...contracts import UNSET, DetailedTrace, Place
+from ...text import plural, visible
 from .options import Options
 
 
@@ -114,20 +115,22 @@ def side_warnings(name: str, side: Side, options: Options) -> list[str]:
     """What a reader should know about a log before believing its numbers."""
     found = []
     if len(side.hashes) > 1:
-        counts = ", ".join(f"{value} ({count} lines)" for value, count in sorted(side.hashes.items())[:4])
+        counts = ", ".join(
+            f"{visible(value, 40)} ({plural(count, 'line')})" for value, count in sorted(side.hashes.items())[:4]
+        )
         found.append(f"{name}: the log mixes {len(side.hashes)} values of index_hash: {counts} [index-mixed]")
     if len(side.rerankers) > 1:
-        found.append(f"{name}: the log mixes rerankers: {', '.join(sorted(side.rerankers))} [reranker-mixed]")
+        found.append(f"{name}: the log mixes rerankers: {_some(side.rerankers)} [reranker-mixed]")
     if side.superseded:
         found.append(
-            f"{name}: {side.superseded} lines were replaced by a later one with the same qid, paraphrase and seed [log-repeated]"
+            f"{name}: {plural(side.superseded, 'line')} gave way to a later one with the same qid, paraphrase and seed [log-repeated]"
         )
     if side.negative_scores:
         found.append(
-            f"{name}: {side.negative_scores} lines have negative scores; are they distances? [scores-negative]"
+            f"{name}: negative scores that rise along the list in {plural(side.negative_scores, 'line')}; are they distances? [scores-negative]"
         )
     if side.out_of_order and options.order == "list":
-        found.append(f"{name}: the scores of {side.out_of_order} lines rise along the list; the list's order counts "
+        found.append(f"{name}: scores rise along the list in {plural(side.out_of_order, 'line')}; the list's order counts "
                      "(--order score for the other) [scores-order]")  # fmt: skip
     return found
 
@@ -137,12 +140,16 @@ def pair_warnings(shadow: Side, live: Side) -> list[str]:
     found = []
     if shared := sorted(set(shadow.hashes) & set(live.hashes)):
         found.append(
-            f"shadow and live have the same index_hash {shared[0]}: is this the same index twice? [index-same]"
+            f"shadow and live have the same index_hash {visible(shared[0], 40)}: is this the same index twice? [index-same]"
         )
     if set(shadow.rerankers) != set(live.rerankers):
-        names = [", ".join(sorted(side.rerankers)) or "none named" for side in (shadow, live)]
+        names = [_some(side.rerankers) or "none named" for side in (shadow, live)]
         found.append(f"the rerankers differ: shadow {names[0]}; live {names[1]} [reranker-differs]")
     return found
+
+
+def _some(names: Iterable[str]) -> str:
+    return ", ".join(visible(name, 40) for name in sorted(names)[:4])
 
 
 def group(lines: Iterable[LogLine], side: Side) -> list[LogLine]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 
@@ -34,10 +36,10 @@ class Target(msgspec.Struct):
 def prepare(gold: Gold, options: Options, texts: Mapping[str, str]) -> Target:
     """The places of `relevant`, or of `gold_citations` where a gold set made for answers gives only those."""
     given: Iterable[str | Place] = gold.relevant or gold.citations
-    unique: dict[str, Place] = {}
+    unique: dict[Any, Place] = {}
     for place in given:
         block = Place(id=place) if isinstance(place, str) else place
-        unique.setdefault(block.id, block)
+        unique.setdefault(_SAME[options.match](block), block)  # one id may have several ranges, or several passages
     places = [block for block in unique.values() if _can_be_seen(block, options, texts)]
     anchor = parse_section(gold.anchor_section) if gold.anchor_section and gold.anchor_section.strip() else None
     named = (block.type or type_of_id(block.id) for block in unique.values())
@@ -102,12 +104,14 @@ def shares_text(gold: str, block: str, least: Fraction) -> bool:
     """
     if gold in block or block in gold:
         return True
-    shared = max(_seam(gold, block), _seam(block, gold))
-    return shared >= least * min(len(gold), len(block))
+    need = max(1, math.ceil(least * min(len(gold), len(block))))
+    return _seam(gold, block, need) or _seam(block, gold, need)
 
 
-def _seam(left: str, right: str) -> int:
-    """Length of the longest end of `left` that is a beginning of `right` (Knuth, Morris, Pratt)."""
+def _seam(left: str, right: str, need: int) -> bool:
+    """Whether some end of `left`, of `need` characters or more, is a beginning of `right` (Knuth, Morris, Pratt)."""
+    if right[:need] not in left:  # nearly always, and far quicker
+        return False
     borders, length = [0] * len(right), 0
     for place in range(1, len(right)):
         while length and right[place] != right[length]:
@@ -119,7 +123,7 @@ def _seam(left: str, right: str) -> int:
         while length and (length == len(right) or char != right[length]):
             length = borders[length - 1]
         length += char == right[length]
-    return length
+    return length >= need
 
 
 def in_anchor(target: Target, block: Place, sections: Mapping[str, str]) -> bool | None:
@@ -130,6 +134,11 @@ def in_anchor(target: Target, block: Place, sections: Mapping[str, str]) -> bool
     return None if section is None else inside(section, target.anchor)
 
 
+_SAME: dict[str, Callable[[Place], Any]] = {
+    "ids": lambda block: block.id,
+    "offsets": lambda block: (block.id, block.doc, block.offsets),
+    "text": lambda block: (block.id, block.text),
+}
 _WAYS: dict[str, Callable[[Target, Place, Options, Mapping[str, str]], tuple[int, ...]]] = {
     "ids": _by_id, "offsets": _by_offsets, "text": _by_text,
 }  # fmt: skip

@@ -46,6 +46,7 @@ _TREC_NAMES = {
     "precision": ("set_P", "P"), "recall": ("set_recall", "recall"), "ndcg": ("ndcg", "ndcg_cut"),
     "mrr": ("recip_rank", "recip_rank_cut"), "map": ("map", "map_cut"), "success": ("success", "success"),
 }  # fmt: skip
+_SHORT = {"precision": "P", "recall": "R", "ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "success": "success"}
 _KINDS = {
     "p": "precision", "precision": "precision", "r": "recall", "recall": "recall", "ndcg": "ndcg", "ndcg_cut": "ndcg",
     "mrr": "mrr", "rr": "mrr", "recip_rank": "mrr", "map": "map", "ap": "map", "map_cut": "map", "success": "success",
@@ -74,6 +75,12 @@ def _parse_one(text: str) -> Wanted:
     if kind in _NEEDS_K and not match["k"]:
         raise UsageError(f"{text} needs a depth", hint=f"Write {text}@5.", code="retrieval-metric")
     return Wanted(kind, int(match["k"]) if match["k"] else None)
+
+
+def spellings(one: Wanted) -> list[str]:
+    """The names under which a gate may ask for a metric: ours, trec_eval's, and the short one of --metrics."""
+    short = f"{_SHORT[one.kind]}@{one.k}" if one.k is not None else _SHORT[one.kind]
+    return [one.name(), one.name("trec"), short, short.lower()]
 
 
 class Duplicate(ValueError):

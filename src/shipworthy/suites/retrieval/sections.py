@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ...errors import DataError
 from ...jsonl import read_objects
@@ -17,6 +18,7 @@ _LEVEL = re.compile(r"(.*?)(\d*)", re.ASCII | re.DOTALL)
 _TYPES = {"p": "prose", "c": "code", "t": "table", "f": "figure"}
 
 
+@lru_cache(maxsize=1 << 16)
 def section_of_id(block_id: str) -> str | None:
     """`S.4.2.p.Bk011a` → `S.4.2`, `doc|s=4.2|b=7` → `4.2`, `A.3.1.bk012` → `A.3.1`, `p12#2` → `p12`; else unknown."""
     for grammar in (_DOTTED, _PAGED, _KEYED):
@@ -37,6 +39,7 @@ def document_of_id(block_id: str) -> str | None:
     return found["doc"] or None if found else None
 
 
+@lru_cache(maxsize=1 << 16)
 def parse_section(name: str) -> Section:
     """The levels of a section's name, so that 1.10 comes after 1.2; a leading `S.` says nothing."""
     levels = name.strip().removeprefix("S.").split(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from ...contracts import ids_of
@@ -65,7 +66,7 @@ def short_list(verdict: Verdict, options: Options) -> str:
     """`precision@5 0.667 of 3 returned; trec P_5 0.400` for the shallowest k that a list does not fill."""
     lengths = [line.ranked.returned for line in verdict.lines]
     k = next((k for k in options.k if lengths and min(lengths) < k), None)
-    if k is None or f"precision@{k}" not in verdict.values:
+    if k is None or options.denominator == "k" or f"precision@{k}" not in verdict.values:
         return ""
     value, trec = verdict.values[f"precision@{k}"], verdict.values[f"P_{k}"]
     return f"precision@{k} {decimal(value)} of {min(lengths)} returned; trec P_{k} {decimal(trec)}"
@@ -79,7 +80,7 @@ def offenders(verdicts: Iterable[Verdict], most: int) -> list[dict[str, Any]]:
 
 
 def _offender(verdict: Verdict) -> dict[str, Any]:
-    gold, line = verdict.gold, _telling(verdict.lines)
+    gold, line = verdict.gold, _telling(verdict)
     retrieved = list(line.blocks) if line else []
     return {
         "qid": verdict.qid, "reason": verdict.reason, "says": _says(verdict, line), "question": gold.question,
@@ -89,8 +90,11 @@ def _offender(verdict: Verdict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _telling(lines: Sequence[Line]) -> Line | None:
-    """The run to show: the first that covers nothing, else the first."""
+def _telling(verdict: Verdict) -> Line | None:
+    """The run to show: the farthest where distance is the fault, else the first that covers nothing, else the first."""
+    lines = verdict.lines
+    if verdict.reason == "far":
+        return max(lines, key=lambda line: line.delta or Fraction(0))
     return next((line for line in lines if not line.covered), lines[0] if lines else None)
 
 
@@ -113,7 +117,7 @@ def sections(tally: Tally, verdicts: Sequence[Verdict], options: Options, embedd
         "lambda": {"states": {state: tally[f"state {state}"] for state in STATES}, **sources},
         "delta_s": {"embedder": embedder, "bands": {band: tally[f"delta_s {band}"] for band in ("stable", "transitional", "risk")}},
         "short_lists": dict(sorted(short.items())[:NAMED]),
-        "unknown_sections": sum(line.unknown_sections for line in lines),
+        "unknown_sections": sum(len(line.unknown_sections) for line in lines),
     }  # fmt: skip
 
 

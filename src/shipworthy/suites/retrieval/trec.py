@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import math
 from array import array
 from collections.abc import Iterable, Iterator
@@ -111,7 +113,7 @@ def _blocks(path: str, read: Input, bits: int) -> Iterator[tuple[bytes, list[byt
         for piece in _pieces(stream):
             count = piece.count(b"\n")
             qids, names, scores = _regular(piece, count) or _irregular(path, number, piece)
-            _check_finite(path, number, names, scores)
+            _check_finite(path, number, piece, scores)
             if bits == 32:
                 scores = array("f", scores).tolist()
             falls = list(map(gt, scores, islice(scores, 1, None)))
@@ -160,21 +162,19 @@ def _columns(path: str, number: int, line: bytes) -> tuple[bytes, bytes, float] 
     raise _problem(path, number, line, _RUN, "score", "a number", "run-line")
 
 
-def _check_finite(path: str, before: int, names: list[bytes], scores: list[float]) -> None:
+def _check_finite(path: str, before: int, piece: bytes, scores: list[float]) -> None:
     """A sum is finite only if all its numbers are."""
     if math.isfinite(sum(scores)):
         return
-    for name, score in zip(names, scores, strict=True):
-        if not math.isfinite(score):
-            raise DataError(f"score: expected a finite number, got {score} for document {_text(name)!r}",
-                            where=f"{visible(path)}, after line {before}", hint=f"Write: {_RUN}.", code="run-score")  # fmt: skip
+    for number, line in enumerate(piece.splitlines(), before + 1):
+        row = _columns(path, number, line)
+        if row and not math.isfinite(row[2]):
+            raise DataError(f"score: expected a finite number, got {row[2]} for document {_text(row[1])!r}",
+                            where=f"{visible(path)}:{number}", hint=f"Write: {_RUN}.", code="run-score")  # fmt: skip
 
 
 def _opened(path: str, read: Input) -> Any:
     """The file as a stream of lines; its digest is in `read` once it is closed."""
-    import contextlib
-    import hashlib
-
     digest = hashlib.sha256()
     read.path = path
 

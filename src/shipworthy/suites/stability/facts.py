@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ... import stats
 from ...gates import Gate
 from ...metrics import Count, Mean, Measure, Metric, Rate
 from ...tally import Fact, Tally
+from ..bars import bar
 from .verdict import BARS, KS, Verdict
 
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
@@ -63,7 +64,7 @@ def _runs(verdict: Verdict) -> Iterator[Fact]:
 
 
 def slices(verdict: Verdict) -> tuple[str, ...]:
-    return ()
+    return verdict.slices
 
 
 class Share(Metric, frozen=True, kw_only=True):
@@ -103,19 +104,20 @@ def metrics() -> dict[str, Metric]:
 
 def bar_metrics() -> dict[str, Metric]:
     """The metrics of single questions, under their own names."""
-    return {name: Mean(name, bar.says, bar.better, of=name) for name, bar in BARS.items()}  # type: ignore[arg-type]
+    return {name: Mean(name, each.says, each.better, of=name) for name, each in BARS.items()}  # type: ignore[arg-type]
 
 
 def default_bars() -> list[Gate]:
     return [Gate.parse(text) for text in DEFAULT_BARS]
 
 
-def gates(bars: Iterable[Gate], max_fail_rate: str, paraphrased: bool) -> list[Gate]:
+def gates(bars: Sequence[Gate], max_fail_rate: Fraction, paraphrased: bool) -> list[Gate]:
     """The gates of the whole: how many questions may fail, and λ where there are paraphrases.
 
-    A line for each bar goes along for information; which questions miss it is what a reader asks first.
+    A line for each bar goes along for information; which questions miss it is what a reader asks first. Without any
+    bar no question can fail, and there is nothing to count.
     """
-    allowed = "failing <= 0" if float(max_fail_rate) == 0 else f"fail_rate <= {max_fail_rate}"
-    found = [Gate.parse(allowed)]
-    found += [Gate.parse(f"{bar.metric}_failing <= 0", severity="info") for bar in bars]
+    allowed = bar("fail_rate", "<=", max_fail_rate) if max_fail_rate else Gate.parse("failing <= 0")
+    found = [allowed] if bars else []
+    found += [Gate.parse(f"{each.metric}_failing <= 0", severity="info") for each in bars]
     return found + [Gate.parse(text) for text in LAMBDA_GATES if paraphrased]

@@ -94,7 +94,7 @@ def holes(cases: Sequence[Case], seeds: Collection[int] = (), jitters: Collectio
 
     Without wishes the grid is every seed and jitter that occurs anywhere.
     """
-    present = {str(case.gold.qid): Counter(map(cell_of, case.traces)) for case in cases if case.traces}
+    present = {str(case.gold.qid): Counter(map(_placed, case.traces)) for case in cases if case.traces}
     axes = _axes(present, seeds, jitters)
     most = max((cells[_UNLABELLED] for cells in present.values()), default=0)
     found = []
@@ -108,6 +108,12 @@ def holes(cases: Sequence[Case], seeds: Collection[int] = (), jitters: Collectio
             wanted = _cells(axes, _wordings(case.gold, cells, axes["paraphrases"]))
             found += [f"{case.gold.qid}#{cell}" for cell in wanted if cell not in cells]
     return found
+
+
+def _placed(trace: Trace) -> Cell:
+    """A run with a seed and no jitter was sent as it is, which is the jitter `none`."""
+    cell = cell_of(trace)
+    return cell._replace(jitter=cell.jitter or "none") if cell.labelled else cell
 
 
 def _axes(present: Mapping[str, Counter[Cell]], seeds: Collection[int], jitters: Collection[str]) -> dict[str, Any]:

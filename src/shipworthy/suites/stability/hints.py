@@ -32,7 +32,8 @@ def reasons(verdicts: Sequence[Verdict], tally: Mapping[str, int]) -> list[str]:
     bars = ", ".join(
         f"{name} in {count}" for name, count in sorted(missed.items(), key=lambda pair: (-pair[1], pair[0]))
     )
-    return [f"{len(failing)} of {plural(tally['judged'], 'question')} miss a bar: {bars}"]
+    verb = "misses" if len(failing) == 1 else "miss"
+    return [f"{len(failing)} of {plural(tally['judged'], 'question')} {verb} a bar: {bars}"]
 
 
 def diagnose(verdicts: Sequence[Verdict], tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:

@@ -14,7 +14,7 @@ from .. import answers
 from .grid import cell_of
 from .sensitivity import flips
 from .spread import citation_overlap, distance_and_agreement
-from .states import set_states
+from .states import arrived, set_states
 from .verdict import BARS, KS, Options, Run, Verdict
 
 
@@ -24,7 +24,7 @@ def judge(case: Case, options: Options) -> Verdict:
     runs = sorted((_judge_run(gold, trace, options) for trace in case.traces), key=_place)
     verdict = Verdict(str(gold.qid), bool(gold.answerable), runs, _values(gold, runs))
     _set_prompts(verdict)
-    set_states(verdict, case)
+    set_states(verdict)
     verdict.flips = flips(runs)
     if runs:
         _compare(verdict, gold, options.bars)
@@ -42,8 +42,9 @@ def _judge_run(gold: Gold, trace: Trace, options: Options) -> Run:
         cited = [options.answers.id_map.trace(name) for name in cited]
     hittable = bool(gold.citations)
     return Run(
-        cell_of(trace), status, bool(found.contained), bool(found.cited) if hittable else None, kept, right,
-        canon(trace.answer.claim) if answered else "", frozenset(cited), trace.asked, trace.lambda_state or "",
+        cell_of(trace), status, bool(gold.answerable and found.contained), bool(found.cited) if hittable else None, kept,
+        right, canon(trace.answer.claim) if answered else "", frozenset(cited), trace.asked,
+        arrived(gold, trace, cited, options.answers.id_map), trace.lambda_state,
     )  # fmt: skip
 
 

@@ -1,47 +1,40 @@
-"""λ, which way a run points: read from the log, or derived from what the runs of a question cite."""
+"""λ, which way a run points, by the retrieval suite's rule: read from the log, or derived from what the runs cite."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from ...cases import Case
 from ...contracts import Gold, Place, Trace, ids_of
+from ..retrieval import lambda_states
+from ..retrieval.sections import inside, parse_section, section_of
 from .verdict import Run, Verdict
 
-
-def set_states(verdict: Verdict, case: Case) -> None:
-    """The states of the log where every run carries one, else all of them derived by the same rule."""
-    runs = verdict.runs
-    verdict.lambda_read = bool(runs) and all(run.lambda_state for run in runs)
-    if verdict.lambda_read:
-        return
-    gold = case.gold
-    relevant = {*gold.citations, *ids_of(gold.relevant)}
-    sections = _sections(case.traces)
-    for run in runs:
-        run.lambda_state = _state(run, runs, gold, relevant, sections)
+if TYPE_CHECKING:
+    from ...idscheme import IdMap
 
 
-def _state(run: Run, runs: Sequence[Run], gold: Gold, relevant: set[str], sections: Mapping[str, str]) -> str:
-    if not gold.answerable:
-        if run.status == "refused":
-            return "→"
-        return "×" if all(other.status != "refused" for other in runs) else "<>"
-    if run.status != "answered" or not run.citations:
-        return "←"
-    if _converges(run, gold, relevant, sections):
-        return "→"
-    return "<>" if any(_converges(other, gold, relevant, sections) for other in runs) else "×"
+def arrived(gold: Gold, trace: Trace, cited: Iterable[str], id_map: IdMap | None) -> bool:
+    """Whether a run cites something relevant, or a place within the anchor section."""
+    relevant = [*gold.citations, *ids_of(gold.relevant)]
+    if not set(cited).isdisjoint(relevant if id_map is None else map(id_map.gold, relevant)):
+        return True
+    return gold.anchor_section is not None and _within(trace, gold.anchor_section)
 
 
-def _converges(run: Run, gold: Gold, relevant: set[str], sections: Mapping[str, str]) -> bool:
-    anchored = gold.anchor_section is not None and any(
-        sections.get(name) == gold.anchor_section for name in run.citations
-    )
-    return run.status == "answered" and (not relevant.isdisjoint(run.citations) or anchored)
+def _within(trace: Trace, anchor: str) -> bool:
+    places = (Place(id=place) if isinstance(place, str) else place for place in trace.answer.citations)
+    found = (section_of(place.id, place.section_id, {}) for place in places)
+    return any(section is not None and inside(section, parse_section(anchor)) for section in found)
 
 
-def _sections(traces: Sequence[Trace]) -> dict[str, str]:
-    """The sections that the citations themselves name."""
-    places = (place for trace in traces for place in trace.answer.citations if isinstance(place, Place))
-    return {place.id: place.section_id for place in places if place.section_id}
+def set_states(verdict: Verdict) -> None:
+    known = [_pointed(run, verdict.answerable) for run in verdict.runs]
+    for run, (state, _) in zip(verdict.runs, lambda_states.states(known, verdict.answerable), strict=True):
+        run.lambda_state = state
+
+
+def _pointed(run: Run, answerable: bool) -> lambda_states.Run:
+    """An answer without citations leads nowhere; where there is nothing to cite, only a refusal is one."""
+    refused = run.status == "refused" or (answerable and not run.citations)
+    return lambda_states.Run("", "", run.logged, run.status == "error", refused, run.arrived, None)

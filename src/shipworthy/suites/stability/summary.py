@@ -97,18 +97,17 @@ def _offender(verdict: Verdict, gold: Gold) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sections(verdicts: Sequence[Verdict], tally: Tally, sweep: str, left_out: Mapping[str, int]) -> dict[str, Any]:
+def sections(verdicts: Sequence[Verdict], tally: Tally) -> dict[str, Any]:
     judged = [verdict for verdict in verdicts if verdict.runs]
     prompts = [verdict.distinct_prompts for verdict in judged]
     effective = [verdict.effective_runs for verdict in judged]
     states = {name: tally[f"lambda_{state}"] for name, state in _STATES.items()}
-    read = sum(verdict.lambda_read for verdict in judged)
+    read = sum(run.logged is not None for verdict in judged for run in verdict.runs)
     return {
         "sensitivity": sensitivity(judged),
         "pooled": pooled(judged),
         "prompts": {"runs": tally["runs"], "distinct_prompts": _total(prompts), "effective_runs": _total(effective)},
-        "lambda": {"distribution": states, "read": read, "derived": len(judged) - read},
-        "sweep": {"id": sweep, "left_out": dict(left_out)},
+        "lambda": {"distribution": states, "read": read, "derived": tally["runs"] - read},
     }
 
 

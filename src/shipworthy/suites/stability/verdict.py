@@ -9,6 +9,7 @@ import msgspec
 
 from ...gates import Gate
 from .. import answers
+from ..bars import written
 from .grid import Cell
 
 KS = (1, 2, 3, 5)
@@ -40,14 +41,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     answers: answers.Options
     bars: tuple[Gate, ...]
-    max_fail_rate: str = "0"
+    max_fail_rate: Fraction = Fraction(0)
     seeds: tuple[int, ...] = ()
     jitters: tuple[str, ...] = ()
 
     def shown(self) -> dict[str, object]:
         return {
-            "bars": [str(bar) for bar in self.bars], "max_fail_rate": self.max_fail_rate,
-            "seeds": list(self.seeds), "jitters": list(self.jitters), "min_substr": self.answers.min_substr,
+            "bars": [str(bar) for bar in self.bars], "max_fail_rate": written(self.max_fail_rate),
+            "seeds": list(self.seeds), "jitters": list(self.jitters), "by": list(self.answers.by),
+            "min_substr": self.answers.min_substr,
             "refusal": self.answers.rule.name if self.answers.declared else "exact", "closed": self.answers.closed,
             "id_map": str(self.answers.id_map) if self.answers.id_map else None,
         }  # fmt: skip
@@ -65,6 +67,8 @@ class Run(msgspec.Struct):
     claim: str  # in canonical form
     citations: frozenset[str]
     asked: str
+    arrived: bool = False  # cites something relevant, or within the anchor section
+    logged: str | None = None  # λ as the log has it
     lambda_state: str = ""
 
 
@@ -87,7 +91,7 @@ class Verdict(msgspec.Struct):
     flips: list[Flip] = []
     failed: tuple[str, ...] = ()  # bars that were not cleared
     undefined: tuple[str, ...] = ()  # bars whose metric has no value
-    lambda_read: bool = False  # the log carries the states; else they are derived
+    slices: tuple[str, ...] = ()  # names of the parts that it belongs to, such as type=table
 
     @property
     def answered(self) -> list[Run]:
