@@ -74,9 +74,9 @@ class Board(msgspec.Struct):
 
     @property
     def exit_code(self) -> int:
-        if self.verdict == "NO VERDICT" and self.exit_codes:
-            return max(self.exit_codes.values())
-        return EXIT[self.verdict]
+        if self.verdict != "NO VERDICT":
+            return EXIT[self.verdict]
+        return max([*self.exit_codes.values(), *(decision.exit_code for decision in self.decisions)], default=3)
 
     def report(self) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -80,7 +80,7 @@ def evaluate(
     with uncollected():
         joined = join(gold_set, _ticking(stream, tick), options.keep, options.closed)
     if reference:
-        return _reference_decision(joined, gold_set, read, chosen, options)
+        return _reference_decision(joined, gold_set, read, chosen, options, lock_problems(gold))
     return _strict_decision(joined, gold_set, read, chosen, known, options, offenders, lock_problems(gold))
 
 
@@ -123,18 +123,18 @@ def _strict_decision(
 
 
 def _reference_decision(
-    joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], options: Options
+    joined: Joined, gold_set: GoldSet, read: Input, gates: list[Gate], options: Options, incomplete: list[str]
 ) -> Decision:
     shown, exact = answers.reference(joined.cases, options.k[0])
     measures = {name: Measure(name, "coefficient", value, int(shown["answered"])) for name, value in exact.items()}  # type: ignore[call-overload]
     known = answers.metrics(options)
     gated = [gate for gate in gates if gate.metric in exact]
     outcomes = [compare(gate, known[gate.metric], measures[gate.metric], True) for gate in gated]
-    verdict, reasons = decide(outcomes)
+    verdict, reasons = decide(outcomes, incomplete)
     return Decision(
         "answers", "reference", verdict, reasons, outcomes, measures,
         headline=shown | {"gates": answers.gate_texts(gated)}, options=options.shown(),
-        inputs=gold_inputs(gold_set, trace=read), warnings=warnings(gold_set.source, read),
+        incomplete=incomplete, inputs=gold_inputs(gold_set, trace=read), warnings=warnings(gold_set.source, read),
         run={"gold": gold_set.source.path, "trace": read.path},
     )  # fmt: skip
 

@@ -97,8 +97,18 @@ class Mean(Metric, frozen=True, kw_only=True):
         if not n:
             return Measure(self.name, "mean", None, 0, unit=self.unit, missing=f"no value of {self.of}")
         value = Fraction(sum(Fraction(number) * count for number, count in values.items()), n)
-        interval = stats.mean_interval_of_counts(cast(dict[Fraction, int], values))
+        interval = self._within(stats.mean_interval_of_counts(cast(dict[Fraction, int], values)))
         return Measure(self.name, "mean", value, n, interval=interval, bounds=interval or (None, None), unit=self.unit)
+
+    def _within(self, interval: tuple[float, float] | None) -> tuple[float, float] | None:
+        """The part of an interval that the metric can reach: a recall is never above 1."""
+        if interval is None:
+            return None
+        low, high = interval
+        return (
+            low if self.low is None else max(low, float(self.low)),
+            high if self.high is None else min(high, float(self.high)),
+        )
 
 
 class Percentile(Metric, frozen=True, kw_only=True):

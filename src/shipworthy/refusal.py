@@ -247,11 +247,12 @@ _CUES = (
 @cache
 def _natural_rules() -> _NaturalRules:
     """The bundled phrases, read at first use so that importing this module stays cheap."""
+    import os
     import tomllib
-    from importlib.resources import files
 
-    text = files("shipworthy").joinpath("data/refusals.toml").read_text("utf-8")
-    data: dict[str, Any] = tomllib.loads(text)
+    # Plain open: importlib.resources would cost more than all of the rest.
+    with open(os.path.join(os.path.dirname(__file__), "data", "refusals.toml"), "rb") as stream:
+        data: dict[str, Any] = tomllib.load(stream)
     phrases: dict[str, list[_Phrase]] = {"": []}
     for rank, listed in enumerate(data["kinds"].values()):
         for phrase in (_phrase(rank, text.split(), data["words"]) for text in listed):

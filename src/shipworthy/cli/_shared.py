@@ -62,13 +62,10 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     """
     from .. import report
 
-    if form == "text":
-        from ..report.terminal import print_board
-
-        print_board(decision)
-    else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(report.render(decision, form))
+    try:
+        _print(decision, form)
+    except BrokenPipeError:  # a reader who has seen enough, such as `head`; the verdict stands
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     for path in outputs:
         try:
             report.write(path, report.render(decision, form_of(path)))
@@ -77,6 +74,19 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _summarise(decision, summary)
     return decision.exit_code
+
+
+def _print(decision: Decision | Board, form: str) -> None:
+    if form == "text":
+        from ..report.terminal import print_board
+
+        print_board(decision)
+    else:
+        from .. import report
+
+        sys.stdout.flush()
+        sys.stdout.buffer.write(report.render(decision, form))
+    sys.stdout.flush()
 
 
 def _summarise(decision: Decision | Board, path: str) -> None:

@@ -134,10 +134,7 @@ def score(
     decision = _scored(gold, shadow, given)
     if write_trec:
         _write_trec(write_trec, gold, {"run.txt": shadow or ""})
-    code = emit(decision, form, outputs)
-    if form == "text":
-        click.echo("\n".join(decision.sections.get("details", ())))
-    return code
+    return emit(decision, form, outputs)
 
 
 _PLACES = ("match", "min_overlap", "window", "offset_match", "by", "sections", "texts", "embedder", "embed_url", "embed_model",

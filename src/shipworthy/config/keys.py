@@ -96,6 +96,7 @@ OPTIONS: dict[str, dict[str, Key]] = {
     "stability": {
         **_COMMON, **_READING, **_ANSWERS, **_DRIVEN,
         "max_fail_rate": Key("number", "Share of questions that may fail."),
+        "by": Key("words", "Fields of the gold item to report by, such as type."),
         "sweep": Key("text", "The sweep to score where the file has several."),
         "arm": Key("text", "The arm to score where the file has several."),
     },
@@ -117,6 +118,11 @@ OPTIONS: dict[str, dict[str, Key]] = {
         "depth": Key("whole", "How many ranks are looked at."),
         "window": Key("whole", "Bytes by which a gold range is widened on each side."),
         "offset_match": Key("text", "When a citation hits a range.", ("overlap", "contained", "endpoints")),
+        "embedder": Key("text", "What makes ΔS where the log has none.", ("precomputed", "lexical", "http", "local")),
+        "embed_url": Key("text", "Address of the http embedder."),
+        "embed_model": Key("text", "Model of the http embedder."),
+        "embed_key_env": Key("text", "Name of the variable that holds the key of the http embedder."),
+        "embed_cache": Key("text", "File that keeps embeddings by text digest."),
     },
     "latency": {
         **_COMMON, **_ANSWERS,

@@ -88,10 +88,12 @@ def _bundled_tables() -> Tables:
 @cache
 def _file() -> dict[str, Mapping[str, object]]:
     # Imported here: reading the rules is needed only once a constraint is compared.
+    import os
     import tomllib
-    from importlib.resources import files
 
-    return tomllib.loads((files("shipworthy") / "data" / "contradiction.toml").read_text(encoding="utf-8"))
+    folder = os.path.dirname(os.path.dirname(__file__))
+    with open(os.path.join(folder, "data", "contradiction.toml"), "rb") as stream:
+        return tomllib.load(stream)
 
 
 def _checked(tables: Mapping[str, object]) -> Tables:

@@ -109,15 +109,15 @@ def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     yield ""
     yield from _gates(decision.outcomes, paint, width)
     yield from _counts(decision, paint, width)
+    yield from (visible(line) for line in decision.sections.get("details", ()))  # tables that a suite lays out itself
     yield from _offenders(decision, paint, width)
     yield from _list("Where to look", decision.diagnosis, paint, width)
     yield from _list("Noticed while reading", views.problems(decision), paint, width)
     yield from _compat(decision, paint, width)
-    if not decision.outcomes:
-        return
-    yield ""
-    yield from (paint("dim", line) for line in _wrapped(
-        "Intervals are 95 % and describe questions like those in the gold set, not production traffic.", "", width))  # fmt: skip
+    if decision.outcomes and decision.suite != "outcomes":  # outcomes are production traffic
+        yield ""
+        yield from (paint("dim", line) for line in _wrapped(
+            "Intervals are 95 % and describe questions like those in the gold set, not production traffic.", "", width))  # fmt: skip
 
 
 def _scope(decision: Decision) -> str:

@@ -21,8 +21,8 @@ def blocks(decision: Decision) -> list[Block]:
     """What the sections of a decision look like, pictures first."""
     found = [*heat_map(decision), *by_slice(decision)]
     for name, value in decision.sections.items():
-        if name == "turns":
-            continue  # told where the page says what would turn the decision
+        if name in ("turns", "details"):
+            continue  # told where the page says what would turn the decision; laid out for the terminal
         draw = PICTURES.get(name)
         drawn = draw(value, decision) if draw and value else None
         if drawn is None:
