@@ -40,6 +40,7 @@ CODES: dict[str, str] = {
     "delta-uncalibrated": "Warning: ΔS is lexical, and the default bars are a sentence model's; they are shown and don't block.",
     "demo-bad-k": "k is out of range for the demo's retrieval. Ask for 1 to 50 blocks.",
     "demo-bad-knob": "A knob of the demo has a value of the wrong kind. The message says which kind it takes.",
+    "demo-no-fts5": "This Python's SQLite was built without full-text search, which the demo retrieves with. Use another Python.",
     "demo-port": "The demo server can't listen at that address, often because another program does. Give another --port.",
     "demo-token-required": "The demo server was to listen beyond this machine without a token. Give one, or bind 127.0.0.1.",
     "demo-unknown-fault": "The demo has no such fault. Use one of the names in the message.",

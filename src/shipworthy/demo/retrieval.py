@@ -1,31 +1,64 @@
-"""Retrieval: BM25 and a character n-gram cosine, their intersection, and a cut at the knee."""
+"""Retrieval: SQLite's full-text engine (BM25) and a character n-gram cosine, their intersection, and a cut at the knee."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from ..errors import EnvironmentFailure
 from .blocks import Block, blocks
 from .words import key_terms, tokens
 
-K1, B = 1.2, 0.75
 EMBEDDER = "demo-trigram-v1"
 KEEP = 3  # the knee never cuts deeper than this
 Postings = dict[str, list[tuple[int, float]]]
 Scored = list[tuple[Block, float]]
 
 
+class FullText:
+    """The blocks' words in an FTS5 table in memory, one connection that callers take in turn."""
+
+    def __init__(self, bags: Iterable[Iterable[str]]) -> None:
+        self._lock = threading.Lock()
+        self._table = sqlite3.connect(":memory:", check_same_thread=False)
+        try:
+            self._table.execute("CREATE VIRTUAL TABLE texts USING fts5(words)")
+        except sqlite3.OperationalError as error:
+            raise EnvironmentFailure(f"this Python's SQLite has no full-text search: {error}", code="demo-no-fts5",
+                                     hint="Use a Python whose sqlite3 has FTS5, as python.org's and Debian's do.") from None  # fmt: skip
+        rows = ((" ".join(map(_spelt, bag)),) for bag in bags)
+        self._table.executemany("INSERT INTO texts VALUES (?)", rows)
+
+    def search(self, terms: Iterable[str]) -> list[tuple[int, float]]:
+        """Positions of blocks that hold any of the terms, each with its BM25 score, higher is better."""
+        wanted = " OR ".join(sorted({_spelt(term) for term in terms}))
+        if not wanted:
+            return []
+        with self._lock:
+            found = self._table.execute(
+                "SELECT rowid - 1, -bm25(texts) FROM texts WHERE texts MATCH ?", (wanted,)
+            ).fetchall()
+        return [(int(position), float(score)) for position, score in found]
+
+
+def _spelt(term: str) -> str:
+    """A term as letters and digits alone, so that the engine's tokeniser takes it whole."""
+    return "t" + term.encode().hex()
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Two inverted indexes over the same blocks; every weight is ready to be added up."""
+    """A full-text engine and an inverted index of trigrams over the same blocks."""
 
     name: str
     blocks: tuple[Block, ...]
-    words: Postings
+    words: FullText
     grams: Postings
     idf: Mapping[str, float]
     gram_idf: Mapping[str, float]
@@ -41,12 +74,15 @@ def index(name: str = "live") -> Index:
     idf, gram_idf = _idf(bags), _idf(shapes)
     content = "\n".join(f"{block.id} {block.start} {block.end} {block.text}" for block in found)
     digest = hashlib.sha256(f"{name}\n{content}".encode()).hexdigest()[:16]
-    return Index(name, found, _bm25(bags, idf), _cosine(shapes, gram_idf), idf, gram_idf, digest)
+    return Index(
+        name, found, FullText(bag.elements() for bag in bags), _cosine(shapes, gram_idf), idf, gram_idf, digest
+    )
 
 
 def lexical(where: Index, question: str, k: int) -> Scored:
-    """The k best blocks by BM25 with Lucene's idf."""
-    return _best(where, ((term, 1.0) for term in key_terms(question)), where.words, k)
+    """The k best blocks by the engine's BM25."""
+    found = where.words.search(key_terms(question))
+    return ranked((where.blocks[position], score) for position, score in found)[:k]
 
 
 def semantic(where: Index, question: str, k: int) -> Scored:
@@ -92,16 +128,6 @@ def _best(where: Index, query: Iterable[tuple[str, float]], postings: Postings, 
         for position, score in postings.get(term, ()):
             sums[position] = sums.get(position, 0.0) + weight * score
     return ranked((where.blocks[position], score) for position, score in sums.items())[:k]
-
-
-def _bm25(bags: list[Counter[str]], idf: Mapping[str, float]) -> Postings:
-    mean = sum(bag.total() for bag in bags) / len(bags)
-    found: Postings = {}
-    for position, bag in enumerate(bags):
-        norm = K1 * (1 - B + B * bag.total() / mean)
-        for term, count in bag.items():
-            found.setdefault(term, []).append((position, idf[term] * count / (count + norm)))
-    return found
 
 
 def _cosine(shapes: list[Counter[str]], idf: Mapping[str, float]) -> Postings:
