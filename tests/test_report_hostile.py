@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pyte
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from junitparser import JUnitXml
 from markdown_it import MarkdownIt
+from xmlschema import XMLSchema
 
 from report_helpers import PAYLOADS, board, decision
 from shipworthy import report
@@ -72,6 +74,13 @@ def test_any_text_in_a_cell_stays_one_cell_of_text(text: str) -> None:
 
 
 # JUnit
+
+SCHEMA = XMLSchema(Path(__file__).parent / "junit.xsd")
+
+
+@each
+def test_junit_is_valid_by_its_schema(name: str) -> None:
+    SCHEMA.validate(report.render(board(PAYLOADS[name]), "junit").decode())
 
 
 @each
