@@ -33,6 +33,24 @@ class Numbers(click.ParamType[tuple[int, ...]]):
             self.fail(f"{value!r} is not a number or a list of numbers such as 1,3,5.", param, ctx)
 
 
+def profile_flag(command: F) -> F:
+    return click.option("--profile", type=click.Choice(["strict", "reference"]), default="strict", show_default=True,
+                        help="`reference` prints what the original scripts print.")(command)  # fmt: skip
+
+
+def deciding_flags(command: F) -> F:
+    """What every suite that reads lines and decides by gates takes."""
+    for option in (
+        click.argument("more", nargs=-1, metavar="[NAME=VALUE]..."),
+        click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold."),
+        click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many offenders to show."),
+        click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data."),
+        click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def output_options(command: F) -> F:
     """--json, --format, --output: where the decision goes."""
     for option in (

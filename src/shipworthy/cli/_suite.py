@@ -7,23 +7,21 @@ from typing import Any, TypeVar
 
 import click
 
+from ._shared import deciding_flags
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def judging_flags(command: F) -> F:
     """How answers are judged, what is read, and how much is shown."""
+    command = deciding_flags(command)
     for option in (
-        click.argument("more", nargs=-1, metavar="[NAME=VALUE]..."),
-        click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold."),
-        click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many to show."),
         click.option("--id-map", metavar="NAMES|FILE", help="How trace ids map to gold ids."),
         click.option("--refusal", type=click.Choice(["exact", "natural"]), default="exact", show_default=True,
                      help="What counts as a refusal."),
-        click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data."),
         click.option("--closed", is_flag=True, help="A trace of a question that the gold set does not have is an error."),
         click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True,
                      help="Shortest gold substring that counts."),
-        click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone."),
     ):  # fmt: skip
         command = option(command)
     return command

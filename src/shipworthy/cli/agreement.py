@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._shared import emit, gate_arguments, output_options
+from ._shared import deciding_flags, emit, gate_arguments, output_options, profile_flag
 
 
 @click.group("agreement", context_settings={"max_content_width": 100})
@@ -30,7 +30,6 @@ def command() -> None:
     metavar="NAME=VALUE,…",
     help="Bars by name: percent_agreement, kappa, ac1, abstain_rate, flagged_agreements, review_rate.",
 )
-@click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone.")
 @click.option(
     "--disagreements",
     "--tsv",
@@ -38,13 +37,7 @@ def command() -> None:
     metavar="FILE",
     help="Write the disagreements as TSV (qid, scholar, auditor, final, why); rewritten even when there are none.",
 )
-@click.option(
-    "--profile",
-    type=click.Choice(["strict", "reference"]),
-    default="strict",
-    show_default=True,
-    help="`reference` prints what the original scripts print.",
-)
+@profile_flag
 @click.option(
     "--min-substr",
     type=click.IntRange(1),
@@ -52,10 +45,7 @@ def command() -> None:
     show_default=True,
     help="Shortest gold substring that counts, for derived labels.",
 )
-@click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data.")
-@click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many offenders to show.")
-@click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
-@click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
+@deciding_flags
 @output_options
 def score(pa_gate: str | None, kappa_gate: str | None, abstain_gate: str | None, gates: tuple[str, ...], apart: str | None,
           more: tuple[str, ...], form: str, outputs: tuple[str, ...], **given: Any) -> int:  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
+from ._shared import Numbers, Ticker, deciding_flags, emit, gate_arguments, output_options, profile_flag
 
 
 @click.command("score", context_settings={"max_content_width": 100})
@@ -20,15 +20,8 @@ from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
     help="Bars to clear, such as precision=0.80,chr=0.75,under=0.05,over=0.10 (the defaults). Gates that are not "
     "named keep their default. Also precision[type=table]>=0.75.",
 )
-@click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone.")
 @click.option("--scu-enforced", "--scu_enforced", is_flag=True, help="Constraints count: in precision, and as a gate.")
-@click.option(
-    "--profile",
-    type=click.Choice(["strict", "reference"]),
-    default="strict",
-    show_default=True,
-    help="`reference` prints what the original scripts print.",
-)
+@profile_flag
 @click.option(
     "--min-substr",
     type=click.IntRange(1),
@@ -44,7 +37,6 @@ from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
     help="Which of several traces of a question counts.",
 )
 @click.option("--closed", is_flag=True, help="A trace for a question that the gold set does not have is an error.")
-@click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data.")
 @click.option("--by", multiple=True, metavar="FIELD", help="Also report by a field of the gold item, such as type.")
 @click.option(
     "--refusal",
@@ -58,9 +50,7 @@ from ._shared import Numbers, Ticker, emit, gate_arguments, output_options
 @click.option(
     "--chunks", metavar="FILE", help="Texts of the chunks (id, text): reports whether citations support claims."
 )
-@click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many offenders to show.")
-@click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
-@click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
+@deciding_flags
 @output_options
 def command(
     gold: str, trace: str, gates: tuple[str, ...], more: tuple[str, ...], refusal: str, refusal_phrases: str | None,
