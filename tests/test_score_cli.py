@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT, Ran, gold, refusal, trace, unanswerable, write_lines
 
 Cli = Callable[..., Ran]
+SHIPWORTHY = [sys.executable, "-m", "shipworthy"]
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def test_hostile_text_reaches_the_terminal_as_text(cli: Cli, files: tuple[Path, 
 
 
 def test_colour_is_for_people(files: tuple[Path, Path]) -> None:
-    command = [sys.executable, "-m", "shipworthy", "score", "--gold", files[0], "--trace", files[1]]
+    command = [*SHIPWORTHY, "score", "--gold", files[0], "--trace", files[1]]
     plain = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1"}
     forced = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"FORCE_COLOR": "1"}
     assert b"\x1b" not in subprocess.run(command, capture_output=True, env=plain, check=True).stdout
@@ -216,3 +217,21 @@ def test_small_runs_import_nothing_heavy(arguments: list[str], files: tuple[Path
     )
     command = [sys.executable, "-c", script, *(paths.get(argument, argument) for argument in arguments)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stderr.strip() == ""
+
+
+def test_the_process_ends_at_once_and_loses_nothing(tmp_path: Path) -> None:
+    items = [gold(f"Q{n}") for n in range(3000)]
+    golds = write_lines(tmp_path / "gold.jsonl", items)
+    traces = write_lines(tmp_path / "trace.jsonl", [trace(item["qid"]) for item in items])
+    command = [*SHIPWORTHY, "score", "--gold", golds, "--trace", traces, "--format"]
+    listed = subprocess.run([*command, "tsv"], capture_output=True, text=True, check=False)
+    assert (listed.returncode, listed.stdout.count("\n")) == (0, 3001)
+    whole = subprocess.run([*command, "json"], capture_output=True, text=True, check=False)
+    assert json.loads(whole.stdout)["decision"] == "SHIP"
+    wrong = subprocess.run([*SHIPWORTHY, "score", "--gold", "G", "--trace", "T"], capture_output=True, check=False)
+    assert (wrong.returncode, wrong.stderr.count(b"\n"), wrong.stdout) == (2, 1, b"")
+
+
+def test_a_profiler_gets_to_print_what_it_saw(files: tuple[Path, Path]) -> None:
+    command = [sys.executable, "-m", "cProfile", *SHIPWORTHY[1:], "score", "--gold", files[0], "--trace", files[1]]
+    assert "function calls" in subprocess.run(command, capture_output=True, text=True, check=True).stdout

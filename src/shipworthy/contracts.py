@@ -1,7 +1,5 @@
 """Contracts: what a gold item and a trace are, and what makes a record invalid."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial

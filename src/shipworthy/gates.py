@@ -16,12 +16,11 @@ from .metrics import Measure, Metric, decimal
 State = Literal["PASS", "PASS-BUT-UNPROVEN", "FAIL-BUT-CLOSE", "FAIL", "NO-DATA", "NOT-APPLICABLE"]
 Severity = Literal["block", "warn", "info"]
 
-_GATE = re.compile(r"(?P<metric>[\w@^.]+)\s*(?:\[(?P<slice>[^\]]+)\])?\s*(?P<op>>=|<=|==?|≥|≤)\s*(?P<bound>.+)")
-_RELATIVE = re.compile(r"baseline(?:\s*(?P<sign>[-+*])\s*(?P<number>[0-9.]+))?")
-_LISTED = re.compile(
-    r"[^\s,=<>≥≤\[]+\s*(?:\[[^\]]+\])?\s*(?:>=|<=|==?|≥|≤)\s*(?:baseline(?:\s*[-+*]\s*[^\s,]+)?|[^\s,]+)"
-)
-_NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+")
+# Patterns are compiled at first use (by `re`, which keeps them): a small run needs few of them.
+_GATE = r"(?P<metric>[\w@^.]+)\s*(?:\[(?P<slice>[^\]]+)\])?\s*(?P<op>>=|<=|==?|≥|≤)\s*(?P<bound>.+)"
+_RELATIVE = r"baseline(?:\s*(?P<sign>[-+*])\s*(?P<number>[0-9.]+))?"
+_LISTED = r"[^\s,=<>≥≤\[]+\s*(?:\[[^\]]+\])?\s*(?:>=|<=|==?|≥|≤)\s*(?:baseline(?:\s*[-+*]\s*[^\s,]+)?|[^\s,]+)"
+_NUMBER = r"\d+(?:\.\d*)?|\.\d+"
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -34,9 +33,9 @@ class Bound(msgspec.Struct, frozen=True):
     @classmethod
     def parse(cls, text: str) -> Bound:
         text = " ".join(text.split())
-        if relative := _RELATIVE.fullmatch(text):
+        if text.startswith("baseline") and (relative := re.fullmatch(_RELATIVE, text)):
             return cls(text, Fraction(relative["number"] or 0), relative["sign"] or "=")
-        if not _NUMBER.fullmatch(text):
+        if not re.fullmatch(_NUMBER, text):
             raise UsageError(f"{text!r} is not a bound", hint="Write a number such as 0.80, or baseline - 0.02.",
                              code="gate-bound")  # fmt: skip
         return cls(text, Fraction(text))
@@ -63,7 +62,7 @@ class Gate(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str, **policy: str) -> Gate:
-        found = _GATE.fullmatch(text.strip())
+        found = re.fullmatch(_GATE, text.strip())
         if not found:
             raise UsageError(f"{text!r} is not a gate", hint="Write name>=value or name=value, such as precision>=0.80.",
                              code="gate-syntax")  # fmt: skip
@@ -110,7 +109,7 @@ def parse_gates(texts: Iterable[str], metrics: Mapping[str, Metric], aliases: Ma
     for text in texts:
         rest = text.strip(" ,\t\n")
         while rest:
-            found = _LISTED.match(rest)
+            found = re.match(_LISTED, rest)
             gates.append(check_gate(Gate.parse(found[0] if found else rest), metrics, aliases))
             rest = rest[found.end() :].lstrip(" ,\t\n") if found else ""
     return gates

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable
 
@@ -59,7 +58,8 @@ def freeze(
         if not value.strip():
             raise UsageError("is blank", where=name, hint="A lock says which release it is for and who answers for it.",
                              code="lock-blank")  # fmt: skip
-    from datetime import UTC, datetime  # only here: scoring reads locks and starts sooner without it
+    import json  # here, as below: scoring reads locks and starts sooner without them
+    from datetime import UTC, datetime
 
     load_gold(gold)  # what can't be scored can't be signed off
     digests = item_digests(gold)
@@ -138,7 +138,11 @@ def _encoded(item: Gold) -> bytes:
 
 def set_digest(items: dict[str, str]) -> str:
     """sha256 of the set of items, whatever their order."""
-    return hashlib.sha256(_canonical(items)).hexdigest()
+    try:
+        text = msgspec.json.encode(items, order="sorted")
+    except UnicodeEncodeError:
+        text = _canonical(items)
+    return hashlib.sha256(text).hexdigest()
 
 
 def lock_path(gold: str | os.PathLike[str]) -> str:
@@ -177,6 +181,9 @@ def _bare(item: Gold) -> Gold:
 
 
 def _canonical(value: object) -> bytes:
+    """Sorted keys, no blanks, numbers as the standard library writes them, lone surrogates as escapes."""
+    import json
+
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
         "utf-8", "backslashreplace"
     )

@@ -31,7 +31,7 @@ BLOCK = 65_536
 LONG = 4300  # bytes; only a longer line can hold an integer that Python refuses to read
 
 _BOM = b"\xef\xbb\xbf"
-_HUGE_INTEGER = re.compile(rb"\d{4300}")
+_HUGE_INTEGER = rb"\d{4300}"
 
 Record = TypeVar("Record")
 
@@ -152,7 +152,7 @@ class Reader(Generic[Record]):
         for number, line in enumerate(lines, first):
             try:
                 repeats = any(line.count(key) > 1 for key in self._guarded)
-                doubtful = repeats or _suspicious(line) or (len(line) > LONG and _HUGE_INTEGER.search(line))
+                doubtful = repeats or _suspicious(line) or (len(line) > LONG and re.search(_HUGE_INTEGER, line))
                 record = self._slowly(number, line) if doubtful else decode(line)
             except (ValueError, RecursionError):
                 record = self._slowly(number, line)

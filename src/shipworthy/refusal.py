@@ -5,7 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from shipworthy.errors import UsageError
 
@@ -38,7 +40,7 @@ def is_near(claim: str) -> bool:
     return not is_exact(claim) and f" {TOKEN} " in f" {_skeleton(claim)} "
 
 
-class RefusalRule(NamedTuple):
+class RefusalRule(msgspec.Struct, frozen=True):
     """A declared rule: the exact token always matches, and whatever else the rule calls a refusal."""
 
     name: str
@@ -169,7 +171,7 @@ def _natural(claim: str) -> bool:
     return rules.refuses(clauses)
 
 
-class _Phrase(NamedTuple):
+class _Phrase(msgspec.Struct, frozen=True):
     """A phrase of refusals.toml: its kind's rank, the words it can't do without (of each set one), its pattern."""
 
     rank: int
@@ -183,7 +185,7 @@ class _Phrase(NamedTuple):
         return _compiled(self.pattern).search(f" {clause} ") is not None
 
 
-class _NaturalRules(NamedTuple):
+class _NaturalRules(msgspec.Struct, frozen=True):
     characters: int
     after_unanswered: int
     after_silence: int

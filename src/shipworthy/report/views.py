@@ -24,8 +24,8 @@ MARKS = {
 }
 _WORST_FIRST = ("FAIL", "FAIL-BUT-CLOSE", "NO-DATA", "PASS-BUT-UNPROVEN", "PASS", "NOT-APPLICABLE")
 # `::name::` opens a workflow command after leading blanks; `##[`, `##vso[` and `##teamcity[` do so anywhere in a line.
-_OPENS_COMMAND = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)", re.MULTILINE)
-_INNER_COMMAND = re.compile(r"##(?=\w*\[)")
+_OPENS_COMMAND = r"(?m)^((?:\s|\x1b\[[0-9;]*m)*):(?=:)"
+_INNER_COMMAND = r"##(?=\w*\[)"
 
 
 def decisions(shown: Shown) -> list[Decision]:
@@ -228,7 +228,9 @@ def legible(text: str, limit: int | None = None) -> str:
 
 def inert(text: str) -> str:
     """Lines that no CI system reads as commands to itself, whatever text they carry."""
-    return _INNER_COMMAND.sub(r"#\\x23", _OPENS_COMMAND.sub(r"\1\\x3a", text))
+    if "::" in text:
+        text = re.sub(_OPENS_COMMAND, r"\1\\x3a", text)
+    return re.sub(_INNER_COMMAND, r"#\\x23", text) if "##" in text else text
 
 
 def numbers(decision: Decision) -> dict[str, Measure]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ...text import fold
 
 # Numbers with their separators, and names: capitalised words that do not open a sentence, and words with digits.
-_ANCHOR = re.compile(r"\d[\d.,:/-]*\d|\d|(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
+_ANCHOR = r"\d[\d.,:/-]*\d|\d|(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+"
 
 
 def supported(
@@ -25,5 +25,5 @@ def supported(
         return any(text in cited for text in shared)
     for name in citations:  # an id written into the claim is not something that it says
         claim = claim.replace(name, " ")
-    anchors = {fold(anchor) for anchor in _ANCHOR.findall(claim)}
+    anchors = {fold(anchor) for anchor in re.findall(_ANCHOR, claim)}
     return all(anchor in cited for anchor in anchors) if anchors else None
