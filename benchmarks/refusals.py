@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of the refusal rules on real answers with published labels."""
+"""Precision, recall and F1 of the refusal rules, on answers written for this and on real ones with published labels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from shipworthy.refusal import is_exact, load_rule
 
+WRITTEN = Path(__file__).parents[1] / "tests" / "refusals_written.jsonl"
 DATA = Path(os.environ.get("SHIPWORTHY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 NAIVE = (
     "don't know",
@@ -33,10 +34,7 @@ Labelled = list[tuple[str, bool]]
 
 
 def main() -> int:
-    sets = {**_delucionqa(), **_clapnq()}
-    if not sets:
-        print(f"skipped: no delucionqa or clapnq_rag under {DATA} (SHIPWORTHY_DATA)")
-        return 0
+    sets = {**_written(), **_delucionqa(), **_clapnq()}
     rules: dict[str, Callable[[str], bool]] = {
         "exact": is_exact,
         "naive list": lambda claim: any(phrase in claim.lower() for phrase in NAIVE),
@@ -61,6 +59,13 @@ def _line(name: str, rule: str, rows: Labelled, matches: Callable[[str], bool]) 
 
 def _share(part: int, whole: int) -> str:
     return f"{part}/{whole} {part / whole:.3f}" if whole else f"{part}/0 undefined"
+
+
+def _written() -> dict[str, Labelled]:
+    sets: dict[str, Labelled] = {}
+    for row in _rows(WRITTEN):
+        sets.setdefault(f"written {row['set']}", []).append((row["answer"], row["refusal"]))
+    return sets
 
 
 def _delucionqa() -> dict[str, Labelled]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shipworthy import refusal
 from shipworthy.errors import UsageError
 from shipworthy.refusal import TOKEN, RefusalRule, is_drifted, is_exact, is_near, load_rule, read_phrases
 
@@ -299,3 +302,18 @@ def test_the_quick_look_never_hides_a_refusal(monkeypatch: pytest.MonkeyPatch) -
     quick = [load_rule("natural").matches(claim) for claim in claims]
     monkeypatch.setattr("shipworthy.refusal._CUES", ("",))
     assert [load_rule("natural").matches(claim) for claim in claims] == quick
+
+
+def test_refusals_in_many_words_are_told_from_answers() -> None:
+    """1,200 claims in the manner of chat models, half of them refusals; docs/refusals.md has the figures."""
+    path = Path(__file__).parent / "refusals_written.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    wrong = [row["answer"] for row in rows if NATURAL.matches(row["answer"]) != row["refusal"]]
+    assert len(rows) == 1200
+    assert len(wrong) <= 13, wrong
+
+
+def test_a_verdict_can_be_ruled_out_at_a_glance() -> None:
+    with (Path(refusal.__file__).parent / "data" / "refusals.toml").open("rb") as stream:
+        verdicts = tomllib.load(stream)["kinds"]["verdict"]
+    assert all("answer" in phrase for phrase in verdicts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TOKEN = "not in context"
 MODES = ("exact", "natural", "phrases")
 LONGEST_PHRASE = 1000
+LONGEST_LABEL = 6  # words before a colon that only name what follows
+OF_SOURCE = ("about", "reported", "silence")  # clauses about the source: what "it" is after them
 REFUSING = ("unanswered", "hedge", "silence")
 # Letters of other scripts that look like those of the token; NFKD sees to accents and full-width letters.
 LOOKALIKES = {"c": "сϲⲥ", "e": "еεⲉ", "i": "іιıⲓ", "n": "пոռ", "o": "оοօⲟ", "t": "тτⲧ", "x": "хχⲭ"}
@@ -167,14 +169,13 @@ def _natural(claim: str) -> bool:
     text = claim.strip()
     if len(text) > rules.characters:
         return False
-    clauses = [(kind, len(words.split())) for words in _clauses(text) for kind in [rules.kind(words)]]
-    return rules.refuses(clauses)
+    return rules.refuses(rules.kinds_of(_clauses(text)), "answer" in lowered)
 
 
 class _Phrase(msgspec.Struct, frozen=True):
-    """A phrase of refusals.toml: its kind's rank, the words it can't do without (of each set one), its pattern."""
+    """A phrase of refusals.toml: its kind, the words it can't do without (of each set one), its pattern."""
 
-    rank: int
+    kind: str
     needs: tuple[frozenset[str], ...]
     pattern: str
 
@@ -189,49 +190,157 @@ class _NaturalRules(msgspec.Struct, frozen=True):
     characters: int
     after_unanswered: int
     after_silence: int
-    kinds: tuple[str, ...]
-    phrases: dict[str, list[_Phrase]]  # by a word that each has; those that need none under ""
+    phrases: list[_Phrase]  # the first kind that has a phrase in a clause is the clause's
+    places: dict[str, list[int]]  # of the phrases by a word that each has; those that need none under ""
 
-    def kind(self, clause: str) -> str:
+    def kinds_of(self, clauses: Iterable[_Clause]) -> Iterator[tuple[str, int]]:
+        """The kind of each clause with its number of words; an apology before something else stands for itself."""
+        lead = last = "content"  # the kind of what introduces a list, and of the clause before
+        for clause in clauses:
+            kinds = self._kinds(clause)
+            if last in OF_SOURCE and kinds == ["content"]:  # "it" may be the source
+                kinds = [kind if kind in (*REFUSING, "about") else "content" for kind in self._kinds(clause.of_text())]
+            aside = clause.role == "asked" or (clause.role == "listed" and lead in (*OF_SOURCE, *REFUSING))
+            aside = aside or (kinds == ["content"] and _explains(clause.role, last))
+            kinds = ["filler"] if aside else kinds
+            lead, last = lead if clause.role == "listed" else kinds[-1], kinds[-1]
+            yield from ((kind, len(clause.words.split())) for kind in kinds)
+
+    def _kinds(self, clause: _Clause) -> list[str]:
+        kind = self._kind(clause.words, clause.role == "condition")
+        if kind != "apology":
+            return [kind]
+        rest = _without_apology(clause.words)
+        if rest.startswith("to hear"):  # sympathy, not a refusal
+            return ["filler"]
+        return ["apology", self._kind(rest)] if rest else ["apology"]
+
+    def _kind(self, clause: str, condition: bool = False) -> str:
         words = set(clause.split())
-        near = {phrase for word in [*words, ""] for phrase in self.phrases.get(word, ())}
-        ranked = sorted(near, key=lambda phrase: phrase.rank)
-        return next((self.kinds[phrase.rank] for phrase in ranked if phrase.stands_in(clause, words)), "content")
+        near = sorted({place for word in [*words, ""] for place in self.places.get(word, ())})
+        phrase = next((found for found in map(self.phrases.__getitem__, near) if found.stands_in(clause, words)), None)
+        kind = phrase.kind if phrase else "content"
+        return "content" if condition and kind in REFUSING else kind
 
-    def refuses(self, clauses: list[tuple[str, int]]) -> bool:
+    def refuses(self, found: Iterable[tuple[str, int]], verdict: bool) -> bool:
         """A verdict anywhere, or an opening that refuses and no more content than such an opening allows."""
+        clauses: list[tuple[str, int]] = []
+        for kind, size in found:
+            if kind == "content" and not verdict and all(earlier not in REFUSING for earlier, _ in clauses):
+                return False  # what opens with content answers, whatever follows
+            clauses.append((kind, size))
         kinds = [kind for kind, _ in clauses]
         if "verdict" in kinds:
             return True
-        opening = next((kind for kind in kinds if kind not in ("apology", "filler")), None)
+        # What a source is reported to say is an answer, unless the speaker then can't tell.
+        aside = ("apology", "about", "filler", *(("reported",) if "unanswered" in kinds else ()))
+        opening = next((kind for kind in kinds if kind not in aside), None)
         if opening is None:
             return "apology" in kinds
-        if opening == "content":
+        if opening in ("content", "reported"):
             return False
         strong = opening == "unanswered" or kinds[0] == "apology"
-        content = sum(words for kind, words in clauses if kind == "content")
+        # Who lacks only the full answer goes on to give what the source has.
+        telling = ("content", *OF_SOURCE) if opening == "hedge" else ("content",)
+        content = sum(words for kind, words in clauses if kind in telling)
         refusing = sum(words for kind, words in clauses if kind in REFUSING)
         return 10 * content <= (self.after_unanswered if strong else self.after_silence) * refusing
 
 
-def _clauses(text: str) -> list[str]:
-    """The claim as plain words, cut at sentence ends, lines and contrasts, contractions spelled out."""
+class _Clause(msgspec.Struct, frozen=True):
+    """Plain words, and what they are in the claim: asked, listed, a label, a condition, a reason, or nothing special."""
+
+    words: str
+    role: str = ""
+
+    def of_text(self) -> _Clause:
+        """The clause with the source in place of a pronoun at its start."""
+        first, _, rest = self.words.partition(" ")
+        if first == "there" and rest.startswith(("is no ", "are no ", "was no ", "were no ")):
+            return _Clause(f"text has {rest.partition(' ')[2]}", self.role)
+        return _Clause(f"text {rest}", self.role) if first in ("it", "they", "which") else self
+
+
+def _explains(role: str, last: str) -> bool:
+    """A reason for what was just refused, or a label of what comes."""
+    return role == "label" or (role == "reason" and last in REFUSING)
+
+
+def _clauses(text: str) -> Iterator[_Clause]:
+    """The claim as plain words, cut at sentence ends, lines, contrasts and reasons, contractions spelled out."""
     import re
 
     folded = unicodedata.normalize("NFKC", text).translate(_STRAIGHT).casefold()
     # What someone else is quoted as saying is not the answer's own refusal, unless the quotes wrap the whole.
     bare = folded.strip('" ')
     folded = re.sub(r'"[^"]{1,400}"', " quoted ", folded) if '"' in bare else bare
-    for short, long in (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not")):
+    for short, long in _SPELLED_OUT:
         folded = folded.replace(short, long)
     folded = re.sub(r"\b(it|that|there|this|what|here)'s\b", r"\1 is", folded).replace("'s", "")
     folded = re.sub(r"'(m|re|ve|ll|d)\b", lambda match: _SPELLED[match[1]], folded)
-    pieces = re.split(r"[.!?;]+(?=\s|$)|\n+|[,;]? ?\b(?:but|however|although|though|nevertheless)\b", folded)
-    words = (" ".join(re.findall(r"\w+", piece)) for piece in pieces)
-    return [clause for clause in words if any(character.isalpha() for character in clause)]
+    if re.match(r"\s*(?:yes|no|nope|yep)\s*[,.!:\u2013\u2014-]", folded):
+        yield _Clause("yes or no", "said")
+    for line in re.sub(r"[*_#`>]+(?=\S)|(?<=\S)[*_#`]+", "", folded).split("\n"):
+        item = re.match(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s", line)
+        pieces = re.split(r"([.!?;:\u2026]+(?=\s|$))", line[item.end() :] if item else line)
+        for piece, mark in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+            role = "asked" if "?" in mark else "listed" if item else ""
+            if ":" in mark and len(piece.split()) <= LONGEST_LABEL and not piece.endswith(" not"):
+                role = "label"
+            yield from (clause for clause in _parts(piece, role) if any(map(str.isalpha, clause.words)))
+
+
+def _parts(sentence: str, role: str) -> Iterator[_Clause]:
+    """A sentence cut where it turns, gives its reason, or where a leading subordinate clause ends."""
+    import re
+
+    sentence = sentence.replace(", however,", "")
+    opening = re.match(_SUBORDINATE, sentence)
+    heads = [sentence[: opening.end()], sentence[opening.end() :]] if opening else [sentence]
+    for head in heads:
+        because = ""
+        for number, part in enumerate(re.split(_CUT, head)):
+            if number % 2:
+                because = "reason" if part and part.strip(" ,") in ("because", "since", "as") else ""
+                continue
+            words = " ".join(word for word in re.findall(r"\w+", part) if word not in _ADVERBS)
+            words = re.sub(r"^(?:(?:and|although|though|while|as|since|because|so|yet)(?! per| far| an) )+", "", words)
+            words = f"i {words[3:]}" if words.startswith("we ") else words
+            condition = words.startswith(("if ", "when ", "whenever ", "unless ", "in case "))
+            yield _Clause(words, role or because or ("condition" if condition else ""))
+
+
+# They change how strongly something is said, not what.
+_ADVERBS = {
+    "accurately", "actually", "also", "clearly", "confidently", "currently", "definitively", "directly",
+    "entirely", "explicitly", "fully", "hence", "hmm", "honestly", "kindly", "quite", "really", "simply",
+    "specifically", "still", "therefore", "thus", "unfortunately", "well",
+}  # fmt: skip
+# The main clause begins after the last comma before a pronoun or an article, or else after the first comma.
+_SUBORDINATE = (
+    r"\s*(?:but |and )?(?:although|though|while|as|since|because|if|when|unless|after|based on|according to|in|within|from|given"
+    r"|without|regarding)\b(?:.*,(?= (?:it|they|there|i|we|he|she|this|that|the|you|no|none)\b)|[^,]*,)"
+)
+# "but not ..." keeps its first words: what follows them is what is lacking.
+_CUT = (
+    r"([,;]? ?\b(?:but(?! (?:not|no|neither|nothing|never)\b)|however|although|though|nevertheless)\b"
+    r"|,? (?:because|since)\b|, as(?= (?:the|it|they|i|we|this|that|there|no|none)\b)|, (?:so|which|therefore)\b"
+    r"| [\u2013\u2014-]+ |[,;]? ?(?=\bbut (?:not|no|neither|nothing|never)\b)| and(?= (?:it |they )?(?:do|does|did) not\b)"
+    r"|, and(?= (?:i|it|they|the|there|neither|no|none)\b))"
+)
+
+
+def _without_apology(words: str) -> str:
+    import re
+
+    lead = r"(?:i am |i do |i must |we are |please accept |my |very |so |really |sincerely |sorry|apolog\w*|unfortunately|regrettably|for the \w+|about that|to say(?: that)?|that )"
+    return re.sub(rf"^(?:{lead}\s*)+", "", f"{words} ").strip()
 
 
 _STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00ab\u00bb", '\'\'""""')
+_SPELLED_OUT = (
+    ("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("dunno", "do not know"),
+)  # fmt: skip
 _SPELLED = {"m": " am", "re": " are", "ve": " have", "ll": " will", "d": " would"}
 
 
@@ -242,7 +351,8 @@ _CUES = (
     " need additional ", " need further ", " hard to ", " hard for ",
     "difficult", "afraid", "sorry", " silent", " vague", "ambiguous", " beyond ", " out of ", " outside ", "n/a", "as an ai", "unable", "unsure", "unaware", "unanswer", "unclear",
     "unknown", "unspecified", "unrelated", "unfortunately", "impossible", "insufficient", "inadequate", "incomplete",
-    "irrelevant", "lack", "apolog", "regret", " fail to ", " fails to ", " failed to ", "neglect",
+    "irrelevant", "lack", "apolog", "regret", "never", "missing", "beats me", "dunno", " leaves ", " leave ", " left ", "unexplained", "unmentioned",
+    "unstated", "open ", " fail to ", " fails to ", " failed to ", "neglect",
 )  # fmt: skip
 
 
@@ -255,12 +365,12 @@ def _natural_rules() -> _NaturalRules:
     # Plain open: importlib.resources would cost more than all of the rest.
     with open(os.path.join(os.path.dirname(__file__), "data", "refusals.toml"), "rb") as stream:
         data: dict[str, Any] = tomllib.load(stream)
-    phrases: dict[str, list[_Phrase]] = {"": []}
-    for rank, listed in enumerate(data["kinds"].values()):
-        for phrase in (_phrase(rank, text.split(), data["words"]) for text in listed):
-            for word in min(phrase.needs, key=len, default=[""]):
-                phrases.setdefault(word, []).append(phrase)
-    return _NaturalRules(**data["limits"], kinds=tuple(data["kinds"]), phrases=phrases)
+    phrases = [_phrase(kind, text.split(), data["words"]) for kind, listed in data["kinds"].items() for text in listed]
+    places: dict[str, list[int]] = {}
+    for place, phrase in enumerate(phrases):
+        for word in min(phrase.needs, key=len, default=[""]):
+            places.setdefault(word, []).append(place)
+    return _NaturalRules(**data["limits"], phrases=phrases, places=places)
 
 
 @cache
@@ -270,7 +380,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _phrase(rank: int, parts: list[str], words: dict[str, list[str]]) -> _Phrase:
+def _phrase(kind: str, parts: list[str], words: dict[str, list[str]]) -> _Phrase:
     """A phrase as a pattern over ` word word word `, each word with the space before it."""
     marks = {"^": "^", "$": " $", "..": r"(?: \w+){0,4}?"}
     needs, pattern = [], ""
@@ -283,7 +393,7 @@ def _phrase(rank: int, parts: list[str], words: dict[str, list[str]]) -> _Phrase
         pattern += f"(?: (?:{either})){'?' if optional else ''}"
         if not optional and "*" not in part:
             needs.append(frozenset(option.split()[0] for option in options))
-    return _Phrase(rank, tuple(needs), pattern if pattern.endswith(" $") else pattern + "(?= )")
+    return _Phrase(kind, tuple(needs), pattern if pattern.endswith(" $") else pattern + "(?= )")
 
 
 def _options(part: str, words: dict[str, list[str]]) -> list[str]:
