@@ -257,7 +257,7 @@ def test_numbers_without_gates_look_neutral_and_stop_nothing_in_any_format() -> 
     assert "| `precision` | 0.500 | 1/2 | 0.095 to 0.905 |" in text(measured(), "markdown")
     lines = text(measured(), "text").splitlines()
     assert lines[0].startswith("MEASURED  answers") and any(
-        line.split() == ["precision", "1/2", "(0.500)"] for line in lines
+        line.split() == ["precision", "1/2", "(0.500)", "0.095", "to", "0.905"] for line in lines
     )
     assert '<section class="verdict dim"' in text(measured(), "html")
     assert views.worst_gate(measured()) == "no gate was asked for"

@@ -32,16 +32,18 @@ SUITES: dict[str, Call] = {
     "reasoning": Call("scoring.reasoning", "evaluate_reasoning", {"answers": "answers", "fixture": "fixture"}),
     "outcomes": Call("scoring.outcomes", "evaluate_outcomes", {"outcomes": "outcomes", "report": "report"}),
 }  # fmt: skip
+# Raters are about the making of a gold set, not about a pipeline: a receipt can call for them, a config does not.
+CALLS = SUITES | {"raters": Call("scoring.raters", "evaluate_raters", {"ratings": "ratings"})}
 
 
 def call(
     suite: str, inputs: Mapping[str, str], options: Mapping[str, Any] | None = None, gates: Sequence[Any] = ()
 ) -> Decision:
     """Run a suite on files. What it was called with stands in the decision's `run`, so that it can be called again."""
-    if suite not in SUITES:
-        raise UsageError(f"there is no suite {suite!r}", hint=f"Use one of {', '.join(SUITES)}.", code="suite-unknown")
+    if suite not in CALLS:
+        raise UsageError(f"there is no suite {suite!r}", hint=f"Use one of {', '.join(CALLS)}.", code="suite-unknown")
     given = dict(options or {})
-    named = {SUITES[suite].inputs[name]: path for name, path in inputs.items()}
+    named = {CALLS[suite].inputs[name]: path for name, path in inputs.items()}
     decision = function(suite)(**named, **prepared(given), **({"gates": list(gates)} if gates else {}))
     paths = {name: os.path.abspath(path) for name, path in inputs.items()}
     decision.run = decision.run | {"call": {"inputs": paths, "options": given, "gates": [str(gate) for gate in gates]}}
@@ -51,7 +53,7 @@ def call(
 def function(suite: str) -> Callable[..., Decision]:
     """The suite's library function, imported only now."""
     found: Callable[..., Decision] = getattr(
-        import_module(f".{SUITES[suite].module}", __package__), SUITES[suite].function
+        import_module(f".{CALLS[suite].module}", __package__), CALLS[suite].function
     )
     return found
 

@@ -227,6 +227,12 @@ class Input(msgspec.Struct):
         if sum(1 for warned in self.warnings if warned.code == code) < 3:
             self.warnings.append(Warned(f"{self.path}:{line}", what, code))
 
+    def close(self, problems: Problems, lenient: bool) -> None:
+        """Keep what was wrong; unless lenient, raise it."""
+        self.bad, self.problems = problems.total, [str(problem) for problem in problems.first]
+        if not lenient:
+            problems.raise_any()
+
 
 class GoldSet(msgspec.Struct):
     """The gold items by qid, in file order, and what was noticed while reading them."""
@@ -262,7 +268,7 @@ def load_gold(source: GoldSource, *, lenient: bool = False, last_wins: bool = Fa
             continue
         items.pop(name, None)
         items[name], lines[name] = gold, number
-    _close(problems, read, lenient)
+    read.close(problems, lenient)
     if not items:
         raise DataError("there is no gold item to judge by", where=read.path, hint="Write at least one question.",
                         code="gold-empty")  # fmt: skip
@@ -279,7 +285,7 @@ def stream_traces(
     problems = Problems()
     read.path = _path_of(source, "trace")
     yield from _records(source, record, problems, read, _TRACE_KEYS, (), unnamed)
-    _close(problems, read, lenient)
+    read.close(problems, lenient)
 
 
 def _records(
@@ -335,12 +341,6 @@ def _name_as_text(read: Input, number: int, value: dict[str, Any]) -> None:
         if type(name) is int:
             value[key] = str(name)
             read.warn(number, f"the {key} {name} is a number; it was read as a string", "qid-number")
-
-
-def _close(problems: Problems, read: Input, lenient: bool) -> None:
-    read.bad, read.problems = problems.total, [str(problem) for problem in problems.first]
-    if not lenient:
-        problems.raise_any()
 
 
 def _path_of(source: object, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .calls import SUITES, call, parameters
+from .calls import CALLS, call, parameters
 from .decision import DEFINITIONS, Decision, digest
 from .decision import report as report_of
 from .errors import DataError
@@ -48,7 +48,7 @@ def recompute(report: Mapping[str, Any], inputs: Mapping[str, str] | None = None
     """The decision that the report's inputs, options and gates give now."""
     run = report.get("run", {})
     suite = report["shipworthy"]["suite"]
-    if suite not in SUITES:
+    if suite not in CALLS:
         raise DataError(f"can't compute a report of {suite!r} again", code="receipt-suite")
     made = run.get("call") or _guessed(suite, report)
     paths = {**made["inputs"], **{name: path for name, path in (inputs or {}).items() if path}}
@@ -129,7 +129,7 @@ def _guessed(suite: str, report: Mapping[str, Any]) -> dict[str, Any]:
     gates = [Gate.parse(one["gate"], severity=one["severity"], on_unproven=one.get("on_unproven", "pass"))
              for one in report.get("outcomes", [])]  # fmt: skip
     gates += [Gate.parse(bar) for bar in report.get("options", {}).get("bars", [])]  # of single questions, in stability
-    inputs = {name: path for name, path in report.get("run", {}).items() if name in SUITES[suite].inputs}
+    inputs = {name: path for name, path in report.get("run", {}).items() if name in CALLS[suite].inputs}
     return {"inputs": inputs, "options": {name: value for name, value in options.items() if name in takes
                                           and name not in inputs}, "gates": gates}  # fmt: skip
 

@@ -21,7 +21,7 @@ COMMANDS = {
     "score": "Answers: precision, citations, refusals, constraints, recall.",
     "stability": "Do seeds and harmless rewording change the answers?",
     "latency": "Is it fast enough for how right it is?",
-    "agreement": "Do two validators agree well enough?",
+    "agreement": "Do two validators, or any number of raters, agree well enough?",
     "retrieval": "May the shadow index replace the live one?",
     "reason": "Reasoning quality: run, score, guard.",
     "outcomes": "Did people accept and act on it?",

@@ -39,13 +39,19 @@ def profile_flag(command: F) -> F:
 
 
 def deciding_flags(command: F) -> F:
-    """What every suite that reads lines and decides by gates takes."""
+    """What every suite that reads lines and has gates of its own takes."""
+    return click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone.")(
+        proving_flags(command)
+    )
+
+
+def proving_flags(command: F) -> F:
+    """What every suite that reads lines takes, also where it has no gates but those that are named."""
     for option in (
         click.argument("more", nargs=-1, metavar="[NAME=VALUE]..."),
         click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold."),
         click.option("--offenders", type=click.IntRange(0), default=10, show_default=True, help="How many offenders to show."),
         click.option("--lenient", is_flag=True, help="Skip bad lines, and say that the decision rests on partial data."),
-        click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone."),
     ):  # fmt: skip
         command = option(command)
     return command

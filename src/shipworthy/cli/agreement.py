@@ -1,4 +1,4 @@
-"""`shipworthy agreement`: do two validators say the same?"""
+"""`shipworthy agreement`: do two validators, or any number of raters, say the same?"""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from ._shared import deciding_flags, emit, gate_arguments, output_options, profile_flag
+from ._shared import deciding_flags, emit, gate_arguments, output_options, profile_flag, proving_flags
 
 
 @click.group("agreement", context_settings={"max_content_width": 100})
 def command() -> None:
-    """Do two validators agree, beyond chance, and what becomes of each answer?"""
+    """Do two validators, or any number of raters, agree beyond chance?"""
 
 
 @command.command("score", context_settings={"max_content_width": 100})
@@ -64,6 +64,36 @@ def score(pa_gate: str | None, kappa_gate: str | None, abstain_gate: str | None,
     if apart:
         _write(apart, decision.items)
     return emit(decision, form, outputs)
+
+
+@command.command("raters", context_settings={"max_content_width": 100})
+@click.option("--ratings", required=True, metavar="FILE", help="One rating a line, JSON lines (qid, rater, label).")
+@click.option("--labels", metavar="LABEL,…", help="All labels, in their order.  [default: those that occur]")
+@click.option(
+    "--weights",
+    type=click.Choice(["linear", "quadratic"]),
+    help="Cohen's kappa by how far two labels are apart in their order.  [default: any two are as far]",
+)
+@click.option(
+    "--gates",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help="Bars by name: alpha, kappa, fleiss_kappa, free_marginal, percent_agreement.  [default: none, only measure]",
+)
+@proving_flags
+@output_options
+def raters(ratings: str, gates: tuple[str, ...], more: tuple[str, ...], form: str, outputs: tuple[str, ...],
+           **given: Any) -> int:  # fmt: skip
+    """Measure how well any number of raters agree, ratings missing or not; with gates, decide.
+
+    \b
+    shipworthy agreement raters --ratings ratings.jsonl
+    shipworthy agreement raters --ratings ratings.jsonl --weights quadratic --labels 1,2,3,4,5
+    shipworthy agreement raters --ratings ratings.jsonl --gates alpha=0.67 --require-proof
+    """
+    from ..scoring.raters import evaluate_raters
+
+    return emit(evaluate_raters(ratings, gates=gate_arguments(gates, more), **given), form, outputs)
 
 
 def _write(path: str, items: Iterable[dict[str, Any]]) -> None:

@@ -96,7 +96,8 @@ def _gates(decision: Decision, level: str) -> str:
 
 def _numbers(decision: Decision, level: str) -> str:
     """What was measured, where no gate says what it should be."""
-    rows = [(code(name), views.number(measure), views.counts(measure) or "–", views.interval(measure) or "–")
+    rows = [(code(name), views.number(measure), views.counts(measure) or "–",
+             views.interval(measure) or prose(f"undefined: {measure.missing}" if measure.missing else "–"))
             for name, measure in views.numbers(decision).items()]  # fmt: skip
     return f"{level} Numbers\n\n" + table(("Metric", "Value", "Counts", "95 % interval"), rows) if rows else ""
 

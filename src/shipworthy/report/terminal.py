@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, TextIO
 
 from ..decision import Board, Decision
 from ..gates import Outcome, certainty
-from ..metrics import decimal
+from ..metrics import Measure, decimal
 from ..text import plural, visible
 from . import views
 
 BAR = 24
 _LONGEST = 2000  # characters of one remark
+# counts that stand in the first line
+_SCOPE = ("shipped", "refused", "empty", "missing", "error", "raters", "ratings", "rated_once")
 _STYLES = {"SHIP": "1;32", "NO-SHIP": "1;31", "NO VERDICT": "1;33", "MEASURED": "1", "good": "32", "bad": "31", "odd": "33", "dim": "2",
            "bold": "1"}  # fmt: skip
 _MARKS = {"PASS": ("✓", "good"), "PASS-BUT-UNPROVEN": ("✓", "good"), "FAIL": ("✗", "bad"),
@@ -124,10 +126,8 @@ def _scope(decision: Decision) -> str:
     counts = decision.counts
     if "items" not in counts:
         return f"({decision.profile} profile)" if decision.profile != "strict" else ""
-    parts = [plural(counts["items"], "question")]
-    parts += [
-        f"{counts[name]} {name}" for name in ("shipped", "refused", "empty", "missing", "error") if counts.get(name)
-    ]
+    parts = [plural(counts["items"], "item" if "raters" in counts else "question")]
+    parts += [f"{counts[name]} {name.replace('_', ' ')}" for name in _SCOPE if counts.get(name)]
     return " · ".join(parts)
 
 
@@ -178,14 +178,31 @@ def _bar(outcome: Outcome, paint: Paint) -> str:
 
 def _counts(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     found = views.numbers(decision)
-    if not decision.outcomes:  # the numbers are all there is to say
-        size = max(map(len, found), default=0)
-        yield from (f"  {name.ljust(size)}  {measure}" for name, measure in found.items())
+    if not decision.outcomes:
+        yield from _measured(found, paint, width)
         return
     shown = [f"{name} {measure}" for name, measure in found.items()]
     if shown:
         yield ""
         yield from (paint("dim", line) for line in _wrapped("also: " + " · ".join(shown), "  ", width))
+
+
+def _measured(found: Mapping[str, Measure], paint: Paint, width: int) -> Iterator[str]:
+    """The numbers are all there is to say: each with its n and its interval, or why there is none."""
+    size = max(map(len, found), default=0)
+    cells = {name: (str(one), "" if one.kind == "rate" else views.counts(one)) for name, one in found.items()
+             if one.value is not None}  # fmt: skip
+    sizes = [max((len(pair[column]) for pair in cells.values()), default=0) for column in range(2)]
+    for name, measure in found.items():
+        if name in cells:
+            value, counts = (cell.ljust(room) for cell, room in zip(cells[name], sizes, strict=True))
+            counts = f"{counts}  " if counts else ""
+            line = f"  {name.ljust(size)}  {paint('bold', value)}  {counts}{paint('dim', views.interval(measure))}"
+            yield line.rstrip()
+        else:
+            first, *more = _wrapped(f"undefined: {measure.missing}", " " * (size + 4), width)
+            yield f"  {name.ljust(size)}  {paint('dim', first.lstrip())}"
+            yield from (paint("dim", line) for line in more)
 
 
 def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:

@@ -234,10 +234,14 @@ def inert(text: str) -> str:
 
 
 def numbers(decision: Decision) -> dict[str, Measure]:
-    """Metrics that have a value and no gate; counts of nothing are left out."""
+    """Metrics without a gate that have a value; where there is no gate at all, also those that are undefined and say why.
+
+    Counts of nothing are left out.
+    """
     gated = {outcome.gate.metric for outcome in decision.outcomes if not outcome.gate.slice}
-    return {name: measure for name, measure in decision.measures.items()
-            if name not in gated and measure.value is not None and (measure.kind != "count" or measure.value)}  # fmt: skip
+    return {name: measure for name, measure in decision.measures.items() if name not in gated and (
+            measure.kind != "count" or measure.value) and (
+            measure.value is not None or (measure.missing and not decision.outcomes))}  # fmt: skip
 
 
 def slice_metrics(decision: Decision, most: int = 5) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -16,16 +15,15 @@ from ..errors import DataError, UsageError
 from ..evaluation import choose_gates, inputs, measure_all, require_answerable, warnings
 from ..gates import Gate, compare
 from ..goldlock import lock_problems
-from ..jsonl import Problem, Problems, Reader, field_first
+from ..jsonl import Problem, Problems
 from ..metrics import Measure
 from ..refusal import load_rule
 from ..suites import agreement, answers
 from ..suites.agreement import Judgement, OneSided, Options, Pair, Verdict
 from ..text import plural
-from ._common import check_profile, some
+from ._common import Source, check_profile, read_records, some
 
-Source = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
-Record = TypeVar("Record")
+Record = TypeVar("Record", Pair, OneSided)
 
 
 class Gathered(msgspec.Struct):
@@ -128,7 +126,7 @@ def _gather(
 def _from_pairs(source: Source, lenient: bool) -> Gathered:
     read, problems = Input(), Problems()
     found = _read(source, Pair, read, "pairs", problems)
-    _close(read, problems, lenient)
+    read.close(problems, lenient)
     return Gathered([pair for _, pair in found.values()], {"pairs": read}, "pairs")
 
 
@@ -154,7 +152,7 @@ def _side(source: Source, read: Input, role: str, lenient: bool) -> dict[str, tu
             found[qid] = line.judgement(role), line
         except ValueError as error:
             problems.add(Problem(read.path, number, str(error), "", "label"))
-    _close(read, problems, lenient)
+    read.close(problems, lenient)
     return found
 
 
@@ -198,14 +196,7 @@ def _read(
 ) -> dict[str, tuple[int, Record]]:
     """Records by qid with their lines; a repeated qid is a problem that names both lines."""
     found: dict[str, tuple[int, Record]] = {}
-    for number, value in _numbered(source, read, name, problems):
-        read.records += 1
-        try:
-            line: Any = value if isinstance(value, record) else msgspec.convert(value, record)
-        except msgspec.ValidationError as error:
-            code = "label" if "label" in str(error) else "type"
-            problems.add(Problem(read.path, number, field_first(str(error)), "", code))
-            continue
+    for number, line in read_records(source, record, read, name, problems, label_code="label"):
         qid = str(line.qid)
         if qid in found:
             what = f"qid {qid!r} stands in line {found[qid][0]} already"
@@ -213,23 +204,6 @@ def _read(
             continue
         found[qid] = number, line
     return found
-
-
-def _numbered(source: Source, read: Input, name: str, problems: Problems) -> Iterator[tuple[int, Any]]:
-    if not isinstance(source, (str, os.PathLike)):
-        read.path = f"<{name}>"
-        yield from enumerate(source, 1)
-        return
-    read.path = os.fspath(source)
-    reader = Reader(source, dict, problems, guarded=(b'"qid"',), warn=read.warn)
-    yield from reader
-    read.digest = reader.digest
-
-
-def _close(read: Input, problems: Problems, lenient: bool) -> None:
-    read.bad, read.problems = problems.total, [str(problem) for problem in problems.first]
-    if not lenient:
-        problems.raise_any()
 
 
 def _incomplete(gathered: Gathered) -> list[str]:

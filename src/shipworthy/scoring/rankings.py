@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ..contracts import Input, Warned
-from ..decision import Decision, decide, number
+from ..decision import Decision, number
 from ..errors import DataError
 from ..evaluation import choose_gates, inputs, measure_all, uncollected, warnings
 from ..gates import Gate
@@ -23,6 +23,7 @@ from ..suites.retrieval import Duplicate, Options, Ranked, Wanted, arrange, make
 from ..suites.retrieval.trec import Block, Scattered, name_of, read_qrels, read_run, read_whole_run
 from ..tally import NAMED, Tally
 from ..text import plural
+from ._common import decide_or_measure
 
 METRICS = "P@1,P@3,P@5,P@10,R@1,R@3,R@5,R@10,nDCG@10,MRR,MAP"
 
@@ -248,7 +249,7 @@ def _decision(
     incomplete = [*locked]
     if missing and options.preset == "native" and options.missing_query == "zero":
         incomplete.append(f"{len(missing)} of {plural(len(slots), 'question')} have no list, and count as 0")
-    verdict, reasons = decide(outcomes, incomplete) if chosen else ("MEASURED", [_MEASURED, *incomplete])
+    verdict, reasons = decide_or_measure(outcomes, incomplete)
     if missing:
         read[1].warnings.append(Warned(read[1].path, _missing_says(len(missing), options), "retrieval-missing"))
     found = {"missing": missing[:NAMED], "no_relevant": nothing[:NAMED], "unknown_qids": sorted(unknown)[:NAMED]}
@@ -264,7 +265,6 @@ def _decision(
     )  # fmt: skip
 
 
-_MEASURED = "no gate was named: these are numbers, not a decision"
 _SAYS = {"precision": "relevant among retrieved", "recall": "relevant that were retrieved", "ndcg": "discounted gain",
          "mrr": "reciprocal rank of the first relevant", "map": "average precision", "success": "some relevant retrieved"}  # fmt: skip
 

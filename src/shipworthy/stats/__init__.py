@@ -7,7 +7,7 @@ means        a mean, and rows that come in clusters
 quantiles    percentiles and the order statistics that bound them
 paired       the same items before and after
 sequential   many tests at once, and one test night after night
-agreement    two raters, and a score that separates
+agreement    raters who say the same, and a score that separates
 
 Decisions are taken on integers and fractions; floats are for showing. What is undefined is None.
 """
@@ -33,7 +33,20 @@ from .proportions import (
 from .samples import MOST_ITEMS, more_items, n_for_power, power_at, smallest_n
 
 if TYPE_CHECKING:
-    from .agreement import auc, gwet_ac1, kappa, kappa_interval
+    from .agreement import (
+        Spread,
+        Weights,
+        auc,
+        fleiss_kappa,
+        free_marginal_kappa,
+        gwet_ac1,
+        kappa,
+        kappa_interval,
+        kappa_spread,
+        krippendorff_alpha,
+        raters_spread,
+        shares_spread,
+    )
     from .means import Clustered, cluster_se, mean_interval, mean_interval_of_counts
     from .paired import (
         excludes_drop,
@@ -52,7 +65,9 @@ __all__ = [
     "MOST_ITEMS",
     "Clustered",
     "Direction",
+    "Spread",
     "State",
+    "Weights",
     "alarm",
     "auc",
     "clopper_pearson_lower",
@@ -63,10 +78,14 @@ __all__ = [
     "e_value_rate",
     "e_value_two_sided",
     "excludes_drop",
+    "fleiss_kappa",
+    "free_marginal_kappa",
     "gwet_ac1",
     "holm",
     "kappa",
     "kappa_interval",
+    "kappa_spread",
+    "krippendorff_alpha",
     "mcnemar_one_sided",
     "mcnemar_two_sided",
     "mean_interval",
@@ -83,8 +102,10 @@ __all__ = [
     "prove_p",
     "proven",
     "quantile_ranks",
+    "raters_spread",
     "refute_p",
     "refuted",
+    "shares_spread",
     "smallest_n",
     "tango_upper",
     "upper_rank",
@@ -94,7 +115,10 @@ __all__ = [
 
 # What a small score does not need is imported when it is first asked for.
 _HOMES = {
-    "agreement": ("auc", "gwet_ac1", "kappa", "kappa_interval"),
+    "agreement": (
+        "Spread", "Weights", "auc", "fleiss_kappa", "free_marginal_kappa", "gwet_ac1", "kappa", "kappa_interval",
+        "kappa_spread", "krippendorff_alpha", "raters_spread", "shares_spread",
+    ),
     "means": ("Clustered", "cluster_se", "mean_interval", "mean_interval_of_counts"),
     "paired": (
         "excludes_drop", "mcnemar_one_sided", "mcnemar_two_sided", "more_for_no_regression", "paired_permutation",

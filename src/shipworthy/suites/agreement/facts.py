@@ -13,7 +13,6 @@ from .judge import Verdict
 from .pairs import LABELS
 
 ALIASES = {"pa": "percent_agreement", "k": "kappa", "abstain": "abstain_rate", "flagged": "flagged_agreements"}
-_ONE_SIDED_Z = 1.6448536269514722
 Table = list[list[int]]
 
 
@@ -66,26 +65,12 @@ def metrics() -> dict[str, Metric]:
 
 def _kappa(tally: Tally) -> Measure:
     counted, n = table(tally), tally["items"]
-    value, spread = stats.kappa(counted), stats.kappa_interval(counted)
-    if value is None or spread is None:
+    value, spread = stats.kappa(counted), stats.kappa_spread(counted)
+    if value is None or spread is None:  # both or neither
         return Measure(
             "kappa", "coefficient", None, n, missing="every pair has the same label, so chance agrees as well"
         )
-    error, low, high = spread
-    if value == 1:
-        return _perfect(counted, n)
-    reach = _ONE_SIDED_Z * error
-    bounds = (float(value) - reach, float(value) + reach)
-    return Measure("kappa", "coefficient", value, n, interval=(low, high), bounds=bounds)
-
-
-def _perfect(counted: Table, n: int) -> Measure:
-    """Six pairs that all agree have no spread, and prove little all the same: what n agreements prove of agreement
-    is taken for its lower bound, with the chance agreement that was seen."""
-    chance = float(sum(Fraction(counted[place][place], n) ** 2 for place in range(len(LABELS))))
-    proven, likely = (stats.clopper_pearson_lower(n, n, alpha) or 0.0 for alpha in (0.05, 0.025))
-    low, lowest = ((edge - chance) / (1 - chance) for edge in (proven, likely))
-    return Measure("kappa", "coefficient", Fraction(1), n, interval=(max(-1.0, lowest), 1.0), bounds=(low, None))
+    return Measure("kappa", "coefficient", value, n, interval=spread.interval, bounds=spread.bounds)
 
 
 def _ac1(tally: Tally) -> Measure:
