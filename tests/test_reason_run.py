@@ -22,6 +22,7 @@ from shipworthy.scoring.guard import evaluate_guard
 from shipworthy.scoring.reasoning import evaluate_reasoning
 from shipworthy.suites.reasoning import Answer, bundled_fixture, parse_fixture
 from shipworthy.suites.reasoning.answers import gather_answers
+from shipworthy.suites.reasoning.controls import controls
 from shipworthy.suites.reasoning.guard import BARS, load_report
 from shipworthy.suites.reasoning.run import (
     Overrides,
@@ -330,7 +331,11 @@ def test_score_exits_by_the_decision(tmp_path, capsys):
     capsys.readouterr()
     assert call("score", "--answers", good, "--json") == 0
     assert json.loads(capsys.readouterr().out)["summary"]["passed"] is True
-    assert call("score", "--answers", good, "--suite-min-pass-rate", "1", "--case-min-overall", "0.999") == 1
+    good.write_text(
+        "".join(json.dumps(line) + "\n" for line in [*lines[1:], {"id": lines[0]["id"], "content": "Fine."}])
+    )
+    assert call("score", "--answers", good) == 0
+    assert call("score", "--answers", good, "--suite-min-pass-rate", "1") == 1
 
 
 def test_errors_stop_a_suite_only_when_asked_to(tmp_path):
@@ -366,7 +371,11 @@ def test_guard_holds_a_good_report(tmp_path, good_report, capsys):
     path = write(tmp_path, good_report)
     assert call("guard", "--report", path) == 0
     assert call("guard", "--report", path, "--min-cases", 31) == 1
-    assert call("guard", "--report", path, "--min-overall", "0.9999") == 1
+    terse = next(control for control in controls(bundled_fixture()) if control.name.startswith("terse"))
+    plain = write(tmp_path, evaluate_reasoning(bundled_fixture(), answers=terse.answers).report())
+    assert call("guard", "--report", plain) == 0
+    assert call("guard", "--report", plain, "--min-overall", "0.9999") == 1
+    path = write(tmp_path, good_report)
     capsys.readouterr()
     assert call("guard", "--report", path, "--json") == 0
     rows = {row["bar"]: row for row in json.loads(capsys.readouterr().out)["checks"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,16 @@ class RefusalRule(msgspec.Struct, frozen=True):
         if is_exact(claim):
             return True
         return _natural(claim) if self.name == "natural" else _has_phrase(claim, self.whole, self.starts)
+
+
+def opens_refusing(claim: str) -> bool:
+    """Whether a claim in natural words begins by refusing, however much it then tells of what there is instead."""
+    rules = _natural_rules()
+    found = list(rules.kinds_of(_clauses(claim[: rules.characters])))
+    kinds = [kind for kind, _ in found]
+    if "guess" in kinds or any(kind == "content" and _gives_value(words) for kind, words in found):
+        return False
+    return "verdict" in kinds or _opening(kinds) in REFUSING
 
 
 def load_rule(mode: str, phrases: Iterable[str] = ()) -> RefusalRule:
@@ -193,8 +203,8 @@ class _NaturalRules(msgspec.Struct, frozen=True):
     phrases: list[_Phrase]  # the first kind that has a phrase in a clause is the clause's
     places: dict[str, list[int]]  # of the phrases by a word that each has; those that need none under ""
 
-    def kinds_of(self, clauses: Iterable[_Clause]) -> Iterator[tuple[str, int]]:
-        """The kind of each clause with its number of words; an apology before something else stands for itself."""
+    def kinds_of(self, clauses: Iterable[_Clause]) -> Iterator[tuple[str, str]]:
+        """The kind of each clause with its words; an apology before something else stands for itself."""
         lead = last = "content"  # the kind of what introduces a list, and of the clause before
         for clause in clauses:
             kinds = self._kinds(clause)
@@ -204,7 +214,7 @@ class _NaturalRules(msgspec.Struct, frozen=True):
             aside = aside or (kinds == ["content"] and _explains(clause.role, last))
             kinds = ["filler"] if aside else kinds
             lead, last = lead if clause.role == "listed" else kinds[-1], kinds[-1]
-            yield from ((kind, len(clause.words.split())) for kind in kinds)
+            yield from ((kind, clause.words) for kind in kinds)
 
     def _kinds(self, clause: _Clause) -> list[str]:
         kind = self._kind(clause.words, clause.role == "condition")
@@ -222,29 +232,43 @@ class _NaturalRules(msgspec.Struct, frozen=True):
         kind = phrase.kind if phrase else "content"
         return "content" if condition and kind in REFUSING else kind
 
-    def refuses(self, found: Iterable[tuple[str, int]], verdict: bool) -> bool:
+    def refuses(self, found: Iterable[tuple[str, str]], verdict: bool) -> bool:
         """A verdict anywhere, or an opening that refuses and no more content than such an opening allows."""
         clauses: list[tuple[str, int]] = []
-        for kind, size in found:
-            if kind == "content" and not verdict and all(earlier not in REFUSING for earlier, _ in clauses):
+        for kind, words in found:
+            if kind in ("content", "guess") and not verdict and all(earlier not in REFUSING for earlier, _ in clauses):
                 return False  # what opens with content answers, whatever follows
-            clauses.append((kind, size))
+            clauses.append((kind, len(words.split())))
         kinds = [kind for kind, _ in clauses]
         if "verdict" in kinds:
             return True
-        # What a source is reported to say is an answer, unless the speaker then can't tell.
-        aside = ("apology", "about", "filler", *(("reported",) if "unanswered" in kinds else ()))
-        opening = next((kind for kind in kinds if kind not in aside), None)
+        opening = _opening(kinds)
         if opening is None:
             return "apology" in kinds
-        if opening in ("content", "reported"):
+        if opening in ("content", "guess", "reported"):
             return False
         strong = opening == "unanswered" or kinds[0] == "apology"
         # Who lacks only the full answer goes on to give what the source has.
-        telling = ("content", *OF_SOURCE) if opening == "hedge" else ("content",)
-        content = sum(words for kind, words in clauses if kind in telling)
-        refusing = sum(words for kind, words in clauses if kind in REFUSING)
+        telling = ("content", "guess", *(OF_SOURCE if opening == "hedge" else ()))
+        content = sum(size for kind, size in clauses if kind in telling)
+        refusing = sum(size for kind, size in clauses if kind in REFUSING)
         return 10 * content <= (self.after_unanswered if strong else self.after_silence) * refusing
+
+
+def _opening(kinds: Sequence[str]) -> str | None:
+    """The first kind that answers or refuses; what a source is reported to say answers, unless the speaker then can't tell."""
+    aside = ("apology", "about", "filler", *(("reported",) if "unanswered" in kinds else ()))
+    return next((kind for kind in kinds if kind not in aside), None)
+
+
+def _gives_value(words: str) -> bool:
+    """`it is 12 hours`: a value for what was asked, whatever was said before."""
+    subject, _, rest = words.partition(" ")
+    subject, rest = rest.split(" ", 1) if subject == "the" and " " in rest else (subject, rest)
+    asked = subject in ("it", "they", "that", "this", "answer", "figure", "number", "rate", "value", "reason")
+    return (
+        asked and rest.split(" ")[0] in ("is", "are", "was", "were", "takes", "costs") and any(map(str.isdigit, rest))
+    )
 
 
 class _Clause(msgspec.Struct, frozen=True):
@@ -280,17 +304,17 @@ def _clauses(text: str) -> Iterator[_Clause]:
     folded = re.sub(r"'(m|re|ve|ll|d)\b", lambda match: _SPELLED[match[1]], folded)
     if re.match(r"\s*(?:yes|no|nope|yep)\s*[,.!:\u2013\u2014-]", folded):
         yield _Clause("yes or no", "said")
-    for line in re.sub(r"[*_#`>]+(?=\S)|(?<=\S)[*_#`]+", "", folded).split("\n"):
+    for marked in folded.split("\n"):
+        heading = re.fullmatch(r"\s*(?:#{1,6} .*|\*\*[^*]{1,80}\*\*:?)\s*", marked)
+        line = re.sub(r"[*_#`>]+(?=\S)|(?<=\S)[*_#`]+|^\s*#+ ", "", marked)
         item = re.match(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s", line)
         pieces = re.split(r"([.!?;:\u2026]+(?=\s|$))", line[item.end() :] if item else line)
         for piece, mark in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-            role = "asked" if "?" in mark else "listed" if item else ""
-            if ":" in mark and len(piece.split()) <= LONGEST_LABEL and not piece.endswith(" not"):
-                role = "label"
-            yield from (clause for clause in _parts(piece, role) if any(map(str.isalpha, clause.words)))
+            role = "label" if heading else "asked" if "?" in mark else "listed" if item else ""
+            yield from (clause for clause in _parts(piece, role, mark) if any(map(str.isalpha, clause.words)))
 
 
-def _parts(sentence: str, role: str) -> Iterator[_Clause]:
+def _parts(sentence: str, role: str, mark: str) -> Iterator[_Clause]:
     """A sentence cut where it turns, gives its reason, or where a leading subordinate clause ends."""
     import re
 
@@ -299,7 +323,8 @@ def _parts(sentence: str, role: str) -> Iterator[_Clause]:
     heads = [sentence[: opening.end()], sentence[opening.end() :]] if opening else [sentence]
     for head in heads:
         because = ""
-        for number, part in enumerate(re.split(_CUT, head)):
+        parts = re.split(_CUT, head)
+        for number, part in enumerate(parts):
             if number % 2:
                 because = "reason" if part and part.strip(" ,") in ("because", "since", "as") else ""
                 continue
@@ -307,7 +332,13 @@ def _parts(sentence: str, role: str) -> Iterator[_Clause]:
             words = re.sub(r"^(?:(?:and|although|though|while|as|since|because|so|yet)(?! per| far| an) )+", "", words)
             words = f"i {words[3:]}" if words.startswith("we ") else words
             condition = words.startswith(("if ", "when ", "whenever ", "unless ", "in case "))
-            yield _Clause(words, role or because or ("condition" if condition else ""))
+            is_label = ":" in mark and head is heads[-1] and number == len(parts) - 1 and _is_label(words)
+            yield _Clause(words, "label" if is_label else role or because or ("condition" if condition else ""))
+
+
+def _is_label(words: str) -> bool:
+    """A few words before a colon name what follows; `it does not:` answers."""
+    return len(words.split()) <= LONGEST_LABEL and not words.endswith(" not")
 
 
 # They change how strongly something is said, not what.

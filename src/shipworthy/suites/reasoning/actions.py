@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import pairwise
 
 import msgspec
 
@@ -28,7 +29,11 @@ DIRECTIVES = frozenset(
     simplify skip split stage start stop store submit suspend swap switch sync tag tell test throttle tighten trace
     track train transfer treat trigger trim try tune turn unblock unify update upgrade use validate verify wait warn
     watch wire withdraw write go look take bring discuss agree meet call arrange organise organize ensure address
-    follow work enter define agree allow require""")
+    follow work enter define agree allow require amend book catch chase clarify combine deliver draft drive fetch fill fit
+    get handle hand ignore insert instruct lead lift link list loosen nominate note offer order pack paint pay pick ping
+    place point press print pull push quote recheck recalibrate redo reinstall relabel remeasure remind repeat reprogram
+    rerun resend reword sand seal search sell serve settle share sort spell spot strike strip supply survey swap sweep
+    tackle talk tie top total touch translate unpack visit warn weigh widen wipe wrap""")
 )
 _MODALS = vocabulary("should must will shall let's please ought needs need has have can")
 _LINKS = vocabulary("to is are be and then for now also keep step action plan help helps next left remains")
@@ -38,6 +43,16 @@ _CONNECTORS = vocabulary(
     "so then therefore and please next now first second third finally also thus hence today immediately lastly"
 )
 _ADVICE = vocabulary("recommend recommends suggest suggests propose proposes consider advise")
+_OFFERS = re.compile(
+    r"\b(?:i'd|i would|we'd|we would|let's|let us|worth|suggest|propose|recommend|could (?:you|she|he|they|we))\b",
+    re.IGNORECASE,
+)
+_PROPOSAL = re.compile(
+    r"\b(?:i'd|i would|we'd|we would|let's|worth|make sure|(?:could|can|would|will) (?:you|she|he|they|we|someone|somebody)"
+    r"|(?:thing|move|job|step|win|idea|action)(?: to do)?(?: now| next)? (?:is|would be)(?: to)?|have (?:him|her|them|someone|somebody))"
+    r"(?: \S+){0,4} ?$",
+    re.IGNORECASE,
+)
 _PLACEHOLDERS = vocabulary("tbd tba todo operator owner someone somebody anyone team none unknown na person user")
 _TIME = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:morning|week|month|sprint)|next (?:week|month|sprint)|immediately|nightly|daily"
@@ -46,6 +61,7 @@ _TIME = re.compile(
     r"|(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2})\b",
     re.IGNORECASE,
 )
+_DATE = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}:\d\d")
 _AFTER_A_NAME = vocabulary("should must will shall to can may has is owns needs")
 _CALENDAR = frozenset(
     map(
@@ -85,7 +101,52 @@ def find_actions(said: list[Statement], store: Store) -> list[Action]:
             continue
         if action and not any(_is_same(action, other) for other in found):
             found.append(action)
+    return found + [action for action in _taken_up(said, store, names) if not any(_is_same(action, o) for o in found)]
+
+
+def proposes(clause: str) -> bool:
+    """Whether a clause offers something of the speaker's own: `I'd look again on Friday`."""
+    return bool(_OFFERS.search(clause))
+
+
+def _taken_up(said: list[Statement], store: Store, names: set[str]) -> list[Action]:
+    """Tasks of the evidence that the answer hands on, in whatever grammar: `Next: nightly pruning, Ines, by Friday [n3]`.
+
+    The words of the task with its owner, its date or its citation; or these three without the words.
+    """
+    found = []
+    verbs = DIRECTIVES | _evidence_verbs(store)
+    for item in store.evidence:
+        words = tokens(item.text)
+        told = any(later.norm == "to" and earlier.is_name for earlier, later in pairwise(words))
+        if not told and not _Told(item.text, words, names, verbs).positions():
+            continue
+        owners = {t.norm for t in words if t.norm in names}
+        dates = {t.norm for t in words if _TIME.fullmatch(t.raw) or _DATE.fullmatch(t.raw)}
+        subject = {t.norm for t in words if t.is_content} - owners - dates
+        for number in sorted({s.clause.sentence for s in said}):
+            sentence = [s for s in said if s.clause.sentence == number]
+            action = _hand_over(sentence, item.id, owners, dates, subject)
+            if action:
+                found.append(action)
+                break
     return found
+
+
+def _hand_over(
+    sentence: list[Statement], item: str, owners: set[str], dates: set[str], subject: set[str]
+) -> Action | None:
+    clauses = [s.clause for s in sentence if not s.clause.hedged]
+    held = {t.norm for c in clauses for i, t in enumerate(c.tokens) if not c.negated[i] and not c.retracted[i]}
+    signs = [
+        bool(held & owners),
+        bool(held & dates),
+        any(item in citation.items for s in sentence for citation in s.citations),
+    ]
+    shared = held & subject
+    if sum(signs) + (len(shared) >= 2) < 2 + (len(shared) < 2):
+        return None
+    return Action(frozenset(shared | (held & owners)), signs[0], signs[1], signs[2])
 
 
 def evidence_names(store: Store) -> set[str]:
@@ -151,7 +212,7 @@ class _Told:
             return is_base and not _is_noun_use(self.text, token)
         if self.words[position - 1].norm in self.names:
             return is_base and not raw.endswith("ss")
-        if set(before) & _ADVICE:
+        if set(before) & _ADVICE or _PROPOSAL.search(self.text[: token.start]):
             return True
         if set(before) & _MODALS:
             return is_base or "be" in before

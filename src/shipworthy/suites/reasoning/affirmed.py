@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import groupby, pairwise
 from typing import Literal
 
 import msgspec
 
-from shipworthy.suites.reasoning.anchors import Citation, Store, find_citations
+from shipworthy.suites.reasoning.anchors import Citation, Store, find_citations, plain_anchors
 from shipworthy.suites.reasoning.clauses import Clause, Reading, read
-from shipworthy.suites.reasoning.fixture import Binding
+from shipworthy.suites.reasoning.fixture import Binding, Evidence
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, stem, tokens, vocabulary
 
 Standing = Literal["bound", "elsewhere", "uncited", "misbound", "denied", "doubted", "absent"]
@@ -25,25 +27,39 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 def statements(reading: Reading, store: Store) -> list[Statement]:
-    return [Statement(c, tuple(find_citations(c.text, store))) for c in reading.clauses if not c.word_list]
+    return [Statement(c, tuple(_speaking(c, store))) for c in reading.clauses if not c.word_list]
+
+
+def _speaking(clause: Clause, store: Store) -> Iterator[Citation]:
+    """The citations of a clause, without the files that someone shall change: these are objects, not sources."""
+    change = _CHANGES.search(clause.text)
+    for citation in find_citations(clause.text, store):
+        is_object = change and change.end() <= citation.start and not citation.bracketed and ":" not in citation.text
+        if not is_object or not re.search(r"[./]", citation.text):
+            yield citation
 
 
 def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
     """How the answer treats a bound value: the worst of wrong, else the best of right."""
     own, rivals = _ids(binding.source, store), _ids(binding.rivals, store)
     holds = _reader_of(binding, own, store)
+    spoken = {word for item in own for word in store.words[item]}
     found: set[Standing] = set()
     for statement in said:
-        for span in occurrences(binding.value, statement.clause.tokens):
+        for span in occurrences(binding.value, statement.clause.tokens, spoken):
             if statement.clause.hedged:
                 continue
             attribution = _attribution(statement, span, said, own, rivals)
+            if attribution == "misbound" and statement.clause.retracted[span[0]]:
+                continue  # the rival's word, taken back
             if _is_turned(statement.clause, binding, own, store):
                 found.add("misbound")
             elif holds(statement.clause, span[0]):
                 found.add(attribution)
             else:
                 found.add("denied" if attribution == "bound" else "doubted")
+    if not found:
+        found |= _in_one_sentence(binding, said, own)
     if "uncited" in found and any(set(c.items) & own for s in said for c in s.citations):
         found.add("elsewhere")
     order: tuple[Standing, ...] = ("misbound", "denied", "bound", "elsewhere", "uncited", "doubted")
@@ -51,7 +67,20 @@ def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
     return next((kind for kind in order if kind in found), "absent")
 
 
-def occurrences(value: str, words: list[Token]) -> list[tuple[int, int]]:
+def _in_one_sentence(binding: Binding, said: list[Statement], own: set[str]) -> set[Standing]:
+    """`25 of 31 in time, 6 late` has the two numbers of `6 of 31`, in two clauses."""
+    wanted = {token.norm for token in tokens(binding.value) if token.is_content}
+    if len(wanted) != 2 or not all(norm.isdecimal() for norm in wanted):
+        return set()
+    for number in {s.clause.sentence for s in said}:
+        same = [s for s in said if s.clause.sentence == number]
+        held = {t.norm for s in same for i, t in enumerate(s.clause.tokens) if s.clause.asserts(i)}
+        if wanted <= held:
+            return {"bound" if any(set(c.items) & own for s in same for c in s.citations) else "uncited"}
+    return set()
+
+
+def occurrences(value: str, words: list[Token], spoken: Collection[str] = ()) -> list[tuple[int, int]]:
     """Where a value stands among the words: in full, a name by one half, a number without its unit."""
     wanted = [token for token in tokens(value) if token.is_content] or tokens(value)
     if not wanted:
@@ -69,25 +98,213 @@ def occurrences(value: str, words: list[Token]) -> list[tuple[int, int]]:
     if all(token.is_name for token in wanted):
         return [(i, i) for i, t in enumerate(words) if t.norm == norms[0] and t.raw[:1].isupper()]
     if size == 2 and wanted[0].norm[:1].isdigit() and not wanted[1].is_anchor:
-        return [(i, i) for i, t in enumerate(words) if t.norm == norms[0] and not _has_other_unit(words, i)]
+        return [
+            (i, i)
+            for i, t in enumerate(words)
+            if t.norm == norms[0] and not _has_other_unit(words, i, wanted[1], spoken)
+        ]
+    if size == 2 and all(token.norm.isdecimal() for token in wanted):  # `9 flags on 52 requests` for `9 of 52`
+        places = [next((i for i, t in content if t.norm == norm), None) for norm in norms]
+        if None not in places and abs((places[0] or 0) - (places[1] or 0)) <= NEAR:
+            return [(min(places[0] or 0, places[1] or 0), max(places[0] or 0, places[1] or 0))]
     return []
 
 
-def affirms(phrase: str, said: list[Statement], prompt_words: Collection[str]) -> Affirmed:
+def misattributed(said: list[Statement], store: Store) -> list[str]:
+    """Numbers, dates and times given as the word of items that don't have them, though another item has."""
+    wrong = []
+    for statement in said:
+        gone = any(statement.clause.retracted)
+        for token in plain_anchors(statement.clause.text, list(statement.citations)):
+            if not token.norm[:1].isdigit() or _is_small_count(statement.clause.tokens, token):
+                continue
+            if _YEAR.fullmatch(token.norm) or (
+                gone and "-" in token.norm
+            ):  # when something gave way is the word of what it gave way to
+                continue
+            same = {token.norm, token.norm.rstrip("%"), token.norm + "%"}
+            holders = {item for item, words in store.words.items() if same & words}
+            cited = _cited_for(statement, token, said)
+            if cited and holders and not holders & cited and not same & store.asked:
+                wrong.append(token.raw)
+        wrong += _misnamed(statement, said, store)
+    return wrong
+
+
+def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
+    """Full names given as the word of items that don't have them, though another item has."""
+    words = statement.clause.tokens
+    for i in range(len(words) - 1):
+        if words[i].is_name and words[i + 1].is_name and _adjoin(words, i):
+            full = {words[i].norm, words[i + 1].norm}
+            holders = {item for item, known in store.words.items() if full <= known}
+            cited = _cited_for(statement, words[i], said)
+            if cited and holders and not holders & cited and not full <= store.asked:
+                yield f"{words[i].raw} {words[i + 1].raw}"
+
+
+def _is_small_count(words: list[Token], token: Token) -> bool:
+    """`the 6 containers`: a small number is often repeated where another note speaks of the same things."""
+    if not token.norm.isdecimal() or int(token.norm) > MOST_COUNTED:
+        return False
+    following = next((t.norm for t in words if t.start >= token.end), "")
+    return following not in _MEASURES
+
+
+def turned_round(said: list[Statement], evidence: Collection[Evidence]) -> list[str]:
+    """Sentences that say the opposite in the evidence's own words: denied, `7 of 52` for `9 of 52`, A for B and B for A."""
+    readings = [read(item.text) for item in evidence]
+    sources = [clause for reading in readings for clause in reading.clauses]
+    pairs = [pair for reading in readings for clauses in _sentences(reading.clauses) for pair in _pairs(clauses)]
+    held = [s.clause for s in said if not any(s.clause.retracted) and not s.clause.hedged]
+    wrong = [c.text for c in held if any(_denies(c, one) or _miscounts(c, one) for one in sources)]
+    return wrong + [
+        " ".join(clause.text for clause in clauses)
+        for clauses in _sentences(s.clause for s in said)
+        if any(one.is_exchanged(other) for other in _pairs(clauses) for one in pairs)
+    ]
+
+
+def _sentences(clauses: Iterable[Clause]) -> list[list[Clause]]:
+    return [list(group) for _, group in groupby(clauses, key=lambda clause: clause.sentence)]
+
+
+def _denies(clause: Clause, source: Clause) -> bool:
+    """Most of the clause's words are a statement of the evidence, and it denies at least three of them."""
+    if any(source.negated) or not any(clause.negated) or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
+        return False
+    if _is_task(source) or _PERMITS.search(clause.text):
+        return False
+    stated = {t.norm for t in source.tokens if t.is_content}
+    words = [(t.norm, gone) for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content]
+    known = [gone for norm, gone in words if norm in stated]
+    return sum(known) >= LEAST_DENIED and 3 * len(known) >= 2 * len(words)
+
+
+def _is_task(clause: Clause) -> bool:
+    """`Ana Ruiz to file …`, `must file`: what shall be is no statement that could be denied."""
+    words = clause.tokens
+    told = any(later.norm == "to" and earlier.is_name for earlier, later in pairwise(words))
+    return told or any(token.norm in ("must", "should") for token in words)
+
+
+def _miscounts(clause: Clause, source: Clause) -> bool:
+    """`7 of 52` where the evidence has `9 of 52`; the rest, `43 of 52`, may be meant."""
+    stated = {whole: part for part, whole in _shares(source)}
+    return any(
+        whole in stated and part not in (stated[whole], whole - stated[whole]) for part, whole in _shares(clause)
+    )
+
+
+def _shares(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`9 of 52`, `9 of the 52` as pairs of numbers."""
+    words = [token.norm for token in clause.tokens if token.norm != "the"]
+    for one, of, other in zip(words, words[1:], words[2:], strict=False):
+        if of == "of" and one.isdecimal() and other.isdecimal():
+            yield int(one), int(other)
+
+
+class _Pair(msgspec.Struct, frozen=True):
+    """Two names or two numbers of a sentence, in their order, and the words between them."""
+
+    first: str
+    second: str
+    between: frozenset[str]
+
+    def is_exchanged(self, other: _Pair) -> bool:
+        """The other has the two in reverse, around the same words."""
+        turned = (self.first, self.second) == (other.second, other.first)
+        return turned and self.between <= other.between and not (other.between - self.between) & _TURNING
+
+
+def _pairs(clauses: list[Clause]) -> Iterator[_Pair]:
+    """The only two full names of a sentence, its only two numbers, and the numbers of `from X to Y`."""
+    words = [token for clause in clauses for token in clause.tokens]
+    for i, token in enumerate(words[:-3]):
+        if token.norm == "from" and words[i + 1].is_anchor and words[i + 2].norm == "to" and words[i + 3].is_anchor:
+            yield _Pair(words[i + 1].norm, words[i + 3].norm, frozenset())
+    names = [i for i in range(len(words) - 1) if words[i].is_name and words[i + 1].is_name and _adjoin(words, i)]
+    names = [i for i in names if i - 1 not in names]
+    if len(names) == 2:
+        full = [f"{words[i].norm} {words[i + 1].norm}" for i in names]
+        between = frozenset(t.norm for t in words[names[0] + 2 : names[1]] if t.norm not in _ARTICLES)
+        if between:
+            yield _Pair(full[0], full[1], between)
+    counts = [i for i, token in enumerate(words) if _COUNT.fullmatch(token.norm)]
+    for one, other in pairwise(counts):
+        # Units belong to the numbers, not to what stands between them.
+        start = one + 2 if one + 1 < other and words[one + 1].norm in _MEASURES else one + 1
+        between = frozenset(t.norm for t in words[start:other] if t.norm not in _ARTICLES and not t.is_anchor)
+        if between:
+            yield _Pair(words[one].norm, words[other].norm, between)
+
+
+def _adjoin(words: list[Token], position: int) -> bool:
+    return words[position + 1].start == words[position].end + 1
+
+
+def _cited_for(statement: Statement, token: Token, said: list[Statement]) -> set[str]:
+    """What a clause cites; where nothing is cited behind the word, also what the sentence cites next, or else before."""
+    own = {item for citation in statement.citations for item in citation.items}
+    if any(citation.start >= token.start for citation in statement.citations):
+        return own
+    # Nothing is cited behind the word: what the sentence cites next may be meant, or what it cited before.
+    same = [s for s in said if s.clause.sentence == statement.clause.sentence]
+    place = next(i for i, other in enumerate(same) if other is statement)
+    cited = [{item for c in other.citations for item in c.items} for other in same]
+    following: set[str] = next((items for items in cited[place + 1 :] if items), set())
+    preceding: set[str] = next((items for items in reversed(cited[:place]) if items), set())
+    return own | following | (set() if own else preceding)
+
+
+def affirms(
+    phrase: str,
+    said: list[Statement],
+    prompt_words: Collection[str],
+    speakers: Collection[str] = (),
+    since: int | None = None,
+) -> Affirmed:
     """Whether some clause says what the phrase says, with the same polarity, on its own account or a source's.
 
-    Words that the question already has need not be repeated; numbers, identifiers and names must be there.
+    Words that the question already has need not be repeated; numbers, identifiers and names must be there. What comes
+    after the statement `since`, is cited to one of the speakers and is not put as holding is theirs.
     """
     pattern = _Pattern(phrase, prompt_words)
-    found = [_is_report(s, position) for s in said if (position := pattern.position(s.clause)) is not None]
+    found = []
+    for index, statement in enumerate(said):
+        position = pattern.position(statement.clause)
+        if position is not None:
+            late = since is not None and index > since
+            theirs = late and _is_theirs(statement, statement.clause.tokens[position], said, speakers)
+            found.append(theirs or _is_report(statement, position))
     if not found:
         return "no"
     return "reported" if all(found) else "yes"
 
 
+def first_affirming(phrases: Iterable[str], said: list[Statement], prompt_words: Collection[str]) -> int | None:
+    """The index of the first statement that says on its own account what one of the phrases says."""
+    patterns = [_Pattern(phrase, prompt_words) for phrase in phrases]
+    for index, statement in enumerate(said):
+        places = (pattern.position(statement.clause) for pattern in patterns)
+        if any(position is not None and not _is_report(statement, position) for position in places):
+            return index
+    return None
+
+
 def _is_report(statement: Statement, position: int) -> bool:
     named_before = any(c.start < statement.clause.tokens[position].start for c in statement.citations)
+    if statement.clause.hands_on:
+        return True
     return bool(statement.citations) and statement.clause.reports(position, named_before)
+
+
+def _is_theirs(statement: Statement, token: Token, said: list[Statement], speakers: Collection[str]) -> bool:
+    cited = _cited_for(statement, token, said)
+    same = [s.clause for s in said if s.clause.sentence == statement.clause.sentence]
+    text = " ".join(clause.text for clause in same)
+    distant = any(any(c.retracted) or any(c.negated) or c.hands_on or _SAYS.search(c.text) for c in same)
+    return bool(cited) and cited <= set(speakers) and distant and not _ENDORSES.search(text)
 
 
 class _Pattern:
@@ -112,7 +329,7 @@ class _Pattern:
         return next(i for i, token in enumerate(clause.tokens) if token.norm in self.own)
 
     def _matches(self, clause: Clause) -> bool:
-        if clause.hedged or not self.own:
+        if clause.hedged or clause.asked or not self.own:
             return False
         said: dict[str, set[bool]] = {}
         for position, token in enumerate(clause.tokens):
@@ -228,17 +445,52 @@ def _ids(references: Collection[str], store: Store) -> set[str]:
     return {item for reference in references for item in store.naming(reference)}
 
 
-def _has_other_unit(words: list[Token], position: int) -> bool:
-    following = words[position + 1] if position + 1 < len(words) else None
-    if following is None or following.start > words[position].end + 1:
+def _has_other_unit(words: list[Token], position: int, unit: Token, spoken: Collection[str]) -> bool:
+    """Whether something else is counted than the value counts; what its source speaks of may be meant."""
+    rest = [token for token in words[position + 1 : position + 3] if token.raw.casefold() not in ("degree", "degrees")]
+    following = rest[0] if rest else None
+    if following is None or (following is words[position + 1] and following.start > words[position].end + 1):
         return False
-    return following.norm not in FUNCTION_STEMS and not following.is_anchor
+    if _abbreviates(unit.raw.casefold(), following.raw.casefold()) or following.norm in spoken:
+        return False
+    return following.norm not in FUNCTION_STEMS and not following.is_anchor and following.raw not in _VERBS
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    """`hl` and `hectolitres`, `c` and `celsius`."""
+    rest = iter(long)
+    return len(short) <= 3 and short[:1] == long[:1] and all(letter in rest for letter in short)
 
 
 def _is_cue(token: Token) -> bool:
     return token.raw.casefold() in _CUES
 
 
+NEAR = 8  # words between the two numbers of `9 of 52`
+MOST_COUNTED = 12
+_MEASURES = frozenset(
+    map(stem, vocabulary("% percent second minute hour day week month year ms gb mb usd eur gbp times"))
+)
+_COUNT = re.compile(r"\d{1,9}(?:\.\d{1,6})?%?")
+_ARTICLES = ("the", "a", "an")
+_SAYS = re.compile(
+    r"\b(?:says?|said|gives?|gave|names?|lists?|claims?|promises?|speaks?|shows?|puts?|states?|has|had)\b", re.I
+)
+_ENDORSES = re.compile(
+    r"\b(?:holds|stands|wins|prevails|applies|counts|operative|authoritative|binding|still (?:true|right|correct|valid|current)"
+    r"|is (?:true|right|correct|valid|current|in force)|go with|stick with|stay with|trust|follow|remains?)\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
+_CHANGES = re.compile(
+    r"\b(?:align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
+    re.IGNORECASE,
+)
+LEAST_DENIED = 3  # words of the evidence that a denial has in it
+_NOT_YET = vocabulary("since until yet only before still unless")
+_TURNING = vocabulary("by from instead place for")
+_VERBS = vocabulary("holds applies stands wins counts prevails governs rules beats replaces supersedes")
 _DIRECTIONS = {
     "up": frozenset(
         map(stem, vocabulary("rose rise risen rises increased increases grew grown climbed climbs jumped doubled"))

@@ -7,11 +7,12 @@ import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 
 import msgspec
 
 from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.words import Token, fold, straight, tokens, vocabulary
+from shipworthy.suites.reasoning.words import Token, fold, norm, number, straight, tokens, vocabulary
 
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 _WORD = re.compile(r"[\w./:-]{3,300}")
@@ -26,9 +27,12 @@ _TAG = re.compile(
     r"\[\s*(?:confidence[:\s]*)?([01]\.\d{1,4})\s*\]|\bconfidence(?:\s+(?:of|is|score))?[:\s]+([01]\.\d{1,4})\b", re.I
 )
 _SHAPE = re.compile(r"^([A-Za-z]+(?:[-_:#][A-Za-z]+)*[-_:#]?)(\d+)$")
-_ORDINAL = re.compile(r"^[ \t>]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
+_ORDINAL = re.compile(r"^[ \t>]*\(?\d{1,3}[.)](?=\s)|(?<=\s)\(?\d{1,2}\)(?=\s)", re.MULTILINE)
 _CITE_WORDS = re.compile(r"^(?:see|source|sources|cf|ref|refs|note|notes|from|per|in|and|memory|fact|evidence)$", re.I)
 _JOINTS = re.compile(r"[/._-]")
+_PLAIN_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_LINE = re.compile(r"\blines? $", re.IGNORECASE)
 LONG_QUOTE = 3  # words; a shorter quote may be a word used with reservation
 
 
@@ -62,9 +66,15 @@ class Store:
         self.texts = tuple(fold(item.text) for item in self.evidence)
         self.prompt = fold(prompt)
         self.sources = {item.source.casefold().partition(":")[0] for item in self.evidence if item.source}
-        names = " ".join(f"{item.source} {item.id}" for item in self.evidence)
+        names = " ".join(f"{item.source} {item.id} {_shown(item.confidence)}" for item in self.evidence)
         everything = " ".join([*(item.text for item in self.evidence), names, _JOINTS.sub(" ", names), prompt])
         self.known = {token.norm for token in tokens(everything)}
+        self.known |= {word[:4] for word in self.known if _ISO_DATE.fullmatch(word)}
+        self.lines = {str(item.line) for item in self.evidence}
+        spoken = {item.id: f"{item.text} {_JOINTS.sub(' ', item.source)}" for item in self.evidence}
+        self.words = {name: {token.norm for token in tokens(text)} for name, text in spoken.items()}
+        self.asked = {token.norm for token in tokens(prompt)}
+        self.values = [_values(text) for text in [*(item.text for item in self.evidence), prompt]]
         self.shapes = {m.group(1).casefold() for item in self.evidence if (m := _SHAPE.match(item.id))}
 
     def naming(self, reference: str) -> tuple[str, ...]:
@@ -82,9 +92,22 @@ class Store:
         wanted = fold(text)
         return wanted in self.prompt or any(wanted in body for body in self.texts)
 
+    def speaks_of(self, word: str) -> bool:
+        """Whether the evidence or the question has the word: a number as a number, anything else as text."""
+        return number(word) in self.known if word.isdigit() else self.has_text(word)
+
     def is_id_shaped(self, word: str) -> bool:
         match = _SHAPE.match(word)
         return bool(match) and match.group(1).casefold() in self.shapes  # type: ignore[union-attr]
+
+
+def _values(text: str) -> set[Fraction]:
+    norms = (token.norm.removesuffix("%") for token in tokens(text))
+    return {Fraction(norm) for norm in norms if _PLAIN_NUMBER.fullmatch(norm)}
+
+
+def _shown(confidence: Fraction | float | None) -> str:
+    return "" if confidence is None else f"{float(confidence):g}"
 
 
 def find(answer: str, store: Store) -> Anchors:
@@ -102,10 +125,10 @@ def find(answer: str, store: Store) -> Anchors:
             unresolved.append(f'"{quote}"')
         else:
             unsupported.append(quote)
-    for token in _plain_anchors(text, citations):
-        if _is_known(token, store):
+    for token in plain_anchors(text, citations):
+        if _is_known(token, store) or (_LINE.search(text, 0, token.start) and token.norm in store.lines):
             supported += 1
-        else:
+        elif not _is_derived(token, store):
             unsupported.append(token.raw)
     return Anchors(tuple(citations), tuple(unresolved), supported, tuple(unsupported) + tuple(unresolved))
 
@@ -122,7 +145,7 @@ def find_citations(text: str, store: Store) -> list[Citation]:
         if _inside(token.start, taken):
             continue
         word = token.raw.casefold()
-        if word in store.by_id and (store.is_id_shaped(token.raw) or not word.isalnum()):
+        if word in store.by_id and (store.is_id_shaped(token.raw) or not word.isalnum() or _is_mixed(word)):
             found.append(
                 Citation(token.raw, token.start, token.end, (store.by_id[word],), _in_brackets(text, token.start))
             )
@@ -135,13 +158,13 @@ def _bracketed(match: re.Match[str], store: Store, taken: list[tuple[int, int]])
     found = []
     for word in re.finditer(r"[^\s,;|]+", match.group(1)):
         start = match.start(1) + word.start()
-        raw = word.group().strip(".'\"()")
+        raw = word.group().strip(".:'\"()")
         if not raw or _inside(start, taken) or _CITE_WORDS.match(raw):
             continue
         items = store.naming(raw)
         alone = len(re.findall(r"[^\s,;|]+", match.group(1))) == 1
         looks_cited = store.is_id_shaped(raw) or (
-            (alone or "," in match.group(1) or ";" in match.group(1)) and _cites_like(raw) and not store.has_text(raw)
+            (alone or "," in match.group(1) or ";" in match.group(1)) and _cites_like(raw) and not store.speaks_of(raw)
         )
         if items or looks_cited:
             found.append(Citation(raw, start, start + len(raw), items, True))
@@ -224,7 +247,7 @@ def _quoted_from(quote: str, store: Store) -> bool:
     return all(store.has_text(part) for part in parts if part)
 
 
-def _plain_anchors(text: str, citations: list[Citation]) -> list[Token]:
+def plain_anchors(text: str, citations: list[Citation]) -> list[Token]:
     """Numbers, versions, dates and identifiers that are neither citations nor list numbers."""
     taken = [(c.start, c.end) for c in citations]
     taken += [match.span() for match in _ORDINAL.finditer(text)] + [match.span() for match in _TAG.finditer(text)]
@@ -235,7 +258,32 @@ def _plain_anchors(text: str, citations: list[Citation]) -> list[Token]:
 def _is_known(token: Token, store: Store) -> bool:
     if token.norm in store.known or token.norm.rstrip("%") in store.known or token.norm + "%" in store.known:
         return True
+    parts = token.raw.split("-")
+    if len(parts) > 1 and all(part.isalpha() or norm(part) in store.known for part in parts):  # `a 6-shard index`
+        return True
+    digits = re.fullmatch(r"(\d+)(?:st|nd|rd|th)", token.raw)
+    if digits and f"p{digits[1]}" in store.known:  # `the 95th percentile` is p95
+        return True
     return not token.norm[:1].isdigit() and store.has_text(token.raw)
+
+
+def _is_mixed(word: str) -> bool:
+    """`7f3a`: letters and digits, which no plain word has."""
+    return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+
+
+def _is_derived(token: Token, store: Store) -> bool:
+    """A difference or a percentage of two numbers of the evidence: worked out, neither borne out nor invented."""
+    plain = token.norm.removesuffix("%")
+    if not _PLAIN_NUMBER.fullmatch(plain):
+        return False
+    value = Fraction(plain)
+    if any(value == one - other for one, other in permutations(set().union(*store.values), 2)):
+        return True
+    half = Fraction(1, 2 * 10 ** len(plain.partition(".")[2]))
+    pairs = (pair for values in store.values for pair in permutations(values, 2))
+    shares = (Fraction(100) * one / other for one, other in pairs if other)
+    return token.norm.endswith("%") and any(abs(share - value) <= half for share in shares)
 
 
 def _in_brackets(text: str, position: int) -> bool:

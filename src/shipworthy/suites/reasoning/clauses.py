@@ -10,13 +10,13 @@ import msgspec
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, straight, tokens, vocabulary
 
 _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*•+]\s+|\d+[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|;\s*|(?<=[。！？])|\s+[–—]\s+|\t|\s\|\s")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|;\s*|(?<=[。！？])|\t|\s\|\s")
 _PARTICLE = re.compile(r"^(?:yes|no)\s*[,:.–—-]\s*", re.IGNORECASE)
 _AUXILIARY = (
     r"(?:is|are|was|were|be|been|do|does|did|should|must|will|would|can|could|may|might|has|have|had|shall|ought)"
 )
 _SPLIT = re.compile(
-    r",\s+|\s+(?=(?:but|whereas|while|although|though|however|so)\b)"
+    r"\s+[–—]\s+|,\s+(?!(?:i\.e\.|e\.g\.|that is|namely)\W)|\s+(?=(?:but|whereas|while|although|though|however|so)\b)"
     rf"|\s+and\s+(?=(?:[\w']+\s+){{0,3}}{_AUXILIARY}\b)",
     re.IGNORECASE,
 )
@@ -24,12 +24,13 @@ _PREDICATE_NEGATION = re.compile(
     rf"\b{_AUXILIARY}\s+(?:\w+\s+)?(?:not|never)\b(?!\s+only)|\b\w+n't\b|\bcannot\b|\bnever\b", re.IGNORECASE
 )
 _RIGHT_NEGATION = re.compile(
-    r"\b(?:no(?!\s+longer)|not(?!\s+only)|without|neither|nor|none|nothing|nobody|lacks?|lacking)\b",
+    r"\b(?:no(?!\s+(?:longer|more than|later than|less than|fewer than))|not(?!\s+(?:only|later than|more than|before))"
+    r"|without|neither|nor|none|nothing|nobody|lacks?)\b",
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"\b(?:on|in|at|from|because|since|until|with|by)\b", re.IGNORECASE)
 _ACTIVE = re.compile(
-    r"\b(?:supersed(?:es|ing)|replac(?:es|ing)|overrid(?:es|ing)|overrul(?:es|ing)|outranks|beats|corrects"
+    r"\b(?:supersed(?:es?|ing)\b|replac(?:es|ing)|overrid(?:es?|ing)\b|overrul(?:es?|ing)\b|outranks?\b|beats?\b|corrects"
     r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
     r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|\d|\[)))",
     re.IGNORECASE,
@@ -40,9 +41,29 @@ _PASSIVE = re.compile(
     re.IGNORECASE,
 )
 _STALE = re.compile(
-    r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older|old|former|formerly|previous|previously"
+    r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/.])|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|predates?|earlier|replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|strik(?:e|ing)|struck|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
+    re.IGNORECASE,
+)
+_NEVER_CHANGED = re.compile(
+    r"\b(?:(?:has|have|had|was|were)(?: not|n't)(?: yet)?(?: been)?|never(?: got)?(?: been)?|(?:nobody|no one)(?:'s| has| had)?(?: ever)?) "
+    r"(?:updated?|changed|edited|touched|corrected|amended|adjusted|revised|caught up)\b"
+    r"|\bfrom before\b|\bbefore (?:that|the|this) (?:change|move|handover|switch|decision|update)\b",
+    re.IGNORECASE,
+)
+_COLON = re.compile(r":\s")
+_LIMIT = re.compile(r"\b(?:before|until|unless|except|since|earlier than|later than)\b", re.IGNORECASE)
+_INABILITY = re.compile(r"\bc(?:an|ould)(?:n't|not| not)", re.IGNORECASE)
+_REPLACED_WITH = re.compile(r"\breplac(?:ed|es|ing)\b(?P<gone>.{0,80}?)\bwith\b", re.IGNORECASE)
+_STALE_LABEL = re.compile(
+    r"^(?:superseded|outdated|stale|old|obsolete|ignore|disregard|wrong|deprecated|replaced|overruled|out of date|no longer valid)"
+    r"\b[^:.]{0,40}:",
+    re.IGNORECASE,
+)
+_WRITTEN = re.compile(
+    r"\b(?:runbook|page|file|entry|line|note|docs?|documentation|handbook|manual|policy|table|register|wiki|sheet|list"
+    r"|config|plan|drawing|memo|protocol|notice|poster|card|leaflet|website)s?\b|[\w-]\.[a-z]{2,5}\b",
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
@@ -54,8 +75,19 @@ _REPORT = re.compile(
     r"|gives?|gave|allows?|allowed|puts?|records?|recorded|mentions?|mentioned)\b",
     re.IGNORECASE,
 )
+_STILL = re.compile(
+    r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?)\b"
+    r"|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
+    re.IGNORECASE,
+)
 _POSSESSION = re.compile(r"\b(?:has|have|had)\b", re.IGNORECASE)
-_FOLLOWS = re.compile(r"^(?:which|that|and|now|since|both|it|but|is|was|are|were|long)\b", re.IGNORECASE)
+_RELATIVE = re.compile(r"^(?:which|whose|who|where)\b", re.IGNORECASE)
+_SUMS_UP = re.compile(r"(?:verdict|answer|result|conclusion|claim|status|finding)\b", re.IGNORECASE)
+_FOLLOWS = re.compile(
+    r"^(?:which|that|and|now|since|both|it|but|is|was|are|were|long|should|must|needs?|has|have|can)\b", re.IGNORECASE
+)
+WITHOUT = 3  # words that `without` denies
+LONGEST_LABEL = 4  # words
 LONGEST_CLAUSE = 200  # words; nobody follows a longer one
 _OPENERS, _CLOSERS = "([{", ")]}"
 
@@ -70,11 +102,17 @@ class Clause(msgspec.Struct):
     hedged: bool = False
     word_list: bool = False  # words in a row that say nothing
     sentence: int = 0
+    asked: bool = False  # part of a question
 
     def reports(self, position: int, named_before: bool) -> bool:
         """Whether the word is handed on as what someone says: `the runbook says 3 times`, `n101 has 3 times`."""
         before = self.text[: self.tokens[position].start]
         return bool(_REPORT.search(before)) or (named_before and bool(_POSSESSION.search(before)))
+
+    @property
+    def hands_on(self) -> bool:
+        """`still has`, `which says`: someone's word, named or not."""
+        return bool(_STILL.search(self.text))
 
     def asserts(self, position: int) -> bool:
         """Whether the word at this position is said to hold."""
@@ -98,7 +136,7 @@ def read(text: str) -> Reading:
     for line in straight(text).splitlines():
         body, is_heading = _strip_layout(line)
         if is_heading:
-            under_stale_heading = bool(_STALE.search(body)) and len(body.split()) <= 4
+            under_stale_heading = bool(_STALE.search(body)) and len(body.split()) <= 4 and not _SUMS_UP.match(body)
         for sentence in _SENTENCE.split(body):
             _add_sentence(reading, sentence, under_stale_heading and not is_heading)
     return reading
@@ -114,6 +152,7 @@ def _strip_layout(line: str) -> tuple[str, bool]:
 
 def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
     sentence = _PARTICLE.sub("", sentence.strip())
+    stale = stale or bool(_STALE_LABEL.match(sentence))
     parts = [clause for clause in map(_clause, _cut(sentence)) if clause.tokens]
     if not parts:
         return
@@ -121,10 +160,13 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
         for clause in parts:
             clause.word_list = True
     for earlier, later in pairwise(parts):
-        if _retracts_previous(later):
+        if _retracts_previous(earlier, later):
             earlier.retracted = [True] * len(earlier.tokens)
+        elif earlier.retracted[-1] and _RELATIVE.match(later.text):  # `…, which had 65`
+            later.retracted = [True] * len(later.tokens)
     first = len(reading.clauses)
     for clause in parts:
+        clause.asked = sentence.endswith("?")
         clause.sentence = len(reading.sentences)
         if stale:
             clause.retracted = [True] * len(clause.tokens)
@@ -161,37 +203,85 @@ def _clause(text: str) -> Clause:
 
 
 def _mark_negation(clause: Clause) -> None:
-    predicates = list(_PREDICATE_NEGATION.finditer(clause.text))
+    # `Not there yet: p95 is 810 ms` denies nothing behind the colon.
+    edges = [0, *(match.start() for match in _COLON.finditer(clause.text)), len(clause.text)]
+    for start, end in pairwise(edges):
+        _mark_segment(clause, start, end)
+
+
+def _mark_segment(clause: Clause, start: int, end: int) -> None:
+    silent = [match.span() for match in _NEVER_CHANGED.finditer(clause.text, start, end)]
+    predicates = [m for m in _PREDICATE_NEGATION.finditer(clause.text, start, end) if not _within(m.start(), silent)]
     if len(predicates) % 2:
-        clause.negated = [True] * len(clause.tokens)
-    for match in _RIGHT_NEGATION.finditer(clause.text):
-        if any(p.start() <= match.start() < p.end() for p in predicates):
+        limit = _LIMIT.search(clause.text, predicates[0].end(), end)  # `not out before 7 July` names the day
+        until = limit.start() if limit else end
+        # `14 of 62 cars could not be rented` counts them all the same
+        unable = predicates[0].start() if _INABILITY.match(clause.text, predicates[0].start()) else start
+        for position, token in enumerate(clause.tokens):
+            if start <= token.start < until and not (token.start < unable and token.norm[:1].isdigit()):
+                clause.negated[position] = True
+    for match in _RIGHT_NEGATION.finditer(clause.text, start, end):
+        if _within(match.start(), [p.span() for p in predicates] + silent):
             continue
         # `no room left on the disk` says nothing against the disk
-        place = _PLACE.search(clause.text, match.end()) if match.group().casefold() == "no" else None
-        until = place.start() if place else len(clause.text)
+        place = _PLACE.search(clause.text, match.end(), end) if match.group().casefold() == "no" else None
+        until = place.start() if place else end
+        if match.group().casefold() in ("without", "nothing"):  # `searches without any result fell` denies the result alone
+            after = [token.start for token in clause.tokens if token.start >= match.end()]
+            until = after[WITHOUT] if len(after) > WITHOUT else until
         for position, token in enumerate(clause.tokens):
             if match.end() <= token.start < until:
                 clause.negated[position] = not clause.negated[position]
 
 
+def _within(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in spans)
+
+
 def _mark_retraction(clause: Clause) -> None:
     passive, active = _PASSIVE.search(clause.text), _ACTIVE.search(clause.text)
-    if passive:
+    exchanged = _REPLACED_WITH.search(clause.text)
+    if exchanged:
+        clause.retracted = [exchanged.start("gone") <= token.start < exchanged.end("gone") for token in clause.tokens]
+    elif passive:
         clause.retracted = [token.start < passive.start() for token in clause.tokens]
     elif active:
         until = clause.text.find(":", active.end())
         until = len(clause.text) if until < 0 else until
         clause.retracted = [active.end() <= token.start < until for token in clause.tokens]
-    elif _STALE.search(clause.text):
-        clause.retracted = [True] * len(clause.tokens)
+    elif stale := _stale(clause.text):
+        start, end = _said_with(clause.text, stale)
+        clause.retracted = [start <= token.start < end for token in clause.tokens]
 
 
-def _retracts_previous(clause: Clause) -> bool:
+def _stale(text: str) -> re.Match[str] | None:
+    """Where a clause says that something is out of date, unless it denies that."""
+    found = _STALE.search(text)
+    if found and re.search(r"(?:\bnot|n't)(?: \w+)? $", text[: found.start()]):
+        return None
+    if found is None and _WRITTEN.search(text):
+        return _NEVER_CHANGED.search(text)
+    return found
+
+
+def _said_with(text: str, match: re.Match[str]) -> tuple[int, int]:
+    """The part between colons that a word stands in; a label before a colon goes for what follows it."""
+    edges = [0, *(colon.end() for colon in _COLON.finditer(text)), len(text)]
+    start, end = next((one, other) for one, other in pairwise(edges) if one <= match.start() < max(other, one + 1))
+    is_label = start == 0 and len(text[:end].split()) <= LONGEST_LABEL
+    return (0, len(text)) if is_label else (start, end)
+
+
+def _retracts_previous(earlier: Clause, clause: Clause) -> bool:
     """`…, which is superseded`: a predicate without a subject of its own is about what stands before."""
     passive = _PASSIVE.search(clause.text)
     stale = _STALE.search(clause.text)
-    cue = passive or (None if _ACTIVE.search(clause.text) else stale)
+    if stale is None and _WRITTEN.search(earlier.text):  # only what is written can lack an update
+        stale = _NEVER_CHANGED.search(clause.text)
+    active = _ACTIVE.search(clause.text)
+    if active and _RELATIVE.match(clause.text) and not clause.text[active.end() :].strip(" .!,)"):
+        return True  # `…, which the decision supersedes`
+    cue = passive or (None if active else stale)
     if cue is None:
         return False
     subject = clause.text[: cue.start()]

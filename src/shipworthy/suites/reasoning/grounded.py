@@ -8,19 +8,32 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from shipworthy.refusal import is_exact, load_rule
-from shipworthy.suites.reasoning.actions import Action, find_actions
-from shipworthy.suites.reasoning.affirmed import Standing, Statement, affirms, occurrences, standing, statements
+from shipworthy.refusal import is_exact, opens_refusing
+from shipworthy.suites.reasoning.actions import Action, find_actions, proposes
+from shipworthy.suites.reasoning.affirmed import (
+    Standing,
+    Statement,
+    affirms,
+    first_affirming,
+    misattributed,
+    occurrences,
+    standing,
+    statements,
+    turned_round,
+)
 from shipworthy.suites.reasoning.anchors import Anchors, Store, find
 from shipworthy.suites.reasoning.clauses import read
 from shipworthy.suites.reasoning.copying import is_dump, strip_echo
 from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
 from shipworthy.suites.reasoning.signals import contradiction_required
+from shipworthy.suites.reasoning.spelling import Spelling
 from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
 from shipworthy.suites.reasoning.words import content, norms, tokens
 
 LONGEST = 20_000  # characters that are read; nobody reads more
+SMALL = 12  # a number up to this may be an ordinal or a count of the answer's own
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
 MISBOUND_CAP = Fraction(45, 100)
@@ -30,6 +43,7 @@ CREDIT: Mapping[Standing, Fraction] = {
     "misbound": Fraction(0), "denied": Fraction(0), "doubted": Fraction(0), "absent": Fraction(0),
 }  # fmt: skip
 WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
+_DAY = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
 # The refusal rule knows documents; a reasoner speaks of its notes.
 _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
 
@@ -48,15 +62,20 @@ class Findings(msgspec.Struct, frozen=True):
     coverage: Fraction
     dump: bool
     words: int
+    proposals: Sequence[Statement] = ()
+    misattributed: tuple[str, ...] = ()
+    turned: tuple[str, ...] = ()
 
     @property
     def misbound(self) -> int:
         return sum(kind in WRONG for kind in self.standings)
 
     @property
-    def replaced(self) -> bool:
-        """A value asked for is not there, and a number that nobody gave is."""
-        return "absent" in self.standings and any(text[:1].isdigit() for text in self.anchors.unsupported)
+    def invented(self) -> tuple[str, ...]:
+        """Numbers that neither evidence nor question has, nor a difference of theirs; a day to look again may be proposed."""
+        proposed = {t.raw for s in self.proposals for t in s.clause.tokens if _DAY.fullmatch(t.raw)}
+        unknown = (text for text in self.anchors.unsupported if text[:1].isdigit() and text not in proposed)
+        return tuple(text for text in unknown if not (text.isdecimal() and int(text) <= SMALL))
 
 
 def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
@@ -80,12 +99,13 @@ def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
 
 
 def is_refusal(text: str) -> bool:
-    """The token, or a refusal in other words."""
-    return is_exact(text.strip().rstrip(".")) or load_rule("natural").matches(_STORE_WORDS.sub("documents", text))
+    """The token, or a refusal in other words; it may go on to tell what the evidence has instead."""
+    return is_exact(text.strip().rstrip(".")) or opens_refusing(_STORE_WORDS.sub("documents", text))
 
 
 def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findings:
     """Everything that the scores are made of."""
+    case, text, evidence = _in_one_spelling(case, text, evidence)
     store = Store(evidence, case.prompt)
     said = statements(read(strip_echo(text, case.prompt)), store)
     on_topic, counted = _on_topic(said, store)
@@ -93,7 +113,8 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
     anchors = find(text, store)
     standings = [standing(binding, said, store) for binding in case.bindings]
     in_conflict = [kind for binding, kind in zip(case.bindings, standings, strict=True) if binding.rivals]
-    resolved, forbidden = _sides(case, said, standings, prompt_words)
+    rivals = frozenset(item for binding in case.bindings for ref in binding.rivals for item in store.naming(ref))
+    resolved, forbidden = _sides(case, said, standings, prompt_words, rivals)
     if not case.expected_resolution and in_conflict:
         resolved = all(CREDIT[kind] for kind in in_conflict)
     return Findings(
@@ -108,18 +129,42 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
         coverage=_coverage(case, on_topic, store),
         dump=is_dump(text, [item.text for item in evidence]),
         words=len(norms(text)),
+        proposals=[statement for statement in said if proposes(statement.clause.text)],
+        misattributed=tuple(misattributed(said, store)),
+        turned=tuple(turned_round(said, [item for item in store.evidence if item.id not in rivals])),
     )
 
 
+def _in_one_spelling(
+    case: ReasonCase, text: str, evidence: Sequence[Evidence]
+) -> tuple[ReasonCase, str, tuple[Evidence, ...]]:
+    """Everything with dates, numbers and durations written as the evidence and the question write them."""
+    texts = [case.prompt, *(item.text for item in evidence)]
+    spelling = Spelling(texts, [item.source for item in evidence])
+    spelled = replace(
+        case,
+        prompt=spelling.of(case.prompt),
+        bindings=tuple(replace(binding, value=spelling.of(binding.value)) for binding in case.bindings),
+        expected_resolution=tuple(map(spelling.of, case.expected_resolution)),
+        forbidden=tuple(map(spelling.of, case.forbidden)),
+    )
+    return spelled, spelling.of(text), tuple(replace(item, text=spelling.of(item.text)) for item in evidence)
+
+
 def _sides(
-    case: ReasonCase, said: list[Statement], standings: Sequence[Standing], prompt_words: frozenset[str]
+    case: ReasonCase,
+    said: list[Statement],
+    standings: Sequence[Standing],
+    prompt_words: frozenset[str],
+    rivals: frozenset[str],
 ) -> tuple[bool, tuple[str, ...]]:
     """Whether the right side is taken, and which forbidden phrases are affirmed.
 
     A phrase that is only handed on ("the runbook says 3") takes no side if the answer itself takes the right one.
     """
     right = {affirms(phrase, said, prompt_words) for phrase in case.expected_resolution}
-    wrong = {phrase: affirms(phrase, said, prompt_words) for phrase in case.forbidden}
+    since = first_affirming(case.expected_resolution, said, prompt_words)
+    wrong = {phrase: affirms(phrase, said, prompt_words, rivals, since) for phrase in case.forbidden}
     if "yes" in right:
         return True, tuple(phrase for phrase, kind in wrong.items() if kind == "yes")
     value_given = any(
@@ -128,7 +173,12 @@ def _sides(
         and any(occurrences(binding.value, tokens(p)) for p in case.expected_resolution)
         for binding, kind in zip(case.bindings, standings, strict=True)
     )
-    return value_given or "reported" in right, tuple(phrase for phrase, kind in wrong.items() if kind != "no")
+    # Both sides handed on: one of them is taken if the answer takes something back.
+    sided = (value_given or "reported" in right) and any(any(s.clause.retracted) for s in said)
+    return (
+        value_given or "reported" in right,
+        tuple(phrase for phrase, kind in wrong.items() if kind == "yes" or (kind == "reported" and not sided)),
+    )
 
 
 def score(case: ReasonCase, findings: Findings) -> dict[str, Fraction | None]:
@@ -168,7 +218,12 @@ def _grounding(case: ReasonCase, findings: Findings) -> Fraction:
     value = base * support**2  # one invented number casts doubt on the others
     if anchors.unresolved:
         value = min(value, FABRICATION_CAP)
-    return min(value, MISBOUND_CAP) if findings.misbound or findings.replaced else value
+    return min(value, MISBOUND_CAP) if _is_false(findings) else value
+
+
+def _is_false(findings: Findings) -> bool:
+    lacking = "absent" in findings.standings
+    return bool(lacking or findings.misbound or findings.misattributed or findings.invented or findings.turned)
 
 
 def _contradiction(case: ReasonCase, findings: Findings) -> Fraction:
@@ -258,6 +313,9 @@ def _failures(findings: Findings) -> tuple[str, ...]:
     kinds = (
         ("fabrication", findings.anchors.unresolved),
         ("misbound", findings.misbound),
+        ("misattributed", findings.misattributed),
+        ("invented", findings.invented),
+        ("turned", findings.turned),
         ("forbidden", findings.forbidden),
         ("evidence_dump", findings.dump),
     )
@@ -270,6 +328,8 @@ def _facts(findings: Findings) -> dict[str, Any]:
         "citations": sorted({item for c in anchors.citations for item in c.items}),
         "unresolved": list(anchors.unresolved),
         "unsupported_anchors": list(anchors.unsupported),
+        "misattributed": list(findings.misattributed),
+        "turned": list(findings.turned),
         "anchors": anchors.total,
         "bindings": list(findings.standings),
         "resolved": findings.resolved,

@@ -38,6 +38,9 @@ def _kinds(judged: Judged, tally: Tally) -> list[str]:
     words = {
         "fabrication": "cite, quote or tag what the evidence does not have: the reasoner makes sources up.",
         "misbound": "give a value as another source's word, or deny it with its own source in hand.",
+        "misattributed": "cite a source for a number that stands in another one: values are exchanged, or citations are.",
+        "turned": "deny what the evidence says, or exchange who and what in it.",
+        "invented": "have a number that neither the evidence nor the question has, nor a sum of theirs.",
         "forbidden": "affirm what the case forbids: the older or weaker source won.",
         "evidence_dump": "hand the evidence on unread.",
     }

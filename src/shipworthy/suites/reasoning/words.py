@@ -54,11 +54,15 @@ class Token(NamedTuple):
 
     @property
     def is_content(self) -> bool:
-        return self.is_anchor or self.norm not in FUNCTION_STEMS
+        if self.is_anchor or self.norm not in FUNCTION_STEMS:
+            return True
+        # `Sam` has the stem of `same`
+        return self.raw[:1].isupper() and self.raw.casefold().removesuffix("'s") not in FUNCTION_WORDS
 
     @property
     def is_name(self) -> bool:
-        return self.raw[:1].isupper() and self.raw.isalpha() and len(self.raw) > 1 and self.is_content
+        plain = self.raw.removesuffix("'s")
+        return plain[:1].isupper() and plain.isalpha() and len(plain) > 1 and self.is_content
 
 
 def tokens(text: str) -> list[Token]:
@@ -142,11 +146,11 @@ def number(raw: str) -> str | None:
 
 
 def _token(raw: str, start: int) -> Token:
-    return Token(raw, _norm(raw), start, start + len(raw))
+    return Token(raw, norm(raw), start, start + len(raw))
 
 
 @lru_cache(maxsize=16_384)
-def _norm(raw: str) -> str:
+def norm(raw: str) -> str:
     folded = raw.casefold()
     return number(folded) or NUMBER_WORDS.get(folded) or stem(folded)
 
