@@ -57,8 +57,12 @@ class RefusalRule(msgspec.Struct, frozen=True):
 
 def opens_refusing(claim: str) -> bool:
     """Whether a claim in natural words begins by refusing, however much it then tells of what there is instead."""
+    if not _has_cue(claim):
+        return False
     rules = _natural_rules()
-    found = list(rules.kinds_of(_clauses(claim[: rules.characters])))
+    found = _unless_content(rules.kinds_of(_clauses(claim[: rules.characters])), "answer" in claim.lower())
+    if found is None:
+        return False
     kinds = [kind for kind, _ in found]
     if "guess" in kinds or any(kind == "content" and _gives_value(words) for kind, words in found):
         return False
@@ -172,14 +176,29 @@ def _canonical(text: str) -> str:
 
 
 def _natural(claim: str) -> bool:
-    lowered = f" {' '.join(claim.lower().split())} "
-    if lowered != " na " and not any(cue in lowered for cue in _CUES):
+    if not _has_cue(claim):
         return False
     rules = _natural_rules()
     text = claim.strip()
     if len(text) > rules.characters:
         return False
-    return rules.refuses(rules.kinds_of(_clauses(text)), "answer" in lowered)
+    found = _unless_content(rules.kinds_of(_clauses(text)), "answer" in text.lower())
+    return found is not None and rules.refuses(found)
+
+
+def _has_cue(claim: str) -> bool:
+    lowered = f" {' '.join(claim.lower().split())} "
+    return lowered == " na " or any(cue in lowered for cue in _CUES)
+
+
+def _unless_content(found: Iterable[tuple[str, str]], verdict: bool) -> list[tuple[str, str]] | None:
+    """All clauses with their kinds; None as soon as content opens, for that answers, unless a verdict may follow."""
+    clauses: list[tuple[str, str]] = []
+    for kind, words in found:
+        if kind in ("content", "guess") and not verdict and all(earlier not in REFUSING for earlier, _ in clauses):
+            return None
+        clauses.append((kind, words))
+    return clauses
 
 
 class _Phrase(msgspec.Struct, frozen=True):
@@ -232,13 +251,8 @@ class _NaturalRules(msgspec.Struct, frozen=True):
         kind = phrase.kind if phrase else "content"
         return "content" if condition and kind in REFUSING else kind
 
-    def refuses(self, found: Iterable[tuple[str, str]], verdict: bool) -> bool:
+    def refuses(self, clauses: Sequence[tuple[str, str]]) -> bool:
         """A verdict anywhere, or an opening that refuses and no more content than such an opening allows."""
-        clauses: list[tuple[str, int]] = []
-        for kind, words in found:
-            if kind in ("content", "guess") and not verdict and all(earlier not in REFUSING for earlier, _ in clauses):
-                return False  # what opens with content answers, whatever follows
-            clauses.append((kind, len(words.split())))
         kinds = [kind for kind, _ in clauses]
         if "verdict" in kinds:
             return True
@@ -250,8 +264,8 @@ class _NaturalRules(msgspec.Struct, frozen=True):
         strong = opening == "unanswered" or kinds[0] == "apology"
         # Who lacks only the full answer goes on to give what the source has.
         telling = ("content", "guess", *(OF_SOURCE if opening == "hedge" else ()))
-        content = sum(size for kind, size in clauses if kind in telling)
-        refusing = sum(size for kind, size in clauses if kind in REFUSING)
+        content = sum(len(words.split()) for kind, words in clauses if kind in telling)
+        refusing = sum(len(words.split()) for kind, words in clauses if kind in REFUSING)
         return 10 * content <= (self.after_unanswered if strong else self.after_silence) * refusing
 
 
