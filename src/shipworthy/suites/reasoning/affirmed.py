@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from shipworthy.suites.reasoning.anchors import Citation, Store, find_citations, plain_anchors
+from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store, find_citations, is_small_count, plain_anchors
 from shipworthy.suites.reasoning.clauses import Clause, Reading, read
 from shipworthy.suites.reasoning.fixture import Binding, Evidence
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, stem, tokens, vocabulary
@@ -116,11 +116,10 @@ def misattributed(said: list[Statement], store: Store) -> list[str]:
     for statement in said:
         gone = any(statement.clause.retracted)
         for token in plain_anchors(statement.clause.text, list(statement.citations)):
-            if not token.norm[:1].isdigit() or _is_small_count(statement.clause.tokens, token):
+            if not token.norm[:1].isdigit() or is_small_count(statement.clause.text, token):
                 continue
-            if _YEAR.fullmatch(token.norm) or (
-                gone and "-" in token.norm
-            ):  # when something gave way is the word of what it gave way to
+            # When something gave way is the word of what it gave way to.
+            if _YEAR.fullmatch(token.norm) or (gone and "-" in token.norm):
                 continue
             same = {token.norm, token.norm.rstrip("%"), token.norm + "%"}
             holders = {item for item, words in store.words.items() if same & words}
@@ -143,14 +142,6 @@ def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iter
                 yield f"{words[i].raw} {words[i + 1].raw}"
 
 
-def _is_small_count(words: list[Token], token: Token) -> bool:
-    """`the 6 containers`: a small number is often repeated where another note speaks of the same things."""
-    if not token.norm.isdecimal() or int(token.norm) > MOST_COUNTED:
-        return False
-    following = next((t.norm for t in words if t.start >= token.end), "")
-    return following not in _MEASURES
-
-
 def turned_round(said: list[Statement], evidence: Collection[Evidence]) -> list[str]:
     """Sentences that say the opposite in the evidence's own words: denied, `7 of 52` for `9 of 52`, A for B and B for A."""
     readings = [read(item.text) for item in evidence]
@@ -171,14 +162,28 @@ def _sentences(clauses: Iterable[Clause]) -> list[list[Clause]]:
 
 def _denies(clause: Clause, source: Clause) -> bool:
     """Most of the clause's words are a statement of the evidence, and it denies at least three of them."""
-    if any(source.negated) or not any(clause.negated) or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
+    if any(source.negated):
+        return _affirms_denied(clause, source)
+    if not any(clause.negated) or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
         return False
     if _is_task(source) or _PERMITS.search(clause.text):
         return False
     stated = {t.norm for t in source.tokens if t.is_content}
     words = [(t.norm, gone) for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content]
-    known = [gone for norm, gone in words if norm in stated]
-    return sum(known) >= LEAST_DENIED and 3 * len(known) >= 2 * len(words)
+    known = [(norm[:1].isdigit(), gone) for norm, gone in words if norm in stated]
+    denied = sum(gone and not is_number for is_number, gone in known)
+    counted = sum(gone or is_number for is_number, gone in known)
+    return denied > 1 and counted >= LEAST_DENIED and 3 * len(known) >= 2 * len(words)
+
+
+def _affirms_denied(clause: Clause, source: Clause) -> bool:
+    """`did read them` where the evidence says `did not read`: an emphatic verb, and most words the evidence's."""
+    if not _EMPHATIC.search(clause.text):
+        return False
+    stated = {t.norm for t in source.tokens if t.is_content}
+    words = [t.norm for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content and not gone]
+    known = sum(norm in stated for norm in words)
+    return known > LEAST_DENIED and 3 * known >= 2 * len(words)
 
 
 def _is_task(clause: Clause) -> bool:
@@ -233,7 +238,7 @@ def _pairs(clauses: list[Clause]) -> Iterator[_Pair]:
     counts = [i for i, token in enumerate(words) if _COUNT.fullmatch(token.norm)]
     for one, other in pairwise(counts):
         # Units belong to the numbers, not to what stands between them.
-        start = one + 2 if one + 1 < other and words[one + 1].norm in _MEASURES else one + 1
+        start = one + 2 if one + 1 < other and words[one + 1].norm in MEASURES else one + 1
         between = frozenset(t.norm for t in words[start:other] if t.norm not in _ARTICLES and not t.is_anchor)
         if between:
             yield _Pair(words[one].norm, words[other].norm, between)
@@ -243,17 +248,21 @@ def _adjoin(words: list[Token], position: int) -> bool:
     return words[position + 1].start == words[position].end + 1
 
 
-def _cited_for(statement: Statement, token: Token, said: list[Statement]) -> set[str]:
-    """What a clause cites; where nothing is cited behind the word, also what the sentence cites next, or else before."""
+def _cited_for(statement: Statement, token: Token, said: list[Statement], back: bool = False) -> set[str]:
+    """What a clause cites; where nothing is cited behind the word, also what the sentence cites next.
+
+    A clause without citations may mean what was cited before it as well; with `back` that is enough.
+    """
     own = {item for citation in statement.citations for item in citation.items}
     if any(citation.start >= token.start for citation in statement.citations):
         return own
-    # Nothing is cited behind the word: what the sentence cites next may be meant, or what it cited before.
     same = [s for s in said if s.clause.sentence == statement.clause.sentence]
     place = next(i for i, other in enumerate(same) if other is statement)
     cited = [{item for c in other.citations for item in c.items} for other in same]
     following: set[str] = next((items for items in cited[place + 1 :] if items), set())
     preceding: set[str] = next((items for items in reversed(cited[:place]) if items), set())
+    if not own and not following and not back:
+        return set()
     return own | following | (set() if own else preceding)
 
 
@@ -276,6 +285,7 @@ def affirms(
         if position is not None:
             late = since is not None and index > since
             theirs = late and _is_theirs(statement, statement.clause.tokens[position], said, speakers)
+            theirs = theirs or (bool(speakers) and bool(_AGAINST.search(statement.clause.text)) and since is not None)
             found.append(theirs or _is_report(statement, position))
     if not found:
         return "no"
@@ -300,7 +310,7 @@ def _is_report(statement: Statement, position: int) -> bool:
 
 
 def _is_theirs(statement: Statement, token: Token, said: list[Statement], speakers: Collection[str]) -> bool:
-    cited = _cited_for(statement, token, said)
+    cited = _cited_for(statement, token, said, back=True)
     same = [s.clause for s in said if s.clause.sentence == statement.clause.sentence]
     text = " ".join(clause.text for clause in same)
     distant = any(any(c.retracted) or any(c.negated) or c.hands_on or _SAYS.search(c.text) for c in same)
@@ -451,7 +461,7 @@ def _has_other_unit(words: list[Token], position: int, unit: Token, spoken: Coll
     following = rest[0] if rest else None
     if following is None or (following is words[position + 1] and following.start > words[position].end + 1):
         return False
-    if _abbreviates(unit.raw.casefold(), following.raw.casefold()) or following.norm in spoken:
+    if _abbreviates(unit.raw.casefold(), following.raw.casefold()) or (following.norm in spoken and following.norm not in MEASURES):
         return False
     return following.norm not in FUNCTION_STEMS and not following.is_anchor and following.raw not in _VERBS
 
@@ -467,12 +477,9 @@ def _is_cue(token: Token) -> bool:
 
 
 NEAR = 8  # words between the two numbers of `9 of 52`
-MOST_COUNTED = 12
-_MEASURES = frozenset(
-    map(stem, vocabulary("% percent second minute hour day week month year ms gb mb usd eur gbp times"))
-)
 _COUNT = re.compile(r"\d{1,9}(?:\.\d{1,6})?%?")
 _ARTICLES = ("the", "a", "an")
+_AGAINST = re.compile(r"\b(?:against|versus|vs)\b", re.IGNORECASE)
 _SAYS = re.compile(
     r"\b(?:says?|said|gives?|gave|names?|lists?|claims?|promises?|speaks?|shows?|puts?|states?|has|had)\b", re.I
 )
@@ -481,6 +488,7 @@ _ENDORSES = re.compile(
     r"|is (?:true|right|correct|valid|current|in force)|go with|stick with|stay with|trust|follow|remains?)\b",
     re.IGNORECASE,
 )
+_EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
 _CHANGES = re.compile(
@@ -488,7 +496,7 @@ _CHANGES = re.compile(
     re.IGNORECASE,
 )
 LEAST_DENIED = 3  # words of the evidence that a denial has in it
-_NOT_YET = vocabulary("since until yet only before still unless")
+_NOT_YET = vocabulary("since until only before still unless")
 _TURNING = vocabulary("by from instead place for")
 _VERBS = vocabulary("holds applies stands wins counts prevails governs rules beats replaces supersedes")
 _DIRECTIONS = {

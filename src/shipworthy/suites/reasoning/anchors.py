@@ -12,7 +12,7 @@ from itertools import permutations
 import msgspec
 
 from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.words import Token, fold, norm, number, straight, tokens, vocabulary
+from shipworthy.suites.reasoning.words import Token, fold, norm, number, stem, straight, tokens, vocabulary
 
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 _WORD = re.compile(r"[\w./:-]{3,300}")
@@ -33,6 +33,8 @@ _JOINTS = re.compile(r"[/._-]")
 _PLAIN_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LINE = re.compile(r"\blines? $", re.IGNORECASE)
+SMALL = 12
+MEASURES = frozenset(map(stem, vocabulary("percent second minute hour day week month year ms gb mb usd eur gbp times")))
 LONG_QUOTE = 3  # words; a shorter quote may be a word used with reservation
 
 
@@ -51,6 +53,7 @@ class Anchors(msgspec.Struct, frozen=True):
     unresolved: tuple[str, ...]  # citations, paths, quotes and tags that nothing bears out
     supported: int
     unsupported: tuple[str, ...]  # numbers, dates, identifiers, short quotes found nowhere
+    invented: tuple[str, ...]  # the numbers and dates among them, small counts aside
 
     @property
     def total(self) -> int:
@@ -118,6 +121,7 @@ def find(answer: str, store: Store) -> Anchors:
     unresolved += _unresolved_tags(text, citations, store)
     supported = sum(bool(c.items) for c in citations)
     unsupported: list[str] = []
+    invented: list[str] = []
     for quote in _quotes(text):
         if _quoted_from(quote, store):
             supported += 1
@@ -130,7 +134,10 @@ def find(answer: str, store: Store) -> Anchors:
             supported += 1
         elif not _is_derived(token, store):
             unsupported.append(token.raw)
-    return Anchors(tuple(citations), tuple(unresolved), supported, tuple(unsupported) + tuple(unresolved))
+            if token.raw[:1].isdigit() and not is_small_count(text, token):
+                invented.append(token.raw)
+    missing = tuple(unsupported) + tuple(unresolved)
+    return Anchors(tuple(citations), tuple(unresolved), supported, missing, tuple(invented))
 
 
 def find_citations(text: str, store: Store) -> list[Citation]:
@@ -270,6 +277,14 @@ def _is_known(token: Token, store: Store) -> bool:
 def _is_mixed(word: str) -> bool:
     """`7f3a`: letters and digits, which no plain word has."""
     return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+
+
+def is_small_count(text: str, token: Token) -> bool:
+    """`item 4`, `the 6 containers`: a small number without a unit is often the answer's own or repeated from elsewhere."""
+    if not token.norm.isdecimal() or int(token.norm) > SMALL:
+        return False
+    following = tokens(text[token.end : token.end + 20])[:1]
+    return not any(word.norm in MEASURES for word in following) and text[token.end : token.end + 1] != "%"
 
 
 def _is_derived(token: Token, store: Store) -> bool:

@@ -31,7 +31,7 @@ _RIGHT_NEGATION = re.compile(
 _PLACE = re.compile(r"\b(?:on|in|at|from|because|since|until|with|by)\b", re.IGNORECASE)
 _ACTIVE = re.compile(
     r"\b(?:supersed(?:es?|ing)\b|replac(?:es|ing)|overrid(?:es?|ing)\b|overrul(?:es?|ing)\b|outranks?\b|beats?\b|corrects"
-    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
+    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|outweighs?\b|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
     r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|\d|\[)))",
     re.IGNORECASE,
 )
@@ -43,18 +43,19 @@ _PASSIVE = re.compile(
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/.])|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|strik(?:e|ing)|struck|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
     r"\b(?:(?:has|have|had|was|were)(?: not|n't)(?: yet)?(?: been)?|never(?: got)?(?: been)?|(?:nobody|no one)(?:'s| has| had)?(?: ever)?) "
     r"(?:updated?|changed|edited|touched|corrected|amended|adjusted|revised|caught up)\b"
-    r"|\bfrom before\b|\bbefore (?:that|the|this) (?:change|move|handover|switch|decision|update)\b",
+    r"|\bfrom before\b|\btime before\b|\bhas(?:n't| not) been refreshed\b|\bbefore (?:that|the|this) (?:change|move|handover|switch|decision|update)\b",
     re.IGNORECASE,
 )
+_MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
 _COLON = re.compile(r":\s")
 _LIMIT = re.compile(r"\b(?:before|until|unless|except|since|earlier than|later than)\b", re.IGNORECASE)
-_INABILITY = re.compile(r"\bc(?:an|ould)(?:n't|not| not)", re.IGNORECASE)
+_RELATIVE_BEFORE = re.compile(r"\b(?:that|which|who) $", re.IGNORECASE)
 _REPLACED_WITH = re.compile(r"\breplac(?:ed|es|ing)\b(?P<gone>.{0,80}?)\bwith\b", re.IGNORECASE)
 _STALE_LABEL = re.compile(
     r"^(?:superseded|outdated|stale|old|obsolete|ignore|disregard|wrong|deprecated|replaced|overruled|out of date|no longer valid)"
@@ -76,7 +77,8 @@ _REPORT = re.compile(
     re.IGNORECASE,
 )
 _STILL = re.compile(
-    r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?)\b"
+    r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?|permits?|allows?)\b"
+    r"|\byou(?:'ll| will| may| might| can)?(?: still)? (?:have found|find|see|stumble|come across|read)\b"
     r"|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
     re.IGNORECASE,
 )
@@ -86,6 +88,7 @@ _SUMS_UP = re.compile(r"(?:verdict|answer|result|conclusion|claim|status|finding
 _FOLLOWS = re.compile(
     r"^(?:which|that|and|now|since|both|it|but|is|was|are|were|long|should|must|needs?|has|have|can)\b", re.IGNORECASE
 )
+RELATIVE = 3  # words that the negation of a relative clause denies
 WITHOUT = 3  # words that `without` denies
 LONGEST_LABEL = 4  # words
 LONGEST_CLAUSE = 200  # words; nobody follows a longer one
@@ -215,17 +218,27 @@ def _mark_segment(clause: Clause, start: int, end: int) -> None:
     if len(predicates) % 2:
         limit = _LIMIT.search(clause.text, predicates[0].end(), end)  # `not out before 7 July` names the day
         until = limit.start() if limit else end
-        # `14 of 62 cars could not be rented` counts them all the same
-        unable = predicates[0].start() if _INABILITY.match(clause.text, predicates[0].start()) else start
+        verb = predicates[0].start()
+        relative = _RELATIVE_BEFORE.search(clause.text, start, verb)  # `a pipe that was not on the map was hit`
+        if relative:
+            start = relative.start()
+            after = [token.start for token in clause.tokens if token.start >= predicates[0].end()]
+            until = min(until, after[RELATIVE] if len(after) > RELATIVE else end)
         for position, token in enumerate(clause.tokens):
-            if start <= token.start < until and not (token.start < unable and token.norm[:1].isdigit()):
+            # `14 of 62 cars could not be rented` counts them all the same
+            if start <= token.start < until and not (token.start < verb and token.norm[:1].isdigit()):
                 clause.negated[position] = True
     for match in _RIGHT_NEGATION.finditer(clause.text, start, end):
         if _within(match.start(), [p.span() for p in predicates] + silent):
             continue
         # `no room left on the disk` says nothing against the disk
         place = _PLACE.search(clause.text, match.end(), end) if match.group().casefold() == "no" else None
-        until = place.start() if place else end
+        if _MODIFIES.search(clause.text, start, match.start()):  # `searches with no result fell`
+            after = [token.start for token in clause.tokens if token.start >= match.end()]
+            place, end_of = None, after[1] if len(after) > 1 else end
+        else:
+            end_of = end
+        until = place.start() if place else end_of
         if match.group().casefold() in ("without", "nothing"):  # `searches without any result fell` denies the result alone
             after = [token.start for token in clause.tokens if token.start >= match.end()]
             until = after[WITHOUT] if len(after) > WITHOUT else until

@@ -33,7 +33,6 @@ from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, 
 from shipworthy.suites.reasoning.words import content, norms, tokens
 
 LONGEST = 20_000  # characters that are read; nobody reads more
-SMALL = 12  # a number up to this may be an ordinal or a count of the answer's own
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
 MISBOUND_CAP = Fraction(45, 100)
@@ -74,8 +73,7 @@ class Findings(msgspec.Struct, frozen=True):
     def invented(self) -> tuple[str, ...]:
         """Numbers that neither evidence nor question has, nor a difference of theirs; a day to look again may be proposed."""
         proposed = {t.raw for s in self.proposals for t in s.clause.tokens if _DAY.fullmatch(t.raw)}
-        unknown = (text for text in self.anchors.unsupported if text[:1].isdigit() and text not in proposed)
-        return tuple(text for text in unknown if not (text.isdecimal() and int(text) <= SMALL))
+        return tuple(text for text in self.anchors.invented if text not in proposed)
 
 
 def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
