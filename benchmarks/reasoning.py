@@ -11,21 +11,27 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from shipworthy.scoring.reasoning import evaluate_reasoning
 from shipworthy.stats import auc
-from shipworthy.suites.reasoning import Answer, Fixture, bundled_fixture, judge
+from shipworthy.suites.reasoning import Answer, Fixture, ReasonCase, bundled_fixture, judge, load_fixture
 from shipworthy.suites.reasoning.controls import controls
 
-HELD_BACK = Path(__file__).parents[1] / "tests" / "reason_heldback.jsonl"
+TESTS = Path(__file__).parents[1] / "tests"
+Rows = list[dict[str, Any]]
 
 
 def main() -> None:
     fixture = bundled_fixture()
     print_controls(fixture)
-    print_held_back(fixture)
+    cases = {case.id: case for case in (*fixture.cases, *load_fixture(TESTS / "reason_rounds.json").cases)}
+    shipped = {case.id for case in fixture.cases}
+    for name, rows in written(shipped).items():
+        print_area(name, rows, cases, fixture)
     print_time(fixture)
 
 
@@ -45,9 +51,20 @@ def print_controls(fixture: Fixture) -> None:
         )
 
 
-def print_held_back(fixture: Fixture) -> None:
-    cases = {case.id: case for case in fixture.cases}
-    rows = [json.loads(line) for line in HELD_BACK.read_text(encoding="utf-8").splitlines()]
+def written(shipped: set[str]) -> dict[str, Rows]:
+    """The answers that were written to be told apart: the first hundred, and the rounds, shipped cases and others."""
+    sets: dict[str, Rows] = {"held back": _lines(TESTS / "reason_heldback.jsonl")}
+    for row in _lines(TESTS / "reason_rounds.jsonl"):
+        kind = "shipped cases" if row["id"] in shipped else "other domains"
+        sets.setdefault(f"round {row['round']}, {kind}", []).append(row)
+    return sets
+
+
+def _lines(path: Path) -> Rows:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def print_area(name: str, rows: Rows, cases: Mapping[str, ReasonCase], fixture: Fixture) -> None:
     for profile in ("signals", "grounded"):
         scores: dict[str, tuple[list[Fraction], list[Fraction]]] = {}
         passed = {True: 0, False: 0}
@@ -59,8 +76,8 @@ def print_held_back(fixture: Fixture) -> None:
         good = [value for pair in scores.values() for value in pair[0]]
         bad = [value for pair in scores.values() for value in pair[1]]
         print(
-            f"held back, {profile}: AUC {float(auc(good, bad) or 0):.4f}, lowest case {float(min(areas)):.4f}; "
-            f"{passed[True]} of {len(good)} good pass, {passed[False]} of {len(bad)} bad pass"
+            f"{name:<24} {profile:<9} AUC {float(auc(good, bad) or 0):.4f}, {sum(area == 1 for area in areas)} of {len(areas)} "
+            f"cases 1.0; {passed[True]} of {len(good)} good pass, {passed[False]} of {len(bad)} bad pass"
         )
 
 

@@ -342,3 +342,19 @@ def test_the_report_has_the_keys_that_others_read():
     keys = {"id", "prompt", "preset", "passed", "overall_score", "hard_failures", "dimension_scores", "answer"}
     assert keys <= set(body["results"][0])
     json.dumps(body, allow_nan=False)
+
+
+def test_answers_of_all_rounds_are_told_apart():
+    """Right and wrong answers by many hands, on the shipped cases and on others; docs/reasoning.md has the figures."""
+    here = Path(__file__).parent
+    rounds = load_fixture(here / "reason_rounds.json")
+    cases = {case.id: case for case in (*SHIPPED.cases, *rounds.cases)}
+    rows = [json.loads(line) for line in (here / "reason_rounds.jsonl").read_text(encoding="utf-8").splitlines()]
+    good, bad = [], []
+    for row in rows:
+        verdict = judge(cases[row["id"]], Answer(row["content"]), rounds)
+        (good if row["good"] else bad).append(verdict)
+    assert len(good) >= 540 and len(bad) >= 780
+    assert auc([v.overall for v in good], [v.overall for v in bad]) >= Fraction(98, 100)
+    assert 100 * sum(not v.passed for v in good) <= 3 * len(good)
+    assert 100 * sum(v.passed for v in bad) <= 2 * len(bad)

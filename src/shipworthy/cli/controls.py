@@ -80,7 +80,10 @@ def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[
     path = config or (None if gold or gates or options else find_config())
     if path is not None:
         return str(path), run_controls(_one_suite(str(path), suite))
-    return gold or "the demo's gold set", run_controls(suite, gold=gold, gates=gates, options=options)
+    sources = [gold or "the demo's gold set"] if suite != "reasoning" else []
+    if suite in (None, "reasoning"):
+        sources.append(options.get("fixture") or "the bundled reasoning cases")
+    return " and ".join(sources), run_controls(suite, gold=gold, gates=gates, options=options)
 
 
 def _one_suite(path: str, suite: str | None) -> Any:

@@ -461,7 +461,9 @@ def _has_other_unit(words: list[Token], position: int, unit: Token, spoken: Coll
     following = rest[0] if rest else None
     if following is None or (following is words[position + 1] and following.start > words[position].end + 1):
         return False
-    if _abbreviates(unit.raw.casefold(), following.raw.casefold()) or (following.norm in spoken and following.norm not in MEASURES):
+    if _abbreviates(unit.raw.casefold(), following.raw.casefold()) or (
+        following.norm in spoken and following.norm not in MEASURES
+    ):
         return False
     return following.norm not in FUNCTION_STEMS and not following.is_anchor and following.raw not in _VERBS
 

@@ -239,7 +239,10 @@ def _mark_segment(clause: Clause, start: int, end: int) -> None:
         else:
             end_of = end
         until = place.start() if place else end_of
-        if match.group().casefold() in ("without", "nothing"):  # `searches without any result fell` denies the result alone
+        if match.group().casefold() in (
+            "without",
+            "nothing",
+        ):  # `searches without any result fell` denies the result alone
             after = [token.start for token in clause.tokens if token.start >= match.end()]
             until = after[WITHOUT] if len(after) > WITHOUT else until
         for position, token in enumerate(clause.tokens):

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
+from shipworthy.contradiction.numbers import CARDINALS
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|(?-i:May)|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -39,41 +41,8 @@ _DURATION = re.compile(
     r"(?<![\w.,/:-])(\d{1,9}(?:\.\d{1,6})?)[ -]?(ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?)\b",
     re.IGNORECASE,
 )
-_SMALL = {
-    word: value
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        ]
-    )
-}
-_TENS = {
-    word: 10 * value
-    for value, word in enumerate(
-        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
-    )
-}
 _SCALES = {"hundred": 100, "thousand": 1000}
-_WORD = rf"(?:{'|'.join([*_SMALL, *_TENS, *_SCALES])})"
+_WORD = rf"(?:{'|'.join([*CARDINALS, *_SCALES])})"
 _NUMBER_WORDS = re.compile(rf"\b{_WORD}(?:(?:[ -]| and )(?:{_WORD})\b)*\b", re.IGNORECASE)
 _RANGE = re.compile(rf"\b(\d{{1,2}})(?: to | ?[-–] ?)(?=\d{{1,2}} {_MONTH})", re.IGNORECASE)
 _LINE = re.compile(r"([\w/-][\w./-]{0,200}\.[a-z]{1,5}),? \(?line (\d{1,7})\b\)?", re.IGNORECASE)
@@ -168,7 +137,7 @@ def _value(words: list[str]) -> int | None:
                 return None
             total, group, last = total + group * _SCALES[word], 0, _SCALES[word]
             continue
-        value = _SMALL.get(word, _TENS.get(word, 0))
+        value = CARDINALS[word]
         if value >= last or (group and (group % 10 or value >= 10)):
             return None
         group += value

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from shipworthy.contradiction.numbers import CARDINALS
+
 
 def vocabulary(words: str) -> frozenset[str]:
     """The words of a text between blanks, as a table reads best."""
@@ -24,10 +26,7 @@ FUNCTION_WORDS = vocabulary(
     all any some most more less much many few other another same such very too again up down out off above below
     come comes came got get let"""
 )
-NUMBER_WORDS = {
-    "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
-}  # fmt: skip
+NUMBER_WORDS = {word: str(value) for word, value in CARDINALS.items() if value <= 12 and word != "dozen"}
 UNITS = {
     "s": "second", "sec": "second", "secs": "second", "min": "minute", "mins": "minute", "h": "hour", "hr": "hour",
     "hrs": "hour", "d": "day", "wk": "week", "gb": "gb", "ms": "ms",
