@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store, find_citations, is_small_count, plain_anchors
+from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store, find_citations, in_brackets, is_small_count, labels, plain_anchors
 from shipworthy.suites.reasoning.clauses import Clause, Reading, read
 from shipworthy.suites.reasoning.fixture import Binding, Evidence
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, stem, tokens, vocabulary
@@ -127,7 +127,38 @@ def misattributed(said: list[Statement], store: Store) -> list[str]:
             if cited and holders and not holders & cited and not same & store.asked:
                 wrong.append(token.raw)
         wrong += _misnamed(statement, said, store)
+        wrong += _mislabelled(statement, said, store)
+        wrong += [] if gone else _misplaced(statement, store)
     return wrong
+
+
+def _misplaced(statement: Statement, store: Store) -> list[str]:
+    """A clause that is cited to one note and made of the words of another: three more of them than of its own."""
+    cited = {item for citation in statement.citations for item in citation.items}
+    if not cited:
+        return []
+    end = max(citation.start for citation in statement.citations)
+    told = [t for t in statement.clause.tokens if t.start < end and t.is_content]
+    words = {token.norm for token in told if not token.norm[:1].isdigit()}
+    own = max(len(words & store.words[item]) for item in cited)
+    other = max((len(words & known) for item, known in store.words.items() if item not in cited), default=0)
+    return [statement.clause.text] if other - own >= FOREIGN else []
+
+
+def _mislabelled(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
+    """`hive 6` given as the word of a note on `hive 2`, `E5` of a note on `E3`: another thing of the same kind."""
+    words = statement.clause.tokens
+    spans = [(citation.start, citation.end) for citation in statement.citations]
+    for kind, name, token in labels(words):
+        aside = in_brackets(statement.clause.text, token.start)  # `(that is W-5531, another claim)`
+        if aside or any(start <= token.start < end for start, end in spans):
+            continue
+        cited = _cited_for(statement, token, said)
+        theirs = [store.labels[item] for item in cited]
+        others = {other for found in theirs for one, other in found if one == kind}
+        known = any((kind, name) in found for found in store.labels.values())
+        if known and others and name not in others and name not in store.asked:
+            yield token.raw
 
 
 def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
@@ -497,6 +528,7 @@ _CHANGES = re.compile(
     r"\b(?:align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
     re.IGNORECASE,
 )
+FOREIGN = 3  # words that another note has more of
 LEAST_DENIED = 3  # words of the evidence that a denial has in it
 _NOT_YET = vocabulary("since until only before still unless")
 _TURNING = vocabulary("by from instead place for")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import msgspec
 
@@ -31,6 +31,7 @@ _ORDINAL = re.compile(r"^[ \t>]*\(?\d{1,3}[.)](?=\s)|(?<=\s)\(?\d{1,2}\)(?=\s)",
 _CITE_WORDS = re.compile(r"^(?:see|source|sources|cf|ref|refs|note|notes|from|per|in|and|memory|fact|evidence)$", re.I)
 _JOINTS = re.compile(r"[/._-]")
 _PLAIN_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
+_CODE = re.compile(r"([A-Za-z]{1,4}-?)\d{1,4}")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LINE = re.compile(r"\blines? $", re.IGNORECASE)
 SMALL = 12
@@ -76,6 +77,7 @@ class Store:
         self.lines = {str(item.line) for item in self.evidence}
         spoken = {item.id: f"{item.text} {_JOINTS.sub(' ', item.source)}" for item in self.evidence}
         self.words = {name: {token.norm for token in tokens(text)} for name, text in spoken.items()}
+        self.labels = {item.id: {(kind, name) for kind, name, _ in labels(tokens(item.text))} for item in self.evidence}
         self.asked = {token.norm for token in tokens(prompt)}
         self.values = [_values(text) for text in [*(item.text for item in self.evidence), prompt]]
         self.shapes = {m.group(1).casefold() for item in self.evidence if (m := _SHAPE.match(item.id))}
@@ -102,6 +104,19 @@ class Store:
     def is_id_shaped(self, word: str) -> bool:
         match = _SHAPE.match(word)
         return bool(match) and match.group(1).casefold() in self.shapes  # type: ignore[union-attr]
+
+
+def labels(words: Sequence[Token]) -> Iterator[tuple[str, str, Token]]:
+    """Names of things of one kind: `hive 6`, `line B`, `E3`, as (kind, name, word)."""
+    for one, other in pairwise(words):
+        is_name = other.raw.isdecimal() or (len(other.raw) == 1 and other.raw.isupper() and other.raw != "I")
+        if is_name and one.raw.isalpha() and one.is_content and other.start == one.end + 1:
+            following = next((word.norm for word in words if word.start >= other.end), "")
+            if following not in MEASURES and following != "of":
+                yield one.norm, other.norm, other
+    for word in words:
+        if match := _CODE.fullmatch(word.raw):
+            yield match[1].casefold(), word.norm, word
 
 
 def _values(text: str) -> set[Fraction]:
@@ -154,7 +169,7 @@ def find_citations(text: str, store: Store) -> list[Citation]:
         word = token.raw.casefold()
         if word in store.by_id and (store.is_id_shaped(token.raw) or not word.isalnum() or _is_mixed(word)):
             found.append(
-                Citation(token.raw, token.start, token.end, (store.by_id[word],), _in_brackets(text, token.start))
+                Citation(token.raw, token.start, token.end, (store.by_id[word],), in_brackets(text, token.start))
             )
         elif store.is_id_shaped(token.raw) and token.norm not in store.known:
             found.append(Citation(token.raw, token.start, token.end, (), False))
@@ -195,7 +210,7 @@ def _paths(text: str, store: Store) -> list[Citation]:
         items = store.naming(raw)
         if store.has_text(raw) and not (items and ":" in raw):
             continue  # a file that the evidence speaks of, not a place where something is said
-        found.append(Citation(raw, word.start(), word.start() + len(raw), items, _in_brackets(text, word.start())))
+        found.append(Citation(raw, word.start(), word.start() + len(raw), items, in_brackets(text, word.start())))
     return found
 
 
@@ -301,7 +316,7 @@ def _is_derived(token: Token, store: Store) -> bool:
     return token.norm.endswith("%") and any(abs(share - value) <= half for share in shares)
 
 
-def _in_brackets(text: str, position: int) -> bool:
+def in_brackets(text: str, position: int) -> bool:
     line = text[text.rfind("\n", 0, position) + 1 : position]
     return line.count("(") > line.count(")") or line.count("[") > line.count("]")
 

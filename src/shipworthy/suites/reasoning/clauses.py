@@ -43,7 +43,7 @@ _PASSIVE = re.compile(
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/.])|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|is history|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
@@ -56,7 +56,7 @@ _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
 _COLON = re.compile(r":\s")
 _LIMIT = re.compile(r"\b(?:before|until|unless|except|since|earlier than|later than)\b", re.IGNORECASE)
 _RELATIVE_BEFORE = re.compile(r"\b(?:that|which|who) $", re.IGNORECASE)
-_REPLACED_WITH = re.compile(r"\breplac(?:ed|es|ing)\b(?P<gone>.{0,80}?)\bwith\b", re.IGNORECASE)
+_REPLACED_WITH = re.compile(r"\breplac(?:ed|es|ing)\b(?P<gone>.{0,80}?)\bwith\b(?! effect)", re.IGNORECASE)
 _STALE_LABEL = re.compile(
     r"^(?:superseded|outdated|stale|old|obsolete|ignore|disregard|wrong|deprecated|replaced|overruled|out of date|no longer valid)"
     r"\b[^:.]{0,40}:",
