@@ -9,7 +9,16 @@ from typing import Literal
 
 import msgspec
 
-from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store, find_citations, in_brackets, is_small_count, labels, plain_anchors
+from shipworthy.suites.reasoning.anchors import (
+    MEASURES,
+    Citation,
+    Store,
+    find_citations,
+    in_brackets,
+    is_small_count,
+    labels,
+    plain_anchors,
+)
 from shipworthy.suites.reasoning.clauses import Clause, Reading, read
 from shipworthy.suites.reasoning.fixture import Binding, Evidence
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, stem, tokens, vocabulary
@@ -34,7 +43,9 @@ def _speaking(clause: Clause, store: Store) -> Iterator[Citation]:
     """The citations of a clause, without the files that someone shall change: these are objects, not sources."""
     change = _CHANGES.search(clause.text)
     for citation in find_citations(clause.text, store):
-        is_object = change and change.end() <= citation.start and not citation.bracketed and ":" not in citation.text
+        is_object = change and change.end() <= citation.start
+        is_object = is_object or _TO_BE_CHANGED.match(clause.text, citation.end)
+        is_object = is_object and not citation.bracketed and ":" not in citation.text
         if not is_object or not re.search(r"[./]", citation.text):
             yield citation
 
@@ -524,6 +535,7 @@ _ENDORSES = re.compile(
 _EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
+_TO_BE_CHANGED = re.compile(r"\s+(?:should|must|needs? to|has to|have to|is to|are to|will)\b", re.IGNORECASE)
 _CHANGES = re.compile(
     r"\b(?:align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
     re.IGNORECASE,

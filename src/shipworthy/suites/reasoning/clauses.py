@@ -53,6 +53,8 @@ _NEVER_CHANGED = re.compile(
     re.IGNORECASE,
 )
 _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"(?:older|old|former|previous|earlier) [a-z]+s\b", re.IGNORECASE)
+_POINTS_BACK = re.compile(r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b", re.IGNORECASE)
 _COLON = re.compile(r":\s")
 _LIMIT = re.compile(r"\b(?:before|until|unless|except|since|earlier than|later than)\b", re.IGNORECASE)
 _RELATIVE_BEFORE = re.compile(r"\b(?:that|which|who) $", re.IGNORECASE)
@@ -167,6 +169,11 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
             earlier.retracted = [True] * len(earlier.tokens)
         elif earlier.retracted[-1] and _RELATIVE.match(later.text):  # `…, which had 65`
             later.retracted = [True] * len(later.tokens)
+    if reading.sentences and _POINTS_BACK.match(sentence):
+        before = [reading.clauses[index] for index in reading.sentences[-1]]
+        if _retracts_previous(before[-1], parts[0]):
+            for clause in before:
+                clause.retracted = [True] * len(clause.tokens)
     first = len(reading.clauses)
     for clause in parts:
         clause.asked = sentence.endswith("?")
@@ -259,6 +266,9 @@ def _mark_retraction(clause: Clause) -> None:
     exchanged = _REPLACED_WITH.search(clause.text)
     if exchanged:
         clause.retracted = [exchanged.start("gone") <= token.start < exchanged.end("gone") for token in clause.tokens]
+    elif active and (gone := _stale(clause.text[: active.start()])):  # `the 30 s is stale and Sam corrects it`
+        start, _ = _said_with(clause.text, gone)
+        clause.retracted = [start <= token.start < active.start() for token in clause.tokens]
     elif passive:
         clause.retracted = [token.start < passive.start() for token in clause.tokens]
     elif active:
@@ -267,6 +277,8 @@ def _mark_retraction(clause: Clause) -> None:
         clause.retracted = [active.end() <= token.start < until for token in clause.tokens]
     elif stale := _stale(clause.text):
         start, end = _said_with(clause.text, stale)
+        if _ATTRIBUTE.match(clause.text, stale.start()):  # `lets older limits lapse` takes back what follows
+            start = stale.start()
         clause.retracted = [start <= token.start < end for token in clause.tokens]
 
 

@@ -20,6 +20,7 @@ _ISO = re.compile(r"(?<![\w/-])(\d{4})-(\d\d)-(\d\d)(?![\w/-]|\.\w)")
 _ANY_ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\bthe (\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", re.IGNORECASE)
+_SHORT_HOUR = re.compile(r"(?<![\w:./-])(\d:\d\d)(?![\w:])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PER = re.compile(r"(?<![\w/.-])(\d+(?:\.\d+)?)/(day|week|month|year|hour|minute|min|h|s)\b", re.IGNORECASE)
 _SIGNED = re.compile(r"([$€£]) ?(\d+(?:\.\d+)?)")
@@ -109,7 +110,7 @@ def _numbers(text: str) -> str:
     text = _NUMBER_WORDS.sub(_spelled, _THOUSANDS.sub("", text))
     text = _SIGNED.sub(lambda m: f"{m[2]} {_CURRENCY[m[1]]}", _PER.sub(r"\1 / \2", text))
     text = _NAMED.sub(lambda m: _SHORT[m[1].casefold().removesuffix("s")], text)
-    return _OUT_OF.sub(r"\1 of ", _CLOCK.sub(_clock, text))
+    return _OUT_OF.sub(r"\1 of ", _SHORT_HOUR.sub(r"0\1", _CLOCK.sub(_clock, text)))
 
 
 def _spelled(match: re.Match[str]) -> str:
