@@ -83,8 +83,8 @@ def _in_one_sentence(binding: Binding, said: list[Statement], own: set[str]) -> 
     wanted = {token.norm for token in tokens(binding.value) if token.is_content}
     if len(wanted) != 2 or not all(norm.isdecimal() for norm in wanted):
         return set()
-    for number in {s.clause.sentence for s in said}:
-        same = [s for s in said if s.clause.sentence == number]
+    for number in sorted({s.clause.sentence for s in said}):
+        same = [s for s in said if s.clause.sentence in (number, number + 1)]
         held = {t.norm for s in same for i, t in enumerate(s.clause.tokens) if s.clause.asserts(i)}
         if wanted <= held:
             return {"bound" if any(set(c.items) & own for s in same for c in s.citations) else "uncited"}
@@ -301,7 +301,11 @@ def _cited_for(statement: Statement, token: Token, said: list[Statement], back: 
     same = [s for s in said if s.clause.sentence == statement.clause.sentence]
     place = next(i for i, other in enumerate(same) if other is statement)
     cited = [{item for c in other.citations for item in c.items} for other in same]
-    following: set[str] = next((items for items in cited[place + 1 :] if items), set())
+    following: set[str] = set()
+    for other, items in zip(same[place + 1 :], cited[place + 1 :], strict=True):
+        if items or _CONTRAST.match(other.clause.text):
+            following = set() if _CONTRAST.match(other.clause.text) else items
+            break
     preceding: set[str] = next((items for items in reversed(cited[:place]) if items), set())
     if not own and not following and not back:
         return set()
@@ -328,10 +332,15 @@ def affirms(
             late = since is not None and index > since
             theirs = late and _is_theirs(statement, statement.clause.tokens[position], said, speakers)
             theirs = theirs or (bool(speakers) and bool(_AGAINST.search(statement.clause.text)) and since is not None)
-            found.append(theirs or _is_report(statement, position))
+            found.append(theirs or _is_report(statement, position, since is not None))
     if not found:
         return "no"
     return "reported" if all(found) else "yes"
+
+
+def settles(clause: str) -> bool:
+    """Whether a clause says which side has it: `the amendment wins`."""
+    return bool(_SETTLES.search(clause))
 
 
 def first_affirming(phrases: Iterable[str], said: list[Statement], prompt_words: Collection[str]) -> int | None:
@@ -344,11 +353,12 @@ def first_affirming(phrases: Iterable[str], said: list[Statement], prompt_words:
     return None
 
 
-def _is_report(statement: Statement, position: int) -> bool:
+def _is_report(statement: Statement, position: int, named: bool = False) -> bool:
+    """Handed on as what someone says; unless `named`, that takes a citation in the clause."""
     named_before = any(c.start < statement.clause.tokens[position].start for c in statement.citations)
     if statement.clause.hands_on:
         return True
-    return bool(statement.citations) and statement.clause.reports(position, named_before)
+    return (named or bool(statement.citations)) and statement.clause.reports(position, named_before)
 
 
 def _is_theirs(statement: Statement, token: Token, said: list[Statement], speakers: Collection[str]) -> bool:
@@ -523,10 +533,12 @@ def _is_cue(token: Token) -> bool:
 NEAR = 8  # words between the two numbers of `9 of 52`
 _COUNT = re.compile(r"\d{1,9}(?:\.\d{1,6})?%?")
 _ARTICLES = ("the", "a", "an")
+_CONTRAST = re.compile(r"(?:but|whereas|while|although|though|however)\b", re.IGNORECASE)
 _AGAINST = re.compile(r"\b(?:against|versus|vs)\b", re.IGNORECASE)
 _SAYS = re.compile(
     r"\b(?:says?|said|gives?|gave|names?|lists?|claims?|promises?|speaks?|shows?|puts?|states?|has|had)\b", re.I
 )
+_SETTLES = re.compile(r"\b(?:wins|prevails|takes precedence|later word|overrides?|supersedes?)\b", re.IGNORECASE)
 _ENDORSES = re.compile(
     r"\b(?:holds|stands|wins|prevails|applies|counts|operative|authoritative|binding|still (?:true|right|correct|valid|current)"
     r"|is (?:true|right|correct|valid|current|in force)|go with|stick with|stay with|trust|follow|remains?)\b",
@@ -537,7 +549,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
 _TO_BE_CHANGED = re.compile(r"\s+(?:should|must|needs? to|has to|have to|is to|are to|will)\b", re.IGNORECASE)
 _CHANGES = re.compile(
-    r"\b(?:align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
+    r"\b(?:commit|put|writ|copy|carr|align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
     re.IGNORECASE,
 )
 FOREIGN = 3  # words that another note has more of

@@ -31,6 +31,8 @@ _ORDINAL = re.compile(r"^[ \t>]*\(?\d{1,3}[.)](?=\s)|(?<=\s)\(?\d{1,2}\)(?=\s)",
 _CITE_WORDS = re.compile(r"^(?:see|source|sources|cf|ref|refs|note|notes|from|per|in|and|memory|fact|evidence)$", re.I)
 _JOINTS = re.compile(r"[/._-]")
 _PLAIN_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
+_CLOCK = re.compile(r"(?<!\d)[0-2]\d:[0-5]\d(?!\d)")
+_LENGTH = re.compile(r"(?<![\d.])(\d{1,3}) (hour|minute)s?\b")
 _CODE = re.compile(r"([A-Za-z]{1,4}-?)\d{1,4}")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LINE = re.compile(r"\blines? $", re.IGNORECASE)
@@ -80,6 +82,10 @@ class Store:
         self.labels = {item.id: {(kind, name) for kind, name, _ in labels(tokens(item.text))} for item in self.evidence}
         self.asked = {token.norm for token in tokens(prompt)}
         self.values = [_values(text) for text in [*(item.text for item in self.evidence), prompt]]
+        told = " ".join([*(item.text for item in self.evidence), prompt])
+        lengths = [int(match[1]) * (60 if match[2] == "hour" else 1) for match in _LENGTH.finditer(told)]
+        starts = [_minutes(time) for time in _CLOCK.findall(told)]
+        self.ends = {(start + way * length) % 1440 for start in starts for length in lengths for way in (1, -1)}
         self.shapes = {m.group(1).casefold() for item in self.evidence if (m := _SHAPE.match(item.id))}
 
     def naming(self, reference: str) -> tuple[str, ...]:
@@ -117,6 +123,11 @@ def labels(words: Sequence[Token]) -> Iterator[tuple[str, str, Token]]:
     for word in words:
         if match := _CODE.fullmatch(word.raw):
             yield match[1].casefold(), word.norm, word
+
+
+def _minutes(time: str) -> int:
+    hours, _, minutes = time.partition(":")
+    return int(hours) * 60 + int(minutes)
 
 
 def _values(text: str) -> set[Fraction]:
@@ -305,6 +316,8 @@ def is_small_count(text: str, token: Token) -> bool:
 def _is_derived(token: Token, store: Store) -> bool:
     """A difference or a percentage of two numbers of the evidence: worked out, neither borne out nor invented."""
     plain = token.norm.removesuffix("%")
+    if _CLOCK.fullmatch(plain):
+        return _minutes(plain) in store.ends
     if not _PLAIN_NUMBER.fullmatch(plain):
         return False
     value = Fraction(plain)

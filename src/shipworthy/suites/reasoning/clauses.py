@@ -32,7 +32,7 @@ _PLACE = re.compile(r"\b(?:on|in|at|from|because|since|until|with|by)\b", re.IGN
 _ACTIVE = re.compile(
     r"\b(?:supersed(?:es?|ing)\b|replac(?:es|ing)|overrid(?:es?|ing)\b|overrul(?:es?|ing)\b|outranks?\b|beats?\b|corrects"
     r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|outweighs?\b|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
-    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|\d|\[)))",
+    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|that|this|his|her|its|their|\d|\[)))",
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
@@ -43,7 +43,7 @@ _PASSIVE = re.compile(
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/.])|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|is history|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
@@ -54,7 +54,10 @@ _NEVER_CHANGED = re.compile(
 )
 _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"(?:older|old|former|previous|earlier) [a-z]+s\b", re.IGNORECASE)
-_POINTS_BACK = re.compile(r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded|obsolete)\b(?!.*:)",
+    re.IGNORECASE,
+)
 _COLON = re.compile(r":\s")
 _LIMIT = re.compile(r"\b(?:before|until|unless|except|since|earlier than|later than)\b", re.IGNORECASE)
 _RELATIVE_BEFORE = re.compile(r"\b(?:that|which|who) $", re.IGNORECASE)
@@ -143,7 +146,7 @@ def read(text: str) -> Reading:
         if is_heading:
             under_stale_heading = bool(_STALE.search(body)) and len(body.split()) <= 4 and not _SUMS_UP.match(body)
         for sentence in _SENTENCE.split(body):
-            _add_sentence(reading, sentence, under_stale_heading and not is_heading)
+            _add_sentence(reading, sentence, under_stale_heading and not is_heading, is_heading)
     return reading
 
 
@@ -155,7 +158,7 @@ def _strip_layout(line: str) -> tuple[str, bool]:
     return body, heading
 
 
-def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
+def _add_sentence(reading: Reading, sentence: str, stale: bool, is_heading: bool) -> None:
     sentence = _PARTICLE.sub("", sentence.strip())
     stale = stale or bool(_STALE_LABEL.match(sentence))
     parts = [clause for clause in map(_clause, _cut(sentence)) if clause.tokens]
@@ -169,7 +172,7 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool) -> None:
             earlier.retracted = [True] * len(earlier.tokens)
         elif earlier.retracted[-1] and _RELATIVE.match(later.text):  # `…, which had 65`
             later.retracted = [True] * len(later.tokens)
-    if reading.sentences and _POINTS_BACK.match(sentence):
+    if reading.sentences and not is_heading and _POINTS_BACK.match(sentence):
         before = [reading.clauses[index] for index in reading.sentences[-1]]
         if _retracts_previous(before[-1], parts[0]):
             for clause in before:
