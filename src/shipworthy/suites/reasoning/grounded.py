@@ -173,7 +173,9 @@ def _sides(
         for binding, kind in zip(case.bindings, standings, strict=True)
     )
     # Both sides handed on: one of them is taken if the answer takes something back.
-    sided = (value_given or "reported" in right) and any(any(s.clause.retracted) or settles(s.clause.text) for s in said)
+    sided = (value_given or "reported" in right) and any(
+        any(s.clause.retracted) or settles(s.clause.text) for s in said
+    )
     return (
         value_given or "reported" in right,
         tuple(phrase for phrase, kind in wrong.items() if kind == "yes" or (kind == "reported" and not sided)),
