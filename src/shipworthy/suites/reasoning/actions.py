@@ -44,7 +44,8 @@ _CONNECTORS = vocabulary(
 )
 _ADVICE = vocabulary("recommend recommends suggest suggests propose proposes consider advise")
 _OFFERS = re.compile(
-    r"\b(?:i'd|i would|we'd|we would|let's|let us|worth|suggest|propose|recommend|could (?:you|she|he|they|we))\b",
+    r"\b(?:i'd|i would|we'd|we would|let's|let us|worth|suggest|propose|recommend|could (?:you|she|he|they|we))\b"
+    r"|\b(?:check|look|review|measurement|count|test)\b.{0,40}\bwould\b",
     re.IGNORECASE,
 )
 _PROPOSAL = re.compile(
@@ -112,7 +113,7 @@ def proposes(clause: str) -> bool:
 def _taken_up(said: list[Statement], store: Store, names: set[str]) -> list[Action]:
     """Tasks of the evidence that the answer hands on, in whatever grammar: `Next: nightly pruning, Ines, by Friday [n3]`.
 
-    The words of the task with its owner, its date or its citation; or these three without the words.
+    The words of the task with its owner, its date or its citation; or owner and date without the words.
     """
     found = []
     verbs = DIRECTIVES | _evidence_verbs(store)
@@ -144,7 +145,7 @@ def _hand_over(
         any(item in citation.items for s in sentence for citation in s.citations),
     ]
     shared = held & subject
-    if sum(signs) + (len(shared) >= 2) < 2 + (len(shared) < 2):
+    if sum(signs) + (len(shared) >= 2) < 2 + (len(shared) < 2) and not (signs[0] and signs[1]):
         return None
     return Action(frozenset(shared | (held & owners)), signs[0], signs[1], signs[2])
 

@@ -43,8 +43,8 @@ def _speaking(clause: Clause, store: Store) -> Iterator[Citation]:
     """The citations of a clause, without the files that someone shall change: these are objects, not sources."""
     change = _CHANGES.search(clause.text)
     for citation in find_citations(clause.text, store):
-        is_object = change and change.end() <= citation.start
-        is_object = is_object or _TO_BE_CHANGED.match(clause.text, citation.end)
+        is_object = bool(change and change.end() <= citation.start)
+        is_object = is_object or bool(_TO_BE_CHANGED.match(clause.text, citation.end))
         is_object = is_object and not citation.bracketed and ":" not in citation.text
         if not is_object or not re.search(r"[./]", citation.text):
             yield citation
@@ -65,7 +65,7 @@ def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
                 continue  # the rival's word, taken back
             if _is_turned(statement.clause, binding, own, store):
                 found.add("misbound")
-            elif holds(statement.clause, span[0]):
+            elif any(holds(statement.clause, position) for position in range(span[0], span[1] + 1)):
                 found.add(attribution)
             else:
                 found.add("denied" if attribution == "bound" else "doubted")
@@ -358,7 +358,7 @@ def _is_report(statement: Statement, position: int, named: bool = False) -> bool
     named_before = any(c.start < statement.clause.tokens[position].start for c in statement.citations)
     if statement.clause.hands_on:
         return True
-    return (named or bool(statement.citations)) and statement.clause.reports(position, named_before)
+    return (named or bool(statement.citations)) and statement.clause.reports(position, named or named_before)
 
 
 def _is_theirs(statement: Statement, token: Token, said: list[Statement], speakers: Collection[str]) -> bool:

@@ -43,7 +43,7 @@ _PASSIVE = re.compile(
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/.])|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|left over|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
@@ -73,7 +73,7 @@ _WRITTEN = re.compile(
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
-    r"\b(?:whether|uncertain|unclear|unknown|might|could be|may be|possibly|perhaps|maybe|either|probably|presumably)\b",
+    r"\b(?:whether|uncertain|unclear|unknown|might|could be(?= (?:a|an|the|due|that|because|wrong|about|related|caused)\b)|may be|possibly|perhaps|maybe|either|probably|presumably)\b",
     re.IGNORECASE,
 )
 _REPORT = re.compile(
@@ -84,10 +84,10 @@ _REPORT = re.compile(
 _STILL = re.compile(
     r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?|permits?|allows?)\b"
     r"|\byou(?:'ll| will| may| might| can)?(?: still)? (?:have found|find|see|stumble|come across|read)\b"
-    r"|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
+    r"|\b(?:comes?|stems?) from\b|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
     re.IGNORECASE,
 )
-_POSSESSION = re.compile(r"\b(?:has|have|had)\b", re.IGNORECASE)
+_POSSESSION = re.compile(r"\b(?:has|have|had)\b(?! to)", re.IGNORECASE)
 _RELATIVE = re.compile(r"^(?:which|whose|who|where)\b", re.IGNORECASE)
 _SUMS_UP = re.compile(r"(?:verdict|answer|result|conclusion|claim|status|finding)\b", re.IGNORECASE)
 _FOLLOWS = re.compile(
@@ -170,7 +170,7 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool, is_heading: bool
     for earlier, later in pairwise(parts):
         if _retracts_previous(earlier, later):
             earlier.retracted = [True] * len(earlier.tokens)
-        elif earlier.retracted[-1] and _RELATIVE.match(later.text):  # `…, which had 65`
+        elif earlier.retracted[-1] and (later.hands_on or later.text.startswith("whose ")):  # `…, which had 65`
             later.retracted = [True] * len(later.tokens)
     if reading.sentences and not is_heading and _POINTS_BACK.match(sentence):
         before = [reading.clauses[index] for index in reading.sentences[-1]]
