@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import groupby, pairwise
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import combinations, groupby, pairwise
 from typing import Literal
 
 import msgspec
@@ -143,6 +143,16 @@ def misattributed(said: list[Statement], store: Store) -> list[str]:
     return wrong
 
 
+def _together(citations: Sequence[Citation]) -> Iterator[Citation]:
+    """The first citation and what is joined to it: `[n1] [n2]`, `(n1, n2)`, `n1 and n2`."""
+    end = citations[0].end
+    for citation in citations:
+        if citation.start - end > JOINED:
+            return
+        yield citation
+        end = citation.end
+
+
 def _misplaced(statement: Statement, store: Store) -> list[str]:
     """A clause that is cited to one note and made of the words of another: three more of them than of its own."""
     cited = {item for citation in statement.citations for item in citation.items}
@@ -179,7 +189,7 @@ def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iter
         if words[i].is_name and words[i + 1].is_name and _adjoin(words, i):
             full = {words[i].norm, words[i + 1].norm}
             holders = {item for item, known in store.words.items() if full <= known}
-            cited = _cited_for(statement, words[i], said)
+            cited = _cited_for(statement, words[i], said, nearest=True)
             if cited and holders and not holders & cited and not full <= store.asked:
                 yield f"{words[i].raw} {words[i + 1].raw}"
 
@@ -191,11 +201,64 @@ def turned_round(said: list[Statement], evidence: Collection[Evidence]) -> list[
     pairs = [pair for reading in readings for clauses in _sentences(reading.clauses) for pair in _pairs(clauses)]
     held = [s.clause for s in said if not any(s.clause.retracted) and not s.clause.hedged]
     wrong = [c.text for c in held if any(_denies(c, one) or _miscounts(c, one) for one in sources)]
+    units = [_counted(reading.clauses) for reading in readings]
+    said_units = _counted(s.clause for s in said)
+    wrong += [
+        f"{one[0]} {other[1]}"
+        for known in units
+        for one in known
+        for other in known
+        if _crossed(one, other, known, said_units)
+    ]
+    wrong += _in_each_others_place(readings, [s.clause for s in said])
     return wrong + [
         " ".join(clause.text for clause in clauses)
         for clauses in _sentences(s.clause for s in said)
         if any(one.is_exchanged(other) for other in _pairs(clauses) for one in pairs)
     ]
+
+
+def _counted(clauses: Iterable[Clause]) -> set[tuple[str, str]]:
+    """Numbers with the word behind them: `4 hours`, `6 shards`."""
+    pairs = (pair for clause in clauses for pair in pairwise(clause.tokens))
+    return {
+        (one.norm, other.norm)
+        for one, other in pairs
+        if _COUNT.fullmatch(one.norm) and other.raw.isalpha() and other.is_content
+    }
+
+
+def _crossed(
+    one: tuple[str, str], other: tuple[str, str], known: set[tuple[str, str]], said: set[tuple[str, str]]
+) -> bool:
+    """`4 shards` and `6 hours` for `4 hours` and `6 shards`."""
+    crossed = {(one[0], other[1]), (other[0], one[1])}
+    return one[0] < other[0] and one[1] != other[1] and crossed <= said and not crossed & known
+
+
+def _in_each_others_place(readings: Iterable[Reading], said: list[Clause]) -> list[str]:
+    """Two numbers of one note, each among the words that stand around the other there, and none of its own."""
+    wrong = []
+    around = [(_only_count(clause), _plain_words(clause)) for clause in said]
+    for reading in readings:
+        places = [(number, _plain_words(clause)) for clause in reading.clauses if (number := _only_count(clause))]
+        for (one, near), (other, far) in combinations(places, 2):
+            first = any(number == one and not words & near and len(words & far) > 1 for number, words in around)
+            second = any(number == other and not words & far and words & near for number, words in around)
+            third = any(number == other and not words & far and len(words & near) > 1 for number, words in around)
+            fourth = any(number == one and not words & near and words & far for number, words in around)
+            if one != other and ((first and second) or (third and fourth)):
+                wrong.append(f"{one} and {other}")
+    return wrong
+
+
+def _only_count(clause: Clause) -> str | None:
+    counts = [token.norm for token in clause.tokens if _COUNT.fullmatch(token.norm)]
+    return counts[0] if len(counts) == 1 else None
+
+
+def _plain_words(clause: Clause) -> set[str]:
+    return {t.norm for t in clause.tokens if t.is_content and not t.norm[:1].isdigit() and t.norm not in MEASURES}
 
 
 def _sentences(clauses: Iterable[Clause]) -> list[list[Clause]]:
@@ -290,13 +353,19 @@ def _adjoin(words: list[Token], position: int) -> bool:
     return words[position + 1].start == words[position].end + 1
 
 
-def _cited_for(statement: Statement, token: Token, said: list[Statement], back: bool = False) -> set[str]:
+def _cited_for(
+    statement: Statement, token: Token, said: list[Statement], back: bool = False, nearest: bool = False
+) -> set[str]:
     """What a clause cites; where nothing is cited behind the word, also what the sentence cites next.
 
     A clause without citations may mean what was cited before it as well; with `back` that is enough.
     """
+    behind = [citation for citation in statement.citations if citation.start >= token.start]
     own = {item for citation in statement.citations for item in citation.items}
-    if any(citation.start >= token.start for citation in statement.citations):
+    if behind and nearest and all(citation.bracketed for citation in statement.citations):
+        # In brackets they stand behind what they cover: the nearest one, with those beside it.
+        return {item for citation in _together(behind) for item in citation.items}
+    if behind:
         return own
     same = [s for s in said if s.clause.sentence == statement.clause.sentence]
     place = next(i for i, other in enumerate(same) if other is statement)
@@ -513,8 +582,11 @@ def _has_other_unit(words: list[Token], position: int, unit: Token, spoken: Coll
     following = rest[0] if rest else None
     if following is None or (following is words[position + 1] and following.start > words[position].end + 1):
         return False
-    if _abbreviates(unit.raw.casefold(), following.raw.casefold()) or (
-        following.norm in spoken and following.norm not in MEASURES
+    spelled = unit.raw.casefold(), following.raw.casefold()
+    if (
+        _abbreviates(*spelled)
+        or _abbreviates(*spelled[::-1])
+        or (following.norm in spoken and following.norm not in MEASURES)
     ):
         return False
     return following.norm not in FUNCTION_STEMS and not following.is_anchor and following.raw not in _VERBS
@@ -552,6 +624,7 @@ _CHANGES = re.compile(
     r"\b(?:commit|put|writ|copy|carr|align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
     re.IGNORECASE,
 )
+JOINED = 6  # characters between two citations that are one
 FOREIGN = 3  # words that another note has more of
 LEAST_DENIED = 3  # words of the evidence that a denial has in it
 _NOT_YET = vocabulary("since until only before still unless")

@@ -14,7 +14,7 @@ _MONTH = (
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
-_DAY_FIRST = re.compile(rf"\b{_DAY}(?: of)?[ -]{_MONTH}(?:,?[ -]((?:19|20)\d\d)\b)?", re.IGNORECASE)
+_DAY_FIRST = re.compile(rf"(?<!week )\b{_DAY}(?: of)?[ -]{_MONTH}(?:,?[ -]((?:19|20)\d\d)\b)?", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? ((?:19|20)\d\d)\b)?", re.IGNORECASE)
 _ISO = re.compile(r"(?<![\w/-])(\d{4})-(\d\d)-(\d\d)(?![\w/-]|\.\w)")
 _ANY_ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
