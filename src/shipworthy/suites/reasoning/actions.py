@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import msgspec
 
-from shipworthy.suites.reasoning.affirmed import Statement
 from shipworthy.suites.reasoning.anchors import Store
+from shipworthy.suites.reasoning.statements import Statement
 from shipworthy.suites.reasoning.words import Token, content, stem, tokens, vocabulary
 
 DIRECTIVES = frozenset(

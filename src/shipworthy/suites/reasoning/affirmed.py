@@ -3,51 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import combinations, groupby, pairwise
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
-import msgspec
-
-from shipworthy.suites.reasoning.anchors import (
-    MEASURES,
-    Citation,
-    Store,
-    find_citations,
-    in_brackets,
-    is_small_count,
-    labels,
-    plain_anchors,
-)
-from shipworthy.suites.reasoning.clauses import Clause, Reading, read
-from shipworthy.suites.reasoning.fixture import Binding, Evidence
+from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store
+from shipworthy.suites.reasoning.clauses import Clause, read
+from shipworthy.suites.reasoning.fixture import Binding
+from shipworthy.suites.reasoning.statements import Statement, cited_for
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, stem, tokens, vocabulary
 
 Standing = Literal["bound", "elsewhere", "uncited", "misbound", "denied", "doubted", "absent"]
 Affirmed = Literal["yes", "reported", "no"]
 SHORT_CLAUSE = 5  # content words; a terser clause need not repeat the question
-
-
-class Statement(msgspec.Struct, frozen=True):
-    """A clause of the answer with the citations in it."""
-
-    clause: Clause
-    citations: tuple[Citation, ...]
-
-
-def statements(reading: Reading, store: Store) -> list[Statement]:
-    return [Statement(c, tuple(_speaking(c, store))) for c in reading.clauses if not c.word_list]
-
-
-def _speaking(clause: Clause, store: Store) -> Iterator[Citation]:
-    """The citations of a clause, without the files that someone shall change: these are objects, not sources."""
-    change = _CHANGES.search(clause.text)
-    for citation in find_citations(clause.text, store):
-        is_object = bool(change and change.end() <= citation.start)
-        is_object = is_object or bool(_TO_BE_CHANGED.match(clause.text, citation.end))
-        is_object = is_object and not citation.bracketed and ":" not in citation.text
-        if not is_object or not re.search(r"[./]", citation.text):
-            yield citation
+NEAR = 8  # words between the two numbers of `9 of 52`
+_AGAINST = re.compile(r"\b(?:against|versus|vs)\b", re.IGNORECASE)
+_SAYS = re.compile(
+    r"\b(?:says?|said|gives?|gave|names?|lists?|claims?|promises?|speaks?|shows?|puts?|states?|has|had)\b", re.I
+)
+_SETTLES = re.compile(r"\b(?:wins|prevails|takes precedence|later word|overrides?|supersedes?)\b", re.IGNORECASE)
+_ENDORSES = re.compile(
+    r"\b(?:holds|stands|wins|prevails|applies|counts|operative|authoritative|binding|still (?:true|right|correct|valid|current)"
+    r"|is (?:true|right|correct|valid|current|in force)|go with|stick with|stay with|trust|follow|remains?)\b",
+    re.IGNORECASE,
+)
 
 
 def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
@@ -121,266 +99,6 @@ def occurrences(value: str, words: list[Token], spoken: Collection[str] = ()) ->
     return []
 
 
-def misattributed(said: list[Statement], store: Store) -> list[str]:
-    """Numbers, dates and times given as the word of items that don't have them, though another item has."""
-    wrong = []
-    for statement in said:
-        gone = any(statement.clause.retracted)
-        for token in plain_anchors(statement.clause.text, list(statement.citations)):
-            if not token.norm[:1].isdigit() or is_small_count(statement.clause.text, token):
-                continue
-            # When something gave way is the word of what it gave way to.
-            if _YEAR.fullmatch(token.norm) or (gone and "-" in token.norm):
-                continue
-            same = {token.norm, token.norm.rstrip("%"), token.norm + "%"}
-            holders = {item for item, words in store.words.items() if same & words}
-            cited = _cited_for(statement, token, said)
-            if cited and holders and not holders & cited and not same & store.asked:
-                wrong.append(token.raw)
-        wrong += _misnamed(statement, said, store)
-        wrong += _mislabelled(statement, said, store)
-        wrong += [] if gone else _misplaced(statement, store)
-    return wrong
-
-
-def _together(citations: Sequence[Citation]) -> Iterator[Citation]:
-    """The first citation and what is joined to it: `[n1] [n2]`, `(n1, n2)`, `n1 and n2`."""
-    end = citations[0].end
-    for citation in citations:
-        if citation.start - end > JOINED:
-            return
-        yield citation
-        end = citation.end
-
-
-def _misplaced(statement: Statement, store: Store) -> list[str]:
-    """A clause that is cited to one note and made of the words of another: three more of them than of its own."""
-    cited = {item for citation in statement.citations for item in citation.items}
-    if not cited:
-        return []
-    end = max(citation.start for citation in statement.citations)
-    told = [t for t in statement.clause.tokens if t.start < end and t.is_content]
-    words = {token.norm for token in told if not token.norm[:1].isdigit()}
-    own = max(len(words & store.words[item]) for item in cited)
-    other = max((len(words & known) for item, known in store.words.items() if item not in cited), default=0)
-    return [statement.clause.text] if other - own >= FOREIGN else []
-
-
-def _mislabelled(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
-    """`hive 6` given as the word of a note on `hive 2`, `E5` of a note on `E3`: another thing of the same kind."""
-    words = statement.clause.tokens
-    spans = [(citation.start, citation.end) for citation in statement.citations]
-    for kind, name, token in labels(words):
-        aside = in_brackets(statement.clause.text, token.start)  # `(that is W-5531, another claim)`
-        if aside or any(start <= token.start < end for start, end in spans):
-            continue
-        cited = _cited_for(statement, token, said)
-        theirs = [store.labels[item] for item in cited]
-        others = {other for found in theirs for one, other in found if one == kind}
-        known = any((kind, name) in found for found in store.labels.values())
-        if known and others and name not in others and name not in store.asked:
-            yield token.raw
-
-
-def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
-    """Full names given as the word of items that don't have them, though another item has."""
-    words = statement.clause.tokens
-    for i in range(len(words) - 1):
-        if words[i].is_name and words[i + 1].is_name and _adjoin(words, i):
-            full = {words[i].norm, words[i + 1].norm}
-            holders = {item for item, known in store.words.items() if full <= known}
-            cited = _cited_for(statement, words[i], said, nearest=True)
-            if cited and holders and not holders & cited and not full <= store.asked:
-                yield f"{words[i].raw} {words[i + 1].raw}"
-
-
-def turned_round(said: list[Statement], evidence: Collection[Evidence]) -> list[str]:
-    """Sentences that say the opposite in the evidence's own words: denied, `7 of 52` for `9 of 52`, A for B and B for A."""
-    readings = [read(item.text) for item in evidence]
-    sources = [clause for reading in readings for clause in reading.clauses]
-    pairs = [pair for reading in readings for clauses in _sentences(reading.clauses) for pair in _pairs(clauses)]
-    held = [s.clause for s in said if not any(s.clause.retracted) and not s.clause.hedged]
-    wrong = [c.text for c in held if any(_denies(c, one) or _miscounts(c, one) for one in sources)]
-    units = [_counted(reading.clauses) for reading in readings]
-    said_units = _counted(s.clause for s in said)
-    wrong += [
-        f"{one[0]} {other[1]}"
-        for known in units
-        for one in known
-        for other in known
-        if _crossed(one, other, known, said_units)
-    ]
-    wrong += _in_each_others_place(readings, [s.clause for s in said])
-    return wrong + [
-        " ".join(clause.text for clause in clauses)
-        for clauses in _sentences(s.clause for s in said)
-        if any(one.is_exchanged(other) for other in _pairs(clauses) for one in pairs)
-    ]
-
-
-def _counted(clauses: Iterable[Clause]) -> set[tuple[str, str]]:
-    """Numbers with the word behind them: `4 hours`, `6 shards`."""
-    pairs = (pair for clause in clauses for pair in pairwise(clause.tokens))
-    return {
-        (one.norm, other.norm)
-        for one, other in pairs
-        if _COUNT.fullmatch(one.norm) and other.raw.isalpha() and other.is_content
-    }
-
-
-def _crossed(
-    one: tuple[str, str], other: tuple[str, str], known: set[tuple[str, str]], said: set[tuple[str, str]]
-) -> bool:
-    """`4 shards` and `6 hours` for `4 hours` and `6 shards`."""
-    crossed = {(one[0], other[1]), (other[0], one[1])}
-    return one[0] < other[0] and one[1] != other[1] and crossed <= said and not crossed & known
-
-
-def _in_each_others_place(readings: Iterable[Reading], said: list[Clause]) -> list[str]:
-    """Two numbers of one note, each among the words that stand around the other there, and none of its own."""
-    wrong = []
-    around = [(_only_count(clause), _plain_words(clause)) for clause in said]
-    for reading in readings:
-        places = [(number, _plain_words(clause)) for clause in reading.clauses if (number := _only_count(clause))]
-        for (one, near), (other, far) in combinations(places, 2):
-            first = any(number == one and not words & near and len(words & far) > 1 for number, words in around)
-            second = any(number == other and not words & far and words & near for number, words in around)
-            third = any(number == other and not words & far and len(words & near) > 1 for number, words in around)
-            fourth = any(number == one and not words & near and words & far for number, words in around)
-            if one != other and ((first and second) or (third and fourth)):
-                wrong.append(f"{one} and {other}")
-    return wrong
-
-
-def _only_count(clause: Clause) -> str | None:
-    counts = [token.norm for token in clause.tokens if _COUNT.fullmatch(token.norm)]
-    return counts[0] if len(counts) == 1 else None
-
-
-def _plain_words(clause: Clause) -> set[str]:
-    return {t.norm for t in clause.tokens if t.is_content and not t.norm[:1].isdigit() and t.norm not in MEASURES}
-
-
-def _sentences(clauses: Iterable[Clause]) -> list[list[Clause]]:
-    return [list(group) for _, group in groupby(clauses, key=lambda clause: clause.sentence)]
-
-
-def _denies(clause: Clause, source: Clause) -> bool:
-    """Most of the clause's words are a statement of the evidence, and it denies at least three of them."""
-    if any(source.negated):
-        return _affirms_denied(clause, source)
-    if not any(clause.negated) or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
-        return False
-    if _is_task(source) or _PERMITS.search(clause.text):
-        return False
-    stated = {t.norm for t in source.tokens if t.is_content}
-    words = [(t.norm, gone) for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content]
-    known = [(norm[:1].isdigit(), gone) for norm, gone in words if norm in stated]
-    denied = sum(gone and not is_number for is_number, gone in known)
-    counted = sum(gone or is_number for is_number, gone in known)
-    return denied > 1 and counted >= LEAST_DENIED and 3 * len(known) >= 2 * len(words)
-
-
-def _affirms_denied(clause: Clause, source: Clause) -> bool:
-    """`did read them` where the evidence says `did not read`: an emphatic verb, and most words the evidence's."""
-    if not _EMPHATIC.search(clause.text):
-        return False
-    stated = {t.norm for t in source.tokens if t.is_content}
-    words = [t.norm for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content and not gone]
-    known = sum(norm in stated for norm in words)
-    return known > LEAST_DENIED and 3 * known >= 2 * len(words)
-
-
-def _is_task(clause: Clause) -> bool:
-    """`Ana Ruiz to file …`, `must file`: what shall be is no statement that could be denied."""
-    words = clause.tokens
-    told = any(later.norm == "to" and earlier.is_name for earlier, later in pairwise(words))
-    return told or any(token.norm in ("must", "should") for token in words)
-
-
-def _miscounts(clause: Clause, source: Clause) -> bool:
-    """`7 of 52` where the evidence has `9 of 52`; the rest, `43 of 52`, may be meant."""
-    stated = {whole: part for part, whole in _shares(source)}
-    return any(
-        whole in stated and part not in (stated[whole], whole - stated[whole]) for part, whole in _shares(clause)
-    )
-
-
-def _shares(clause: Clause) -> Iterator[tuple[int, int]]:
-    """`9 of 52`, `9 of the 52` as pairs of numbers."""
-    words = [token.norm for token in clause.tokens if token.norm != "the"]
-    for one, of, other in zip(words, words[1:], words[2:], strict=False):
-        if of == "of" and one.isdecimal() and other.isdecimal():
-            yield int(one), int(other)
-
-
-class _Pair(msgspec.Struct, frozen=True):
-    """Two names or two numbers of a sentence, in their order, and the words between them."""
-
-    first: str
-    second: str
-    between: frozenset[str]
-
-    def is_exchanged(self, other: _Pair) -> bool:
-        """The other has the two in reverse, around the same words."""
-        turned = (self.first, self.second) == (other.second, other.first)
-        return turned and self.between <= other.between and not (other.between - self.between) & _TURNING
-
-
-def _pairs(clauses: list[Clause]) -> Iterator[_Pair]:
-    """The only two full names of a sentence, its only two numbers, and the numbers of `from X to Y`."""
-    words = [token for clause in clauses for token in clause.tokens]
-    for i, token in enumerate(words[:-3]):
-        if token.norm == "from" and words[i + 1].is_anchor and words[i + 2].norm == "to" and words[i + 3].is_anchor:
-            yield _Pair(words[i + 1].norm, words[i + 3].norm, frozenset())
-    names = [i for i in range(len(words) - 1) if words[i].is_name and words[i + 1].is_name and _adjoin(words, i)]
-    names = [i for i in names if i - 1 not in names]
-    if len(names) == 2:
-        full = [f"{words[i].norm} {words[i + 1].norm}" for i in names]
-        between = frozenset(t.norm for t in words[names[0] + 2 : names[1]] if t.norm not in _ARTICLES)
-        if between:
-            yield _Pair(full[0], full[1], between)
-    counts = [i for i, token in enumerate(words) if _COUNT.fullmatch(token.norm)]
-    for one, other in pairwise(counts):
-        # Units belong to the numbers, not to what stands between them.
-        start = one + 2 if one + 1 < other and words[one + 1].norm in MEASURES else one + 1
-        between = frozenset(t.norm for t in words[start:other] if t.norm not in _ARTICLES and not t.is_anchor)
-        if between:
-            yield _Pair(words[one].norm, words[other].norm, between)
-
-
-def _adjoin(words: list[Token], position: int) -> bool:
-    return words[position + 1].start == words[position].end + 1
-
-
-def _cited_for(
-    statement: Statement, token: Token, said: list[Statement], back: bool = False, nearest: bool = False
-) -> set[str]:
-    """What a clause cites; where nothing is cited behind the word, also what the sentence cites next.
-
-    A clause without citations may mean what was cited before it as well; with `back` that is enough.
-    """
-    behind = [citation for citation in statement.citations if citation.start >= token.start]
-    own = {item for citation in statement.citations for item in citation.items}
-    if behind and nearest and all(citation.bracketed for citation in statement.citations):
-        # In brackets they stand behind what they cover: the nearest one, with those beside it.
-        return {item for citation in _together(behind) for item in citation.items}
-    if behind:
-        return own
-    same = [s for s in said if s.clause.sentence == statement.clause.sentence]
-    place = next(i for i, other in enumerate(same) if other is statement)
-    cited = [{item for c in other.citations for item in c.items} for other in same]
-    following: set[str] = set()
-    for other, items in zip(same[place + 1 :], cited[place + 1 :], strict=True):
-        if items or _CONTRAST.match(other.clause.text):
-            following = set() if _CONTRAST.match(other.clause.text) else items
-            break
-    preceding: set[str] = next((items for items in reversed(cited[:place]) if items), set())
-    if not own and not following and not back:
-        return set()
-    return own | following | (set() if own else preceding)
-
-
 def affirms(
     phrase: str,
     said: list[Statement],
@@ -431,7 +149,7 @@ def _is_report(statement: Statement, position: int, named: bool = False) -> bool
 
 
 def _is_theirs(statement: Statement, token: Token, said: list[Statement], speakers: Collection[str]) -> bool:
-    cited = _cited_for(statement, token, said, back=True)
+    cited = cited_for(statement, token, said, back=True)
     same = [s.clause for s in said if s.clause.sentence == statement.clause.sentence]
     text = " ".join(clause.text for clause in same)
     distant = any(any(c.retracted) or any(c.negated) or c.hands_on or _SAYS.search(c.text) for c in same)
@@ -602,33 +320,6 @@ def _is_cue(token: Token) -> bool:
     return token.raw.casefold() in _CUES
 
 
-NEAR = 8  # words between the two numbers of `9 of 52`
-_COUNT = re.compile(r"\d{1,9}(?:\.\d{1,6})?%?")
-_ARTICLES = ("the", "a", "an")
-_CONTRAST = re.compile(r"(?:but|whereas|while|although|though|however)\b", re.IGNORECASE)
-_AGAINST = re.compile(r"\b(?:against|versus|vs)\b", re.IGNORECASE)
-_SAYS = re.compile(
-    r"\b(?:says?|said|gives?|gave|names?|lists?|claims?|promises?|speaks?|shows?|puts?|states?|has|had)\b", re.I
-)
-_SETTLES = re.compile(r"\b(?:wins|prevails|takes precedence|later word|overrides?|supersedes?)\b", re.IGNORECASE)
-_ENDORSES = re.compile(
-    r"\b(?:holds|stands|wins|prevails|applies|counts|operative|authoritative|binding|still (?:true|right|correct|valid|current)"
-    r"|is (?:true|right|correct|valid|current|in force)|go with|stick with|stay with|trust|follow|remains?)\b",
-    re.IGNORECASE,
-)
-_EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
-_TO_BE_CHANGED = re.compile(r"\s+(?:should|must|needs? to|has to|have to|is to|are to|will)\b", re.IGNORECASE)
-_CHANGES = re.compile(
-    r"\b(?:commit|put|writ|copy|carr|align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
-    re.IGNORECASE,
-)
-JOINED = 6  # characters between two citations that are one
-FOREIGN = 3  # words that another note has more of
-LEAST_DENIED = 3  # words of the evidence that a denial has in it
-_NOT_YET = vocabulary("since until only before still unless")
-_TURNING = vocabulary("by from instead place for")
 _VERBS = vocabulary("holds applies stands wins counts prevails governs rules beats replaces supersedes")
 _DIRECTIONS = {
     "up": frozenset(

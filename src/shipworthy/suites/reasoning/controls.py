@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shipworthy.refusal import TOKEN
 from shipworthy.suites.reasoning.actions import find_actions
-from shipworthy.suites.reasoning.affirmed import occurrences, statements
+from shipworthy.suites.reasoning.affirmed import occurrences
 from shipworthy.suites.reasoning.anchors import Store
 from shipworthy.suites.reasoning.clauses import read
 from shipworthy.suites.reasoning.fixture import Binding, Evidence, Fixture, ReasonCase
@@ -19,6 +19,7 @@ from shipworthy.suites.reasoning.signals import (
     RESOLUTION_TERMS,
     SUMMARY_WORDS,
 )
+from shipworthy.suites.reasoning.statements import statements
 from shipworthy.suites.reasoning.verdict import Answer
 from shipworthy.suites.reasoning.words import tokens
 

@@ -12,24 +12,16 @@ from msgspec.structs import replace
 
 from shipworthy.refusal import is_exact, opens_refusing
 from shipworthy.suites.reasoning.actions import Action, find_actions, proposes
-from shipworthy.suites.reasoning.affirmed import (
-    Standing,
-    Statement,
-    affirms,
-    first_affirming,
-    misattributed,
-    occurrences,
-    settles,
-    standing,
-    statements,
-    turned_round,
-)
+from shipworthy.suites.reasoning.affirmed import Standing, affirms, first_affirming, occurrences, settles, standing
 from shipworthy.suites.reasoning.anchors import Anchors, Store, find
+from shipworthy.suites.reasoning.attribution import misattributed
 from shipworthy.suites.reasoning.clauses import read
 from shipworthy.suites.reasoning.copying import is_dump, strip_echo
 from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
+from shipworthy.suites.reasoning.opposites import turned_round
 from shipworthy.suites.reasoning.signals import contradiction_required
 from shipworthy.suites.reasoning.spelling import Spelling
+from shipworthy.suites.reasoning.statements import Statement, statements
 from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
 from shipworthy.suites.reasoning.words import content, norms, tokens
 

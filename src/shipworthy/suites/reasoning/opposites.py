@@ -1,0 +1,178 @@
+"""Opposites: the evidence's own words the other way round: denied, miscounted, one in the other's place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import combinations, groupby, pairwise
+
+import msgspec
+
+from shipworthy.suites.reasoning.anchors import MEASURES
+from shipworthy.suites.reasoning.clauses import Clause, Reading, read
+from shipworthy.suites.reasoning.fixture import Evidence
+from shipworthy.suites.reasoning.statements import Statement, adjoin
+from shipworthy.suites.reasoning.words import vocabulary
+
+LEAST_DENIED = 3  # words of the evidence that a denial has in it
+_COUNT = re.compile(r"\d{1,9}(?:\.\d{1,6})?%?")
+_ARTICLES = ("the", "a", "an")
+_EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
+_PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
+_NOT_YET = vocabulary("since until only before still unless")
+_TURNING = vocabulary("by from instead place for")
+
+
+def turned_round(said: list[Statement], evidence: Collection[Evidence]) -> list[str]:
+    """Sentences that say the opposite in the evidence's own words: denied, `7 of 52` for `9 of 52`, A for B and B for A."""
+    readings = [read(item.text) for item in evidence]
+    sources = [clause for reading in readings for clause in reading.clauses]
+    pairs = [pair for reading in readings for clauses in _sentences(reading.clauses) for pair in _pairs(clauses)]
+    held = [s.clause for s in said if not any(s.clause.retracted) and not s.clause.hedged]
+    wrong = [c.text for c in held if any(_denies(c, one) or _miscounts(c, one) for one in sources)]
+    units = [_counted(reading.clauses) for reading in readings]
+    said_units = _counted(s.clause for s in said)
+    wrong += [
+        f"{one[0]} {other[1]}"
+        for known in units
+        for one in known
+        for other in known
+        if _crossed(one, other, known, said_units)
+    ]
+    wrong += _in_each_others_place(readings, [s.clause for s in said])
+    return wrong + [
+        " ".join(clause.text for clause in clauses)
+        for clauses in _sentences(s.clause for s in said)
+        if any(one.is_exchanged(other) for other in _pairs(clauses) for one in pairs)
+    ]
+
+
+def _counted(clauses: Iterable[Clause]) -> set[tuple[str, str]]:
+    """Numbers with the word behind them: `4 hours`, `6 shards`."""
+    pairs = (pair for clause in clauses for pair in pairwise(clause.tokens))
+    return {
+        (one.norm, other.norm)
+        for one, other in pairs
+        if _COUNT.fullmatch(one.norm) and other.raw.isalpha() and other.is_content
+    }
+
+
+def _crossed(
+    one: tuple[str, str], other: tuple[str, str], known: set[tuple[str, str]], said: set[tuple[str, str]]
+) -> bool:
+    """`4 shards` and `6 hours` for `4 hours` and `6 shards`."""
+    crossed = {(one[0], other[1]), (other[0], one[1])}
+    return one[0] < other[0] and one[1] != other[1] and crossed <= said and not crossed & known
+
+
+def _in_each_others_place(readings: Iterable[Reading], said: list[Clause]) -> list[str]:
+    """Two numbers of one note, each among the words that stand around the other there, and none of its own."""
+    wrong = []
+    around = [(_only_count(clause), _plain_words(clause)) for clause in said]
+    for reading in readings:
+        places = [(number, _plain_words(clause)) for clause in reading.clauses if (number := _only_count(clause))]
+        for (one, near), (other, far) in combinations(places, 2):
+            first = any(number == one and not words & near and len(words & far) > 1 for number, words in around)
+            second = any(number == other and not words & far and words & near for number, words in around)
+            third = any(number == other and not words & far and len(words & near) > 1 for number, words in around)
+            fourth = any(number == one and not words & near and words & far for number, words in around)
+            if one != other and ((first and second) or (third and fourth)):
+                wrong.append(f"{one} and {other}")
+    return wrong
+
+
+def _only_count(clause: Clause) -> str | None:
+    counts = [token.norm for token in clause.tokens if _COUNT.fullmatch(token.norm)]
+    return counts[0] if len(counts) == 1 else None
+
+
+def _plain_words(clause: Clause) -> set[str]:
+    return {t.norm for t in clause.tokens if t.is_content and not t.norm[:1].isdigit() and t.norm not in MEASURES}
+
+
+def _sentences(clauses: Iterable[Clause]) -> list[list[Clause]]:
+    return [list(group) for _, group in groupby(clauses, key=lambda clause: clause.sentence)]
+
+
+def _denies(clause: Clause, source: Clause) -> bool:
+    """Most of the clause's words are a statement of the evidence, and it denies at least three of them."""
+    if any(source.negated):
+        return _affirms_denied(clause, source)
+    if not any(clause.negated) or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
+        return False
+    if _is_task(source) or _PERMITS.search(clause.text):
+        return False
+    stated = {t.norm for t in source.tokens if t.is_content}
+    words = [(t.norm, gone) for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content]
+    known = [(norm[:1].isdigit(), gone) for norm, gone in words if norm in stated]
+    denied = sum(gone and not is_number for is_number, gone in known)
+    counted = sum(gone or is_number for is_number, gone in known)
+    return denied > 1 and counted >= LEAST_DENIED and 3 * len(known) >= 2 * len(words)
+
+
+def _affirms_denied(clause: Clause, source: Clause) -> bool:
+    """`did read them` where the evidence says `did not read`: an emphatic verb, and most words the evidence's."""
+    if not _EMPHATIC.search(clause.text):
+        return False
+    stated = {t.norm for t in source.tokens if t.is_content}
+    words = [t.norm for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content and not gone]
+    known = sum(norm in stated for norm in words)
+    return known > LEAST_DENIED and 3 * known >= 2 * len(words)
+
+
+def _is_task(clause: Clause) -> bool:
+    """`Ana Ruiz to file …`, `must file`: what shall be is no statement that could be denied."""
+    words = clause.tokens
+    told = any(later.norm == "to" and earlier.is_name for earlier, later in pairwise(words))
+    return told or any(token.norm in ("must", "should") for token in words)
+
+
+def _miscounts(clause: Clause, source: Clause) -> bool:
+    """`7 of 52` where the evidence has `9 of 52`; the rest, `43 of 52`, may be meant."""
+    stated = {whole: part for part, whole in _shares(source)}
+    return any(
+        whole in stated and part not in (stated[whole], whole - stated[whole]) for part, whole in _shares(clause)
+    )
+
+
+def _shares(clause: Clause) -> Iterator[tuple[int, int]]:
+    """`9 of 52`, `9 of the 52` as pairs of numbers."""
+    words = [token.norm for token in clause.tokens if token.norm != "the"]
+    for one, of, other in zip(words, words[1:], words[2:], strict=False):
+        if of == "of" and one.isdecimal() and other.isdecimal():
+            yield int(one), int(other)
+
+
+class _Pair(msgspec.Struct, frozen=True):
+    """Two names or two numbers of a sentence, in their order, and the words between them."""
+
+    first: str
+    second: str
+    between: frozenset[str]
+
+    def is_exchanged(self, other: _Pair) -> bool:
+        """The other has the two in reverse, around the same words."""
+        turned = (self.first, self.second) == (other.second, other.first)
+        return turned and self.between <= other.between and not (other.between - self.between) & _TURNING
+
+
+def _pairs(clauses: list[Clause]) -> Iterator[_Pair]:
+    """The only two full names of a sentence, its only two numbers, and the numbers of `from X to Y`."""
+    words = [token for clause in clauses for token in clause.tokens]
+    for i, token in enumerate(words[:-3]):
+        if token.norm == "from" and words[i + 1].is_anchor and words[i + 2].norm == "to" and words[i + 3].is_anchor:
+            yield _Pair(words[i + 1].norm, words[i + 3].norm, frozenset())
+    names = [i for i in range(len(words) - 1) if words[i].is_name and words[i + 1].is_name and adjoin(words, i)]
+    names = [i for i in names if i - 1 not in names]
+    if len(names) == 2:
+        full = [f"{words[i].norm} {words[i + 1].norm}" for i in names]
+        between = frozenset(t.norm for t in words[names[0] + 2 : names[1]] if t.norm not in _ARTICLES)
+        if between:
+            yield _Pair(full[0], full[1], between)
+    counts = [i for i, token in enumerate(words) if _COUNT.fullmatch(token.norm)]
+    for one, other in pairwise(counts):
+        # Units belong to the numbers, not to what stands between them.
+        start = one + 2 if one + 1 < other and words[one + 1].norm in MEASURES else one + 1
+        between = frozenset(t.norm for t in words[start:other] if t.norm not in _ARTICLES and not t.is_anchor)
+        if between:
+            yield _Pair(words[one].norm, words[other].norm, between)
