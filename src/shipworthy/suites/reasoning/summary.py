@@ -22,7 +22,7 @@ FAILURES = {
     "under_refusal": "answered although the evidence has no answer",
     "fabrication": "cites or quotes what the evidence does not have",
     "misbound": "a value is denied, doubted or given as another source's word",
-    "misattributed": "a number is given as the word of a source that does not have it",
+    "misattributed": "given as the word of a source that does not have it",
     "turned": "says the opposite of what the evidence says, in its own words",
     "invented": "a number that neither evidence nor question has",
     "forbidden": "takes the side that is wrong",
@@ -157,7 +157,8 @@ def _says(verdict: Verdict, answer: Answer) -> str:
     if answer.error is not None:
         return answer.error
     found = verdict.facts
-    named = [*found.get("unresolved", ()), *found.get("forbidden", ())] or found.get("unsupported_anchors", ())
+    keys = ("unresolved", "forbidden", "misattributed", "turned")
+    named = [one for key in keys for one in found.get(key, ())] or found.get("unsupported_anchors", ())
     which = f": {', '.join(map(str, named[:5]))}" if named else ""
     scored = f" (overall {decimal(verdict.overall)})" if verdict.overall is not None else ""
     return f"{FAILURES[reason(verdict)]}{which}{scored}"
