@@ -41,7 +41,7 @@ _PASSIVE = re.compile(
     re.IGNORECASE,
 )
 _STALE = re.compile(
-    r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/.])|former|formerly|previous|previously"
+    r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/]|\.\w)|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
     r"|used to|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
@@ -89,12 +89,14 @@ _STILL = re.compile(
 )
 _POSSESSION = re.compile(r"\b(?:has|have|had)\b(?! to)", re.IGNORECASE)
 _RELATIVE = re.compile(r"^(?:which|whose|who|where)\b", re.IGNORECASE)
+_VERDICT = re.compile(r"\b(?:true|valid|correct|right|current)\b", re.IGNORECASE)
 _SUMS_UP = re.compile(r"(?:verdict|answer|result|conclusion|claim|status|finding)\b", re.IGNORECASE)
 _FOLLOWS = re.compile(
     r"^(?:which|that|and|now|since|both|it|but|is|was|are|were|long|should|must|needs?|has|have|can)\b", re.IGNORECASE
 )
 RELATIVE = 3  # words that the negation of a relative clause denies
 WITHOUT = 3  # words that `without` denies
+HEAP, LEAST_GRAMMAR = 20, 15  # words, and how many of a hundred belong to grammar in the barest of notes
 LONGEST_LABEL = 4  # words
 LONGEST_CLAUSE = 200  # words; nobody follows a longer one
 _OPENERS, _CLOSERS = "([{", ")]}"
@@ -147,7 +149,17 @@ def read(text: str) -> Reading:
             under_stale_heading = bool(_STALE.search(body)) and len(body.split()) <= 4 and not _SUMS_UP.match(body)
         for sentence in _SENTENCE.split(body):
             _add_sentence(reading, sentence, under_stale_heading and not is_heading, is_heading)
+    _mark_word_heap(reading)
     return reading
+
+
+def _mark_word_heap(reading: Reading) -> None:
+    """A text that hardly has a word of grammar strings words together, however it is cut by commas."""
+    words = [t for clause in reading.clauses for t in clause.tokens if not t.is_anchor and not t.is_name]
+    grammar = sum(token.norm in FUNCTION_STEMS for token in words)
+    if len(words) >= HEAP and 100 * grammar < LEAST_GRAMMAR * len(words):
+        for clause in reading.clauses:
+            clause.word_list = True
 
 
 def _strip_layout(line: str) -> tuple[str, bool]:
@@ -299,7 +311,7 @@ def _said_with(text: str, match: re.Match[str]) -> tuple[int, int]:
     """The part between colons that a word stands in; a label before a colon goes for what follows it."""
     edges = [0, *(colon.end() for colon in _COLON.finditer(text)), len(text)]
     start, end = next((one, other) for one, other in pairwise(edges) if one <= match.start() < max(other, one + 1))
-    is_label = start == 0 and len(text[:end].split()) <= LONGEST_LABEL
+    is_label = start == 0 and len(text[:end].split()) <= LONGEST_LABEL and not _VERDICT.search(text[:end])
     return (0, len(text)) if is_label else (start, end)
 
 
