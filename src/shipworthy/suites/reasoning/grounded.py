@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from shipworthy.refusal import is_exact, opens_refusing
+from shipworthy.refusal import is_exact
+from shipworthy.refusal.natural import opens_refusing
 from shipworthy.suites.reasoning.actions import Action, find_actions, proposes
 from shipworthy.suites.reasoning.affirmed import Standing, affirms, first_affirming, occurrences, settles, standing
 from shipworthy.suites.reasoning.anchors import Anchors, Store, find
