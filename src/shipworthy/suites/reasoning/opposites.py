@@ -67,16 +67,18 @@ def _crossed(
 
 def _in_each_others_place(readings: Iterable[Reading], said: list[Clause]) -> list[str]:
     """Two numbers of one note, each among the words that stand around the other there, and none of its own."""
-    wrong = []
     around = [(_only_count(clause), _plain_words(clause)) for clause in said]
+
+    def shared(number: str, own: set[str], foreign: set[str]) -> int:
+        """How many words of the other number's place this one stands among, where none of its own are."""
+        return max((len(words & foreign) for found, words in around if found == number and not words & own), default=0)
+
+    wrong = []
     for reading in readings:
         places = [(number, _plain_words(clause)) for clause in reading.clauses if (number := _only_count(clause))]
         for (one, near), (other, far) in combinations(places, 2):
-            first = any(number == one and not words & near and len(words & far) > 1 for number, words in around)
-            second = any(number == other and not words & far and words & near for number, words in around)
-            third = any(number == other and not words & far and len(words & near) > 1 for number, words in around)
-            fourth = any(number == one and not words & near and words & far for number, words in around)
-            if one != other and ((first and second) or (third and fourth)):
+            moved = sorted((shared(one, near, far), shared(other, far, near)))
+            if one != other and moved[0] > 0 and moved[1] > 1:  # both moved, one of them beyond doubt
                 wrong.append(f"{one} and {other}")
     return wrong
 
