@@ -194,8 +194,9 @@ def test_a_case_without_evidence_can_not_be_grounded():
 
 
 def test_dumps_and_templates():
-    evidence = [item["text"] for item in BACKUPS["evidence"]]
-    assert is_dump("\n".join(f"{text} [m1]" for text in evidence), evidence)
+    evidence = CASE.evidence
+    assert is_dump("\n".join(f"{item.text} [{item.id}]" for item in evidence), evidence)
+    assert is_dump("\n".join(f"* {item.id} ({item.source}, l. {item.line}) {item.text}" for item in evidence), evidence)
     assert not is_dump(f"Every 6 hours. {DO}", evidence)
     assert alikeness(["a b c d e f"] * 3) == 1
     assert alikeness(["one"]) is None

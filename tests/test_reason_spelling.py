@@ -24,6 +24,8 @@ SPELLING = Spelling(
     [
         ("by Tue 18 March", "by Tue 2025-03-18"),
         ("March 18th, 2025", "2025-03-18"),
+        ("due March 18th: done", "due 2025-03-18: done"),
+        ("pruned every night", "pruned nightly"),
         ("18 March 2031", "2031-03-18"),
         ("by the 22nd", "by 2025-03-22"),
         ("the 4th of these", "the 4th of these"),

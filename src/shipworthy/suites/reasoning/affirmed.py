@@ -9,8 +9,8 @@ from typing import Literal
 from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store
 from shipworthy.suites.reasoning.clauses import Clause, read
 from shipworthy.suites.reasoning.fixture import Binding
-from shipworthy.suites.reasoning.statements import Statement, cited_for
-from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, stem, tokens, vocabulary
+from shipworthy.suites.reasoning.statements import CONTRAST, Statement, cited_for
+from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, tokens, vocabulary
 
 Standing = Literal["bound", "elsewhere", "uncited", "misbound", "denied", "doubted", "absent"]
 Affirmed = Literal["yes", "reported", "no"]
@@ -21,6 +21,10 @@ _SAYS = re.compile(
     r"\b(?:says?|said|gives?|gave|names?|lists?|claims?|promises?|speaks?|shows?|puts?|states?|has|had)\b", re.I
 )
 _SETTLES = re.compile(r"\b(?:wins|prevails|takes precedence|later word|overrides?|supersedes?)\b", re.IGNORECASE)
+_PLACED = re.compile(
+    r"(?:[\w.'-]+ ){0,2}\d[\w.,%]*(?: [\w°]+){0,2} (?:on|in|per|at|from|by|according to) (?:the |our )?[\w./ '-]{2,40}[\[(]",
+    re.IGNORECASE,
+)
 _ENDORSES = re.compile(
     r"\b(?:holds|stands|wins|prevails|applies|counts|operative|authoritative|binding|still (?:true|right|correct|valid|current)"
     r"|is (?:true|right|correct|valid|current|in force)|go with|stick with|stay with|trust|follow|remains?)\b",
@@ -41,9 +45,7 @@ def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
             attribution = _attribution(statement, span, said, own, rivals)
             if attribution == "misbound" and statement.clause.retracted[span[0]]:
                 continue  # the rival's word, taken back
-            if _is_turned(statement.clause, binding, own, store):
-                found.add("misbound")
-            elif any(holds(statement.clause, position) for position in range(span[0], span[1] + 1)):
+            if any(holds(statement.clause, position) for position in range(span[0], span[1] + 1)):
                 found.add(attribution)
             else:
                 found.add("denied" if attribution == "bound" else "doubted")
@@ -117,7 +119,9 @@ def affirms(
         position = pattern.position(statement.clause)
         if position is not None:
             late = since is not None and index > since
-            theirs = late and _is_theirs(statement, statement.clause.tokens[position], said, speakers)
+            theirs = (late and _is_theirs(statement, statement.clause.tokens[position], said, speakers)) or (
+                since is not None and _is_only_placed(statement, speakers)
+            )
             theirs = theirs or (bool(speakers) and bool(_AGAINST.search(statement.clause.text)) and since is not None)
             found.append(theirs or _is_report(statement, position, since is not None))
     if not found:
@@ -156,6 +160,12 @@ def _is_theirs(statement: Statement, token: Token, said: list[Statement], speake
     return bool(cited) and cited <= set(speakers) and distant and not _ENDORSES.search(text)
 
 
+def _is_only_placed(statement: Statement, speakers: Collection[str]) -> bool:
+    """`14 days on the policy page (n110)`: where something stands, without a verb, is no word of one's own."""
+    cited = {item for citation in statement.citations for item in citation.items}
+    return bool(cited) and cited <= set(speakers) and bool(_PLACED.match(statement.clause.text))
+
+
 class _Pattern:
     def __init__(self, phrase: str, prompt_words: Collection[str]) -> None:
         words: dict[str, bool] = {}
@@ -191,7 +201,8 @@ class _Pattern:
         if 3 * len(hits) < 2 * len(self.own):
             return False
         context = any(norm in said for norm in self.shared) or len(hits) > 1
-        return context or not self.shared or sum(t.is_content for t in clause.tokens) <= SHORT_CLAUSE
+        terse = bool(self.anchors & hits) and sum(t.is_content for t in clause.tokens) <= SHORT_CLAUSE
+        return context or not self.shared or terse
 
     def _is_all_of(self, clause: Clause) -> bool:
         """A terse clause, `Every 6 hours [n12]`, has nothing in it that the phrase or the question has not."""
@@ -208,7 +219,7 @@ def _attribution(
     attached = set(_attached(statement, span))
     if not attached:
         same = [s for s in said if s.clause.sentence == statement.clause.sentence]
-        attached = {item for s in same for c in s.citations for item in c.items if _covers(s, c, statement)}
+        attached = {item for s in same for c in s.citations for item in c.items if _covers(s, statement)}
     if attached & own:
         return "bound"
     if attached & rivals:
@@ -216,11 +227,11 @@ def _attribution(
     return "elsewhere" if attached else "uncited"
 
 
-def _covers(other: Statement, citation: Citation, statement: Statement) -> bool:
-    """A citation of another clause covers this one unless that clause speaks of something retracted."""
+def _covers(other: Statement, statement: Statement) -> bool:
+    """A citation of another clause covers this one unless either speaks against the other."""
     if other is statement:
         return True
-    return not any(other.clause.retracted)
+    return not any(other.clause.retracted) and not (other.clause.hands_on and CONTRAST.match(statement.clause.text))
 
 
 def _attached(statement: Statement, span: tuple[int, int]) -> Iterator[str]:
@@ -273,23 +284,6 @@ def _reader_of(binding: Binding, own: set[str], store: Store) -> Callable[[Claus
     return Clause.asserts
 
 
-def _is_turned(clause: Clause, binding: Binding, own: set[str], store: Store) -> bool:
-    """Whether the answer lets rise what the source lets fall, or the other way round."""
-    said = _directions(clause)
-    for item in store.evidence:
-        if item.id in own:
-            for source in read(item.text).clauses:
-                if occurrences(binding.value, source.tokens):
-                    stated = _directions(source)
-                    return len(said) == len(stated) == 1 and said != stated
-    return False
-
-
-def _directions(clause: Clause) -> set[str]:
-    words = {token.norm for token in clause.tokens}
-    return {name for name, verbs in _DIRECTIONS.items() if words & verbs}
-
-
 def _ids(references: Collection[str], store: Store) -> set[str]:
     return {item for reference in references for item in store.naming(reference)}
 
@@ -321,14 +315,6 @@ def _is_cue(token: Token) -> bool:
 
 
 _VERBS = vocabulary("holds applies stands wins counts prevails governs rules beats replaces supersedes")
-_DIRECTIONS = {
-    "up": frozenset(
-        map(stem, vocabulary("rose rise risen rises increased increases grew grown climbed climbs jumped doubled"))
-    ),
-    "down": frozenset(
-        map(stem, vocabulary("fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank"))
-    ),
-}
 _CUES = vocabulary(
     "superseded outdated stale obsolete older old former previous longer date deprecated wrong incorrect replaced says say said states reports shows lists has newer current force"
 )

@@ -23,6 +23,10 @@ _PATH_SUFFIXES = vocabulary(
 )
 _URL = re.compile(r"https?://[^\s<>()\[\]\"']+")
 _QUOTE = re.compile(r"\"([^\"\n]{2,400})\"|“([^”\n]{2,400})”|«([^»\n]{2,400})»")
+_TO_SAY = re.compile(
+    r"\b(?:i'd|i would|we should|could|should|please|let's)\b[^.!?\n]{0,40}\b(?:ask\w*|answer|reply|tell|write|say|post|send|add|put|call|label)\b[^.!?\n]{0,30}$",
+    re.I,
+)
 _TAG = re.compile(
     r"\[\s*(?:confidence[:\s]*)?([01]\.\d{1,4})\s*\]|\bconfidence(?:\s+(?:of|is|score))?[:\s]+([01]\.\d{1,4})\b", re.I
 )
@@ -36,6 +40,7 @@ _LENGTH = re.compile(r"(?<![\d.])(\d{1,3}) (hour|minute)s?\b")
 _CODE = re.compile(r"([A-Za-z]{1,4}-?)\d{1,4}")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LINE = re.compile(r"\blines? $", re.IGNORECASE)
+_NO_PLURALS = vocabulary("is was has does as this its us")
 SMALL = 12
 MEASURES = frozenset(map(stem, vocabulary("percent second minute hour day week month year ms gb mb usd eur gbp times")))
 LONG_QUOTE = 3  # words; a shorter quote may be a word used with reservation
@@ -117,12 +122,17 @@ def labels(words: Sequence[Token]) -> Iterator[tuple[str, str, Token]]:
     for one, other in pairwise(words):
         is_name = other.raw.isdecimal() or (len(other.raw) == 1 and other.raw.isupper() and other.raw != "I")
         if is_name and one.raw.isalpha() and one.is_content and other.start == one.end + 1:
-            following = next((word.norm for word in words if word.start >= other.end), "")
-            if following not in MEASURES and following != "of":
+            following = next((word for word in words if word.start >= other.end), None)
+            if following is None or not (following.norm in MEASURES or following.norm == "of" or _is_plural(following)):
                 yield one.norm, other.norm, other
     for word in words:
         if match := _CODE.fullmatch(word.raw):
             yield match[1].casefold(), word.norm, word
+
+
+def _is_plural(word: Token) -> bool:
+    """`hold 340 packs`: what stands before things in the plural counts them."""
+    return word.raw.isalpha() and word.raw.islower() and word.raw.endswith("s") and word.raw not in _NO_PLURALS
 
 
 def _minutes(time: str) -> int:
@@ -272,7 +282,11 @@ def _unresolved_tags(text: str, citations: list[Citation], store: Store) -> list
 
 
 def _quotes(text: str) -> list[str]:
-    return [next(part for part in match.groups() if part).strip() for match in _QUOTE.finditer(text)]
+    """What is quoted, without the words that someone shall say: `ask him for a short "rerun went through"`."""
+    found = (
+        match for match in _QUOTE.finditer(text) if not _TO_SAY.search(text, max(0, match.start() - 120), match.start())
+    )
+    return [next(part for part in match.groups() if part).strip() for match in found]
 
 
 def _quoted_from(quote: str, store: Store) -> bool:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from shipworthy.suites.reasoning.anchors import Store, in_brackets, is_small_count, labels, plain_anchors
-from shipworthy.suites.reasoning.statements import Statement, adjoin, cited_for
+from shipworthy.suites.reasoning.statements import Statement, cited_for
+from shipworthy.suites.reasoning.words import adjoin
 
 FOREIGN = 3  # words that another note has more of
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -66,10 +67,10 @@ def _mislabelled(statement: Statement, said: list[Statement], store: Store) -> I
 def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
     """Full names given as the word of items that don't have them, though another item has."""
     words = statement.clause.tokens
-    for i in range(len(words) - 1):
-        if words[i].is_name and words[i + 1].is_name and adjoin(words, i):
-            full = {words[i].norm, words[i + 1].norm}
-            holders = {item for item, known in store.words.items() if full <= known}
-            cited = cited_for(statement, words[i], said, nearest=True)
-            if cited and holders and not holders & cited and not full <= store.asked:
-                yield f"{words[i].raw} {words[i + 1].raw}"
+    names = [i for i in range(len(words) - 1) if words[i].is_name and words[i + 1].is_name and adjoin(words, i)]
+    for i in names:
+        full = {words[i].norm, words[i + 1].norm}
+        holders = {item for item, known in store.words.items() if full <= known}
+        cited = cited_for(statement, words[i], said, nearest=len(names) > 1)
+        if cited and holders and not holders & cited and not full <= store.asked:
+            yield f"{words[i].raw} {words[i + 1].raw}"

@@ -17,7 +17,7 @@ _AUXILIARY = (
 )
 _SPLIT = re.compile(
     r"\s+[–—]\s+|,\s+(?!(?:i\.e\.|e\.g\.|that is|namely)\W)|\s+(?=(?:but|whereas|while|although|though|however|so)\b)"
-    rf"|\s+and\s+(?=(?:[\w']+\s+){{0,3}}{_AUXILIARY}\b)",
+    rf"|\s+and\s+(?=(?:[\w']+\s+){{0,3}}{_AUXILIARY}(?:n't)?\b)",
     re.IGNORECASE,
 )
 _PREDICATE_NEGATION = re.compile(
@@ -37,7 +37,7 @@ _ACTIVE = re.compile(
 )
 _PASSIVE = re.compile(
     r"\b(?:superseded|replaced|overridden|overruled|overtaken|corrected|outranked|beaten)\s+by\b"
-    r"|\b(?:gives way|gave way|yields|yielded|loses|lost)\s+to\b",
+    r"|\b(?:gives way|gave way|yields|yielded|loses)\s+to\b",
     re.IGNORECASE,
 )
 _STALE = re.compile(
@@ -49,7 +49,7 @@ _STALE = re.compile(
 _NEVER_CHANGED = re.compile(
     r"\b(?:(?:has|have|had|was|were)(?: not|n't)(?: yet)?(?: been)?|never(?: got)?(?: been)?|(?:nobody|no one)(?:'s| has| had)?(?: ever)?) "
     r"(?:updated?|changed|edited|touched|corrected|amended|adjusted|revised|caught up)\b"
-    r"|\bfrom before\b|\btime before\b|\bhas(?:n't| not) been refreshed\b|\bbefore (?:that|the|this) (?:change|move|handover|switch|decision|update)\b",
+    r"|\bfrom before\b|\b(?:printed|written|published|issued|drawn up|recorded) before (?:that|this|it|the)\b|\btime before\b|\bhas(?:n't| not) been refreshed\b|\bbefore (?:that|the|this) (?:change|move|handover|switch|decision|update)\b",
     re.IGNORECASE,
 )
 _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
@@ -59,17 +59,20 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _COLON = re.compile(r":\s")
+_SEGMENT = re.compile(r":\s|\bbecause\b(?! of\b)", re.IGNORECASE)
+_SINCE = re.compile(r"\b(?:since|after|following|as of)\b", re.IGNORECASE)
+_BACKWARD = re.compile(r"(?:yet|but|and|though|it|that|this|which)\b", re.IGNORECASE)
 _LIMIT = re.compile(r"\b(?:before|until|unless|except|since|earlier than|later than)\b", re.IGNORECASE)
 _RELATIVE_BEFORE = re.compile(r"\b(?:that|which|who) $", re.IGNORECASE)
 _REPLACED_WITH = re.compile(r"\breplac(?:ed|es|ing)\b(?P<gone>.{0,80}?)\bwith\b(?! effect)", re.IGNORECASE)
 _STALE_LABEL = re.compile(
-    r"^(?:superseded|outdated|stale|old|obsolete|ignore|disregard|wrong|deprecated|replaced|overruled|out of date|no longer valid)"
-    r"\b[^:.]{0,40}:",
+    r"^(?:superseded|outdated|stale|old|obsolete|ignore|disregard|wrong|deprecated|replaced|overruled|out of date|no longer valid"
+    r"|not in force|retired|don't use|do not use)\b[^:.]{0,40}:",
     re.IGNORECASE,
 )
 _WRITTEN = re.compile(
     r"\b(?:runbook|page|file|entry|line|note|docs?|documentation|handbook|manual|policy|table|register|wiki|sheet|list"
-    r"|config|plan|drawing|memo|protocol|notice|poster|card|leaflet|website)s?\b|[\w-]\.[a-z]{2,5}\b",
+    r"|config|plan|drawing|memo|protocol|notice|poster|card|leaflet|flyer|brochure|booklet|guide|timetable|website)s?\b|[\w-]\.[a-z]{2,5}\b",
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
@@ -92,8 +95,11 @@ _RELATIVE = re.compile(r"^(?:which|whose|who|where)\b", re.IGNORECASE)
 _VERDICT = re.compile(r"\b(?:true|valid|correct|right|current)\b", re.IGNORECASE)
 _SUMS_UP = re.compile(r"(?:verdict|answer|result|conclusion|claim|status|finding)\b", re.IGNORECASE)
 _FOLLOWS = re.compile(
-    r"^(?:which|that|and|now|since|both|it|but|is|was|are|were|long|should|must|needs?|has|have|can)\b", re.IGNORECASE
+    r"^(?:which|that|this|these|those|and|now|since|both|it|but|is|was|are|were|long|should|must|needs?|has|have|can)\b",
+    re.IGNORECASE,
 )
+_VERB = re.compile(rf"\b{_AUXILIARY}\b", re.IGNORECASE)
+FRAGMENT = 4  # words of what is no clause by itself
 RELATIVE = 3  # words that the negation of a relative clause denies
 WITHOUT = 3  # words that `without` denies
 HEAP, LEAST_GRAMMAR = 20, 15  # words, and how many of a hundred belong to grammar in the barest of notes
@@ -181,7 +187,8 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool, is_heading: bool
             clause.word_list = True
     for earlier, later in pairwise(parts):
         if _retracts_previous(earlier, later):
-            earlier.retracted = [True] * len(earlier.tokens)
+            for clause in _fragments_up_to(earlier, parts):
+                clause.retracted = [True] * len(clause.tokens)
         elif earlier.retracted[-1] and (later.hands_on or later.text.startswith("whose ")):  # `…, which had 65`
             later.retracted = [True] * len(later.tokens)
     if reading.sentences and not is_heading and _POINTS_BACK.match(sentence):
@@ -197,6 +204,19 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool, is_heading: bool
             clause.retracted = [True] * len(clause.tokens)
     reading.clauses += parts
     reading.sentences.append(list(range(first, first + len(parts))))
+
+
+def _fragments_up_to(last: Clause, parts: list[Clause]) -> list[Clause]:
+    """A clause with the fragments right before it: `14 days – policy page, outdated` is one thing said."""
+    end = next(i for i, part in enumerate(parts) if part is last)
+    start = end
+    while start and all(_is_fragment(part) for part in parts[start - 1 : end + 1]):
+        start -= 1
+    return parts[start : end + 1]
+
+
+def _is_fragment(clause: Clause) -> bool:
+    return len(clause.tokens) <= FRAGMENT and not _VERB.search(clause.text)
 
 
 def _cut(sentence: str) -> list[str]:
@@ -229,7 +249,8 @@ def _clause(text: str) -> Clause:
 
 def _mark_negation(clause: Clause) -> None:
     # `Not there yet: p95 is 810 ms` denies nothing behind the colon.
-    edges = [0, *(match.start() for match in _COLON.finditer(clause.text)), len(clause.text)]
+    # Nor is what came of it denied in `it dropped because the vent did not close`.
+    edges = [0, *(match.start() for match in _SEGMENT.finditer(clause.text)), len(clause.text)]
     for start, end in pairwise(edges):
         _mark_segment(clause, start, end)
 
@@ -294,6 +315,8 @@ def _mark_retraction(clause: Clause) -> None:
         start, end = _said_with(clause.text, stale)
         if _ATTRIBUTE.match(clause.text, stale.start()):  # `lets older limits lapse` takes back what follows
             start = stale.start()
+        if since := _SINCE.search(clause.text, stale.end(), end):  # `outdated since 27 February`: that day holds
+            end = since.start()
         clause.retracted = [start <= token.start < end for token in clause.tokens]
 
 
@@ -312,6 +335,7 @@ def _said_with(text: str, match: re.Match[str]) -> tuple[int, int]:
     edges = [0, *(colon.end() for colon in _COLON.finditer(text)), len(text)]
     start, end = next((one, other) for one, other in pairwise(edges) if one <= match.start() < max(other, one + 1))
     is_label = start == 0 and len(text[:end].split()) <= LONGEST_LABEL and not _VERDICT.search(text[:end])
+    is_label = is_label and not _BACKWARD.match(text)  # `but it's superseded: …` is about what stands before
     return (0, len(text)) if is_label else (start, end)
 
 

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from shipworthy.suites.reasoning.words import norms, tokens
+from shipworthy.suites.reasoning.fixture import Evidence
+from shipworthy.suites.reasoning.words import norms, stem, tokens, vocabulary
 
+_LISTED = frozenset(map(stem, vocabulary("l line note source file confidence id")))
 _REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]|(?<![\w./-])[\w./-]{1,200}\.\w{1,5}:\d{1,7}")
 ECHO, SPAN, SHINGLE = 6, 5, 5
 MOST_ALIKE = Fraction(3, 10)
@@ -32,10 +34,12 @@ def strip_echo(text: str, prompt: str) -> str:
     return "".join([*kept, text[position:]])
 
 
-def is_dump(text: str, evidence: Sequence[str]) -> bool:
+def is_dump(text: str, evidence: Sequence[Evidence]) -> bool:
     """Whether the answer is little else than the evidence handed on, nearly all of it, nearly word for word."""
-    said = norms(_REFERENCE.sub(" ", text))
-    given = [norms(item) for item in evidence if item.strip()]
+    named = {word for item in evidence for word in norms(f"{item.id} {item.source} {item.line}")} | _LISTED
+    given = [norms(item.text) for item in evidence if item.text.strip()]
+    told = {word for item in given for word in item}
+    said = [word for word in norms(_REFERENCE.sub(" ", text)) if word in told or word not in named]
     if len(given) < 3 or not said:  # of two notes one can only quote both
         return False
     answer_grams = grams(said, SPAN)

@@ -119,11 +119,11 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
         other_side=_other_side(case, said, anchors, store),
         relevance=Fraction(len(on_topic), counted) if counted else Fraction(0),
         coverage=_coverage(case, on_topic, store),
-        dump=is_dump(text, [item.text for item in evidence]),
+        dump=is_dump(text, evidence),
         words=len(norms(text)),
         proposals=[statement for statement in said if proposes(statement.clause.text)],
         misattributed=tuple(misattributed(said, store)),
-        turned=tuple(turned_round(said, [item for item in store.evidence if item.id not in rivals])),
+        turned=tuple(turned_round(said, [item for item in store.evidence if item.id not in rivals], case.prompt)),
     )
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from itertools import combinations, groupby, pairwise
+from itertools import groupby, pairwise
 
 import msgspec
 
+from shipworthy.contradiction import contradicts
 from shipworthy.suites.reasoning.anchors import MEASURES
-from shipworthy.suites.reasoning.clauses import Clause, Reading, read
+from shipworthy.suites.reasoning.antonyms import reversed_verbs
+from shipworthy.suites.reasoning.clauses import Clause, read
 from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.statements import Statement, adjoin
-from shipworthy.suites.reasoning.words import vocabulary
+from shipworthy.suites.reasoning.places import COUNT, exchanged
+from shipworthy.suites.reasoning.statements import Statement
+from shipworthy.suites.reasoning.words import adjoin, tokens, vocabulary
 
 LEAST_DENIED = 3  # words of the evidence that a denial has in it
-_COUNT = re.compile(r"\d{1,9}(?:\.\d{1,6})?%?")
 _ARTICLES = ("the", "a", "an")
 _EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
 _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
@@ -23,13 +25,16 @@ _NOT_YET = vocabulary("since until only before still unless")
 _TURNING = vocabulary("by from instead place for")
 
 
-def turned_round(said: list[Statement], evidence: Collection[Evidence]) -> list[str]:
+def turned_round(said: list[Statement], evidence: Collection[Evidence], prompt: str) -> list[str]:
     """Sentences that say the opposite in the evidence's own words: denied, `7 of 52` for `9 of 52`, A for B and B for A."""
     readings = [read(item.text) for item in evidence]
     sources = [clause for reading in readings for clause in reading.clauses]
     pairs = [pair for reading in readings for clauses in _sentences(reading.clauses) for pair in _pairs(clauses)]
     held = [s.clause for s in said if not any(s.clause.retracted) and not s.clause.hedged]
     wrong = [c.text for c in held if any(_denies(c, one) or _miscounts(c, one) for one in sources)]
+    wrong += _against_the_cited(said, evidence)
+    notes = {item.id: reading.clauses for item, reading in zip(evidence, readings, strict=True)}
+    wrong += reversed_verbs(said, notes, tokens(prompt))
     units = [_counted(reading.clauses) for reading in readings]
     said_units = _counted(s.clause for s in said)
     wrong += [
@@ -39,12 +44,24 @@ def turned_round(said: list[Statement], evidence: Collection[Evidence]) -> list[
         for other in known
         if _crossed(one, other, known, said_units)
     ]
-    wrong += _in_each_others_place(readings, [s.clause for s in said])
+    wrong += exchanged(sources, (s.clause for s in said))
     return wrong + [
         " ".join(clause.text for clause in clauses)
         for clauses in _sentences(s.clause for s in said)
         if any(one.is_exchanged(other) for other in _pairs(clauses) for one in pairs)
     ]
+
+
+def _against_the_cited(said: list[Statement], evidence: Collection[Evidence]) -> Iterator[str]:
+    """Clauses that can't hold together with the note that they cite."""
+    texts = {item.id: item.text for item in evidence}
+    for statement in said:
+        clause = statement.clause
+        cited = {item for citation in statement.citations for item in citation.items}
+        if any(clause.retracted) or clause.hedged or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
+            continue
+        if any(contradicts(texts[item], clause.text) for item in sorted(cited & texts.keys())):
+            yield clause.text
 
 
 def _counted(clauses: Iterable[Clause]) -> set[tuple[str, str]]:
@@ -53,7 +70,7 @@ def _counted(clauses: Iterable[Clause]) -> set[tuple[str, str]]:
     return {
         (one.norm, other.norm)
         for one, other in pairs
-        if _COUNT.fullmatch(one.norm) and other.raw.isalpha() and other.is_content
+        if COUNT.fullmatch(one.norm) and other.raw.isalpha() and other.is_content
     }
 
 
@@ -63,33 +80,6 @@ def _crossed(
     """`4 shards` and `6 hours` for `4 hours` and `6 shards`."""
     crossed = {(one[0], other[1]), (other[0], one[1])}
     return one[0] < other[0] and one[1] != other[1] and crossed <= said and not crossed & known
-
-
-def _in_each_others_place(readings: Iterable[Reading], said: list[Clause]) -> list[str]:
-    """Two numbers of one note, each among the words that stand around the other there, and none of its own."""
-    around = [(_only_count(clause), _plain_words(clause)) for clause in said]
-
-    def shared(number: str, own: set[str], foreign: set[str]) -> int:
-        """How many words of the other number's place this one stands among, where none of its own are."""
-        return max((len(words & foreign) for found, words in around if found == number and not words & own), default=0)
-
-    wrong = []
-    for reading in readings:
-        places = [(number, _plain_words(clause)) for clause in reading.clauses if (number := _only_count(clause))]
-        for (one, near), (other, far) in combinations(places, 2):
-            moved = sorted((shared(one, near, far), shared(other, far, near)))
-            if one != other and moved[0] > 0 and moved[1] > 1:  # both moved, one of them beyond doubt
-                wrong.append(f"{one} and {other}")
-    return wrong
-
-
-def _only_count(clause: Clause) -> str | None:
-    counts = [token.norm for token in clause.tokens if _COUNT.fullmatch(token.norm)]
-    return counts[0] if len(counts) == 1 else None
-
-
-def _plain_words(clause: Clause) -> set[str]:
-    return {t.norm for t in clause.tokens if t.is_content and not t.norm[:1].isdigit() and t.norm not in MEASURES}
 
 
 def _sentences(clauses: Iterable[Clause]) -> list[list[Clause]]:
@@ -171,7 +161,7 @@ def _pairs(clauses: list[Clause]) -> Iterator[_Pair]:
         between = frozenset(t.norm for t in words[names[0] + 2 : names[1]] if t.norm not in _ARTICLES)
         if between:
             yield _Pair(full[0], full[1], between)
-    counts = [i for i, token in enumerate(words) if _COUNT.fullmatch(token.norm)]
+    counts = [i for i, token in enumerate(words) if COUNT.fullmatch(token.norm)]
     for one, other in pairwise(counts):
         # Units belong to the numbers, not to what stands between them.
         start = one + 2 if one + 1 < other and words[one + 1].norm in MEASURES else one + 1

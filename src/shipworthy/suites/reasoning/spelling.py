@@ -15,7 +15,7 @@ _MONTH = (
 )
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _DAY_FIRST = re.compile(rf"(?<!week )\b{_DAY}(?: of)?[ -]{_MONTH}(?:,?[ -]((?:19|20)\d\d)\b)?", re.IGNORECASE)
-_MONTH_FIRST = re.compile(rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? ((?:19|20)\d\d)\b)?", re.IGNORECASE)
+_MONTH_FIRST = re.compile(rf"\b{_MONTH} {_DAY}\b(?!:\d)(?:,? ((?:19|20)\d\d)\b)?", re.IGNORECASE)
 _ISO = re.compile(r"(?<![\w/-])(\d{4})-(\d\d)-(\d\d)(?![\w/-]|\.\w)")
 _ANY_ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\bthe (\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
@@ -31,6 +31,17 @@ _CURRENCY = {"$": "USD", "€": "EUR", "£": "GBP"}
 _SHORT = {"dollar": "USD", "euro": "EUR", "pound": "GBP", "gigabyte": "GB", "megabyte": "MB", "terabyte": "TB"}
 _HOURS = re.compile(r"\b(?:a (quarter) of|(half)) an hour\b", re.IGNORECASE)
 _IDIOMS = (
+    *(
+        (re.compile(rf"\b(?:every|each) {unit}\b", re.IGNORECASE), often)
+        for unit, often in (
+            ("hour", "hourly"),
+            ("day", "daily"),
+            ("night", "nightly"),
+            ("week", "weekly"),
+            ("month", "monthly"),
+            ("year", "yearly"),
+        )
+    ),
     (re.compile(r"\bi\.e\.,?", re.IGNORECASE), "that is"),  # without a dot that looks like a sentence's end
     (re.compile(r"\be\.g\.,?", re.IGNORECASE), "such as"),
     (re.compile(r"\bnoon\b", re.IGNORECASE), "12:00"),

@@ -108,6 +108,11 @@ def fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", straight(text)).casefold().split())
 
 
+def adjoin(words: list[Token], position: int) -> bool:
+    """Whether nothing but a blank stands between a word and the next."""
+    return words[position + 1].start == words[position].end + 1
+
+
 def norms(text: str) -> list[str]:
     return [token.norm for token in tokens(text)]
 
