@@ -58,6 +58,11 @@ def on(text, case=CASE, **more):
         f"ops/old.md:9 says 24 hours, m12 says 6 hours. The newer note wins, so backups run every 6 hours. {DO}",
         f"## Current\n- 6h [m12] [0.90]\n\n## Outdated\n- 24h [m07] [0.40]\n\n## To do\n- {DO}",
         f'The change of May holds: "every 6 hours" [m12], not 24 hours [m07]. {DO}',
+        f"Two numbers: 24 hours in the old runbook (m07), 6 in the new one (m12). It runs every 6 hours. {DO}",
+        f"The page still promises 24 hours (m07), whereas backups run every 6 hours (m12), and that holds. {DO}",
+        f"- 24 hours – old page, outdated [m07]\n- 6 hours – since May, holds [m12]\n- {DO}",
+        f"It went down from 24 hours to 6 hours in May [m12]. {DO}",
+        "Every 6 hours [m12]; m07 is outdated.\n\nTo do:\n- delete ops/old.md\n- who: Lena\n- when: before Friday [m31]",
     ],
 )
 def test_right_answers_pass_whatever_their_shape(text):
@@ -164,8 +169,17 @@ def test_only_a_refusal_passes_an_unanswerable_case():
     case = replace(CASE, answerable=False)
     assert on("not in context", case).passed and on("  Not In Context.", case).passed
     assert on("The notes do not mention it.", case).passed
-    for text in ("Every 6 hours [m12].", "", "The notes do not say, but it is probably 12 hours [m12]."):
+    assert on("This speaks of intervals and of a page to delete. I am therefore unable to name a cost.", case).passed
+    for text in (
+        "Every 6 hours [m12].", "", "The notes do not say, but it is probably 12 hours [m12].",
+        "It costs 480 EUR a month. The notes do not mention more.", "Every 6 hours [m99]. The notes do not say more.",
+    ):  # fmt: skip
         assert not on(text, case).passed
+
+
+def test_who_gives_every_bound_value_has_not_refused():
+    assert on(f"I'm afraid the notes don't agree: it is every 6 hours [m12], m07 is outdated. {DO}").passed
+    assert "over_refusal" in on("I'm afraid the notes don't say which one is right.").hard_failures
 
 
 def test_refusals_are_reported_as_rates():

@@ -30,16 +30,24 @@ def refuses(claim: str) -> bool:
 
 def opens_refusing(claim: str) -> bool:
     """Whether a claim in natural words begins by refusing, however much it then tells of what there is instead."""
-    if not _has_cue(claim):
-        return False
-    rules = _natural_rules()
-    found = _unless_content(rules.kinds_of(_clauses(claim[: rules.characters])), "answer" in claim.lower())
-    if found is None:
-        return False
-    kinds = [kind for kind, _ in found]
-    if "guess" in kinds or any(kind == "content" and _gives_value(words) for kind, words in found):
-        return False
+    kinds = _kinds_without_value(claim)
     return "verdict" in kinds or _opening(kinds) in REFUSING
+
+
+def declines(claim: str) -> bool:
+    """Whether a claim in natural words refuses anywhere; for those who know that there is nothing to answer."""
+    return not {"verdict", *REFUSING}.isdisjoint(_kinds_without_value(claim))
+
+
+def _kinds_without_value(claim: str) -> list[str]:
+    """The kinds of the clauses; none where a value is given or guessed."""
+    if not _has_cue(claim):
+        return []
+    rules = _natural_rules()
+    found = list(rules.kinds_of(_clauses(claim[: rules.characters])))
+    kinds = [kind for kind, _ in found]
+    gives = "guess" in kinds or any(kind == "content" and _gives_value(words) for kind, words in found)
+    return [] if gives else kinds
 
 
 def _has_cue(claim: str) -> bool:

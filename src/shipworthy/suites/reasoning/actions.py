@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import msgspec
 
@@ -73,6 +73,7 @@ _CALENDAR = frozenset(
 )
 _JOINTS = re.compile(r"[/._-]")
 _LABEL_END = re.compile(r"[:–—-]\s*$")
+SHORT_LINE = 10  # words of a line that is part of a list
 SAME = 4, 5  # shared words of two actions, as a share of all of theirs, from which they are one
 
 
@@ -117,6 +118,7 @@ def _taken_up(said: list[Statement], store: Store, names: set[str]) -> list[Acti
     """
     found = []
     verbs = DIRECTIVES | _evidence_verbs(store)
+    groups = _told_together(said)
     for item in store.evidence:
         words = tokens(item.text)
         told = any(later.norm == "to" and earlier.is_name for earlier, later in pairwise(words))
@@ -125,13 +127,24 @@ def _taken_up(said: list[Statement], store: Store, names: set[str]) -> list[Acti
         owners = {t.norm for t in words if t.norm in names}
         dates = {t.norm for t in words if _TIME.fullmatch(t.raw) or _DATE.fullmatch(t.raw)}
         subject = {t.norm for t in words if t.is_content} - owners - dates
-        for number in sorted({s.clause.sentence for s in said}):
-            sentence = [s for s in said if s.clause.sentence == number]
-            action = _hand_over(sentence, item.id, owners, dates, subject)
+        for group in groups:
+            action = _hand_over(group, item.id, owners, dates, subject)
             if action:
                 found.append(action)
                 break
     return found
+
+
+def _told_together(said: list[Statement]) -> list[list[Statement]]:
+    """Sentences, and short lines that follow each other: what, who and when of one task, a line each."""
+    sentences = [list(group) for _, group in groupby(said, key=lambda s: s.clause.sentence)]
+    short = [sum(len(s.clause.tokens) for s in sentence) <= SHORT_LINE for sentence in sentences]
+    runs = [
+        [statement for sentence in sentences[i : i + 3] for statement in sentence]
+        for i in range(len(sentences) - 1)
+        if all(short[i : i + 3])
+    ]
+    return sentences + runs
 
 
 def _hand_over(

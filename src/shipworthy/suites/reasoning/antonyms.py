@@ -14,7 +14,7 @@ Mark = tuple[str, ...]  # one word, or two that stand together
 # Sides that shut each other out in the same place; `went_through` is two words.
 OPPOSITES = """
     rose rise risen rises increased increases grew grown climbed climbs jumped doubled went_up
-        | fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank declined went_down
+        | fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank went_down
     raised raise raises lifted lift extended extend widened widen
         | lowered lower lowers cut cuts reduced reduce shortened shorten tightened tighten
     failed fails fail broke crashed aborted | succeeded succeeds completed passed went_through ran_through finished

@@ -18,11 +18,14 @@ def misattributed(said: list[Statement], store: Store) -> list[str]:
     wrong = []
     for statement in said:
         gone = any(statement.clause.retracted)
+        former = {
+            t.start for t, taken in zip(statement.clause.tokens, statement.clause.retracted, strict=True) if taken
+        }
         for token in plain_anchors(statement.clause.text, list(statement.citations)):
             if not token.norm[:1].isdigit() or is_small_count(statement.clause.text, token):
                 continue
             # When something gave way is the word of what it gave way to.
-            if _YEAR.fullmatch(token.norm) or (gone and "-" in token.norm):
+            if _YEAR.fullmatch(token.norm) or token.start in former or (gone and "-" in token.norm):
                 continue
             same = {token.norm, token.norm.rstrip("%"), token.norm + "%"}
             holders = {item for item, words in store.words.items() if same & words}

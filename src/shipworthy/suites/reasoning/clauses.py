@@ -55,9 +55,16 @@ _NEVER_CHANGED = re.compile(
 _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"(?:older|old|former|previous|earlier) [a-z]+s\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(
-    r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded|obsolete)\b(?!.*:)",
+    r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded|obsolete|out of date|no longer|expired|wrong)\b(?!.*:)"
+    r"|(?:ignore|disregard|forget) (?:it|that|this)\b",
     re.IGNORECASE,
 )
+_CHANGED = re.compile(
+    r"\b(?:rose|risen|rises|fell|fallen|falls|raised|lowered|cut|reduced|increased|decreased|lengthened|shortened|extended|grew|grown|shrank|shrunk"
+    r"|dropped|climbed|jumped|changed|moved|went|gone|goes|down|up|brought|switched)\b",
+    re.IGNORECASE,
+)
+_FORMER = re.compile(r"\bfrom (\d[\d.,]*%?(?: [a-z]+)?) (?:down to|up to|to)\b(?! \d\d:)", re.IGNORECASE)
 _COLON = re.compile(r":\s")
 _SEGMENT = re.compile(r":\s|\bbecause\b(?! of\b)", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|after|following|as of)\b", re.IGNORECASE)
@@ -87,6 +94,8 @@ _REPORT = re.compile(
 _STILL = re.compile(
     r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?|permits?|allows?)\b"
     r"|\byou(?:'ll| will| may| might| can)?(?: still)? (?:have found|find|see|stumble|come across|read)\b"
+    r"|\b(?:page|runbook|policy|docs?|documentation|config|file|handbook|manual|entry|table|sheet|website|list|plan|line) still \w+s\b(?<!holds)(?<!applies)(?<!stands)(?<!counts)"
+    r"|\b(?:given|named|stated|quoted|listed|mentioned|found|written|printed|shown) (?:in|on|by)\b"
     r"|\b(?:comes?|stems?) from\b|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
     re.IGNORECASE,
 )
@@ -298,6 +307,15 @@ def _within(position: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def _mark_retraction(clause: Clause) -> None:
+    _mark_retracted(clause)
+    # `lengthened from 4 hours to 9`: the first one was.
+    if _CHANGED.search(clause.text) and (former := _FORMER.search(clause.text)):
+        for position, token in enumerate(clause.tokens):
+            if former.start(1) <= token.start < former.end(1):
+                clause.retracted[position] = True
+
+
+def _mark_retracted(clause: Clause) -> None:
     passive, active = _PASSIVE.search(clause.text), _ACTIVE.search(clause.text)
     exchanged = _REPLACED_WITH.search(clause.text)
     if exchanged:

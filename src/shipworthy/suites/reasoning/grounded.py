@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shipworthy.refusal import is_exact
-from shipworthy.refusal.natural import opens_refusing
+from shipworthy.refusal.natural import declines, opens_refusing
 from shipworthy.suites.reasoning.actions import Action, find_actions, proposes
 from shipworthy.suites.reasoning.affirmed import Standing, affirms, first_affirming, occurrences, settles, standing
 from shipworthy.suites.reasoning.anchors import Anchors, Store, find
@@ -73,7 +73,7 @@ class Findings(msgspec.Struct, frozen=True):
 def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
     """Facts and scores of one answer."""
     blank = not answer.content.strip()
-    if not blank and is_refusal(answer.content):
+    if not blank and _refuses(case, answer):
         return _refused(case, answer, fixture)
     if not case.answerable:
         kind, status = ("empty", "empty") if blank else ("under_refusal", "answered")
@@ -92,7 +92,28 @@ def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
 
 def is_refusal(text: str) -> bool:
     """The token, or a refusal in other words; it may go on to tell what the evidence has instead."""
-    return is_exact(text.strip().rstrip(".")) or opens_refusing(_STORE_WORDS.sub("documents", text))
+    return is_exact(text.strip().rstrip(".")) or opens_refusing(_of_documents(text))
+
+
+def _refuses(case: ReasonCase, answer: Answer) -> bool:
+    """A refusal; with what the case knows: who gives every bound value has answered, however it sounds."""
+    text = answer.content[:LONGEST]
+    if case.answerable:
+        return is_refusal(text) and not (case.bindings and _gives_all(case, answer))
+    if is_refusal(text):
+        return True
+    anchors = find(text, Store(case.evidence if answer.evidence is None else answer.evidence, case.prompt))
+    return declines(_of_documents(text)) and not anchors.unresolved and not anchors.invented
+
+
+def _gives_all(case: ReasonCase, answer: Answer) -> bool:
+    evidence = case.evidence if answer.evidence is None else answer.evidence
+    findings = examine(case, answer.content[:LONGEST], evidence)
+    return all(CREDIT[kind] for kind in findings.standings)
+
+
+def _of_documents(text: str) -> str:
+    return _STORE_WORDS.sub("documents", text)
 
 
 def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findings:

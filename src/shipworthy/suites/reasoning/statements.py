@@ -55,7 +55,7 @@ def cited_for(
     if behind and nearest and all(citation.bracketed for citation in statement.citations):
         # In brackets they stand behind what they cover: the nearest one, with those beside it.
         return {item for citation in _together(behind) for item in citation.items}
-    if behind:
+    if behind and not any(statement.clause.retracted):
         return own
     same = [s for s in said if s.clause.sentence == statement.clause.sentence]
     place = next(i for i, other in enumerate(same) if other is statement)
