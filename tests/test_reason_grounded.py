@@ -62,6 +62,10 @@ def on(text, case=CASE, **more):
         f"The page still promises 24 hours (m07), whereas backups run every 6 hours (m12), and that holds. {DO}",
         f"- 24 hours – old page, outdated [m07]\n- 6 hours – since May, holds [m12]\n- {DO}",
         f"It went down from 24 hours to 6 hours in May [m12]. {DO}",
+        f"| Source | Says | Status |\n|---|---|---|\n| m12 | 6 h | in force |\n| m07 | 24 h | outdated |\n\n{DO}",
+        f"- Old page: 24 hours, no date [m07]\n- Backups run every 6 hours since May [m12]\n- {DO}",
+        f"Every 6 hours (m12) - the 24 of m07 is old. {DO}",
+        "Every 6 hours [m12]; m07 is outdated. Lena has it: ops/old.md gets deleted before Friday (m31).",
         "Every 6 hours [m12]; m07 is outdated.\n\nTo do:\n- delete ops/old.md\n- who: Lena\n- when: before Friday [m31]",
     ],
 )

@@ -63,16 +63,28 @@ def test_right_answers_in_any_order_pass(text: str) -> None:
         f"{STOCK} The hydraulic test of plough 3 succeeded on 9 December [s2]. {TASKS}",
         f"{RIGHT} The blades were greased every night until the frost came [s5] and the chains of the ploughs are checked on Sundays by the night crew [s6].",
         f"{RIGHT} The driver inspected the hose in 4 of the 12 checks [s7].",
+        f"{RIGHT} The hose itself wasn't the cause: the driver had inspected it in 4 of those 12 checks [s7].",
+        f"{RIGHT} All but 4 of the 12 checks lacked a look at the hose, which the driver did not inspect [s7].",
         f"{STOCK} The hydraulic test of plough 3 did not fail and the hose wasn't cracked [s2]. {TASKS}",
     ],
 )  # fmt: skip
 def test_the_same_words_the_other_way_round_fail(text: str) -> None:
     found = verdict(text)
     assert not found.passed
-    assert {"turned", "misbound", "misattributed"} & set(found.hard_failures), (found.hard_failures, found.facts)
+    assert {"turned", "misbound"} & set(found.hard_failures), (found.hard_failures, found.facts)
 
 
 @given(st.lists(st.sampled_from([*DEPOT["evidence"]]), min_size=1, max_size=7, unique_by=lambda item: item["id"]))
 def test_evidence_never_stands_in_its_own_way(items: list[dict[str, Any]]) -> None:
     clauses = [clause for item in items for clause in read(item["text"]).clauses]
     assert exchanged(clauses, clauses) == []
+
+
+def test_words_of_reporting_alone_say_nothing():
+    salad = (
+        "Depot salt, hydraulic plough: evidence and source, owner and next step. Risk of the digest, 38 tonnes, confidence, impact. "
+        "Henrik Dahl stock tasks, finding, status, with regard to the evidence of the owner and the source of the next step."
+    )
+    assert verdict(salad).overall == 0
+    labelled = f"## Summary\n{STOCK}\n## Evidence\n{PLOUGH}\n## Risk:\nbelow the reserve\n## Owner:\nHenrik Dahl\n## Next step\n{TASKS}"
+    assert verdict(labelled).passed

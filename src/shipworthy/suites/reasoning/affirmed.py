@@ -21,8 +21,14 @@ _SAYS = re.compile(
     r"\b(?:says?|said|gives?|gave|names?|lists?|claims?|promises?|speaks?|shows?|puts?|states?|has|had)\b", re.I
 )
 _SETTLES = re.compile(r"\b(?:wins|prevails|takes precedence|later word|overrides?|supersedes?)\b", re.IGNORECASE)
+_EXPECTED = re.compile(
+    r"\b(?:instead of|rather than) the (?:promised|agreed|planned|allowed|permitted|targeted|budgeted|expected|required|intended)"
+    r"(?: \w+){0,2} $",
+    re.IGNORECASE,
+)
 _PLACED = re.compile(
-    r"(?:[\w.'-]+ ){0,2}\d[\w.,%]*(?: [\w°]+){0,2} (?:on|in|per|at|from|by|according to) (?:the |our )?[\w./ '-]{2,40}[\[(]",
+    r"(?:[\w.'-]+ ){0,2}\d[\w.,%]*(?: [\w°]+){0,2} (?:on|in|per|at|from|by|according to) (?:the |our )?[\w./ '-]{2,40}[\[(]"
+    r"|(?:\w+ ){0,3}(?:page|runbook|policy|docs?|documentation|config|file|handbook|manual|entry|table|website|list|plan|note)(?: \w+)?: \d",
     re.IGNORECASE,
 )
 _ENDORSES = re.compile(
@@ -43,6 +49,11 @@ def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
             if statement.clause.hedged:
                 continue
             attribution = _attribution(statement, span, said, own, rivals)
+            if attribution == "bound" and _EXPECTED.search(
+                statement.clause.text, 0, statement.clause.tokens[span[0]].start
+            ):
+                found.add(attribution)  # `22 minutes instead of the promised 15 [n217]`
+                continue
             if attribution == "misbound" and statement.clause.retracted[span[0]]:
                 continue  # the rival's word, taken back
             if any(holds(statement.clause, position) for position in range(span[0], span[1] + 1)):
@@ -120,7 +131,7 @@ def affirms(
         if position is not None:
             late = since is not None and index > since
             theirs = (late and _is_theirs(statement, statement.clause.tokens[position], said, speakers)) or (
-                since is not None and _is_only_placed(statement, speakers)
+                since is not None and _is_only_placed(statement, said, speakers)
             )
             theirs = theirs or (bool(speakers) and bool(_AGAINST.search(statement.clause.text)) and since is not None)
             found.append(theirs or _is_report(statement, position, since is not None))
@@ -160,9 +171,9 @@ def _is_theirs(statement: Statement, token: Token, said: list[Statement], speake
     return bool(cited) and cited <= set(speakers) and distant and not _ENDORSES.search(text)
 
 
-def _is_only_placed(statement: Statement, speakers: Collection[str]) -> bool:
-    """`14 days on the policy page (n110)`: where something stands, without a verb, is no word of one's own."""
-    cited = {item for citation in statement.citations for item in citation.items}
+def _is_only_placed(statement: Statement, said: list[Statement], speakers: Collection[str]) -> bool:
+    """`14 days on the policy page (n110)`, `Policy page: 14 days`: where it stands, without a verb, is no word of one's own."""
+    cited = cited_for(statement, statement.clause.tokens[0], said)
     return bool(cited) and cited <= set(speakers) and bool(_PLACED.match(statement.clause.text))
 
 

@@ -29,6 +29,7 @@ OPPOSITES = """
     add adds added | remove removes removed drop drops dropped
     split splits | merge merges join joins combine combines
     slow slower | fast faster
+    later | sooner
 """
 
 

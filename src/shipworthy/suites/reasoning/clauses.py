@@ -16,7 +16,7 @@ _AUXILIARY = (
     r"(?:is|are|was|were|be|been|do|does|did|should|must|will|would|can|could|may|might|has|have|had|shall|ought)"
 )
 _SPLIT = re.compile(
-    r"\s+[–—]\s+|,\s+(?!(?:i\.e\.|e\.g\.|that is|namely)\W)|\s+(?=(?:but|whereas|while|although|though|however|so)\b)"
+    r"\s+[–—]\s+|(?<!\d)\s+-\s+|\s+-\s+(?!\d)|,\s+(?!(?:i\.e\.|e\.g\.|that is|namely)\W)|(?<!\ball)\s+(?=(?:but|whereas|while|although|though|however|so)\b)"
     rf"|\s+and\s+(?=(?:[\w']+\s+){{0,3}}{_AUXILIARY}(?:n't)?\b)",
     re.IGNORECASE,
 )
@@ -36,14 +36,14 @@ _ACTIVE = re.compile(
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
-    r"\b(?:superseded|replaced|overridden|overruled|overtaken|corrected|outranked|beaten)\s+by\b"
+    r"\b(?:superseded|replaced|overridden|overruled|overtaken|corrected|outranked|beaten)\s+by\b(?!\s+(?:\d{2,4}-|the \d|then\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day))"
     r"|\b(?:gives way|gave way|yields|yielded|loses)\s+to\b",
     re.IGNORECASE,
 )
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/]|\.\w)|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )(?<!get )(?<!gets )replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
@@ -55,7 +55,7 @@ _NEVER_CHANGED = re.compile(
 _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"(?:older|old|former|previous|earlier) [a-z]+s\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(
-    r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded|obsolete|out of date|no longer|expired|wrong)\b(?!.*:)"
+    r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded|obsolete|out of date|no longer|expired|wrong)\b(?!.*:| \w+ [–—])"
     r"|(?:ignore|disregard|forget) (?:it|that|this)\b",
     re.IGNORECASE,
 )
@@ -88,7 +88,7 @@ _HEDGE = re.compile(
 )
 _REPORT = re.compile(
     r"\b(?:says?|said|states?|stated|reports?|reported|shows?|showed|lists?|listed|claims?|claimed|reads|names?|named"
-    r"|gives?|gave|allows?|allowed|puts?|records?|recorded|mentions?|mentioned)\b",
+    r"|gives?|gave|allows?|allowed|puts?|records?|recorded|mentions?|mentioned|speaks?|spoke|promises?|promised|quotes?|quoted)\b",
     re.IGNORECASE,
 )
 _STILL = re.compile(
@@ -180,6 +180,8 @@ def _mark_word_heap(reading: Reading) -> None:
 def _strip_layout(line: str) -> tuple[str, bool]:
     """The words of a line without list, heading and emphasis marks; whether it is a heading."""
     stripped = line.strip()
+    if stripped.startswith("|") and stripped.endswith("|"):  # the cells of a row belong together
+        line = re.sub(r"\s*\|\s*", " – ", stripped.strip("| "))
     body = _MARKER.sub("", line, count=1).replace("**", "").replace("__", "").replace("`", "").strip(" |")
     heading = stripped.startswith("#") or (stripped.startswith("**") and stripped.rstrip(":").endswith("**"))
     return body, heading
@@ -324,7 +326,8 @@ def _mark_retracted(clause: Clause) -> None:
         start, _ = _said_with(clause.text, gone)
         clause.retracted = [start <= token.start < active.start() for token in clause.tokens]
     elif passive:
-        clause.retracted = [token.start < passive.start() for token in clause.tokens]
+        start, _ = _said_with(clause.text, passive)
+        clause.retracted = [start <= token.start < passive.start() for token in clause.tokens]
     elif active:
         until = clause.text.find(":", active.end())
         until = len(clause.text) if until < 0 else until

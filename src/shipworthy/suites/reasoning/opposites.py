@@ -15,14 +15,18 @@ from shipworthy.suites.reasoning.clauses import Clause, read
 from shipworthy.suites.reasoning.fixture import Evidence
 from shipworthy.suites.reasoning.places import COUNT, exchanged
 from shipworthy.suites.reasoning.statements import Statement
-from shipworthy.suites.reasoning.words import adjoin, tokens, vocabulary
+from shipworthy.suites.reasoning.words import adjoin, norms, stem, tokens, vocabulary
 
 LEAST_DENIED = 3  # words of the evidence that a denial has in it
 _ARTICLES = ("the", "a", "an")
 _EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
 _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
+_NOT_VERB = re.compile(r"(?:\b(?:did|does|do|was|were|has|have|had) not|n't) (\w+)", re.IGNORECASE)
+_ALL_BUT = re.compile(r"\ball but (\d{1,9})\b", re.IGNORECASE)
+_COMPARING = frozenset(map(stem, vocabulary("over under above below before after late early")))
+_DONE = vocabulary("had has have did was were been")
 _NOT_YET = vocabulary("since until only before still unless")
-_TURNING = vocabulary("by from instead place for")
+_TURNING = vocabulary("by from instead place for after compared versus against")
 
 
 def turned_round(said: list[Statement], evidence: Collection[Evidence], prompt: str) -> list[str]:
@@ -103,13 +107,29 @@ def _denies(clause: Clause, source: Clause) -> bool:
 
 
 def _affirms_denied(clause: Clause, source: Clause) -> bool:
-    """`did read them` where the evidence says `did not read`: an emphatic verb, and most words the evidence's."""
+    """`did read them` where the evidence says `did not read`: an emphatic verb, and most words the evidence's; or its count."""
+    if _affirms_of_count(clause, source):
+        return True
     if not _EMPHATIC.search(clause.text):
         return False
     stated = {t.norm for t in source.tokens if t.is_content}
     words = [t.norm for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content and not gone]
     known = sum(norm in stated for norm in words)
     return known > LEAST_DENIED and 3 * known >= 2 * len(words)
+
+
+def _affirms_of_count(clause: Clause, source: Clause) -> bool:
+    """`had read them in 13 of those 21` where 13 of 21 is how often it did not."""
+    denial = _NOT_VERB.search(source.text)
+    counts = {t.norm for t in source.tokens if COUNT.fullmatch(t.norm)}
+    if denial is None or not counts & {t.norm for t in clause.tokens}:
+        return False
+    verb = norms(denial[1])[0]
+    return any(
+        token.norm == verb and not clause.negated[i] and clause.tokens[i - 1].raw.casefold() in _DONE
+        for i, token in enumerate(clause.tokens)
+        if i
+    )
 
 
 def _is_task(clause: Clause) -> bool:
@@ -120,11 +140,19 @@ def _is_task(clause: Clause) -> bool:
 
 
 def _miscounts(clause: Clause, source: Clause) -> bool:
-    """`7 of 52` where the evidence has `9 of 52`; the rest, `43 of 52`, may be meant."""
+    """`7 of 52` where the evidence has `9 of 52`; the rest, `43 of 52`, may be meant; `all but 9` is the rest."""
+    if any(_behind(count, clause) & _behind(count, source) for count in _ALL_BUT.findall(clause.text)):
+        return True
     stated = {whole: part for part, whole in _shares(source)}
     return any(
         whole in stated and part not in (stated[whole], whole - stated[whole]) for part, whole in _shares(clause)
     )
+
+
+def _behind(count: str, clause: Clause) -> set[str]:
+    """The words that a count is followed by."""
+    position = next((i for i, token in enumerate(clause.tokens) if token.norm == count), len(clause.tokens))
+    return {token.norm for token in clause.tokens[position + 1 :] if token.is_content or token.norm in _COMPARING}
 
 
 def _shares(clause: Clause) -> Iterator[tuple[int, int]]:

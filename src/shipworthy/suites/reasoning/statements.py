@@ -9,10 +9,20 @@ import msgspec
 
 from shipworthy.suites.reasoning.anchors import Citation, Store, find_citations
 from shipworthy.suites.reasoning.clauses import Clause, Reading
-from shipworthy.suites.reasoning.words import Token
+from shipworthy.suites.reasoning.words import Token, stem, vocabulary
 
+LEAST_REPORTING = 6  # such words, each counted once
+_REPORTING = frozenset(
+    map(
+        stem,
+        vocabulary("""evidence source owner risk next step confidence impact status finding action item priority summary
+    recommendation recommended decision follow-up timeline mitigation context conclusion insight stakeholder deadline outcome
+    overview assessment"""),
+    )
+)
 JOINED = 6  # characters between two citations that are one
 CONTRAST = re.compile(r"(?:but|whereas|while|although|though|however)\b", re.IGNORECASE)
+_COMPARED = re.compile(r"(?:up from|down from|instead of|rather than|compared|versus|vs)\b", re.IGNORECASE)
 _NAMES_SOURCE = re.compile(r"(?:that|this)(?:'s| is| was| comes)\b|source:", re.IGNORECASE)
 _TO_BE_CHANGED = re.compile(r"\s+(?:should|must|needs? to|has to|have to|is to|are to|will)\b", re.IGNORECASE)
 _CHANGES = re.compile(
@@ -29,7 +39,16 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 def statements(reading: Reading, store: Store) -> list[Statement]:
+    if _is_only_reporting(reading, store):
+        return []
     return [Statement(c, tuple(_speaking(c, store))) for c in reading.clauses if not c.word_list]
+
+
+def _is_only_reporting(reading: Reading, store: Store) -> bool:
+    """Whether words of reporting that nobody asked for, labels aside, make up much of what is said."""
+    words = [(c, t) for c in reading.clauses for t in c.tokens if t.is_content and not t.is_anchor]
+    told = [t.norm for c, t in words if t.norm in _REPORTING - store.known and c.text[t.end : t.end + 1] != ":"]
+    return len(set(told)) >= LEAST_REPORTING and 4 * len(told) >= len(words)
 
 
 def _speaking(clause: Clause, store: Store) -> Iterator[Citation]:
@@ -62,6 +81,8 @@ def cited_for(
     cited = [{item for c in other.citations for item in c.items} for other in same]
     following: set[str] = set()
     for other, items in zip(same[place + 1 :], cited[place + 1 :], strict=True):
+        if _COMPARED.match(other.clause.text):  # `1200 EUR, up from 900 [n1], by 19 March [n2]`
+            continue
         if items or CONTRAST.match(other.clause.text):
             following = set() if CONTRAST.match(other.clause.text) else items
             break
