@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from shipworthy.suites.reasoning.clauses import Clause
+from shipworthy.suites.reasoning.places import COUNT
 from shipworthy.suites.reasoning.statements import Statement
 from shipworthy.suites.reasoning.words import Token, stem, vocabulary
 
@@ -61,7 +62,29 @@ def reversed_verbs(said: Sequence[Statement], notes: Mapping[str, Sequence[Claus
             continue
         if any(_is_reversed(clause, source, spoken) for source in _spoken_of(statement, notes)):
             wrong.append(clause.text)
-    return wrong
+    return wrong + _reversed_counts([s.clause for s in said], notes, spoken)
+
+
+def _reversed_counts(said: list[Clause], notes: Mapping[str, Sequence[Clause]], spoken: Collection[Mark]) -> list[str]:
+    """`rejected 7 and confirmed 2` for `confirmed 7`: the opposite word right before the count."""
+    known = {pair for clauses in notes.values() for clause in clauses for pair in _before_counts(clause)}
+    return [
+        f"{word} {count}"
+        for clause in said
+        if not clause.hedged and not any(clause.retracted)
+        for word, count in _before_counts(clause)
+        for side, opposite in SIDES
+        if (word,) in opposite
+        and (word,) not in spoken
+        and any((stated,) in side for stated, of in known if of == count)
+    ]
+
+
+def _before_counts(clause: Clause) -> Iterator[tuple[str, str]]:
+    """Each count with the word that it follows, unless that is denied."""
+    for i, token in enumerate(clause.tokens):
+        if i and COUNT.fullmatch(token.norm) and not clause.negated[i - 1]:
+            yield clause.tokens[i - 1].norm, token.norm
 
 
 def _spoken_of(statement: Statement, notes: Mapping[str, Sequence[Clause]]) -> Iterable[Clause]:

@@ -285,23 +285,24 @@ def _mark_segment(clause: Clause, start: int, end: int) -> None:
     for match in _RIGHT_NEGATION.finditer(clause.text, start, end):
         if _within(match.start(), [p.span() for p in predicates] + silent):
             continue
-        # `no room left on the disk` says nothing against the disk
-        place = _PLACE.search(clause.text, match.end(), end) if match.group().casefold() == "no" else None
-        if _MODIFIES.search(clause.text, start, match.start()):  # `searches with no result fell`
-            after = [token.start for token in clause.tokens if token.start >= match.end()]
-            place, end_of = None, after[1] if len(after) > 1 else end
-        else:
-            end_of = end
-        until = place.start() if place else end_of
-        if match.group().casefold() in (
-            "without",
-            "nothing",
-        ):  # `searches without any result fell` denies the result alone
-            after = [token.start for token in clause.tokens if token.start >= match.end()]
-            until = after[WITHOUT] if len(after) > WITHOUT else until
+        until = _end_of_negation(clause, match, start, end)
         for position, token in enumerate(clause.tokens):
             if match.end() <= token.start < until:
                 clause.negated[position] = not clause.negated[position]
+
+
+def _end_of_negation(clause: Clause, match: re.Match[str], start: int, end: int) -> int:
+    """How far a negation to the right of its word goes."""
+    word = match.group().casefold()
+    after = [token.start for token in clause.tokens if token.start >= match.end()]
+    if _MODIFIES.search(clause.text, start, match.start()):  # `searches with no result fell`
+        return after[1] if len(after) > 1 else end
+    if word in ("without", "nothing"):  # `searches without any result fell` denies the result alone
+        return after[WITHOUT] if len(after) > WITHOUT else end
+    # `no room left on the disk` says nothing against the disk, `nobody looked since March` nothing against March
+    limit = _PLACE if word == "no" else _LIMIT if word == "nobody" else None
+    found = limit.search(clause.text, match.end(), end) if limit else None
+    return found.start() if found else end
 
 
 def _within(position: int, spans: list[tuple[int, int]]) -> bool:
