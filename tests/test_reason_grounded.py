@@ -174,6 +174,9 @@ def test_only_a_refusal_passes_an_unanswerable_case():
     assert on("not in context", case).passed and on("  Not In Context.", case).passed
     assert on("The notes do not mention it.", case).passed
     assert on("This speaks of intervals and of a page to delete. I am therefore unable to name a cost.", case).passed
+    costs = replace(case, prompt="What do the backups cost a month, and who pays for the storage?")
+    assert on("I looked: costs are nowhere to be had, and a payer doesn't show up anywhere [m12].", costs).passed
+    assert not on("They cost nothing, nobody pays for storage.", costs).passed
     for text in (
         "Every 6 hours [m12].", "", "The notes do not say, but it is probably 12 hours [m12].",
         "It costs 480 EUR a month. The notes do not mention more.", "Every 6 hours [m99]. The notes do not say more.",

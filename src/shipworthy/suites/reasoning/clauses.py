@@ -180,8 +180,9 @@ def _mark_word_heap(reading: Reading) -> None:
 def _strip_layout(line: str) -> tuple[str, bool]:
     """The words of a line without list, heading and emphasis marks; whether it is a heading."""
     stripped = line.strip()
-    if stripped.startswith("|") and stripped.endswith("|"):  # the cells of a row belong together
-        line = re.sub(r"\s*\|\s*", " – ", stripped.strip("| "))
+    if stripped.startswith("|") and stripped.endswith("|"):  # a row is what its first cell names and the others say
+        label, *cells = (cell.strip() for cell in stripped[1:-1].split("|"))
+        line = ": ".join(filter(None, (label, " – ".join(cells))))
     body = _MARKER.sub("", line, count=1).replace("**", "").replace("__", "").replace("`", "").strip(" |")
     heading = stripped.startswith("#") or (stripped.startswith("**") and stripped.rstrip(":").endswith("**"))
     return body, heading

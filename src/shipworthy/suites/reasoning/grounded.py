@@ -37,6 +37,8 @@ CREDIT: Mapping[Standing, Fraction] = {
 }  # fmt: skip
 WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
 _DAY = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
+# Who speaks of looking has looked; `none was stolen` alone is an answer.
+_LOOKED = re.compile(r"\b(?:anywhere|nowhere|notes?|records?|evidence|documents?|metrics|here|I|I've|we)\b")
 # The refusal rule knows documents; a reasoner speaks of its notes.
 _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
 
@@ -102,8 +104,22 @@ def _refuses(case: ReasonCase, answer: Answer) -> bool:
         return is_refusal(text) and not (case.bindings and _gives_all(case, answer))
     if is_refusal(text):
         return True
-    anchors = find(text, Store(case.evidence if answer.evidence is None else answer.evidence, case.prompt))
-    return declines(_of_documents(text)) and not anchors.unresolved and not anchors.invented
+    evidence = case.evidence if answer.evidence is None else answer.evidence
+    anchors = find(text, Store(evidence, case.prompt))
+    if anchors.unresolved or anchors.invented:
+        return False
+    return declines(_of_documents(text)) or _lacks_what_is_asked(case, text, evidence)
+
+
+def _lacks_what_is_asked(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> bool:
+    """Whether what only the question has is said not to be there, and nowhere comes with a number."""
+    if not _LOOKED.search(text):
+        return False
+    new = content(case.prompt) - {word for item in evidence for word in content(item.text)}
+    clauses = [c for c in read(text).clauses if not c.asked and not c.hedged]
+    said = [(c, i) for c in clauses for i, token in enumerate(c.tokens) if token.norm in new and not token.is_anchor]
+    given = any(not c.negated[i] and any(t.norm[:1].isdigit() for t in c.tokens) for c, i in said)
+    return any(c.negated[i] for c, i in said) and not given
 
 
 def _gives_all(case: ReasonCase, answer: Answer) -> bool:

@@ -22,7 +22,7 @@ _REPORTING = frozenset(
 )
 JOINED = 6  # characters between two citations that are one
 CONTRAST = re.compile(r"(?:but|whereas|while|although|though|however)\b", re.IGNORECASE)
-_COMPARED = re.compile(r"(?:up from|down from|instead of|rather than|compared|versus|vs)\b", re.IGNORECASE)
+_COMPARED = re.compile(r"\b(?:up from|down from|instead of|rather than|compared|versus|vs)\b", re.IGNORECASE)
 _NAMES_SOURCE = re.compile(r"(?:that|this)(?:'s| is| was| comes)\b|source:", re.IGNORECASE)
 _TO_BE_CHANGED = re.compile(r"\s+(?:should|must|needs? to|has to|have to|is to|are to|will)\b", re.IGNORECASE)
 _CHANGES = re.compile(
@@ -81,7 +81,7 @@ def cited_for(
     cited = [{item for c in other.citations for item in c.items} for other in same]
     following: set[str] = set()
     for other, items in zip(same[place + 1 :], cited[place + 1 :], strict=True):
-        if _COMPARED.match(other.clause.text):  # `1200 EUR, up from 900 [n1], by 19 March [n2]`
+        if _COMPARED.search(other.clause.text):  # `1200 EUR, up from 900 [n1], by 19 March [n2]`
             continue
         if items or CONTRAST.match(other.clause.text):
             following = set() if CONTRAST.match(other.clause.text) else items
