@@ -175,13 +175,20 @@ def test_only_a_refusal_passes_an_unanswerable_case():
     assert on("The notes do not mention it.", case).passed
     assert on("This speaks of intervals and of a page to delete. I am therefore unable to name a cost.", case).passed
     costs = replace(case, prompt="What do the backups cost a month, and who pays for the storage?")
-    assert on("I looked: costs are nowhere to be had, and a payer doesn't show up anywhere [m12].", costs).passed
+    assert on("I went through it all: storage has not got a payer, and cost isn't among the figures.", costs).passed
     assert not on("They cost nothing, nobody pays for storage.", costs).passed
     for text in (
         "Every 6 hours [m12].", "", "The notes do not say, but it is probably 12 hours [m12].",
         "It costs 480 EUR a month. The notes do not mention more.", "Every 6 hours [m99]. The notes do not say more.",
     ):  # fmt: skip
         assert not on(text, case).passed
+
+
+def test_a_forbidden_phrase_without_a_number_is_forbidden_as_a_whole():
+    case = replace(CASE, forbidden=("the interval of the backups grew",), expected_resolution=())
+    right = f"The interval of the backups shrank: every 6 hours [m12], m07 is outdated. {DO}"
+    assert on(right, case).passed
+    assert "forbidden" in on(right.replace("shrank", "grew"), case).hard_failures
 
 
 def test_who_gives_every_bound_value_has_not_refused():

@@ -118,13 +118,15 @@ def affirms(
     prompt_words: Collection[str],
     speakers: Collection[str] = (),
     since: int | None = None,
+    whole: bool = False,
 ) -> Affirmed:
     """Whether some clause says what the phrase says, with the same polarity, on its own account or a source's.
 
-    Words that the question already has need not be repeated; numbers, identifiers and names must be there. What comes
+    Words that the question already has need not be repeated; numbers, identifiers and names must be there, and of the
+    other words two in three, or with `whole` all where there is no number or name to hold on to. What comes
     after the statement `since`, is cited to one of the speakers and is not put as holding is theirs.
     """
-    pattern = _Pattern(phrase, prompt_words)
+    pattern = _Pattern(phrase, prompt_words, whole)
     found = []
     for index, statement in enumerate(said):
         position = pattern.position(statement.clause)
@@ -178,7 +180,7 @@ def _is_only_placed(statement: Statement, said: list[Statement], speakers: Colle
 
 
 class _Pattern:
-    def __init__(self, phrase: str, prompt_words: Collection[str]) -> None:
+    def __init__(self, phrase: str, prompt_words: Collection[str], whole: bool = False) -> None:
         words: dict[str, bool] = {}
         self.prompt_words = frozenset(prompt_words)
         self.anchors: set[str] = set()
@@ -190,6 +192,7 @@ class _Pattern:
                         self.anchors.add(token.norm)
         own = {norm: polarity for norm, polarity in words.items() if norm not in prompt_words}
         self.own = own or words
+        self.least = len(self.own) if whole and not self.anchors else -(-2 * len(self.own) // 3)
         self.shared = {} if not own else {n: p for n, p in words.items() if n in prompt_words}
 
     def position(self, clause: Clause) -> int | None:
@@ -209,7 +212,7 @@ class _Pattern:
             return False
         if self.anchors & hits and self._is_all_of(clause):
             return True
-        if 3 * len(hits) < 2 * len(self.own):
+        if len(hits) < self.least:
             return False
         context = any(norm in said for norm in self.shared) or len(hits) > 1
         terse = bool(self.anchors & hits) and sum(t.is_content for t in clause.tokens) <= SHORT_CLAUSE

@@ -319,9 +319,13 @@ def _is_mixed(word: str) -> bool:
     return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
 
 
+def is_small(count: str) -> bool:
+    return count.isdecimal() and int(count) <= SMALL
+
+
 def is_small_count(text: str, token: Token) -> bool:
     """`item 4`, `the 6 containers`: a small number without a unit is often the answer's own or repeated from elsewhere."""
-    if not token.norm.isdecimal() or int(token.norm) > SMALL:
+    if not is_small(token.norm):
         return False
     following = tokens(text[token.end : token.end + 20])[:1]
     return not any(word.norm in MEASURES for word in following) and text[token.end : token.end + 1] != "%"

@@ -10,12 +10,13 @@ from shipworthy.suites.reasoning.statements import Statement
 from shipworthy.suites.reasoning.words import Token, stem, vocabulary
 
 LEAST_SHARED = 3  # words that clause and note have in common beside the opposite ones
+_TOWARDS = vocabulary("to from at by")
 Mark = tuple[str, ...]  # one word, or two that stand together
 
 # Sides that shut each other out in the same place; `went_through` is two words.
 OPPOSITES = """
     rose rise risen rises increased increases grew grown climbed climbs jumped doubled went_up
-        | fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank went_down
+        | fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank went_down down_to brought_down
     raised raise raises lifted lift extended extend widened widen
         | lowered lower lowers cut cuts reduced reduce shortened shorten tightened tighten
     failed fails fail broke crashed aborted | succeeded succeeds completed passed went_through ran_through finished
@@ -81,10 +82,11 @@ def _reversed_counts(said: list[Clause], notes: Mapping[str, Sequence[Clause]], 
 
 
 def _before_counts(clause: Clause) -> Iterator[tuple[str, str]]:
-    """Each count with the word that it follows, unless that is denied."""
+    """Each count with the word that it follows, straight or as in `raised to 40`, unless that is denied."""
     for i, token in enumerate(clause.tokens):
-        if i and COUNT.fullmatch(token.norm) and not clause.negated[i - 1]:
-            yield clause.tokens[i - 1].norm, token.norm
+        before = i - 2 if i > 1 and clause.tokens[i - 1].norm in _TOWARDS else i - 1
+        if before >= 0 and COUNT.fullmatch(token.norm) and not clause.negated[before]:
+            yield clause.tokens[before].norm, token.norm
 
 
 def _spoken_of(statement: Statement, notes: Mapping[str, Sequence[Clause]]) -> Iterable[Clause]:

@@ -193,7 +193,7 @@ def _sides(
     """
     right = {affirms(phrase, said, prompt_words) for phrase in case.expected_resolution}
     since = first_affirming(case.expected_resolution, said, prompt_words)
-    wrong = {phrase: affirms(phrase, said, prompt_words, rivals, since) for phrase in case.forbidden}
+    wrong = {phrase: affirms(phrase, said, prompt_words, rivals, since, whole=True) for phrase in case.forbidden}
     if "yes" in right:
         return True, tuple(phrase for phrase, kind in wrong.items() if kind == "yes")
     value_given = any(

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 import msgspec
 
 from shipworthy.contradiction import contradicts
-from shipworthy.suites.reasoning.anchors import MEASURES
+from shipworthy.suites.reasoning.anchors import MEASURES, is_small
 from shipworthy.suites.reasoning.antonyms import reversed_verbs
 from shipworthy.suites.reasoning.clauses import Clause, read
 from shipworthy.suites.reasoning.fixture import Evidence
@@ -39,15 +39,7 @@ def turned_round(said: list[Statement], evidence: Collection[Evidence], prompt: 
     wrong += _against_the_cited(said, evidence)
     notes = {item.id: reading.clauses for item, reading in zip(evidence, readings, strict=True)}
     wrong += reversed_verbs(said, notes, tokens(prompt))
-    units = [_counted(reading.clauses) for reading in readings]
-    said_units = _counted(s.clause for s in said)
-    wrong += [
-        f"{one[0]} {other[1]}"
-        for known in units
-        for one in known
-        for other in known
-        if _crossed(one, other, known, said_units)
-    ]
+    wrong += _of_other_things([_counted(reading.clauses) for reading in readings], _counted(s.clause for s in said))
     wrong += exchanged(sources, (s.clause for s in said))
     return wrong + [
         " ".join(clause.text for clause in clauses)
@@ -66,6 +58,15 @@ def _against_the_cited(said: list[Statement], evidence: Collection[Evidence]) ->
             continue
         if any(contradicts(texts[item], clause.text) for item in sorted(cited & texts.keys())):
             yield clause.text
+
+
+def _of_other_things(units: list[set[tuple[str, str]]], said: set[tuple[str, str]]) -> Iterator[str]:
+    """Counts with each other's words, and counts of things that are given as a measure: `212 days` for `212 requests`."""
+    for known in units:
+        yield from (f"{one[0]} {other[1]}" for one in known for other in known if _crossed(one, other, known, said))
+    measured = {count for known in units for count, unit in known if unit in MEASURES}
+    counts = {count for known in units for count, _ in known if not is_small(count)} - measured
+    yield from (f"{count} {unit}" for count, unit in said if unit in MEASURES and count in counts)
 
 
 def _counted(clauses: Iterable[Clause]) -> set[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import msgspec
 
@@ -79,6 +79,11 @@ def _around(words: list[Token], kinds: list[str | None], wanted: Collection[str]
         is_word = kinds[i] in (None, "date", "when") and i not in belonging
         if is_word and token.is_content and token.norm not in MEASURES:
             belonging[min(holders, key=lambda j: (abs(i - j), j < i))].add(token.norm)
+    for one, other in pairwise(holders):
+        if [t.norm for t in words[one + 1 : other] if t.norm != "the"] == [
+            "of"
+        ]:  # `9 of 52 requests`: both are of requests
+            belonging[one] = belonging[other] = belonging[one] | belonging[other]
     for i in holders:
         yield Place(words[i].norm, kinds[i] or "", frozenset(belonging[i]))
 
