@@ -64,6 +64,7 @@ def on(text, case=CASE, **more):
         f"It went down from 24 hours to 6 hours in May [m12]. {DO}",
         f"| Source | Says | Status |\n|---|---|---|\n| m12 | 6 h | in force |\n| m07 | 24 h | outdated |\n\n{DO}",
         f"- Old page: 24 hours, no date [m07]\n- Backups run every 6 hours since May [m12]\n- {DO}",
+        f"- Runbook – 24 hours, undated (m07)\n- Backups run every 6 hours since May (m12)\n- {DO}",
         f"Every 6 hours (m12) - the 24 of m07 is old. {DO}",
         "Every 6 hours [m12]; m07 is outdated. Lena has it: ops/old.md gets deleted before Friday (m31).",
         "Every 6 hours [m12]; m07 is outdated.\n\nTo do:\n- delete ops/old.md\n- who: Lena\n- when: before Friday [m31]",
@@ -189,6 +190,16 @@ def test_a_forbidden_phrase_without_a_number_is_forbidden_as_a_whole():
     right = f"The interval of the backups shrank: every 6 hours [m12], m07 is outdated. {DO}"
     assert on(right, case).passed
     assert "forbidden" in on(right.replace("shrank", "grew"), case).hard_failures
+
+
+def test_what_is_quoted_from_the_question_is_the_questions():
+    case = replace(CASE, prompt="Is it true that backups run every 24 hours? What must be corrected?")
+    assert on(f'## Claim: "backups run every 24 hours"\nOutdated. Every 6 hours [m12]. {DO}', case).passed
+    assert not on(f'"Backups run daily at 24 hours" holds. Every 6 hours [m12]. {DO}', case).passed
+
+
+def test_two_notes_that_disagree_do_not_both_say_it():
+    assert "misbound" in on(f"m12 and m07 both say 6 hours. {DO}").hard_failures
 
 
 def test_who_gives_every_bound_value_has_not_refused():

@@ -26,9 +26,10 @@ _EXPECTED = re.compile(
     r"(?: \w+){0,2} $",
     re.IGNORECASE,
 )
+_BOTH = re.compile(r"\bboth (?:say|state|give|have|name|agree)", re.IGNORECASE)
 _PLACED = re.compile(
     r"(?:[\w.'-]+ ){0,2}\d[\w.,%]*(?: [\w°]+){0,2} (?:on|in|per|at|from|by|according to) (?:the |our )?[\w./ '-]{2,40}[\[(]"
-    r"|(?:\w+ ){0,3}(?:page|runbook|policy|docs?|documentation|config|file|handbook|manual|entry|table|website|list|plan|note)(?: \w+)?: \d",
+    r"|(?:\w+ ){0,3}(?:page|runbook|policy|docs?|documentation|config|file|handbook|manual|entry|table|website|list|plan|note)(?: \w+)?(?::| –) \d",
     re.IGNORECASE,
 )
 _ENDORSES = re.compile(
@@ -176,7 +177,9 @@ def _is_theirs(statement: Statement, token: Token, said: list[Statement], speake
 def _is_only_placed(statement: Statement, said: list[Statement], speakers: Collection[str]) -> bool:
     """`14 days on the policy page (n110)`, `Policy page: 14 days`: where it stands, without a verb, is no word of one's own."""
     cited = cited_for(statement, statement.clause.tokens[0], said)
-    return bool(cited) and cited <= set(speakers) and bool(_PLACED.match(statement.clause.text))
+    sentence = " – ".join(s.clause.text for s in said if s.clause.sentence == statement.clause.sentence)
+    placed = _PLACED.match(statement.clause.text) or _PLACED.match(sentence)
+    return bool(cited) and cited <= set(speakers) and bool(placed)
 
 
 class _Pattern:
@@ -234,6 +237,9 @@ def _attribution(
     if not attached:
         same = [s for s in said if s.clause.sentence == statement.clause.sentence]
         attached = {item for s in same for c in s.citations for item in c.items if _covers(s, statement)}
+    cited = {item for citation in statement.citations for item in citation.items}
+    if cited & rivals and _BOTH.search(statement.clause.text):  # `n110 and n111 both say 30`
+        return "misbound"
     if attached & own:
         return "bound"
     if attached & rivals:

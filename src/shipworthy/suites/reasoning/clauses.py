@@ -65,7 +65,7 @@ _CHANGED = re.compile(
     re.IGNORECASE,
 )
 _FORMER = re.compile(r"\bfrom (\d[\d.,]*%?(?: [a-z]+)?) (?:down to|up to|to)\b(?! \d\d:)", re.IGNORECASE)
-_COLON = re.compile(r":\s")
+COLON = re.compile(r":\s")
 _SEGMENT = re.compile(r":\s|\bbecause\b(?! of\b)", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|after|following|as of)\b", re.IGNORECASE)
 _BACKWARD = re.compile(r"(?:yet|but|and|though|it|that|this|which)\b", re.IGNORECASE)
@@ -95,7 +95,7 @@ _STILL = re.compile(
     r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?|permits?|allows?)\b"
     r"|\byou(?:'ll| will| may| might| can)?(?: still)? (?:have found|find|see|stumble|come across|read)\b"
     r"|\b(?:page|runbook|policy|docs?|documentation|config|file|handbook|manual|entry|table|sheet|website|list|plan|line) still \w+s\b(?<!holds)(?<!applies)(?<!stands)(?<!counts)"
-    r"|\b(?:given|named|stated|quoted|listed|mentioned|found|written|printed|shown) (?:in|on|by)\b"
+    r"|\b(?:given|named|stated|quoted|listed|mentioned|found|written|printed|shown)(?: as (?:the )?\w+)? (?:in|on|by)\b"
     r"|\b(?:comes?|stems?) from\b|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
     re.IGNORECASE,
 )
@@ -355,7 +355,7 @@ def _stale(text: str) -> re.Match[str] | None:
 
 def _said_with(text: str, match: re.Match[str]) -> tuple[int, int]:
     """The part between colons that a word stands in; a label before a colon goes for what follows it."""
-    edges = [0, *(colon.end() for colon in _COLON.finditer(text)), len(text)]
+    edges = [0, *(colon.end() for colon in COLON.finditer(text)), len(text)]
     start, end = next((one, other) for one, other in pairwise(edges) if one <= match.start() < max(other, one + 1))
     is_label = start == 0 and len(text[:end].split()) <= LONGEST_LABEL and not _VERDICT.search(text[:end])
     is_label = is_label and not _BACKWARD.match(text)  # `but it's superseded: …` is about what stands before

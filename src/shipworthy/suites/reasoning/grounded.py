@@ -24,7 +24,7 @@ from shipworthy.suites.reasoning.signals import contradiction_required
 from shipworthy.suites.reasoning.spelling import Spelling
 from shipworthy.suites.reasoning.statements import Statement, statements
 from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
-from shipworthy.suites.reasoning.words import content, norms, tokens
+from shipworthy.suites.reasoning.words import content, fold, norms, tokens
 
 LONGEST = 20_000  # characters that are read; nobody reads more
 BAND = 800  # words; a longer answer is not useful
@@ -40,6 +40,7 @@ _DAY = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
 # Who speaks of looking has looked; `none was stolen` alone is an answer.
 _LOOKED = re.compile(r"\b(?:anywhere|nowhere|notes?|records?|evidence|documents?|metrics|here|I|I've|we)\b")
 # The refusal rule knows documents; a reasoner speaks of its notes.
+_QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{2,400})[\"\u201d]")
 _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
 
 
@@ -136,7 +137,7 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
     """Everything that the scores are made of."""
     case, text, evidence = _in_one_spelling(case, text, evidence)
     store = Store(evidence, case.prompt)
-    said = statements(read(strip_echo(text, case.prompt)), store)
+    said = statements(read(strip_echo(_without_quoted_question(text, case.prompt), case.prompt)), store)
     on_topic, counted = _on_topic(said, store)
     prompt_words = content(case.prompt)
     anchors = find(text, store)
@@ -162,6 +163,11 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
         misattributed=tuple(misattributed(said, store)),
         turned=tuple(turned_round(said, [item for item in store.evidence if item.id not in rivals], case.prompt)),
     )
+
+
+def _without_quoted_question(text: str, prompt: str) -> str:
+    """What is quoted from the question is the question's word: `Audit: "kept for 90 days"`."""
+    return _QUOTED.sub(lambda match: match[0] if fold(match[1]) not in fold(prompt) else " ", text)
 
 
 def _in_one_spelling(

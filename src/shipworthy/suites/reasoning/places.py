@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 import msgspec
 
 from shipworthy.suites.reasoning.anchors import MEASURES, labels
-from shipworthy.suites.reasoning.clauses import Clause
+from shipworthy.suites.reasoning.clauses import COLON, Clause
 from shipworthy.suites.reasoning.words import Token, adjoin, stem, vocabulary
 
 # Words of the other's place that are enough. People share tasks and the words for them; counts don't.
@@ -53,12 +53,18 @@ def exchanged(evidence: Iterable[Clause], said: Iterable[Clause]) -> list[str]:
 
 def places(clauses: Iterable[Clause]) -> Iterator[Place]:
     for clause in clauses:
-        named = {token.start for _, _, token in labels(clause.tokens)}
-        kinds = [_kind(clause.tokens, i) if t.start not in named else None for i, t in enumerate(clause.tokens)]
-        yield from _around(clause.tokens, kinds, ("count", "measure"))
-        yield from _around(clause.tokens, kinds, ("date",))
-        yield from _around(clause.tokens, kinds, ("when",))
-        yield from _behind_names(clause.tokens)
+        edges = [0, *(match.start() for match in COLON.finditer(clause.text)), len(clause.text)]
+        for start, end in pairwise(edges):
+            yield from _in_segment([token for token in clause.tokens if start <= token.start < end])
+
+
+def _in_segment(words: list[Token]) -> Iterator[Place]:
+    named = {token.start for _, _, token in labels(words)}
+    kinds = [_kind(words, i) if t.start not in named else None for i, t in enumerate(words)]
+    yield from _around(words, kinds, ("count", "measure"))
+    yield from _around(words, kinds, ("date",))
+    yield from _around(words, kinds, ("when",))
+    yield from _behind_names(words)
 
 
 def _kind(words: list[Token], position: int) -> str | None:

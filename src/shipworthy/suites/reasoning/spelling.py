@@ -11,7 +11,7 @@ from shipworthy.contradiction.numbers import CARDINALS
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|(?-i:May)|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b(?:\.(?=,?[ -]\d))?"
 )
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _DAY_FIRST = re.compile(rf"(?<!week )\b{_DAY}(?: of)?[ -]{_MONTH}(?:,?[ -]((?:19|20)\d\d)\b)?", re.IGNORECASE)
