@@ -24,6 +24,7 @@ DEPOT = {
         {"id": "s6", "source": "rota.md", "line": 8, "text": "Since the frost the chains of the ploughs are checked nightly by the night crew."},
         {"id": "s7", "source": "survey.md", "line": 1, "text": "The driver did not inspect the hose in 4 of the 12 checks."},
         {"id": "s8", "source": "survey.md", "line": 2, "text": "A mechanic confirmed 5 of the 9 welds that the sensor reported."},
+        {"id": "s9", "source": "stock.csv", "line": 5, "text": "The oil went over the limit of 70 litres."},
     ],
     "bindings": [{"value": "38 tonnes", "source": ["s1"]}, {"value": "Henrik Dahl", "source": ["s3"]}],
 }  # fmt: skip
@@ -48,6 +49,7 @@ def verdict(text: str) -> Any:
         f"{RIGHT} The hose had not been inspected in 4 of 12 checks [s7].",
         f"{RIGHT} Every night the chains of the ploughs are checked [s6]; the blades were greased on Sundays [s5].",
         f"{RIGHT} Of the 9 welds a mechanic confirmed 5, the other 4 not [s8].",
+        f"{RIGHT} The test did not get far: on 9 December plough 3 failed it [s2].",
         f"{RIGHT} No check of the chains has been missed since the frost [s6].",
     ],
 )
@@ -66,6 +68,8 @@ def test_right_answers_in_any_order_pass(text: str) -> None:
         f"{RIGHT} The blades were greased every night until the frost came [s5] and the chains of the ploughs are checked on Sundays by the night crew [s6].",
         f"{RIGHT} The driver inspected the hose in 4 of the 12 checks [s7].",
         f"{RIGHT} A mechanic rejected 5 of the 9 welds and confirmed four [s8].",
+        f"{STOCK} {PLOUGH} 80 tonnes of salt were ordered on 11 December by Henrik Dahl [s3]. Yusuf Demir fits the hose [s4].",
+        f"{RIGHT} The stock stayed within the limit of 70 litres of oil [s9].",
         f"{RIGHT} The hose itself wasn't the cause: the driver had inspected it in 4 of those 12 checks [s7].",
         f"{RIGHT} All but 4 of the 12 checks lacked a look at the hose, which the driver did not inspect [s7].",
         f"{STOCK} The hydraulic test of plough 3 did not fail and the hose wasn't cracked [s2]. {TASKS}",
@@ -77,7 +81,7 @@ def test_the_same_words_the_other_way_round_fail(text: str) -> None:
     assert {"turned", "misbound"} & set(found.hard_failures), (found.hard_failures, found.facts)
 
 
-@given(st.lists(st.sampled_from([*DEPOT["evidence"]]), min_size=1, max_size=8, unique_by=lambda item: item["id"]))
+@given(st.lists(st.sampled_from([*DEPOT["evidence"]]), min_size=1, max_size=9, unique_by=lambda item: item["id"]))
 def test_evidence_never_stands_in_its_own_way(items: list[dict[str, Any]]) -> None:
     clauses = [clause for item in items for clause in read(item["text"]).clauses]
     assert exchanged(clauses, clauses) == []

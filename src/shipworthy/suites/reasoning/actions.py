@@ -36,7 +36,7 @@ DIRECTIVES = frozenset(
     tackle talk tie top total touch translate unpack visit warn weigh widen wipe wrap""")
 )
 _MODALS = vocabulary("should must will shall let's please ought needs need has have can")
-_LINKS = vocabulary("to is are be and then for now also keep step action plan help helps next left remains")
+_LINKS = vocabulary("to is are be and then for now also keep step action plan help helps next left remains due")
 _OBLIGATIONS = vocabulary("has have needs need ought had")
 _STATES = vocabulary("be have remain stay exist know contain mean depend apply matter seem also always never only not")
 _CONNECTORS = vocabulary(
@@ -72,6 +72,8 @@ _CALENDAR = frozenset(
     )
 )
 _JOINTS = re.compile(r"[/._-]")
+_CONTINUES = re.compile(r"(?:her|his|their|she|he|they|due|deadline|until|that's due|it's due)\b", re.IGNORECASE)
+_PRONOUNS = vocabulary("she he they")
 _LABEL_END = re.compile(r"[:–—-]\s*$")
 SHORT_LINE = 10  # words of a line that is part of a list
 SAME = 4, 5  # shared words of two actions, as a share of all of theirs, from which they are one
@@ -144,16 +146,18 @@ def _told_together(said: list[Statement]) -> list[list[Statement]]:
         for i in range(len(sentences) - 1)
         if all(short[i : i + 3])
     ]
-    return sentences + runs
+    pairs = [one + other for one, other in pairwise(sentences) if _CONTINUES.match(other[0].clause.text)]
+    return sentences + runs + pairs
 
 
 def _hand_over(
     sentence: list[Statement], item: str, owners: set[str], dates: set[str], subject: set[str]
 ) -> Action | None:
     clauses = [s.clause for s in sentence if not s.clause.hedged]
-    held = {t.norm for c in clauses for i, t in enumerate(c.tokens) if not c.negated[i] and not c.retracted[i]}
+    # What is to be changed is often called old: that retracts nothing of the task.
+    held = {t.norm for c in clauses for i, t in enumerate(c.tokens) if not c.negated[i]}
     signs = [
-        bool(held & owners),
+        bool(held & owners or held & _PRONOUNS),
         bool(held & dates),
         any(item in citation.items for s in sentence for citation in s.citations),
     ]

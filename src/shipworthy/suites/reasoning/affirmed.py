@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
 from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store
-from shipworthy.suites.reasoning.clauses import Clause, read
+from shipworthy.suites.reasoning.clauses import WRITTEN, Clause, read
 from shipworthy.suites.reasoning.fixture import Binding
 from shipworthy.suites.reasoning.statements import CONTRAST, Statement, cited_for
 from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, tokens, vocabulary
@@ -29,7 +29,7 @@ _EXPECTED = re.compile(
 _BOTH = re.compile(r"\bboth (?:say|state|give|have|name|agree)", re.IGNORECASE)
 _PLACED = re.compile(
     r"(?:[\w.'-]+ ){0,2}\d[\w.,%]*(?: [\w°]+){0,2} (?:on|in|per|at|from|by|according to) (?:the |our )?[\w./ '-]{2,40}[\[(]"
-    r"|(?:\w+ ){0,3}(?:page|runbook|policy|docs?|documentation|config|file|handbook|manual|entry|table|website|list|plan|note)(?: \w+)?(?::| –) \d",
+    rf"|(?:\w+ ){{0,3}}{WRITTEN}(?: \w+)?(?::| –) \d",
     re.IGNORECASE,
 )
 _ENDORSES = re.compile(

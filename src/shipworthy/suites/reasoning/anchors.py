@@ -12,7 +12,7 @@ from itertools import pairwise, permutations
 import msgspec
 
 from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.words import Token, fold, norm, number, stem, straight, tokens, vocabulary
+from shipworthy.suites.reasoning.words import Token, fold, is_within, norm, number, stem, straight, tokens, vocabulary
 
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 _WORD = re.compile(r"[\w./:-]{3,300}")
@@ -290,6 +290,8 @@ def _quotes(text: str) -> list[str]:
 
 
 def _quoted_from(quote: str, store: Store) -> bool:
+    if is_within(quote, store.prompt):  # the question may be quoted a bit freely, the evidence not
+        return True
     parts = [part.strip(" .,;:!?") for part in re.split(r"\.\.\.|…|\[[^\]]*\]", quote)]
     return all(store.has_text(part) for part in parts if part)
 

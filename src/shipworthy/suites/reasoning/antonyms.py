@@ -9,7 +9,7 @@ from shipworthy.suites.reasoning.places import COUNT
 from shipworthy.suites.reasoning.statements import Statement
 from shipworthy.suites.reasoning.words import Token, stem, vocabulary
 
-LEAST_SHARED = 3  # words that clause and note have in common beside the opposite ones
+LEAST_SHARED = 2  # words that clause and note have in common beside the opposite ones
 _TOWARDS = vocabulary("to from at by")
 Mark = tuple[str, ...]  # one word, or two that stand together
 
@@ -32,6 +32,7 @@ OPPOSITES = """
     split splits | merge merges join joins combine combines
     slow slower | fast faster
     later | sooner
+    over above exceeded exceeds | within under below
 """
 
 

@@ -31,7 +31,7 @@ _RIGHT_NEGATION = re.compile(
 _PLACE = re.compile(r"\b(?:on|in|at|from|because|since|until|with|by)\b", re.IGNORECASE)
 _ACTIVE = re.compile(
     r"\b(?:supersed(?:es?|ing)\b|replac(?:es|ing)|overrid(?:es?|ing)\b|overrul(?:es?|ing)\b|outranks?\b|beats?\b|corrects"
-    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|outweighs?\b|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
+    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|newer than|more recent than|outweighs?\b|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
     r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|that|this|his|her|its|their|\d|\[)))",
     re.IGNORECASE,
 )
@@ -43,7 +43,7 @@ _PASSIVE = re.compile(
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/]|\.\w)|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )(?<!get )(?<!gets )replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|(?:is|are|lags?) behind|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )(?<!get )(?<!gets )replaced|withdrawn|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
@@ -53,6 +53,9 @@ _NEVER_CHANGED = re.compile(
     re.IGNORECASE,
 )
 _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
+_CALLS = re.compile(
+    r"\b(?:calls?|called|marks?|marked|declares?|declared|considers?|treats?|regards?)\b", re.IGNORECASE
+)
 _ATTRIBUTE = re.compile(r"(?:older|old|former|previous|earlier) [a-z]+s\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(
     r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded|obsolete|out of date|no longer|expired|wrong)\b(?!.*:| \w+ [–—])"
@@ -66,6 +69,10 @@ _CHANGED = re.compile(
 )
 _FORMER = re.compile(r"\bfrom (\d[\d.,]*%?(?: [a-z]+)?) (?:down to|up to|to)\b(?! \d\d:)", re.IGNORECASE)
 COLON = re.compile(r":\s")
+_ASKS_WRONG = re.compile(
+    r"\b(?:not|no longer|n't) (?:hold|apply|count|stand|be used)|\b(?:outdated|stale|wrong|superseded)\b.*\?",
+    re.IGNORECASE,
+)
 _SEGMENT = re.compile(r":\s|\bbecause\b(?! of\b)", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|after|following|as of)\b", re.IGNORECASE)
 _BACKWARD = re.compile(r"(?:yet|but|and|though|it|that|this|which)\b", re.IGNORECASE)
@@ -77,11 +84,11 @@ _STALE_LABEL = re.compile(
     r"|not in force|retired|don't use|do not use)\b[^:.]{0,40}:",
     re.IGNORECASE,
 )
-_WRITTEN = re.compile(
-    r"\b(?:runbook|page|file|entry|line|note|docs?|documentation|handbook|manual|policy|table|register|wiki|sheet|list"
-    r"|config|plan|drawing|memo|protocol|notice|poster|card|leaflet|flyer|brochure|booklet|guide|timetable|website)s?\b|[\w-]\.[a-z]{2,5}\b",
-    re.IGNORECASE,
+WRITTEN = (
+    r"(?:runbook|page|file|entry|line|note|docs?|documentation|handbook|manual|policy|table|register|wiki|sheet|list"
+    r"|config|plan|drawing|memo|protocol|notice|poster|card|leaflet|flyer|brochure|booklet|guide|timetable|website)s?"
 )
+_WRITTEN = re.compile(rf"\b{WRITTEN}\b|[\w-]\.[a-z]{{2,5}}\b", re.IGNORECASE)
 _HEDGE = re.compile(
     r"\b(?:whether|uncertain|unclear|unknown|might|could be(?= (?:a|an|the|due|that|because|wrong|about|related|caused)\b)|may be|possibly|perhaps|maybe|either|probably|presumably)\b",
     re.IGNORECASE,
@@ -94,9 +101,9 @@ _REPORT = re.compile(
 _STILL = re.compile(
     r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?|permits?|allows?)\b"
     r"|\byou(?:'ll| will| may| might| can)?(?: still)? (?:have found|find|see|stumble|come across|read)\b"
-    r"|\b(?:page|runbook|policy|docs?|documentation|config|file|handbook|manual|entry|table|sheet|website|list|plan|line) still \w+s\b(?<!holds)(?<!applies)(?<!stands)(?<!counts)"
+    rf"|\b{WRITTEN} still \w+s\b(?<!holds)(?<!applies)(?<!stands)(?<!counts)|^(?:they|it) (?:do|does)\b"
     r"|\b(?:given|named|stated|quoted|listed|mentioned|found|written|printed|shown)(?: as (?:the )?\w+)? (?:in|on|by)\b"
-    r"|\b(?:comes?|stems?) from\b|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
+    r"|\b(?:is|are|stands?) (?:still )?written\b|\b(?:comes?|stems?) from\b|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
     re.IGNORECASE,
 )
 _POSSESSION = re.compile(r"\b(?:has|have|had)\b(?! to)", re.IGNORECASE)
@@ -108,7 +115,7 @@ _FOLLOWS = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(rf"\b{_AUXILIARY}\b", re.IGNORECASE)
-FRAGMENT = 4  # words of what is no clause by itself
+FRAGMENT = 6  # words of what is no clause by itself
 RELATIVE = 3  # words that the negation of a relative clause denies
 WITHOUT = 3  # words that `without` denies
 HEAP, LEAST_GRAMMAR = 20, 15  # words, and how many of a hundred belong to grammar in the barest of notes
@@ -149,6 +156,7 @@ class Reading(msgspec.Struct):
 
     clauses: list[Clause] = []
     sentences: list[list[int]] = []
+    seeks_wrong: bool = False  # the last sentence asked for what does not hold
 
     def siblings(self, clause: Clause) -> list[Clause]:
         return [self.clauses[index] for index in self.sentences[clause.sentence]]
@@ -197,25 +205,34 @@ def _add_sentence(reading: Reading, sentence: str, stale: bool, is_heading: bool
     if _is_enumeration(parts):
         for clause in parts:
             clause.word_list = True
-    for earlier, later in pairwise(parts):
-        if _retracts_previous(earlier, later):
-            for clause in _fragments_up_to(earlier, parts):
-                clause.retracted = [True] * len(clause.tokens)
-        elif earlier.retracted[-1] and (later.hands_on or later.text.startswith("whose ")):  # `…, which had 65`
-            later.retracted = [True] * len(later.tokens)
+    _retract_within(parts)
     if reading.sentences and not is_heading and _POINTS_BACK.match(sentence):
         before = [reading.clauses[index] for index in reading.sentences[-1]]
         if _retracts_previous(before[-1], parts[0]):
-            for clause in before:
-                clause.retracted = [True] * len(clause.tokens)
+            _retract(before)
     first = len(reading.clauses)
     for clause in parts:
         clause.asked = sentence.endswith("?")
         clause.sentence = len(reading.sentences)
-        if stale:
-            clause.retracted = [True] * len(clause.tokens)
+    if stale or (reading.seeks_wrong and not parts[0].asked):
+        _retract(parts)
+    reading.seeks_wrong = parts[0].asked and bool(_ASKS_WRONG.search(sentence))
     reading.clauses += parts
     reading.sentences.append(list(range(first, first + len(parts))))
+
+
+def _retract_within(parts: list[Clause]) -> None:
+    """What a later clause of the sentence takes back, and what it says of what was taken back."""
+    for earlier, later in pairwise(parts):
+        if _retracts_previous(earlier, later):
+            _retract(_fragments_up_to(earlier, parts))
+        elif earlier.retracted[-1] and (later.hands_on or later.text.startswith("whose ")):  # `…, which had 65`
+            _retract([later])
+
+
+def _retract(clauses: list[Clause]) -> None:
+    for clause in clauses:
+        clause.retracted = [True] * len(clause.tokens)
 
 
 def _fragments_up_to(last: Clause, parts: list[Clause]) -> list[Clause]:
@@ -336,6 +353,8 @@ def _mark_retracted(clause: Clause) -> None:
         clause.retracted = [active.end() <= token.start < until for token in clause.tokens]
     elif stale := _stale(clause.text):
         start, end = _said_with(clause.text, stale)
+        if called := _CALLS.search(clause.text, start, stale.start()):  # `the report calls the sheet outdated`
+            start = called.end()
         if _ATTRIBUTE.match(clause.text, stale.start()):  # `lets older limits lapse` takes back what follows
             start = stale.start()
         if since := _SINCE.search(clause.text, stale.end(), end):  # `outdated since 27 February`: that day holds

@@ -24,7 +24,7 @@ from shipworthy.suites.reasoning.signals import contradiction_required
 from shipworthy.suites.reasoning.spelling import Spelling
 from shipworthy.suites.reasoning.statements import Statement, statements
 from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
-from shipworthy.suites.reasoning.words import content, fold, norms, tokens
+from shipworthy.suites.reasoning.words import content, is_within, norms, tokens
 
 LONGEST = 20_000  # characters that are read; nobody reads more
 BAND = 800  # words; a longer answer is not useful
@@ -38,6 +38,7 @@ CREDIT: Mapping[Standing, Fraction] = {
 WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
 _DAY = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
 # Who speaks of looking has looked; `none was stolen` alone is an answer.
+_SUPPOSED = re.compile(r"(?:where|if|when|unless|should)\b", re.IGNORECASE)
 _LOOKED = re.compile(r"\b(?:anywhere|nowhere|notes?|records?|evidence|documents?|metrics|here|I|I've|we)\b")
 # The refusal rule knows documents; a reasoner speaks of its notes.
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{2,400})[\"\u201d]")
@@ -117,10 +118,11 @@ def _lacks_what_is_asked(case: ReasonCase, text: str, evidence: Sequence[Evidenc
     if not _LOOKED.search(text):
         return False
     new = content(case.prompt) - {word for item in evidence for word in content(item.text)}
-    clauses = [c for c in read(text).clauses if not c.asked and not c.hedged]
+    clauses = [c for c in read(text).clauses if not c.asked and not c.hedged and not _SUPPOSED.match(c.text)]
     said = [(c, i) for c in clauses for i, token in enumerate(c.tokens) if token.norm in new and not token.is_anchor]
     given = any(not c.negated[i] and any(t.norm[:1].isdigit() for t in c.tokens) for c, i in said)
-    return any(c.negated[i] for c, i in said) and not given
+    denied = sum(c.negated[i] for c, i in said)
+    return 2 * denied > len(said) and not given
 
 
 def _gives_all(case: ReasonCase, answer: Answer) -> bool:
@@ -167,7 +169,7 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
 
 def _without_quoted_question(text: str, prompt: str) -> str:
     """What is quoted from the question is the question's word: `Audit: "kept for 90 days"`."""
-    return _QUOTED.sub(lambda match: match[0] if fold(match[1]) not in fold(prompt) else " ", text)
+    return _QUOTED.sub(lambda match: " " if is_within(match[1], prompt) else match[0], text)
 
 
 def _in_one_spelling(

@@ -11,7 +11,7 @@ import msgspec
 from shipworthy.contradiction import contradicts
 from shipworthy.suites.reasoning.anchors import MEASURES, is_small
 from shipworthy.suites.reasoning.antonyms import reversed_verbs
-from shipworthy.suites.reasoning.clauses import Clause, read
+from shipworthy.suites.reasoning.clauses import COLON, Clause, read
 from shipworthy.suites.reasoning.fixture import Evidence
 from shipworthy.suites.reasoning.places import COUNT, exchanged
 from shipworthy.suites.reasoning.statements import Statement
@@ -24,6 +24,10 @@ _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?:
 _NOT_VERB = re.compile(r"(?:\b(?:did|does|do|was|were|has|have|had) not|n't) (\w+)", re.IGNORECASE)
 _ALL_BUT = re.compile(r"\ball but (\d{1,9})\b", re.IGNORECASE)
 _COMPARING = frozenset(map(stem, vocabulary("over under above below before after late early")))
+_DATE = re.compile(r"(?:\d{4}-)?\d\d-\d\d")
+_WAS_DONE = re.compile(
+    r"\b(?:was|were|has been|have been)(?: last| already)? (\w+ed)\b(?: \w+){0,3} on ((?:\d{4}-)?\d\d-\d\d)"
+)
 _DONE = vocabulary("had has have did was were been")
 _NOT_YET = vocabulary("since until only before still unless")
 _TURNING = vocabulary("by from instead place for after compared versus against")
@@ -35,7 +39,9 @@ def turned_round(said: list[Statement], evidence: Collection[Evidence], prompt: 
     sources = [clause for reading in readings for clause in reading.clauses]
     pairs = [pair for reading in readings for clauses in _sentences(reading.clauses) for pair in _pairs(clauses)]
     held = [s.clause for s in said if not any(s.clause.retracted) and not s.clause.hedged]
-    wrong = [c.text for c in held if any(_denies(c, one) or _miscounts(c, one) for one in sources)]
+    wrong = [
+        c.text for c in held if any(_denies(c, one) or _miscounts(c, one) or _told_as_done(c, one) for one in sources)
+    ]
     wrong += _against_the_cited(said, evidence)
     notes = {item.id: reading.clauses for item, reading in zip(evidence, readings, strict=True)}
     wrong += reversed_verbs(said, notes, tokens(prompt))
@@ -100,11 +106,19 @@ def _denies(clause: Clause, source: Clause) -> bool:
     if _is_task(source) or _PERMITS.search(clause.text):
         return False
     stated = {t.norm for t in source.tokens if t.is_content}
-    words = [(t.norm, gone) for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content]
-    known = [(norm[:1].isdigit(), gone) for norm, gone in words if norm in stated]
-    denied = sum(gone and not is_number for is_number, gone in known)
-    counted = sum(gone or is_number for is_number, gone in known)
+    near = _end_of_denial(clause)
+    words = [(t, gone) for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content]
+    known = [(t.norm[:1].isdigit(), gone, t.start < near) for t, gone in words if t.norm in stated]
+    denied = sum(gone and not is_number for is_number, gone, _ in known)
+    counted = sum(gone or (is_number and close) for is_number, gone, close in known)
     return denied > 1 and counted >= LEAST_DENIED and 3 * len(known) >= 2 * len(words)
+
+
+def _end_of_denial(clause: Clause) -> int:
+    """Where the part between colons ends that has the last negated word: `it did not finish: at 02:14 it failed`."""
+    last = max(token.start for token, gone in zip(clause.tokens, clause.negated, strict=True) if gone)
+    colon = COLON.search(clause.text, last)
+    return colon.start() if colon else len(clause.text)
 
 
 def _affirms_denied(clause: Clause, source: Clause) -> bool:
@@ -131,6 +145,15 @@ def _affirms_of_count(clause: Clause, source: Clause) -> bool:
         for i, token in enumerate(clause.tokens)
         if i
     )
+
+
+def _told_as_done(clause: Clause, source: Clause) -> bool:
+    """`was reviewed on 28 March` where somebody has to review by then."""
+    done = _WAS_DONE.search(clause.text)
+    dates = {t.norm for t in source.tokens if _DATE.fullmatch(t.norm)}
+    if done is None or not _is_task(source) or done[2] not in dates or clause.negated[0]:
+        return False
+    return norms(done[1])[0] in {t.norm for t in source.tokens}
 
 
 def _is_task(clause: Clause) -> bool:

@@ -108,6 +108,12 @@ def fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", straight(text)).casefold().split())
 
 
+def is_within(quote: str, text: str) -> bool:
+    """Whether a text has the words of a quote in a row, words of grammar aside."""
+    wanted, given = ([token.norm for token in tokens(one) if token.is_content] for one in (quote, text))
+    return bool(wanted) and any(given[i : i + len(wanted)] == wanted for i in range(len(given) - len(wanted) + 1))
+
+
 def adjoin(words: list[Token], position: int) -> bool:
     """Whether nothing but a blank stands between a word and the next."""
     return words[position + 1].start == words[position].end + 1
