@@ -50,6 +50,8 @@ def verdict(text: str) -> Any:
         f"{RIGHT} Every night the chains of the ploughs are checked [s6]; the blades were greased on Sundays [s5].",
         f"{RIGHT} Of the 9 welds a mechanic confirmed 5, the other 4 not [s8].",
         f"{RIGHT} The test did not get far: on 9 December plough 3 failed it [s2].",
+        f"{STOCK} Plough 3 didn't pass the hydraulic test on 9 December, the hose was cracked [s2]. {TASKS}",
+        f"{RIGHT} That is a 22-tonne gap, and the oil must not go over 70 litres [s1, s9].",
         f"{RIGHT} No check of the chains has been missed since the frost [s6].",
     ],
 )

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
 from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store
+from shipworthy.suites.reasoning.antonyms import is_same_by_negation
 from shipworthy.suites.reasoning.clauses import WRITTEN, Clause, read
 from shipworthy.suites.reasoning.fixture import Binding
 from shipworthy.suites.reasoning.statements import CONTRAST, Statement, cited_for
-from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, tokens, vocabulary
+from shipworthy.suites.reasoning.words import FUNCTION_STEMS, NUMBER_WORDS, Token, tokens, vocabulary
 
 Standing = Literal["bound", "elsewhere", "uncited", "misbound", "denied", "doubted", "absent"]
 Affirmed = Literal["yes", "reported", "no"]
@@ -28,7 +29,8 @@ _EXPECTED = re.compile(
 )
 _BOTH = re.compile(r"\bboth (?:say|state|give|have|name|agree)", re.IGNORECASE)
 _PLACED = re.compile(
-    r"(?:[\w.'-]+ ){0,2}\d[\w.,%]*(?: [\w°]+){0,2} (?:on|in|per|at|from|by|according to) (?:the |our )?[\w./ '-]{2,40}[\[(]"
+    rf"(?:[\w.'-]+ ){{0,2}}(?:\d[\w.,%]*|{'|'.join(NUMBER_WORDS)})(?: [\w°]+){{0,2}} (?:on|in|per|at|from|by|according to)"
+    r" (?:(?:the |our )?[\w./ '-]{2,40}[\[(]|\S{1,200}\.\w{2,5}:\d)"
     rf"|(?:\w+ ){{0,3}}{WRITTEN}(?: \w+)?(?::| –) \d",
     re.IGNORECASE,
 )
@@ -43,6 +45,7 @@ def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
     """How the answer treats a bound value: the worst of wrong, else the best of right."""
     own, rivals = _ids(binding.source, store), _ids(binding.rivals, store)
     holds = _reader_of(binding, own, store)
+    sources = [clause for item in store.evidence if item.id in own for clause in read(item.text).clauses]
     spoken = {word for item in own for word in store.words[item]}
     found: set[Standing] = set()
     for statement in said:
@@ -57,7 +60,8 @@ def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
                 continue
             if attribution == "misbound" and statement.clause.retracted[span[0]]:
                 continue  # the rival's word, taken back
-            if any(holds(statement.clause, position) for position in range(span[0], span[1] + 1)):
+            said_so = any(holds(statement.clause, position) for position in range(span[0], span[1] + 1))
+            if said_so or is_same_by_negation(statement.clause, sources):
                 found.add(attribution)
             else:
                 found.add("denied" if attribution == "bound" else "doubted")

@@ -335,7 +335,8 @@ def is_small_count(text: str, token: Token) -> bool:
 
 def _is_derived(token: Token, store: Store) -> bool:
     """A difference or a percentage of two numbers of the evidence: worked out, neither borne out nor invented."""
-    plain = token.norm.removesuffix("%")
+    joined = re.fullmatch(r"(\d+(?:\.\d+)?)-[a-z]+", token.raw)  # `a 23-dollar overrun`
+    plain = joined[1] if joined else token.norm.removesuffix("%")
     if _CLOCK.fullmatch(plain):
         return _minutes(plain) in store.ends
     if not _PLAIN_NUMBER.fullmatch(plain):

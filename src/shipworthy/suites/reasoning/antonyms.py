@@ -19,7 +19,7 @@ OPPOSITES = """
         | fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank went_down down_to brought_down
     raised raise raises lifted lift extended extend widened widen
         | lowered lower lowers cut cuts reduced reduce shortened shorten tightened tighten
-    failed fails fail broke crashed aborted | succeeded succeeds completed passed went_through ran_through finished
+    failed fails fail broke crashed aborted | succeeded succeeds completed passed pass went_through ran_through finished
     confirmed confirm upheld | rejected refuted dismissed overturned threw_out turned_down denied
     let lets allow allows permit permits | stop stops prevent prevents forbid forbids bar bars ban bans
     deleted delete deletes removed remove purge erased | keep keeps kept restore restores restored retain retained
@@ -65,6 +65,13 @@ def reversed_verbs(said: Sequence[Statement], notes: Mapping[str, Sequence[Claus
         if any(_is_reversed(clause, source, spoken) for source in _spoken_of(statement, notes)):
             wrong.append(clause.text)
     return wrong + _reversed_counts([s.clause for s in said], notes, spoken)
+
+
+def is_same_by_negation(clause: Clause, sources: Iterable[Clause]) -> bool:
+    """`did not pass` where the note says `failed`."""
+    said = {mark for mark, i in _marks(clause.tokens).items() if clause.negated[i]}
+    stated = {mark for source in sources for mark, i in _marks(source.tokens).items() if not source.negated[i]}
+    return any(side & stated and other & (said - stated) and not side & said for side, other in SIDES)
 
 
 def _reversed_counts(said: list[Clause], notes: Mapping[str, Sequence[Clause]], spoken: Collection[Mark]) -> list[str]:

@@ -31,7 +31,7 @@ _RIGHT_NEGATION = re.compile(
 _PLACE = re.compile(r"\b(?:on|in|at|from|because|since|until|with|by)\b", re.IGNORECASE)
 _ACTIVE = re.compile(
     r"\b(?:supersed(?:es?|ing)\b|replac(?:es|ing)|overrid(?:es?|ing)\b|overrul(?:es?|ing)\b|outranks?\b|beats?\b|corrects"
-    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|newer than|more recent than|outweighs?\b|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
+    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|outdates\b|obsoletes\b|t(?:akes?|ook|aking) the place of|newer than|more recent than|outweighs?\b|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
     r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|that|this|his|her|its|their|\d|\[)))",
     re.IGNORECASE,
 )
@@ -43,7 +43,7 @@ _PASSIVE = re.compile(
 _STALE = re.compile(
     r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/]|\.\w)|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|(?:is|are|lags?) behind|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )(?<!get )(?<!gets )replaced|withdrawn|revoked|lapsed)\b",
+    r"|used to|(?:is|are|lags?) behind|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )(?<!get )(?<!gets )replaced|withdrawn|undated|no date|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
@@ -76,7 +76,10 @@ _ASKS_WRONG = re.compile(
 _SEGMENT = re.compile(r":\s|\bbecause\b(?! of\b)", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|after|following|as of)\b", re.IGNORECASE)
 _BACKWARD = re.compile(r"(?:yet|but|and|though|it|that|this|which)\b", re.IGNORECASE)
-_LIMIT = re.compile(r"\b(?:before|until|unless|except|since|earlier than|later than)\b", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"\b(?:before|until|unless|except|since|earlier than|later than)\b|\b(?:above|over|below|under|beyond|more than|less than)(?= \d)",
+    re.IGNORECASE,
+)
 _RELATIVE_BEFORE = re.compile(r"\b(?:that|which|who) $", re.IGNORECASE)
 _REPLACED_WITH = re.compile(r"\breplac(?:ed|es|ing)\b(?P<gone>.{0,80}?)\bwith\b(?! effect)", re.IGNORECASE)
 _STALE_LABEL = re.compile(

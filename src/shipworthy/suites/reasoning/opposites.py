@@ -10,7 +10,7 @@ import msgspec
 
 from shipworthy.contradiction import contradicts
 from shipworthy.suites.reasoning.anchors import MEASURES, is_small
-from shipworthy.suites.reasoning.antonyms import reversed_verbs
+from shipworthy.suites.reasoning.antonyms import is_same_by_negation, reversed_verbs
 from shipworthy.suites.reasoning.clauses import COLON, Clause, read
 from shipworthy.suites.reasoning.fixture import Evidence
 from shipworthy.suites.reasoning.places import COUNT, exchanged
@@ -62,7 +62,8 @@ def _against_the_cited(said: list[Statement], evidence: Collection[Evidence]) ->
         cited = {item for citation in statement.citations for item in citation.items}
         if any(clause.retracted) or clause.hedged or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
             continue
-        if any(contradicts(texts[item], clause.text) for item in sorted(cited & texts.keys())):
+        against = (item for item in sorted(cited & texts.keys()) if contradicts(texts[item], clause.text))
+        if any(not is_same_by_negation(clause, read(texts[item]).clauses) for item in against):
             yield clause.text
 
 
@@ -103,7 +104,7 @@ def _denies(clause: Clause, source: Clause) -> bool:
         return _affirms_denied(clause, source)
     if not any(clause.negated) or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
         return False
-    if _is_task(source) or _PERMITS.search(clause.text):
+    if _is_task(source) or _PERMITS.search(clause.text) or is_same_by_negation(clause, [source]):
         return False
     stated = {t.norm for t in source.tokens if t.is_content}
     near = _end_of_denial(clause)

@@ -151,7 +151,7 @@ def number(raw: str) -> str | None:
     if digits.count(".") > 1 or "," in digits:
         return None
     value = Fraction(digits)
-    shown = str(value.numerator) if value.denominator == 1 else digits.rstrip("0").lstrip("0")
+    shown = str(value.numerator) if value.denominator == 1 else "0" * (value < 1) + digits.rstrip("0").lstrip("0")
     return shown + ("%" if raw.endswith("%") else "")
 
 
