@@ -75,6 +75,8 @@ _ASKS_WRONG = re.compile(
 )
 _SEGMENT = re.compile(r":\s|\bbecause\b(?! of\b)", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|after|following|as of)\b", re.IGNORECASE)
+_BACK = re.compile(r" ?(?:it|that|this|them)\b(?! \w)", re.IGNORECASE)
+_AGAINST = re.compile(r"(?:but|yet|however|though|and)\b", re.IGNORECASE)
 _BACKWARD = re.compile(r"(?:yet|but|and|though|it|that|this|which)\b", re.IGNORECASE)
 _LIMIT = re.compile(
     r"\b(?:before|until|unless|except|since|earlier than|later than)\b|\b(?:above|over|below|under|beyond|more than|less than)(?= \d)",
@@ -393,6 +395,8 @@ def _retracts_previous(earlier: Clause, clause: Clause) -> bool:
     active = _ACTIVE.search(clause.text)
     if active and _RELATIVE.match(clause.text) and not clause.text[active.end() :].strip(" .!,)"):
         return True  # `…, which the decision supersedes`
+    if active and _AGAINST.match(clause.text) and _BACK.match(clause.text, active.end()):
+        return True  # `…, but the decision overrides it`
     cue = passive or (None if active else stale)
     if cue is None:
         return False

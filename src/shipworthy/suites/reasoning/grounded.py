@@ -122,7 +122,7 @@ def _lacks_what_is_asked(case: ReasonCase, text: str, evidence: Sequence[Evidenc
     said = [(c, i) for c in clauses for i, token in enumerate(c.tokens) if token.norm in new and not token.is_anchor]
     given = any(not c.negated[i] and any(t.norm[:1].isdigit() for t in c.tokens) for c, i in said)
     denied = sum(c.negated[i] for c, i in said)
-    return 2 * denied > len(said) and not given
+    return denied > 0 and 2 * denied >= len(said) and not given
 
 
 def _gives_all(case: ReasonCase, answer: Answer) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 
 import msgspec
 
@@ -21,6 +21,7 @@ LEAST_DENIED = 3  # words of the evidence that a denial has in it
 _ARTICLES = ("the", "a", "an")
 _EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
 _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
+_NEGATION = re.compile(r"\b(?:not|never|no|nor|neither|nobody|none|without)\b|n't\b", re.IGNORECASE)
 _NOT_VERB = re.compile(r"(?:\b(?:did|does|do|was|were|has|have|had) not|n't) (\w+)", re.IGNORECASE)
 _ALL_BUT = re.compile(r"\ball but (\d{1,9})\b", re.IGNORECASE)
 _COMPARING = frozenset(map(stem, vocabulary("over under above below before after late early")))
@@ -107,12 +108,23 @@ def _denies(clause: Clause, source: Clause) -> bool:
     if _is_task(source) or _PERMITS.search(clause.text) or is_same_by_negation(clause, [source]):
         return False
     stated = {t.norm for t in source.tokens if t.is_content}
+    if not _denied_verbs(clause) & stated:
+        return False
     near = _end_of_denial(clause)
     words = [(t, gone) for t, gone in zip(clause.tokens, clause.negated, strict=True) if t.is_content]
     known = [(t.norm[:1].isdigit(), gone, t.start < near) for t, gone in words if t.norm in stated]
     denied = sum(gone and not is_number for is_number, gone, _ in known)
     counted = sum(gone or (is_number and close) for is_number, gone, close in known)
     return denied > 1 and counted >= LEAST_DENIED and 3 * len(known) >= 2 * len(words)
+
+
+def _denied_verbs(clause: Clause) -> set[str]:
+    """The words right behind a negation: who did not make it through has not been said not to have failed."""
+    found = set()
+    for match in _NEGATION.finditer(clause.text):
+        following = (t for t in clause.tokens if t.start >= match.end() and t.is_content and not t.is_anchor)
+        found |= {token.norm for token in islice(following, 1)}
+    return found
 
 
 def _end_of_denial(clause: Clause) -> int:
