@@ -188,7 +188,8 @@ def test_only_a_refusal_passes_an_unanswerable_case():
     assert not on("They cost nothing, nobody pays for storage.", costs).passed
     for text in (
         "Every 6 hours [m12].", "", "The notes do not say, but it is probably 12 hours [m12].",
-        "It costs 480 EUR a month. The notes do not mention more.", "Every 6 hours [m99]. The notes do not say more.",
+        "It costs 480 EUR a month. The notes do not mention more.",
+        "The notes don't say it outright, but from 6 and 24 hours it comes to 18.", "Every 6 hours [m99]. The notes do not say more.",
     ):  # fmt: skip
         assert not on(text, case).passed
 

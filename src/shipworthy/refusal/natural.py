@@ -34,11 +34,6 @@ def opens_refusing(claim: str) -> bool:
     return "verdict" in kinds or _opening(kinds) in REFUSING
 
 
-def declines(claim: str) -> bool:
-    """Whether a claim in natural words refuses anywhere; for those who know that there is nothing to answer."""
-    return not {"verdict", *REFUSING}.isdisjoint(_kinds_without_value(claim))
-
-
 def _kinds_without_value(claim: str) -> list[str]:
     """The kinds of the clauses; none where a value is given or guessed."""
     if not _has_cue(claim):

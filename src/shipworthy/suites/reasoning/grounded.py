@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shipworthy.refusal import is_exact
-from shipworthy.refusal.natural import declines, opens_refusing
+from shipworthy.refusal.natural import opens_refusing
 from shipworthy.suites.reasoning.actions import Action, find_actions, proposes
 from shipworthy.suites.reasoning.affirmed import Standing, affirms, first_affirming, occurrences, settles, standing
 from shipworthy.suites.reasoning.anchors import Anchors, Store, find
@@ -23,6 +23,7 @@ from shipworthy.suites.reasoning.opposites import turned_round
 from shipworthy.suites.reasoning.signals import contradiction_required
 from shipworthy.suites.reasoning.spelling import Spelling
 from shipworthy.suites.reasoning.statements import Statement, statements
+from shipworthy.suites.reasoning.unanswered import leaves_unanswered
 from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
 from shipworthy.suites.reasoning.words import content, is_within, norms, tokens
 
@@ -37,9 +38,6 @@ CREDIT: Mapping[Standing, Fraction] = {
 }  # fmt: skip
 WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
 _DAY = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
-# Who speaks of looking has looked; `none was stolen` alone is an answer.
-_SUPPOSED = re.compile(r"(?:where|if|when|unless|should)\b", re.IGNORECASE)
-_LOOKED = re.compile(r"\b(?:anywhere|nowhere|notes?|records?|evidence|documents?|metrics|here|I|I've|we)\b")
 # The refusal rule knows documents; a reasoner speaks of its notes.
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{2,400})[\"\u201d]")
 _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
@@ -96,43 +94,23 @@ def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
 
 def is_refusal(text: str) -> bool:
     """The token, or a refusal in other words; it may go on to tell what the evidence has instead."""
-    return is_exact(text.strip().rstrip(".")) or opens_refusing(_of_documents(text))
+    return is_exact(text.strip().rstrip(".")) or opens_refusing(_STORE_WORDS.sub("documents", text))
 
 
 def _refuses(case: ReasonCase, answer: Answer) -> bool:
-    """A refusal; with what the case knows: who gives every bound value has answered, however it sounds."""
+    """A refusal, with what the case knows: who gives every bound value has answered, however it sounds."""
     text = answer.content[:LONGEST]
     if case.answerable:
         return is_refusal(text) and not (case.bindings and _gives_all(case, answer))
-    if is_refusal(text):
-        return True
     evidence = case.evidence if answer.evidence is None else answer.evidence
-    anchors = find(text, Store(evidence, case.prompt))
-    if anchors.unresolved or anchors.invented:
-        return False
-    return declines(_of_documents(text)) or _lacks_what_is_asked(case, text, evidence)
-
-
-def _lacks_what_is_asked(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> bool:
-    """Whether what only the question has is said not to be there, and nowhere comes with a number."""
-    if not _LOOKED.search(text):
-        return False
-    new = content(case.prompt) - {word for item in evidence for word in content(item.text)}
-    clauses = [c for c in read(text).clauses if not c.asked and not c.hedged and not _SUPPOSED.match(c.text)]
-    said = [(c, i) for c in clauses for i, token in enumerate(c.tokens) if token.norm in new and not token.is_anchor]
-    given = any(not c.negated[i] and any(t.norm[:1].isdigit() for t in c.tokens) for c, i in said)
-    denied = sum(c.negated[i] for c, i in said)
-    return denied > 0 and 2 * denied >= len(said) and not given
+    case, text, evidence = _in_one_spelling(case, text, evidence)
+    return is_exact(text.strip().rstrip(".")) or leaves_unanswered(text, Store(evidence, case.prompt))
 
 
 def _gives_all(case: ReasonCase, answer: Answer) -> bool:
     evidence = case.evidence if answer.evidence is None else answer.evidence
     findings = examine(case, answer.content[:LONGEST], evidence)
     return all(CREDIT[kind] for kind in findings.standings)
-
-
-def _of_documents(text: str) -> str:
-    return _STORE_WORDS.sub("documents", text)
 
 
 def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findings:

@@ -1,0 +1,60 @@
+"""Unanswered: whether an answer to what the evidence does not tell says so, and gives nothing for it after all."""
+
+from __future__ import annotations
+
+import re
+
+from shipworthy.suites.reasoning.anchors import Store, find, find_citations
+from shipworthy.suites.reasoning.clauses import Clause, read
+from shipworthy.suites.reasoning.statements import statements
+from shipworthy.suites.reasoning.words import content
+
+# Something is lacking, said of what was looked through or by who looked: `none was stolen` alone is an answer.
+_LACKING = re.compile(
+    r"\b(?:not|no|none|neither|nor|never|nothing|nobody|nowhere|without|lack\w*|missing|blank|unknown|undocumented|silent|beyond"
+    r"|outside|empty|zip|unanswer\w*|unsupported|cannot|unable)\b|n't\b|\b(?:stays?|remains?|leave\w*|left)(?: \w+){0,3} open\b"
+    r"|\b(?:i'd|we'd|would|i) (?:need|ask)\b|\b(?:have|had) to ask\b|\ball (?:i|we) have\b|\bsomething else\b",
+    re.IGNORECASE,
+)
+_LOOKED = re.compile(
+    r"\b(?:notes?|record\w*|evidence|documents?|documentation|sources?|files?|material|metrics|journal|entry|entries|data|given"
+    r"|handed|i|i'd|i'm|i've|me|my|here|anywhere|nowhere|mention\w*|documented|undocumented|written|cover\w*|track\w*|unknown"
+    r"|answer\w*|unanswer\w*|blank|folder|paper\w*|question|context|can't|wrote|measur\w+)\b",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(r"(?:where|if|when|unless|should|once|until)\b", re.IGNORECASE)
+_WORKED_OUT = re.compile(
+    r"\b(?:comes? to|works? out|amounts? to|adds? up|adding up|leaves \d|worked out|impl(?:y|ies)|gives? (?:about|roughly|around|\d)|averag\w+|go with"
+    r"|is the (?:figure|number|answer|one)|(?:price|rate|answer|figure|number|cost|discount|share|total) (?:is|was|stands at))\b",
+    re.IGNORECASE,
+)
+_CAUSED = re.compile(
+    r"\b(?:because|due to|mostly|mainly|reasons? (?:is|are|was|were)|is the reason|caused by|thanks to|driven by)\b",
+    re.I,
+)
+
+
+def leaves_unanswered(text: str, store: Store) -> bool:
+    """Something is said to be lacking, and neither a value nor a cause is given for what only the question has."""
+    reading = read(text)
+    anchors = find(text, store)
+    if anchors.unresolved or anchors.invented or not statements(reading, store):
+        return False
+    clauses = [clause for clause in reading.clauses if not clause.asked and not _SUPPOSED.match(clause.text)]
+    lacking = any(_LACKING.search(clause.text) for clause in clauses) and bool(_LOOKED.search(text))
+    asked = store.asked & content(store.prompt)
+    new = {word for word in asked if not word[:1].isdigit()} - set().union(*store.words.values())
+    return lacking and not any(_gives(clause, new, store) for clause in clauses)
+
+
+def _gives(clause: Clause, new: set[str], store: Store) -> bool:
+    """A number worked out or put to what was asked, or a cause of it."""
+    if any(clause.negated) or _LACKING.search(clause.text):
+        return False
+    spans = [(citation.start, citation.end) for citation in find_citations(clause.text, store)]
+    plain = [t for t in clause.tokens if not any(start <= t.start < end for start, end in spans)]
+    counted = any(t.raw[:1].isdigit() and "-" not in t.norm for t in plain)
+    asked_for = any(t.norm in new for t in plain)
+    if counted and (asked_for or _WORKED_OUT.search(clause.text)):
+        return True
+    return asked_for and not clause.hedged and bool(_CAUSED.search(clause.text))
