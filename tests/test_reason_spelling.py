@@ -25,6 +25,8 @@ SPELLING = Spelling(
         ("by Tue 18 March", "by Tue 2025-03-18"),
         ("March 18th, 2025", "2025-03-18"),
         ("on 18 March. Next", "on 2025-03-18. Next"),
+        ("on 18.03.2025.", "on 2025-03-18."),
+        ("release 1.2.2025.1", "release 1.2.2025.1"),
         ("on 18 Mar. 2025", "on 2025-03-18"),
         ("due March 18th: done", "due 2025-03-18: done"),
         ("pruned every night", "pruned nightly"),

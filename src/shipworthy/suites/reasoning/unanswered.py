@@ -12,12 +12,13 @@ from shipworthy.suites.reasoning.words import content
 # Something is lacking, said of what was looked through or by who looked: `none was stolen` alone is an answer.
 _LACKING = re.compile(
     r"\b(?:not|no|none|neither|nor|never|nothing|nobody|nowhere|without|lack\w*|missing|blank|unknown|undocumented|silent|beyond"
-    r"|outside|empty|zip|unanswer\w*|unsupported|cannot|unable)\b|n't\b|\b(?:stays?|remains?|leave\w*|left)(?: \w+){0,3} open\b"
-    r"|\b(?:i'd|we'd|would|i) (?:need|ask)\b|\b(?:have|had) to ask\b|\ball (?:i|we) have\b|\bsomething else\b",
+    r"|outside|empty|zip|absent|unanswer\w*|unsupported|cannot|unable)\b|n't\b|\b(?:stays?|remains?|leave\w*|left)(?: \w+){0,3} open\b"
+    r"|\b(?:i'd|we'd|would|i) (?:need|ask)\b|\b(?:have|had) to ask\b|\ball (?:i|we) have\b|\bsomething else\b|\bleaves? out\b"
+    r"|\bopen question\b|\bdifferent matter\b|(?:^|, |; )ask \w+\b",
     re.IGNORECASE,
 )
 _LOOKED = re.compile(
-    r"\b(?:notes?|record\w*|evidence|documents?|documentation|sources?|files?|material|metrics|journal|entry|entries|data|given"
+    r"\b(?:notes?|found|that's all|record\w*|evidence|documents?|documentation|sources?|files?|material|metrics|journal|entry|entries|data|given"
     r"|handed|i|i'd|i'm|i've|me|my|here|anywhere|nowhere|mention\w*|documented|undocumented|written|cover\w*|track\w*|unknown"
     r"|answer\w*|unanswer\w*|blank|folder|paper\w*|question|context|can't|wrote|measur\w+)\b",
     re.IGNORECASE,
@@ -53,8 +54,11 @@ def _gives(clause: Clause, new: set[str], store: Store) -> bool:
         return False
     spans = [(citation.start, citation.end) for citation in find_citations(clause.text, store)]
     plain = [t for t in clause.tokens if not any(start <= t.start < end for start, end in spans)]
-    counted = any(t.raw[:1].isdigit() and "-" not in t.norm for t in plain)
+    numbers = [t for t in plain if t.raw[:1].isdigit() and "-" not in t.norm]
+    counted = bool(numbers)
     asked_for = any(t.norm in new for t in plain)
+    if any(t.norm.endswith("%") and t.norm not in store.known for t in numbers):  # a share that nobody gave
+        return True
     if counted and (asked_for or _WORKED_OUT.search(clause.text)):
         return True
     return asked_for and not clause.hedged and bool(_CAUSED.search(clause.text))
