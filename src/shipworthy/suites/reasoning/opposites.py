@@ -22,6 +22,7 @@ _ARTICLES = ("the", "a", "an")
 _EMPHATIC = re.compile(r"\b(?:do|does|did|indeed|actually|always)\b", re.IGNORECASE)
 _PERMITS = re.compile(r"\b(?:may|must|should|can|could|need|shall|will|would)(?: not\b|n't\b|not\b)", re.I)
 _NEGATION = re.compile(r"\b(?:not|never|no|nor|neither|nobody|none|without)\b|n't\b", re.IGNORECASE)
+_POLAR = re.compile(rf"{_NEGATION.pattern}|\bonly\b", re.IGNORECASE)  # without it the rules have nothing to turn
 _NOT_VERB = re.compile(r"(?:\b(?:did|does|do|was|were|has|have|had) not|n't) (\w+)", re.IGNORECASE)
 _ALL_BUT = re.compile(r"\ball but (\d{1,9})\b", re.IGNORECASE)
 _COMPARING = frozenset(map(stem, vocabulary("over under above below before after late early")))
@@ -63,7 +64,8 @@ def _against_the_cited(said: list[Statement], evidence: Collection[Evidence]) ->
         cited = {item for citation in statement.citations for item in citation.items}
         if any(clause.retracted) or clause.hedged or _NOT_YET & {t.raw.casefold() for t in clause.tokens}:
             continue
-        against = (item for item in sorted(cited & texts.keys()) if contradicts(texts[item], clause.text))
+        near = (item for item in sorted(cited & texts.keys()) if _POLAR.search(f"{clause.text} {texts[item]}"))
+        against = (item for item in near if contradicts(texts[item], clause.text))
         if any(not is_same_by_negation(clause, read(texts[item]).clauses) for item in against):
             yield clause.text
 
