@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from shipworthy.suites.reasoning.anchors import Store, in_brackets, is_small_count, labels, plain_anchors
 from shipworthy.suites.reasoning.statements import Statement, cited_for
-from shipworthy.suites.reasoning.words import adjoin
+from shipworthy.suites.reasoning.words import full_names
 
 FOREIGN = 3  # words that another note has more of
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -70,7 +70,7 @@ def _mislabelled(statement: Statement, said: list[Statement], store: Store) -> I
 def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
     """Full names given as the word of items that don't have them, though another item has."""
     words = statement.clause.tokens
-    names = [i for i in range(len(words) - 1) if words[i].is_name and words[i + 1].is_name and adjoin(words, i)]
+    names = full_names(words)
     for i in names:
         full = {words[i].norm, words[i + 1].norm}
         holders = {item for item, known in store.words.items() if full <= known}

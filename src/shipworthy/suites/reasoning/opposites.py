@@ -15,7 +15,7 @@ from shipworthy.suites.reasoning.clauses import COLON, Clause, read
 from shipworthy.suites.reasoning.fixture import Evidence
 from shipworthy.suites.reasoning.places import COUNT, exchanged
 from shipworthy.suites.reasoning.statements import Statement
-from shipworthy.suites.reasoning.words import adjoin, norms, stem, tokens, vocabulary
+from shipworthy.suites.reasoning.words import full_names, norms, stem, tokens, vocabulary
 
 LEAST_DENIED = 3  # words of the evidence that a denial has in it
 _ARTICLES = ("the", "a", "an")
@@ -221,7 +221,7 @@ def _pairs(clauses: list[Clause]) -> Iterator[_Pair]:
     for i, token in enumerate(words[:-3]):
         if token.norm == "from" and words[i + 1].is_anchor and words[i + 2].norm == "to" and words[i + 3].is_anchor:
             yield _Pair(words[i + 1].norm, words[i + 3].norm, frozenset())
-    names = [i for i in range(len(words) - 1) if words[i].is_name and words[i + 1].is_name and adjoin(words, i)]
+    names = full_names(words)
     names = [i for i in names if i - 1 not in names]
     if len(names) == 2:
         full = [f"{words[i].norm} {words[i + 1].norm}" for i in names]

@@ -10,7 +10,7 @@ import msgspec
 
 from shipworthy.suites.reasoning.anchors import MEASURES, labels
 from shipworthy.suites.reasoning.clauses import COLON, Clause
-from shipworthy.suites.reasoning.words import Token, adjoin, stem, vocabulary
+from shipworthy.suites.reasoning.words import Token, full_names, stem, vocabulary
 
 # Words of the other's place that are enough. People share tasks and the words for them; counts don't.
 LEAST: Mapping[str, int] = {"count": 1, "measure": 1, "date": 2, "when": 1, "name": 2}
@@ -96,8 +96,7 @@ def _around(words: list[Token], kinds: list[str | None], wanted: Collection[str]
 
 def _behind_names(words: list[Token]) -> Iterator[Place]:
     """What is said of a full name stands behind it."""
-    names = [token.is_name and not token.raw.isupper() for token in words]
-    starts = [i for i in range(len(words) - 1) if names[i] and names[i + 1] and adjoin(words, i)]
+    starts = [i for i in full_names(words) if not words[i].raw.isupper()]  # `SE-VTK` is nobody
     starts = [i for i in starts if i - 1 not in starts]
     for i, end in zip(starts, [*starts[1:], len(words)], strict=False):
         said = frozenset(t.norm for t in words[i + 2 : end] if t.is_content and not t.is_anchor)

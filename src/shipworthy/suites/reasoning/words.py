@@ -114,9 +114,10 @@ def is_within(quote: str, text: str) -> bool:
     return bool(wanted) and any(given[i : i + len(wanted)] == wanted for i in range(len(given) - len(wanted) + 1))
 
 
-def adjoin(words: list[Token], position: int) -> bool:
-    """Whether nothing but a blank stands between a word and the next."""
-    return words[position + 1].start == words[position].end + 1
+def full_names(words: list[Token]) -> list[int]:
+    """Where two capitalised words stand together; `Anna Maria Ruiz` has two such places."""
+    pairs = enumerate(pairwise(words))
+    return [i for i, (one, other) in pairs if one.is_name and other.is_name and other.start == one.end + 1]
 
 
 def norms(text: str) -> list[str]:
