@@ -104,7 +104,10 @@ def test_whatever_goes_wrong_is_an_error_of_that_case(script, body, error):
 
 def test_what_was_seen_is_kept(script):
     assert asked(script("print('Traceback: oh no')")).seen.startswith("Traceback: oh no")
-    assert "boom" in asked(script("import sys; print('boom', file=sys.stderr); sys.exit(3)")).seen
+    failed = asked(script("import sys; print('first line\\n\\nboom\\n', file=sys.stderr); sys.exit(3)"))
+    assert "boom" in failed.seen
+    assert failed.what_came == "the command failed with exit code 3: boom"
+    assert asked(script("import sys; sys.exit(3)")).what_came == "the command failed with exit code 3"
 
 
 def test_a_hang_ends_at_the_timeout_and_takes_its_children_along(script, tmp_path):

@@ -62,5 +62,5 @@ def _errors(judged: Judged, tally: Tally) -> list[str]:
     if not tally["error"]:
         return []
     first = min((v for v in judged.verdicts if v.status == "error"), key=lambda verdict: verdict.case_id)
-    why = judged.answer(first.case_id).error
+    why = judged.answer(first.case_id).what_came
     return [f"{tally['error']} of {plural(tally['items'], 'case')} ended in an error, such as {first.case_id}: {why}."]

@@ -155,7 +155,7 @@ def _offender(case: ReasonCase, verdict: Verdict, answer: Answer) -> dict[str, A
 
 def _says(verdict: Verdict, answer: Answer) -> str:
     if answer.error is not None:
-        return answer.error
+        return answer.what_came
     found = verdict.facts
     keys = ("unresolved", "forbidden", "misattributed", "turned")
     named = [one for key in keys for one in found.get(key, ())] or found.get("unsupported_anchors", ())

@@ -10,6 +10,7 @@ import msgspec
 
 from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
 
+SHOWN = 200  # characters of what came instead of an answer
 LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1))
 
 
@@ -23,6 +24,13 @@ class Answer(msgspec.Struct, frozen=True):
     error: str | None = None
     seen: str = ""  # the beginning of what came instead of an answer
     meta: dict[str, Any] = {}
+
+    @property
+    def what_came(self) -> str:
+        """The error with the last line of what was seen, which is where programs say why they stopped."""
+        lines = self.seen.split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f"{self.error}: {last[:SHOWN]}" if last else self.error or ""
 
 
 class Verdict(msgspec.Struct, frozen=True):
