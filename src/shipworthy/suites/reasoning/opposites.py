@@ -72,11 +72,13 @@ def _against_the_cited(said: list[Statement], evidence: Collection[Evidence]) ->
 
 def _of_other_things(units: list[set[tuple[str, str]]], said: set[tuple[str, str]]) -> Iterator[str]:
     """Counts with each other's words, and counts of things that are given as a measure: `212 days` for `212 requests`."""
-    for known in units:
-        yield from (f"{one[0]} {other[1]}" for one in known for other in known if _crossed(one, other, known, said))
+    for known in map(sorted, units):  # in an order, since what is found goes into reports
+        yield from (
+            f"{one[0]} {other[1]}" for one in known for other in known if _crossed(one, other, set(known), said)
+        )
     measured = {count for known in units for count, unit in known if unit in MEASURES}
     counts = {count for known in units for count, _ in known if not is_small(count)} - measured
-    yield from (f"{count} {unit}" for count, unit in said if unit in MEASURES and count in counts)
+    yield from (f"{count} {unit}" for count, unit in sorted(said) if unit in MEASURES and count in counts)
 
 
 def _counted(clauses: Iterable[Clause]) -> set[tuple[str, str]]:

@@ -86,9 +86,8 @@ def _around(words: list[Token], kinds: list[str | None], wanted: Collection[str]
         if is_word and token.is_content and token.norm not in MEASURES:
             belonging[min(holders, key=lambda j: (abs(i - j), j < i))].add(token.norm)
     for one, other in pairwise(holders):
-        if [t.norm for t in words[one + 1 : other] if t.norm != "the"] == [
-            "of"
-        ]:  # `9 of 52 requests`: both are of requests
+        # In `9 of 52 requests` both are of requests.
+        if [t.norm for t in words[one + 1 : other] if t.norm != "the"] == ["of"]:
             belonging[one] = belonging[other] = belonging[one] | belonging[other]
     for i in holders:
         yield Place(words[i].norm, kinds[i] or "", frozenset(belonging[i]))
