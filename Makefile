@@ -30,8 +30,8 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests benchmarks docs
-	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/ruff check src tests benchmarks docs examples
+	$(BIN)/ruff format --check src tests benchmarks docs examples
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -42,8 +42,8 @@ layers: $(VENV)/.dev
 check: lint types layers test
 
 format: $(VENV)/.dev
-	$(BIN)/ruff check --fix-only --quiet src tests benchmarks docs
-	$(BIN)/ruff format --quiet src tests benchmarks docs
+	$(BIN)/ruff check --fix-only --quiet src tests benchmarks docs examples
+	$(BIN)/ruff format --quiet src tests benchmarks docs examples
 
 bench: $(VENV)/.dev
 	@for bench in benchmarks/[a-z]*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shipworthy.contradiction import contradicts
+from shipworthy.language.contradiction import contradicts
 
 FOLDER = Path(os.environ.get("SHIPWORTHY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 DATA = FOLDER / "nli"

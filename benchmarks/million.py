@@ -17,26 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-WORDS = [
-    "the",
-    "client",
-    "retries",
-    "a",
-    "failed",
-    "call",
-    "after",
-    "thirty",
-    "seconds",
-    "and",
-    "logs",
-    "every",
-    "attempt",
-    "of",
-    "the",
-    "worker",
-    "in",
-    "order",
-]
+SENTENCE = "the client retries a failed call after thirty seconds and logs every attempt of the worker in order"
+WORDS = SENTENCE.split()
+SCORE = [sys.executable, "-m", "shipworthy", "score"]
 
 
 def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
@@ -45,8 +28,13 @@ def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
     gold, trace = folder / "gold.jsonl", folder / "trace.jsonl"
     with gold.open("w", encoding="utf-8") as out:
         for n in range(items):
-            row = {"qid": f"Q{n:07d}", "question": f"Question {n}?", "answerable": n % 10 != 0,
-                   "gold_claim_substr": [f"value {n} holds"], "gold_citations": [f"doc{n % 97}#{n % 7}"]}  # fmt: skip
+            row = {
+                "qid": f"Q{n:07d}",
+                "question": f"Question {n}?",
+                "answerable": n % 10 != 0,
+                "gold_claim_substr": [f"value {n} holds"],
+                "gold_citations": [f"doc{n % 97}#{n % 7}"],
+            }
             out.write(json.dumps(row) + "\n")
     with trace.open("w", encoding="utf-8") as out:
         for line in range(lines):
@@ -58,8 +46,14 @@ def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
             )
             claim += " Größe" if line % 3 == 0 else ""
             found = [f"doc{n % 97}#{n % 7}", *(f"doc{chance.randrange(97)}#{k}" for k in range(9))]
-            row = {"qid": f"Q{n:07d}", "q": f"Question {n}?", "ts": 1700000000 + line, "retrieved_ids": found,
-                   "answer_json": {"claim": claim, "citations": found[:1]}, "e2e_ms": chance.randrange(2000)}  # fmt: skip
+            row = {
+                "qid": f"Q{n:07d}",
+                "q": f"Question {n}?",
+                "ts": 1700000000 + line,
+                "retrieved_ids": found,
+                "answer_json": {"claim": claim, "citations": found[:1]},
+                "e2e_ms": chance.randrange(2000),
+            }
             out.write(json.dumps(row, ensure_ascii=line % 2 == 0) + "\n")
     return gold, trace
 
@@ -113,8 +107,8 @@ def main() -> None:
         gold, trace = make(Path(folder), chosen.lines, chosen.gold)
         contenders = {
             "standard-library script": [sys.executable, "-c", PLAIN, str(gold), str(trace)],
-            "shipworthy score": [sys.executable, "-m", "shipworthy", "score", "--gold", str(gold), "--trace", str(trace), "--json"],
-        }  # fmt: skip
+            "shipworthy score": [*SCORE, "--gold", str(gold), "--trace", str(trace), "--json"],
+        }
         best: dict[str, tuple[float, float, str]] = {}
         for _ in range(chosen.repeats):
             for name, command in contenders.items():
@@ -127,7 +121,8 @@ def main() -> None:
         base = best["standard-library script"][0]
         for name, (seconds, peak, _) in best.items():
             print(
-                f"  {name:26} {seconds:7.2f} s  {base / seconds:5.2f} x  {peak:7.0f} MB  {chosen.lines / seconds:10,.0f} lines/s"
+                f"  {name:26} {seconds:7.2f} s  {base / seconds:5.2f} x  {peak:7.0f} MB  "
+                f"{chosen.lines / seconds:10,.0f} lines/s"
             )
         report = json.loads(best["shipworthy score"][2])
         counts = [report["answered"], report["refused"], report["answerable"], report["unanswerable"]]

@@ -2,9 +2,9 @@
 
     python benchmarks/open_loop.py [--seconds 20] [--rps 100]
 
-The server takes 5 to 45 ms a request (known per request), and for two seconds answers nobody: every request that is due in that
-window waits for its end. The truth is computed from the schedule. A closed loop asks one after the other, so it sends a single
-request into the stall and does not see what everybody else would have felt.
+The server takes 5 to 45 ms a request (known per request), and for two seconds answers nobody: every request that is
+due in that window waits for its end. The truth is computed from the schedule. A closed loop asks one after the other,
+so it sends a single request into the stall and does not see what everybody else would have felt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from shipworthy.contracts import Gold
+from shipworthy import Gold
 from shipworthy.runner import run_load
 from shipworthy.stats import percentile
 
@@ -28,7 +28,7 @@ STALL = 2.0
 
 
 class Server:
-    """A plain HTTP/1.1 server on a free port; requests due during the stall wait for its end, then take their own time."""
+    """A plain HTTP/1.1 server on a free port; requests due in the stall wait for its end, then take their own time."""
 
     def __init__(self, stall_after: float) -> None:
         self.stall_after = stall_after

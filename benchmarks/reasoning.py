@@ -16,10 +16,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from shipworthy.scoring.reasoning import evaluate_reasoning
+from shipworthy import evaluate
 from shipworthy.stats import auc
-from shipworthy.suites.reasoning import Answer, Fixture, ReasonCase, bundled_fixture, judge, load_fixture
-from shipworthy.suites.reasoning.controls import controls
+from shipworthy.suites.reasoning.controls import BAD, GOOD, control_answers
+from shipworthy.suites.reasoning.fixture import Fixture, ReasonCase, bundled_fixture, load_fixture
+from shipworthy.suites.reasoning.judge import judge_answer
+from shipworthy.suites.reasoning.verdict import ReasonerAnswer
 
 TESTS = Path(__file__).parents[1] / "tests"
 Rows = list[dict[str, Any]]
@@ -37,16 +39,17 @@ def main() -> None:
 
 def print_controls(fixture: Fixture) -> None:
     print(f"{'control':<34} {'truth':<5} {'signals':>8} {'':>6} {'grounded':>9} {'':>6}   ships")
-    for control in controls(fixture):
+    for control in (*BAD, *GOOD):
         cells = []
         for profile in ("signals", "grounded"):
-            decision = evaluate_reasoning(fixture, answers=control.answers, profile=profile)
+            answers = control_answers(fixture, control)
+            decision = evaluate("reasoning", fixture=fixture, answers=answers, profile=profile)
             mean = decision.measures["average_overall"].value
             cells.append((float(mean or 0), decision.counts["passed"], "SHIP" if decision.ships else "no"))
         (s_mean, s_passed, s_ships), (g_mean, g_passed, g_ships) = cells
-        truth = "good" if control.good else "bad"
+        truth = "good" if control in GOOD else "bad"
         print(
-            f"{control.name:<34} {truth:<5} {s_mean:>8.4f} {s_passed:>3}/30 {g_mean:>9.4f} {g_passed:>3}/30   "
+            f"{control:<34} {truth:<5} {s_mean:>8.4f} {s_passed:>3}/30 {g_mean:>9.4f} {g_passed:>3}/30   "
             f"signals {s_ships}, grounded {g_ships}"
         )
 
@@ -69,22 +72,23 @@ def print_area(name: str, rows: Rows, cases: Mapping[str, ReasonCase], fixture: 
         scores: dict[str, tuple[list[Fraction], list[Fraction]]] = {}
         passed = {True: 0, False: 0}
         for row in rows:
-            verdict = judge(cases[row["id"]], Answer(row["content"]), fixture, profile)
+            verdict = judge_answer(cases[row["id"]], ReasonerAnswer(row["content"]), fixture, profile)
             scores.setdefault(row["id"], ([], []))[not row["good"]].append(verdict.overall or Fraction(0))
             passed[row["good"]] += verdict.passed
         areas = [area for good, bad in scores.values() if (area := auc(good, bad)) is not None]
         good = [value for pair in scores.values() for value in pair[0]]
         bad = [value for pair in scores.values() for value in pair[1]]
         print(
-            f"{name:<24} {profile:<9} AUC {float(auc(good, bad) or 0):.4f}, {sum(area == 1 for area in areas)} of {len(areas)} "
-            f"cases 1.0; {passed[True]} of {len(good)} good pass, {passed[False]} of {len(bad)} bad pass"
+            f"{name:<24} {profile:<9} AUC {float(auc(good, bad) or 0):.4f}, "
+            f"{sum(area == 1 for area in areas)} of {len(areas)} cases 1.0; "
+            f"{passed[True]} of {len(good)} good pass, {passed[False]} of {len(bad)} bad pass"
         )
 
 
 def print_time(fixture: Fixture) -> None:
-    answers = controls(fixture)[-1].answers
+    answers = control_answers(fixture, "structured right answers")
     start = time.perf_counter()
-    evaluate_reasoning(fixture, answers=answers)
+    evaluate("reasoning", fixture=fixture, answers=answers)
     print(f"scoring 30 cases {time.perf_counter() - start:.3f} s, best of 10 runs of the command line, CPU:")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.jsonl"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from shipworthy.refusal import is_exact, load_rule
+from shipworthy.language.refusal import is_exact, load_rule
 
 WRITTEN = Path(__file__).parents[1] / "tests" / "refusals_written.jsonl"
 DATA = Path(os.environ.get("SHIPWORTHY_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -42,19 +42,34 @@ def make(folder: Path, size: int) -> None:
 
 
 def shipworthy_jsonl(folder: Path) -> dict[str, float]:
-    from shipworthy.scoring.rankings import evaluate_ids
+    from shipworthy import evaluate
 
-    found = evaluate_ids(folder / "gold.jsonl", folder / "log.jsonl", METRICS, denominator="k", per_question=False)
-    return {f"{kind}@{k}": float(found.measures[f"{name}@{k}"].value or 0)
-            for kind, name in (("P", "precision"), ("R", "recall")) for k in DEPTHS}  # fmt: skip
+    decision = evaluate(
+        "retrieval",
+        gold=folder / "gold.jsonl",
+        shadow=folder / "log.jsonl",
+        metrics=METRICS,
+        denominator="k",
+        per_question=False,
+    )
+    return {
+        f"{kind}@{k}": float(decision.measures[f"{name}@{k}"].value or 0)
+        for kind, name in (("P", "precision"), ("R", "recall"))
+        for k in DEPTHS
+    }
 
 
 def shipworthy_trec(folder: Path) -> dict[str, float]:
-    from shipworthy.scoring.rankings import evaluate_trec
+    from shipworthy import evaluate
 
-    found = evaluate_trec(folder / "qrels.txt", folder / "run.txt", METRICS, per_question=False)
-    return {f"{kind}@{k}": float(found.measures[f"{name}_{k}"].value or 0)
-            for kind, name in (("P", "P"), ("R", "recall")) for k in DEPTHS}  # fmt: skip
+    decision = evaluate(
+        "retrieval", qrels=folder / "qrels.txt", run=folder / "run.txt", metrics=METRICS, per_question=False
+    )
+    return {
+        f"{kind}@{k}": float(decision.measures[f"{name}_{k}"].value or 0)
+        for kind, name in (("P", "P"), ("R", "recall"))
+        for k in DEPTHS
+    }
 
 
 def pytrec_eval(folder: Path) -> dict[str, float]:
@@ -64,8 +79,11 @@ def pytrec_eval(folder: Path) -> dict[str, float]:
         judged, ranked = peer.parse_qrel(qrels), peer.parse_run(run)
     depths = ",".join(map(str, DEPTHS))
     rows = peer.RelevanceEvaluator(judged, {f"P.{depths}", f"recall.{depths}"}).evaluate(ranked)
-    return {f"{kind}@{k}": sum(row[f"{name}_{k}"] for row in rows.values()) / len(rows)
-            for kind, name in (("P", "P"), ("R", "recall")) for k in DEPTHS}  # fmt: skip
+    return {
+        f"{kind}@{k}": sum(row[f"{name}_{k}"] for row in rows.values()) / len(rows)
+        for kind, name in (("P", "P"), ("R", "recall"))
+        for k in DEPTHS
+    }
 
 
 def ir_measures(folder: Path) -> dict[str, float]:
@@ -141,8 +159,10 @@ def compare(tools: list[str], folder: str, size: int, interpreters: dict[str, st
         found = json.loads(done.stdout.splitlines()[-1])
         first = first or found["values"]
         agrees = all(abs(found["values"][name] - value) < 1e-9 for name, value in first.items())
-        print(f"{tool:18} {found['wall_s']:8.2f} {found['cpu_s']:8.2f} {size / found['cpu_s']:20,.0f} {found['peak_mb']:9.0f}"
-              f"  {'agree' if agrees else 'DIFFER'}")  # fmt: skip
+        print(
+            f"{tool:18} {found['wall_s']:8.2f} {found['cpu_s']:8.2f} {size / found['cpu_s']:20,.0f} "
+            f"{found['peak_mb']:9.0f}  {'agree' if agrees else 'DIFFER'}"
+        )
 
 
 if __name__ == "__main__":

@@ -19,11 +19,10 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from shipworthy.contracts import read_gold
-from shipworthy.runner import run
+from shipworthy import Gold, run
+from shipworthy.demo import gold_path
 
 DELAY = 0.05
 REPEATS = 3  # the best is shown: what else runs on the machine only ever slows it down
@@ -72,11 +71,13 @@ class Instant:
         pass
 
 
-def questions(count: int) -> list[Any]:
-    return [
-        SimpleNamespace(qid=f"q{n}", question=f"What is the capacity of unit {n}?", paraphrases=())
-        for n in range(count)
-    ]
+def questions(count: int) -> list[Gold]:
+    return [Gold(qid=f"q{n}", question=f"What is the capacity of unit {n}?") for n in range(count)]
+
+
+def demo_questions() -> list[Gold]:
+    rows = (json.loads(line) for line in gold_path().read_text("utf-8").splitlines())
+    return [Gold(qid=row["qid"], question=row["question"]) for row in rows]
 
 
 @contextmanager
@@ -100,7 +101,7 @@ def serving(code: str, *arguments: str) -> Iterator[int]:
         process.wait()
 
 
-def runner_rate(gold: list[Any], url: str, concurrency: int, folder: Path) -> tuple[float, float]:
+def runner_rate(gold: list[Gold], url: str, concurrency: int, folder: Path) -> tuple[float, float]:
     """Runs per second, and milliseconds of our own CPU for each."""
     warm = folder / "warm.jsonl"
     run(gold[:concurrency], url, warm, concurrency=concurrency, overwrite=True)  # imports and first connections
@@ -115,7 +116,7 @@ def runner_rate(gold: list[Any], url: str, concurrency: int, folder: Path) -> tu
     return max(found)
 
 
-def sequential_rate(gold: list[Any], url: str) -> float:
+def sequential_rate(gold: list[Gold], url: str) -> float:
     """What a plain loop of the standard library does."""
     began = time.monotonic()
     for item in gold:
@@ -135,20 +136,16 @@ def throughput(folder: Path, cycles: int) -> None:
         for concurrency in (1, 16, 64):
             rate, cpu = runner_rate(questions(concurrency * cycles), url, concurrency, folder)
             ideal = concurrency / DELAY
-            print(
-                f"{'stub, 50 ms':<22} {f'runner, {concurrency} at a time':<24} {rate:8.1f} {ideal:7.0f} {rate / ideal:6.3f} {cpu:10.3f}"
-            )
-    import shipworthy.demo
-
-    gold = read_gold(Path(shipworthy.demo.__file__).parent / "gold.jsonl")
+            client = f"runner, {concurrency} at a time"
+            print(f"{'stub, 50 ms':<22} {client:<24} {rate:8.1f} {ideal:7.0f} {rate / ideal:6.3f} {cpu:10.3f}")
+    gold = demo_questions()
     with serving(DEMO) as port:
         url = f"http://127.0.0.1:{port}/qa"
         print(f"{'embedded server':<22} {'urllib, one by one':<24} {sequential_rate(gold, url):8.1f}")
         for concurrency in (1, 16, 64):
             rate, cpu = runner_rate(gold, url, concurrency, folder)
-            print(
-                f"{'embedded server':<22} {f'runner, {concurrency} at a time':<24} {rate:8.1f} {'':7} {'':6} {cpu:10.3f}"
-            )
+            client = f"runner, {concurrency} at a time"
+            print(f"{'embedded server':<22} {client:<24} {rate:8.1f} {'':7} {'':6} {cpu:10.3f}")
 
 
 def memory(folder: Path, count: int) -> None:

@@ -15,14 +15,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, islice
 from statistics import median
+from typing import TypeVar
 
-from shipworthy.scoring.stability import evaluate_stability
-from shipworthy.suites.stability import distance_and_agreement
+from shipworthy import evaluate
+from shipworthy.suites.stability.spread import distance_and_agreement
 
 SENTENCE = (
     "the limit of a request is thirty seconds unless keys are rotated weekly by whoever owns an index in Straße 東京"
 )
 WORDS = SENTENCE.split()
+Result = TypeVar("Result")
 
 
 def plain_distance(one: str, other: str) -> int:
@@ -48,10 +50,11 @@ def claims_of(number: int, runs: int) -> list[str]:
     return claims
 
 
-def timed(work: Callable[[], object]) -> tuple[float, object]:
+def timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Processor time, and what the work gave."""
     began = time.process_time()
-    found = work()
-    return time.process_time() - began, found
+    result = work()
+    return time.process_time() - began, result
 
 
 def main() -> None:
@@ -63,7 +66,7 @@ def main() -> None:
     every = [claims_of(number, given.runs) for number in range(given.questions)]
     pairs = given.questions * given.runs * (given.runs - 1) // 2
     distance_and_agreement(every[0][:3])  # the library is imported once, outside the clock
-    ours, found = timed(lambda: [distance_and_agreement(claims)[0] for claims in every])
+    ours, distances = timed(lambda: [distance_and_agreement(claims)[0] or Fraction(0) for claims in every])
     sample = list(islice(combinations(every[0], 2), given.sample))
     plain, _ = timed(lambda: [plain_distance(one, other) for one, other in sample])
     few = every[1][:6]
@@ -71,20 +74,41 @@ def main() -> None:
         Fraction(plain_distance(a, b), max(len(a), len(b), 1)) for a, b in combinations(few, 2)
     )
     print(f"{given.questions} questions × {given.runs} runs of {sum(map(len, every[0])) / given.runs:.0f} characters")
-    print(f"ned50       {ours:8.2f} s   {ours / pairs * 1e6:10.2f} µs a pair   {pairs} pairs, median of all {float(median(found)):.4f}")  # type: ignore[type-var]  # fmt: skip
+    print(
+        f"ned50       {ours:8.2f} s   {ours / pairs * 1e6:10.2f} µs a pair   "
+        f"{pairs} pairs, median of all {float(median(distances)):.4f}"
+    )
     print(f"plain loop  {plain:8.2f} s   {plain / len(sample) * 1e6:10.2f} µs a pair   {len(sample)} pairs")
     print(f"ratio       {plain / len(sample) / (ours / pairs):8.0f} ×")
-    whole, _ = timed(lambda: evaluate_stability(*traffic(every)))
+    gold, runs = traffic(every)
+    whole, _ = timed(lambda: evaluate("stability", gold=gold, runs=runs))
     print(f"whole suite {whole:8.2f} s   {whole / given.questions / given.runs * 1e6:10.2f} µs a run")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MB")
 
 
 def traffic(every: list[list[str]]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    gold = [{"qid": f"q{number}", "question": "What is the limit?", "answerable": True, "gold_claim_substr": [claims[0][:20]],
-             "gold_citations": ["d1"]} for number, claims in enumerate(every)]  # fmt: skip
-    runs = [{"qid": f"q{number}", "seed": seed, "jitter": "none", "q": "What is the limit?", "retrieved_ids": ["d1"],
-             "answer_json": {"claim": claim, "citations": ["d1"]}}
-            for number, claims in enumerate(every) for seed, claim in enumerate(claims)]  # fmt: skip
+    gold = [
+        {
+            "qid": f"q{number}",
+            "question": "What is the limit?",
+            "answerable": True,
+            "gold_claim_substr": [claims[0][:20]],
+            "gold_citations": ["d1"],
+        }
+        for number, claims in enumerate(every)
+    ]
+    runs = [
+        {
+            "qid": f"q{number}",
+            "seed": seed,
+            "jitter": "none",
+            "q": "What is the limit?",
+            "retrieved_ids": ["d1"],
+            "answer_json": {"claim": claim, "citations": ["d1"]},
+        }
+        for number, claims in enumerate(every)
+        for seed, claim in enumerate(claims)
+    ]
     return gold, runs
 
 

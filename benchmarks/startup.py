@@ -1,13 +1,14 @@
 """Start-up: `shipworthy --help` and a 30-item score beside the bare interpreter, and what they import.
 
-    python benchmarks/startup.py
+    python benchmarks/startup.py [--repeats 40]
 
-Milliseconds of CPU (user + system) and by the clock, each the best of forty, taken in turn; byte code is compiled beforehand.
-The command is the installed `shipworthy`, as people type it.
+Milliseconds of CPU (user + system) and by the clock, each the best of forty, taken in turn; byte code is compiled
+beforehand. The command is the installed `shipworthy`, as people type it.
 """
 
 from __future__ import annotations
 
+import argparse
 import compileall
 import json
 import os
@@ -27,8 +28,13 @@ def files(folder: Path) -> tuple[str, str]:
     with gold.open("w") as golds, trace.open("w") as traces:
         for n in range(30):
             known = n % 3 != 0
-            item = {"qid": f"Q{n}", "question": f"Question {n}?", "answerable": known,
-                    "gold_claim_substr": [f"value {n} holds"] if known else [], "gold_citations": [f"d{n}"] if known else []}  # fmt: skip
+            item = {
+                "qid": f"Q{n}",
+                "question": f"Question {n}?",
+                "answerable": known,
+                "gold_claim_substr": [f"value {n} holds"] if known else [],
+                "gold_citations": [f"d{n}"] if known else [],
+            }
             claim = f"Here value {n} holds." if known else "not in context"
             answer = {"claim": claim, "citations": [f"d{n}"] if known else []}
             golds.write(json.dumps(item) + "\n")
@@ -46,6 +52,9 @@ def times(command: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=40)
+    repeats = parser.parse_args().repeats
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     compileall.compile_dir(str(Path(shipworthy.__file__).parent), quiet=2)
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +67,7 @@ def main() -> None:
             "shipworthy score, 30 items": [*run, "score", "--gold", gold, "--trace", trace],
         }
         best = dict.fromkeys(commands, (float("inf"), float("inf")))
-        for _ in range(40):
+        for _ in range(repeats):
             for name, command in commands.items():
                 cpu, wall = times(command)
                 best[name] = min(best[name][0], cpu), min(best[name][1], wall)
@@ -67,8 +76,12 @@ def main() -> None:
             print(
                 f"  {name:28} CPU {cpu:6.1f} ms {cpu / bare[0]:5.2f} x   clock {wall:6.1f} ms {wall / bare[1]:5.2f} x"
             )
-        shown = subprocess.run([sys.executable, "-X", "importtime", "-m", "shipworthy", "score", "--gold", gold, "--trace", trace],
-                               capture_output=True, text=True, check=False).stderr  # fmt: skip
+        shown = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "shipworthy", "score", "--gold", gold, "--trace", trace],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stderr
         names = {line.split("|")[-1].strip().split(".")[0] for line in shown.splitlines() if "|" in line}
         third = sorted(
             names & {"click", "msgspec", "rich", "jinja2", "rapidfuzz", "httpx2", "starlette", "numpy", "asyncio"}

@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: every error code, and every verb with every flag.
+"""Write what is made from the code: every error code, every verb with every flag, every config key and their schema.
 
 python docs/generate.py           write them
 python docs/generate.py --check   say whether they are up to date
@@ -6,21 +6,31 @@ python docs/generate.py --check   say whether they are up to date
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from shipworthy.cli import COMMANDS, group
 from shipworthy.codes import CODES
+from shipworthy.config.keys import Key, configurable, inputs_of, options_of, schema
+from shipworthy.core.options import SuiteOptions, fields_of
 
 DOCS = Path(__file__).parent
 
 
 def errors() -> str:
-    lines = ["# Error codes", "", "Every error and warning ends with its code in brackets. The exit code says whose turn it is: "
-             "2 the command or the config, 3 the data, 4 the environment.", "", "| code | what it means, and what to do |", "|---|---|"]  # fmt: skip
+    lines = [
+        "# Error codes",
+        "",
+        "Every error and warning ends with its code in brackets. The exit code says whose turn it is: "
+        "2 the command or the config, 3 the data, 4 the environment.",
+        "",
+        "| code | what it means, and what to do |",
+        "|---|---|",
+    ]
     lines += [f"| `{code}` | {CODES[code].replace('|', chr(92) + '|')} |" for code in sorted(CODES)]
     return "\n".join(lines) + "\n"
 
@@ -48,7 +58,63 @@ def _pages(command: click.Command, path: str) -> Iterator[str]:
                 yield from _pages(below, f"{path} {name}")
 
 
-PAGES = {"errors.md": errors, "cli.md": commands}
+_TAKES = {
+    "flag": "true, false",
+    "whole": "whole number",
+    "number": "number",
+    "numbers": "whole number or list",
+    "words": "list of texts",
+    "gates": "list of gates",
+}
+_COMMON = "<!-- made by docs/generate.py from SuiteOptions -->\n"
+_SUITES = "<!-- made by docs/generate.py from each suite's inputs and Options -->\n"
+_END = "<!-- /made -->\n"
+
+
+def config() -> str:
+    """The page about the config, with the tables of inputs and options made anew."""
+    text = (DOCS / "config.md").read_text("utf-8")
+    common = {name: Key(field.kind, field.opt.help) for name, field in fields_of(SuiteOptions).items()}
+    text = _made(text, _COMMON, [*_table(common), ""])
+    return _made(text, _SUITES, [line for name in configurable() for line in _suite_tables(name)])
+
+
+def _made(text: str, start: str, lines: Iterable[str]) -> str:
+    """The text with what stands between its marks replaced."""
+    before, _, rest = text.partition(start)
+    _, _, after = rest.partition(_END)
+    return f"{before}{start}\n{''.join(f'{line}{chr(10)}' for line in lines)}{_END}{after}"
+
+
+def _suite_tables(name: str) -> Iterator[str]:
+    yield from (f"### `[suites.{name}]`", "", "Inputs:", "", *_table(inputs_of(name)), "")
+    common = fields_of(SuiteOptions)
+    own = {
+        key: value for key, value in options_of(name).items() if key not in common or value.says != common[key].opt.help
+    }
+    yield from ("Options:", "", *_table(own), "")
+
+
+def _table(keys: Mapping[str, Key]) -> Iterator[str]:
+    yield "| key | takes | meaning |"
+    yield "|---|---|---|"
+    for name, key in keys.items():
+        takes = ", ".join(f"`{choice}`" for choice in key.choices) or _TAKES.get(key.kind, key.kind)
+        required = " (required)" if key.required else ""
+        yield f"| `{name}`{required} | {takes} | {key.says.replace('|', chr(92) + '|')} |"
+
+
+def config_schema() -> str:
+    """The JSON Schema of a config file that the package brings along for editors."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES = {
+    "errors.md": errors,
+    "cli.md": commands,
+    "config.md": config,
+    "../src/shipworthy/config/data/config.schema.json": config_schema,
+}
 
 
 def main() -> int:

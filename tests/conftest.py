@@ -25,17 +25,19 @@ class Ran(NamedTuple):
         return json.loads(self.out)
 
 
+Cli = Callable[..., Ran]
+
+
 @pytest.fixture
-def cli(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
     """Run the command line in this process: `cli("score", "--gold", path)`."""
     from shipworthy.cli import main
 
     def run(*args: object) -> Ran:
         capfd.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main([str(arg) for arg in args])
+        code = main([str(arg) for arg in args])
         out, err = capfd.readouterr()
-        return Ran(int(stop.value.code or 0), out, err)
+        return Ran(code, out, err)
 
     return run
 
@@ -57,13 +59,25 @@ def gold(
     qid: str, substr: Iterable[str] = ("right answer",), cite: Iterable[str] = ("d1",), **more: Any
 ) -> dict[str, Any]:
     """An answerable gold item."""
-    return {"qid": qid, "question": f"Question {qid}?", "answerable": True, "gold_claim_substr": list(substr),
-            "gold_citations": list(cite), **more}  # fmt: skip
+    return {
+        "qid": qid,
+        "question": f"Question {qid}?",
+        "answerable": True,
+        "gold_claim_substr": list(substr),
+        "gold_citations": list(cite),
+        **more,
+    }
 
 
 def unanswerable(qid: str, **more: Any) -> dict[str, Any]:
-    return {"qid": qid, "question": f"Question {qid}?", "answerable": False, "gold_claim_substr": [],
-            "gold_citations": [], **more}  # fmt: skip
+    return {
+        "qid": qid,
+        "question": f"Question {qid}?",
+        "answerable": False,
+        "gold_claim_substr": [],
+        "gold_citations": [],
+        **more,
+    }
 
 
 def trace(

@@ -7,7 +7,6 @@ import json
 import socket
 import struct
 import threading
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -21,20 +20,22 @@ def response(body: bytes, status: str = "200 OK", headers: str = "") -> bytes:
 
 
 class FaultServer:
-    """Serves in a thread of its own; `hits` counts requests by path, `seen` keeps what was sent."""
+    """Serves in a thread of its own; `hits` counts requests by path, `seen` keeps what was sent.
 
-    def __init__(self, delay: float = 0.0) -> None:
+    Good answers beyond the first `hold_after` wait until it is raised.
+    """
+
+    def __init__(self, hold_after: float = float("inf")) -> None:
         self.hits: Counter[str] = Counter()
         self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
-        self.times: list[float] = []
-        self.delay = delay
+        self.hold_after = hold_after
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> FaultServer:
         self._thread.start()
-        self._ready.wait(5)
+        self._ready.wait()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -69,7 +70,6 @@ class FaultServer:
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 path = head[0].split()[1]
                 self.hits[path] += 1
-                self.times.append(time.monotonic())
                 self.seen.append((path, exact, json.loads(body or b"{}")))
                 fault = FAULTS.get(path.partition("?")[0], FAULTS["/qa"])
                 await fault(self, path, writer)
@@ -81,8 +81,9 @@ class FaultServer:
 
 
 async def _good(server: FaultServer, path: str, writer: asyncio.StreamWriter) -> None:
-    if server.delay:
-        await asyncio.sleep(server.delay)
+    number = server.hits[path]
+    while number > server.hold_after:
+        await asyncio.sleep(0.01)
     writer.write(response(json.dumps(GOOD).encode()))
 
 
@@ -164,7 +165,6 @@ async def _chat(server: FaultServer, path: str, writer: asyncio.StreamWriter) ->
 FAULTS: dict[str, Callable[..., Awaitable[None]]] = {
     "/qa": _good,
     "/429": _first(2, response(b"slow down", "429 Too Many Requests", "retry-after: 0\r\n")),
-    "/429-later": _first(1, response(b"slow down", "429 Too Many Requests", "retry-after: 1\r\n")),
     "/429-always": _always(response(b"slow down", "429 Too Many Requests", "retry-after: 99999\r\n")),
     "/500-once": _first(1, response(b"oops", "503 Service Unavailable")),
     "/500": _always(response(b"<h1>\x1b[31mboom</h1>", "500 Internal Server Error")),
@@ -188,11 +188,14 @@ FAULTS: dict[str, Callable[..., Awaitable[None]]] = {
     "/redirect-away": _always(response(b"", "307 Temporary Redirect", "location: http://127.0.0.2:9/secret\r\n")),
     "/redirect-loop": _always(response(b"", "308 Permanent Redirect", "location: /redirect-loop\r\n")),
     "/reports-error": _always(response(b'{"error": {"code": 7}, "answer_json": 5}')),
-    "/other-shape": _always(response(
-        b'{"data": {"answer": {"text": "Alpha."}}, "docs": [{"id": "d1"}, {"id": "d2"}, {}], "ms": {"a.b": 3}}')),
+    "/other-shape": _always(
+        response(
+            b'{"data": {"answer": {"text": "Alpha."}}, "docs": [{"id": "d1"}, {"id": "d2"}, {}], "ms": {"a.b": 3}}'
+        )
+    ),
     "/surrogate": _always(response(b'{"answer_json": {"claim": "half \\ud800"}, "n": 123456789012345678901234567890}')),
     "/costly": _always(response(b'{"answer_json": {"claim": "x"}, "cost_usd": 0.1}')),
     "/echo": _echo,
     "/echo-500": _echo,
     "/chat/completions": _chat,
-}  # fmt: skip
+}

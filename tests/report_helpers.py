@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from conftest import gold, refusal, trace, unanswerable
-from shipworthy.decision import Board, Decision
-from shipworthy.evaluation import evaluate
+from shipworthy import evaluate
+from shipworthy.core.board import Board
+from shipworthy.core.decision import Decision
 
 PAYLOADS = {
     "script": "<script>alert(1)</script>",
@@ -31,7 +32,7 @@ PAYLOADS = {
     "azure": "##vso[task.setvariable variable=x]y",
     "stop": "\n::stop-commands::x\n",
     "percent": "100 %0A::error::x",
-    "formula": "=HYPERLINK(\"https://evil.example\")",
+    "formula": '=HYPERLINK("https://evil.example")',
     "plus": "+1+1",
     "minus": "-2+3",
     "at": "@SUM(1+1)",
@@ -42,7 +43,7 @@ PAYLOADS = {
     "template": "{{7*7}} {% raw %} ${7*7} #{7*7}",
     "separator": "a\u2028b\u2029c",
     "emoji": "fine: 😀 é 漢字 العربية",
-}  # fmt: skip
+}
 
 
 def decision(text: str, **more: Any) -> Decision:

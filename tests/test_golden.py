@@ -1,5 +1,6 @@
-"""Every byte of every report, as it was when it was last agreed on. SHIPWORTHY_REWRITE_GOLDEN=1 takes what is written now.
+"""Every byte of every report, as it was when it was last agreed on.
 
+SHIPWORTHY_REWRITE_GOLDEN=1 takes what is written now.
 Only the command line is called, so that these hold however the package is organised inside.
 """
 

@@ -14,20 +14,19 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from shipworthy import demo, report
-from shipworthy.decision import Board, Decision
-from shipworthy.evaluation import evaluate
+from shipworthy import Board, Decision, demo, evaluate, render
 from shipworthy.report import terminal
-from shipworthy.runner.jitter import jitter
-from shipworthy.scoring.agreement import evaluate_agreement
-from shipworthy.scoring.latency import evaluate_latency
-from shipworthy.scoring.retrieval import evaluate_retrieval
-from shipworthy.scoring.stability import evaluate_stability
+from shipworthy.runner import jitter
 
 HERE = Path(__file__).parent
 FAULTS = ("wrong_citation",)
-ARMS = {"lean": (380, ("drop_evidence", "wrong_citation")), "default": (900, ("leak_refusal",)), "deep": (1250, ()),
-        "deeper": (2600, ()), "wide": (1500, ("leak_refusal",))}  # fmt: skip
+ARMS = {
+    "lean": (380, ("drop_evidence", "wrong_citation")),
+    "default": (900, ("leak_refusal",)),
+    "deep": (1250, ()),
+    "deeper": (2600, ()),
+    "wide": (1500, ("leak_refusal",)),
+}
 
 
 def gold() -> list[dict[str, Any]]:
@@ -43,11 +42,17 @@ def answers() -> Decision:
 def stability() -> Decision:
     items = gold()[:48]
     runs = [
-        {**demo.answer(jitter(item["question"], name), qid=item["qid"], seed=seed, jitter=name, faults=["jitter_flip"]),
-         "run_id": f"{item['qid']}#seed={seed};j={name}"}
-        for item in items for name in ("none", "ws", "punct", "syn") for seed in range(3)
-    ]  # fmt: skip
-    return evaluate_stability(items, runs, offenders=5)
+        {
+            **demo.answer(
+                jitter(item["question"], name), qid=item["qid"], seed=seed, jitter=name, faults=["jitter_flip"]
+            ),
+            "run_id": f"{item['qid']}#seed={seed};j={name}",
+        }
+        for item in items
+        for name in ("none", "ws", "punct", "syn")
+        for seed in range(3)
+    ]
+    return evaluate("stability", gold=items, runs=runs, offenders=5)
 
 
 def latency() -> Decision:
@@ -59,20 +64,30 @@ def latency() -> Decision:
             trace = demo.answer(item["question"], qid=item["qid"], faults=faults)
             trace.pop("stage_ms", None)
             traces.append(trace | {"arm": arm, "e2e_ms": usual * (0.6 + 0.9 * _draw(arm, item["qid"]) ** 3)})
-    return evaluate_latency(items, traces, offenders=4)
+    return evaluate("latency", gold=items, trace=traces, offenders=4)
 
 
 def retrieval() -> Decision:
     items = gold()
-    logs = {index: [{"qid": item["qid"], **demo.retrieve(item["question"], index=index)} for item in items]
-            for index in ("shadow", "live")}  # fmt: skip
-    return evaluate_retrieval(items, logs["shadow"], logs["live"], match="offsets", by=["type"], offenders=4)
+    logs = {
+        index: [{"qid": item["qid"], **demo.retrieve(item["question"], index=index)} for item in items]
+        for index in ("shadow", "live")
+    }
+    return evaluate(
+        "retrieval",
+        gold=items,
+        shadow=logs["shadow"],
+        live=logs["live"],
+        match="offsets",
+        by=["type"],
+        offenders=4,
+    )
 
 
 def agreement() -> Decision:
     items = gold()
     traces = [demo.answer(item["question"], qid=item["qid"], faults=["unlock_constraint"]) for item in items]
-    return evaluate_agreement(gold=items, trace=traces, offenders=4)
+    return evaluate("agreement", gold=items, trace=traces, offenders=4)
 
 
 def _draw(*key: str) -> float:
@@ -112,7 +127,7 @@ def terminal_picture(decision: Decision | Board, path: Path, lines: int = 34) ->
 
 def main() -> None:
     terminal_picture(board(), HERE / "board.svg")
-    screenshot(report.render(answers(), "html"), HERE / "report.png")
+    screenshot(render(answers(), "html"), HERE / "report.png")
     print(
         *(f"{file.name} {file.stat().st_size:,}" for file in sorted(HERE.glob("*.[sp][vn]g"))),
         sep="\n",

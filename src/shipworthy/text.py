@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 
 def fold(text: str) -> str:
@@ -68,3 +69,9 @@ def _spelled(char: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 item`, `2 items`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def first_few(names: Sequence[str], few: int = 8) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - few} more" if len(names) > few else ""
+    return ", ".join(names[:few]) + more

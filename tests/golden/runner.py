@@ -57,7 +57,7 @@ def call(*args: str, cwd: Path = INPUTS) -> Ran:
     code = 0
     with _surroundings(cwd), redirect_stdout(out), redirect_stderr(err):
         try:
-            main(list(args))
+            code = main(list(args))
         except SystemExit as stop:
             code = int(stop.code or 0)
     return Ran(code, *(_written(stream) for stream in (out, err)))

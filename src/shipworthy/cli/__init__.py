@@ -11,6 +11,7 @@ import click
 
 from .._version import __version__
 from ..errors import ShipworthyError
+from ..suites import SUITES
 
 # verb → what `shipworthy --help` says of it; its module in this folder has a click command named `command`
 COMMANDS = {
@@ -33,6 +34,10 @@ COMMANDS = {
     "verify": "Recompute a report from its inputs.",
     "schema": "JSON Schemas for editors.",
 }
+_ELSEWHERE = ("answers", "reasoning", "raters", "guard")  # suites whose verb has another name
+# A suite without a verb of its own gets one made from its inputs and options.
+_MADE = {name: question for name, question in SUITES.items() if name not in COMMANDS and name not in _ELSEWHERE}
+COMMANDS |= _MADE
 
 
 class Lazy(click.Group):
@@ -44,6 +49,10 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in _MADE:
+            from ._scoring import scoring_command
+
+            return scoring_command(cmd_name, cmd_name)
         command: click.Command = import_module(f".{cmd_name}", __name__).command
         return command
 
@@ -75,7 +84,7 @@ def group() -> None:
     """
 
 
-def main(args: list[str] | None = None) -> None:
+def main(args: list[str] | None = None) -> int:
     """Run the command line; every way out has its exit code."""
     try:
         code: Any = group.main(args, standalone_mode=False)
@@ -97,4 +106,4 @@ def main(args: list[str] | None = None) -> None:
     except OSError as error:
         click.echo(f"shipworthy: {error.strerror or error}. [environment]", err=True)
         code = 4
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0

@@ -13,8 +13,18 @@ from ..errors import EnvironmentFailure, UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_SEEDS = 10_000  # 0-999999999 is a slip of the finger, and would fill the memory before anything is asked
-_LIMITS = ("concurrency", "rate", "timeout", "retries", "max_requests", "max_seconds", "max_cost_usd", "warmup",
-           "resume", "overwrite")  # fmt: skip
+_LIMITS = (
+    "concurrency",
+    "rate",
+    "timeout",
+    "retries",
+    "max_requests",
+    "max_seconds",
+    "max_cost_usd",
+    "warmup",
+    "resume",
+    "overwrite",
+)
 
 
 def pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -41,11 +51,23 @@ def numbers(context: click.Context, option: click.Parameter, given: str) -> tupl
 def asking_flags(command: F) -> F:
     """--header and --map: what is sent along, and how the answer is read."""
     for option in (
-        click.option("--map", "mapping", multiple=True, callback=pairs, metavar="FIELD=PATH",
-                     help="Where a field stands in the answer: claim=data.answer.text, citations=docs[*].id."),
-        click.option("--header", "headers", multiple=True, callback=pairs, metavar="NAME=VALUE",
-                     help="Sent with each request; ${ENV} is filled in and kept out of everything written."),
-    ):  # fmt: skip
+        click.option(
+            "--map",
+            "mapping",
+            multiple=True,
+            callback=pairs,
+            metavar="FIELD=PATH",
+            help="Where a field stands in the answer: claim=data.answer.text, citations=docs[*].id.",
+        ),
+        click.option(
+            "--header",
+            "headers",
+            multiple=True,
+            callback=pairs,
+            metavar="NAME=VALUE",
+            help="Sent with each request; ${ENV} is filled in and kept out of everything written.",
+        ),
+    ):
         command = option(command)
     return command
 
@@ -54,10 +76,11 @@ def address_flags(command: F) -> F:
     """--http, --target, --header, --map: whom to ask and how to read the answer."""
     command = asking_flags(command)
     for option in (
-        click.option("--target", metavar="TARGET",
-                     help="cmd:…, py:module:function, chat:http://…, replay:FILE or demo."),
+        click.option(
+            "--target", metavar="TARGET", help="cmd:…, py:module:function, chat:http://…, replay:FILE or demo."
+        ),
         click.option("--http", metavar="URL", help="The target: POST one JSON object, get one back."),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
@@ -68,19 +91,32 @@ def limit_flags(command: F) -> F:
     for option in (
         click.option("--overwrite", is_flag=True, help="Drop the runs that the file holds."),
         click.option("--resume", is_flag=True, help="Ask only what the file does not hold yet."),
-        click.option("--warmup", type=click.IntRange(0), default=0, show_default=True,
-                     help="Questions asked first, not kept."),
+        click.option(
+            "--warmup", type=click.IntRange(0), default=0, show_default=True, help="Questions asked first, not kept."
+        ),
         click.option("--max-cost-usd", type=positive, help="Stop once cost_usd adds up to it."),
         click.option("--max-seconds", type=positive, help="Start nothing after so many seconds."),
         click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests."),
-        click.option("--retries", type=click.IntRange(0, 100), default=3, show_default=True,
-                     help="On 429, 5xx, lost connections."),
-        click.option("--timeout-sec", "timeout", type=positive, default=60.0, show_default=True,
-                     help="For one attempt, to the last byte."),
+        click.option(
+            "--retries",
+            type=click.IntRange(0, 100),
+            default=3,
+            show_default=True,
+            help="On 429, 5xx, lost connections.",
+        ),
+        click.option(
+            "--timeout-sec",
+            "timeout",
+            type=positive,
+            default=60.0,
+            show_default=True,
+            help="For one attempt, to the last byte.",
+        ),
         click.option("--rate", type=positive, help="Requests per second at most."),
-        click.option("--concurrency", type=click.IntRange(1, 10_000), default=8, show_default=True,
-                     help="Asked at a time."),
-    ):  # fmt: skip
+        click.option(
+            "--concurrency", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Asked at a time."
+        ),
+    ):
         command = option(command)
     return command
 
@@ -97,14 +133,15 @@ def taken(given: dict[str, Any]) -> tuple[str, Any]:
     http, other = given.pop("http"), given.pop("target")
     if bool(http) == bool(other):
         raise UsageError("who shall be asked?", hint="Give --http URL, or --target.", code="run-no-target")
-    options = TargetOptions(headers=given.pop("headers"), mapping=given.pop("mapping"),
-                            connections=given.get("concurrency") or 64)  # fmt: skip
+    options = TargetOptions(
+        headers=given.pop("headers"), mapping=given.pop("mapping"), connections=given.get("concurrency") or 64
+    )
     return http or other, options
 
 
 def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
     """Ask the target the whole grid; its flags are taken out of the arguments, what remains is for scoring."""
-    from ..contracts import read_gold
+    from ..core.sources import read_gold
     from ..runner import run
 
     target, options = taken(given)
@@ -112,11 +149,18 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
     make_room(out)
     summary = run(read_gold(given["gold"]), target, out, options=options, progress=True, **grid, **limits)
     done = summary.resumed + summary.finished
-    click.echo(f"{done} of {summary.planned} runs in {summary.out}, {summary.failed} failed, "
-               f"{summary.distinct_prompts} distinct prompts", err=True)  # fmt: skip
+    click.echo(
+        f"{done} of {summary.planned} runs in {summary.out}, {summary.failed} failed, "
+        f"{summary.distinct_prompts} distinct prompts",
+        err=True,
+    )
     if done and summary.failed == done:
-        raise EnvironmentFailure("every run failed, so there is nothing to judge", where=out, code="run-all-failed",
-                                 hint="The errors are in the file. Mend what they say, then run again with --overwrite.")  # fmt: skip
+        raise EnvironmentFailure(
+            "every run failed, so there is nothing to judge",
+            where=out,
+            code="run-all-failed",
+            hint="The errors are in the file. Mend what they say, then run again with --overwrite.",
+        )
     if summary.stopped:
         click.echo(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)
 

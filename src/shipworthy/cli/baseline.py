@@ -50,5 +50,7 @@ def list_command(url: str, as_json: bool) -> None:
     latest = {(one.name, one.suite): one for one in found}
     for one in found:
         mark = "*" if latest[one.name, one.suite] is one else " "
-        click.echo(f"{mark} {visible(one.name):<12} {one.suite:<10} {one.run_id[:SHORT]}  {one.blessed_at[:16]}  "
-                   f"{visible(one.blessed_by)}: {visible(one.reason)}")  # fmt: skip
+        click.echo(
+            f"{mark} {visible(one.name):<12} {one.suite:<10} {one.run_id[:SHORT]}  {one.blessed_at[:16]}  "
+            f"{visible(one.blessed_by)}: {visible(one.reason)}"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ._shared import emit, output_options
+from ._output import emit, output_flags
 
 
 @click.command("check", context_settings={"max_content_width": 100})
@@ -20,8 +20,19 @@ from ._shared import emit, output_options
 @click.option("--filter-failing", metavar="REPORT", help="With --run: ask only what failed in this report again.")
 @click.option("--label", default="", help="Kept with the runs in history, such as a date or a build number.")
 @click.option("--no-record", is_flag=True, help="Leave history alone.")
-@output_options
-def command(config, suites, baseline, require_proof, drive_first, filter_failing, label, no_record, form, outputs):  # type: ignore[no-untyped-def]
+@output_flags
+def command(
+    config: str | None,
+    suites: tuple[str, ...],
+    baseline: str,
+    require_proof: bool,
+    drive_first: bool,
+    filter_failing: str | None,
+    label: str,
+    no_record: bool,
+    form: str,
+    outputs: tuple[str, ...],
+) -> int:
     """Run every suite that the config names and decide.
 
     \b
@@ -29,13 +40,13 @@ def command(config, suites, baseline, require_proof, drive_first, filter_failing
     shipworthy check --baseline main -o report.html -o junit.xml
     shipworthy check --run --filter-failing report.json
 
-    Exits 0 on SHIP, 1 on NO-SHIP, 2 when the config is wrong or the controls show that its gates are, 3 when the data can't
-    be judged, 4 when the environment failed.
+    Exits 0 on SHIP, 1 on NO-SHIP, 2 when the config is wrong or the controls show that its gates are, 3 when the data
+    can't be judged, 4 when the environment failed.
     """
-    from ..check import check, drive
     from ..config import load_config
     from ..errors import UsageError
-    from ..items import failing_qids
+    from ..jobs.check import check, drive
+    from ..reading.reports import failing_qids
 
     settings = load_config(config)
     if filter_failing and not drive_first:
@@ -43,8 +54,14 @@ def command(config, suites, baseline, require_proof, drive_first, filter_failing
     if drive_first:
         for line in drive(settings, suites=suites, failing=failing_qids(filter_failing) if filter_failing else None):
             click.echo(line, err=True)
-    board = check(settings, suites=suites, baseline=baseline, require_proof=require_proof, label=label,
-                  record=False if no_record else None)  # fmt: skip
+    board = check(
+        settings,
+        suites=suites,
+        baseline=baseline,
+        require_proof=require_proof,
+        label=label,
+        record=False if no_record else None,
+    )
     code = emit(board, form, outputs)
     for warning in board.run.get("warnings", []):
         click.echo(f"shipworthy: {warning}", err=True)

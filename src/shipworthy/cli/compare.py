@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..comparison import Change, Comparison
+    from ..jobs.compare import Change, Comparison
 
 SHOWN = 20
 
@@ -34,7 +34,18 @@ SHOWN = 20
 )
 @click.option("--require-proof", "--proven", is_flag=True, help="Exit 1 also where a regression can't be excluded.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def command(base, head, gold, suite, slips, only, url, no_rescore, require_proof, as_json):  # type: ignore[no-untyped-def]
+def command(
+    base: str,
+    head: str,
+    gold: str,
+    suite: str,
+    slips: tuple[str, ...],
+    only: tuple[str, ...],
+    url: str,
+    no_rescore: bool,
+    require_proof: bool,
+    as_json: bool,
+) -> int:
     """Say what got worse or better from BASE to HEAD: metrics, items by name, and whether it is noise.
 
     BASE and HEAD are reports (JSON), trace files with --gold, or runs of the history (an id, a label, `last`).
@@ -47,11 +58,11 @@ def command(base, head, gold, suite, slips, only, url, no_rescore, require_proof
     """
     import sys
 
-    from ..comparison import compare, comparison_dict
-    from ..decision import encode
+    from ..core.decision import encode
+    from ..jobs.compare import compare, comparison_dict
 
-    sides = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
-    found = compare(*sides, gold=gold, slips=_slips(slips), only=only, rescore=not no_rescore)
+    one, other = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
+    found = compare(one, other, gold=gold, slips=_slips(slips), only=only, rescore=not no_rescore)
     if as_json:
         sys.stdout.buffer.write(encode(comparison_dict(found)) + b"\n")
     else:
@@ -62,7 +73,7 @@ def command(base, head, gold, suite, slips, only, url, no_rescore, require_proof
 def _side(name: str, suite: str, url: str) -> dict[str, Any]:
     """A report of one suite: from a file, or from the history."""
     from ..errors import DataError
-    from ..items import load_report
+    from ..reading.reports import load_report
     from .history import opened_history
 
     report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
@@ -71,8 +82,12 @@ def _side(name: str, suite: str, url: str) -> dict[str, Any]:
     suites = report["suites"]
     chosen = suite or (next(iter(suites)) if len(suites) == 1 else "")
     if chosen not in suites:
-        raise DataError("is a board of several suites", where=name, hint=f"Name one with --suite: {', '.join(suites)}.",
-                        code="compare-board")  # fmt: skip
+        raise DataError(
+            "is a board of several suites",
+            where=name,
+            hint=f"Name one with --suite: {', '.join(suites)}.",
+            code="compare-board",
+        )
     return suites[chosen]  # type: ignore[no-any-return]
 
 
@@ -94,7 +109,7 @@ def _slips(given: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _print(found: Comparison) -> None:
-    from ..comparison import chance, sentence
+    from ..jobs.compare import chance, sentence
     from ..text import plural, visible
 
     marks = {"regressed": "✗", "no regression beyond the slip": "✓", "can't tell": "?", None: "·"}
@@ -109,14 +124,19 @@ def _print(found: Comparison) -> None:
     still = [change for change in found.changes if change not in moved]
     if still:
         click.echo(f"  {plural(len(still), 'metric')} unchanged{_doubt(still)}")
-    for title, names in (("Lost", found.lost), ("Gained", found.gained), ("Missing from the head", found.absent),
-                         ("New", found.new)):  # fmt: skip
+    for title, names in (
+        ("Lost", found.lost),
+        ("Gained", found.gained),
+        ("Missing from the head", found.absent),
+        ("New", found.new),
+    ):
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             click.echo(f"{title} ({len(names)}): {', '.join(visible(name, 60) for name in names[:SHOWN])}{more}")
     if found.lost or found.gained:
         click.echo(
-            f"All items: {len(found.lost)} lost, {len(found.gained)} gained; a drop has {chance(found.p)} (exact McNemar)"
+            f"All items: {len(found.lost)} lost, {len(found.gained)} gained; "
+            f"a drop has {chance(found.p)} (exact McNemar)"
         )
     for note in found.notes:
         click.echo(f"- {visible(note)}")

@@ -7,41 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._shared import Numbers, gate_arguments
-from ._shares import SHARE
+from ..jobs.controls.run import with_controls
+from ..suites import load_suite
+from ._scoring import gate_arguments, option_flags, option_values, table_flags
 
 if TYPE_CHECKING:
-    from ..controls import ControlResult, Results
+    from ..jobs.controls import ControlResult, Results
 
-SUITES = ("answers", "retrieval", "stability", "latency", "agreement", "reasoning")
+SUITES = [load_suite(name) for name in with_controls()]
 
 
 @click.command("controls", context_settings={"max_content_width": 100})
-@click.option("--suite", type=click.Choice(SUITES), help="One suite alone.")
+@click.option("--suite", type=click.Choice([suite.name for suite in SUITES]), help="One suite alone.")
 @click.option(
     "--gold", metavar="FILE", help="Make the runs from this gold set (default: the config's, else the demo's)."
 )
-@click.option("--gates", multiple=True, metavar="NAME=VALUE,…", help="Gates of the suite, as its own verb takes them.")
-@click.option("--only-gates", is_flag=True, help="Decide by the gates named here alone.")
-@click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
-@click.option(
-    "--profile", type=click.Choice(["strict", "reference", "grounded", "signals"]), help="The definitions in force."
-)
-@click.option("--scu-enforced", "--scu_enforced", is_flag=True, help="Constraints count (answers, latency).")
-@click.option("--k", type=Numbers(), help="Depths of recall (answers, retrieval, latency).")
-@click.option("--min-substr", type=click.IntRange(1), help="Shortest gold substring that counts.")
-@click.option("--refusal", type=click.Choice(["exact", "natural"]), help="What counts as a refusal.")
-@click.option("--max-fail-rate", metavar="SHARE", help="Share of questions that may be unstable (stability).")
-@click.option("--budget-ms", type=click.FloatRange(0, min_open=True), help="What is fast enough (latency).")
-@click.option("--fixture", metavar="FILE", help="The cases (reasoning; default: those of the package).")
-@click.option("--case-min-overall", type=SHARE, help="Overwrite the fixture's bar for a case (reasoning).")
-@click.option("--suite-min-pass-rate", type=SHARE, help="Overwrite the fixture's bar for the suite (reasoning).")
+@table_flags(SUITES)
+@option_flags(SUITES)
 @click.option(
     "--config", metavar="FILE", help="Try the suites of this config (default: the nearest, unless flags say more)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--output", "outputs", multiple=True, metavar="FILE",
-              help="Also write the results, as JSON to a .json file and as text to any other. Repeatable.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help="Also write the results, as JSON to a .json file and as text to any other. Repeatable.",
+)
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
 def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple[str, ...], **flags: Any) -> int:
     """Hold runs that are known to be good or bad against your gates.
@@ -54,7 +48,7 @@ def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple
     shipworthy controls --gold gold.jsonl -o controls.json
     shipworthy controls --suite answers --gold gold.jsonl --gates precision=0.85 --scu-enforced
     """
-    from ..controls import sound
+    from ..jobs.controls import sound
     from ..report import write
 
     source, results = _run(suite, config, flags)
@@ -69,14 +63,17 @@ def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple
 def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[str, Results]:
     """By the config where that is asked for, or where there is one and nothing else was said."""
     from ..config import find_config
-    from ..controls import run_controls
     from ..errors import UsageError
+    from ..jobs.controls import run_controls
 
     gold, gates = flags.pop("gold"), gate_arguments(flags.pop("gates"), flags.pop("more"))
-    options = {name: value for name, value in flags.items() if value is not None and value is not False}
+    options = option_values(SUITES, flags)
     if config and (gold or gates or options):
-        raise UsageError("a config says itself which gold, gates and options hold", code="controls-option",
-                         hint="Leave out --config or the other flags; --suite may stay.")  # fmt: skip
+        raise UsageError(
+            "a config says itself which gold, gates and options hold",
+            code="controls-option",
+            hint="Leave out --config or the other flags; --suite may stay.",
+        )
     path = config or (None if gold or gates or options else find_config())
     if path is not None:
         return str(path), run_controls(_one_suite(str(path), suite))
@@ -97,13 +94,17 @@ def _one_suite(path: str, suite: str | None) -> Any:
         return config
     kept = [one for one in config.suites if one.name == suite]
     if not kept:
-        raise UsageError(f"the config has no suite {suite!r}", where=path, code="suite-unknown",
-                         hint=f"It has: {', '.join(one.name for one in config.suites)}.")  # fmt: skip
+        raise UsageError(
+            f"the config has no suite {suite!r}",
+            where=path,
+            code="suite-unknown",
+            hint=f"It has: {', '.join(one.name for one in config.suites)}.",
+        )
     return msgspec.structs.replace(config, suites=kept)
 
 
 def _json(source: str, results: Results) -> str:
-    from ..controls import report
+    from ..jobs.controls import report
 
     return json.dumps({"made_from": source} | report(results), indent=2) + "\n"
 

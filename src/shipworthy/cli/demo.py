@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..jobs.evaluate import evaluate
+
 if TYPE_CHECKING:
-    from ..contracts import Gold
-    from ..decision import Decision
+    from ..core.contracts import Gold
+    from ..core.decision import Decision
 
 
 DEGRADED = "degraded_index"
@@ -66,8 +68,8 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     """
     if context.invoked_subcommand:
         return 0
-    from ..contracts import read_gold
-    from ..decision import Board
+    from ..core.board import Board
+    from ..core.sources import read_gold
     from ..demo import gold_path
     from ..report import render, write
     from ..report.terminal import print_board
@@ -103,61 +105,59 @@ def serve_command(host: str, port: int, token: str | None, faults: tuple[str, ..
 
 
 def _answers(tour: Tour) -> Decision:
-    from ..evaluation import evaluate
-
-    return evaluate(tour.gold, _asked(tour, "trace.jsonl"), scu_enforced=True, by=["type"])
+    return evaluate("answers", gold=tour.gold, trace=_asked(tour, "trace.jsonl"), scu_enforced=True, by=["type"])
 
 
 def _stability(tour: Tour) -> Decision:
-    from ..scoring.stability import evaluate_stability
-
     runs = _asked(tour, "stability.jsonl", seeds=(0, 1), jitters=("none", "ws", "punct", "syn"))
     # Six questions are wrong in every run, healthy or not; stability asks for no more of them than that.
-    return evaluate_stability(tour.gold, runs, max_fail_rate="0.05")
+    return evaluate("stability", gold=tour.gold, runs=runs, max_fail_rate="0.05")
 
 
 def _latency(tour: Tour) -> Decision:
     from ..runner import run_load
-    from ..scoring.latency import evaluate_latency
 
     _say(f"measuring latency, open loop, {len(tour.golds)} requests at 40 a second")
     summary = run_load(tour.golds, tour.target, tour.path("latency.jsonl"), loads=(40,), overwrite=True)
-    return evaluate_latency(tour.gold, summary.out)
+    return evaluate("latency", gold=tour.gold, trace=summary.out)
 
 
 def _agreement(tour: Tour) -> Decision:
-    from ..scoring.agreement import evaluate_agreement
-
-    return evaluate_agreement(gold=tour.gold, trace=_asked(tour, "trace.jsonl"))
+    return evaluate("agreement", gold=tour.gold, trace=_asked(tour, "trace.jsonl"))
 
 
 def _retrieval(tour: Tour) -> Decision:
-    from ..scoring.retrieval import evaluate_retrieval
-
     answerable = [item for item in tour.golds if item.answerable]
     shadow = "shadow-degraded" if DEGRADED in tour.faults else "shadow"
     _say(f"asking the live and the {shadow} index {len(answerable)} questions in all their wordings")
     logs = {index: _retrieved(tour, index, answerable) for index in ("live", shadow)}
     golds = tour.path("retrieval-gold.jsonl")
     _write_lines(golds, (row for row in map(json.loads, _lines(tour.gold)) if row["answerable"]))
-    return evaluate_retrieval(golds, logs[shadow], logs["live"], match="offsets", by=["type"])
+    return evaluate("retrieval", gold=golds, shadow=logs[shadow], live=logs["live"], match="offsets", by=["type"])
 
 
 def _reasoning(tour: Tour) -> Decision:
     from ..demo.reasoner import load_notes, reason
-    from ..scoring.reasoning import evaluate_reasoning, read_fixture
-    from ..suites.reasoning.run import ask_all, ask_callable
+    from ..runner.reasoner import ask_all, reasoner_target
+    from ..suites.reasoning.answers import answer_row
+    from ..suites.reasoning.fixture import read_fixture
 
-    fixture, notes = read_fixture(None), load_notes()
-    _say(f"asking the embedded reasoner {len(fixture.cases)} prompts")
-    answers = ask_all(fixture, ask_callable(lambda prompt, **_: reason(prompt, notes)))
-    return evaluate_reasoning(fixture, answers=answers)
+    cases, notes = read_fixture(None).cases, load_notes()
+    _say(f"asking the embedded reasoner {len(cases)} prompts")
+    answers = ask_all(cases, reasoner_target(function=lambda prompt, **_: reason(prompt, notes)))
+    path = tour.path("answers.jsonl")
+    _write_lines(path, (answer_row(id_, answer) for id_, answer in answers.items()))
+    return evaluate("reasoning", answers=path)
 
 
 STEPS: dict[str, Callable[[Tour], Decision]] = {
-    "answers": _answers, "stability": _stability, "latency": _latency, "agreement": _agreement,
-    "retrieval": _retrieval, "reasoning": _reasoning,
-}  # fmt: skip
+    "answers": _answers,
+    "stability": _stability,
+    "latency": _latency,
+    "agreement": _agreement,
+    "retrieval": _retrieval,
+    "reasoning": _reasoning,
+}
 
 
 def _asked(tour: Tour, name: str, **plan: Any) -> str:
@@ -174,10 +174,14 @@ def _retrieved(tour: Tour, index: str, golds: list[Gold]) -> str:
     from ..demo import retrieve
 
     path = tour.path(f"{index}.jsonl")
-    _write_lines(path, (
-        retrieve(wording, index=index) | {"qid": item.qid, "paraphrase": number, "seed": 0}
-        for item in golds for number, wording in enumerate([item.question, *item.paraphrases][:3])
-    ))  # fmt: skip
+    _write_lines(
+        path,
+        (
+            retrieve(wording, index=index) | {"qid": item.qid, "paraphrase": number, "seed": 0}
+            for item in golds
+            for number, wording in enumerate([item.question, *item.paraphrases][:3])
+        ),
+    )
     return path
 
 

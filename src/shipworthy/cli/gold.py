@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._shared import gate_arguments
+from ._scoring import gate_arguments
 
 if TYPE_CHECKING:
-    from ..goldlock import Changes
+    from ..reading.lock import Changes
 
 
 @click.group("gold")
@@ -38,8 +38,8 @@ def lint_command(
     """
     import msgspec
 
-    from ..decision import encode
-    from ..goldset import lint
+    from ..core.decision import encode
+    from ..suites.answers.lint import lint
     from ..text import plural, visible
 
     findings = lint(gold, gates=gate_arguments(gates, ()), min_substr=min_substr, chunks=chunks)
@@ -64,16 +64,19 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
     \b
     shipworthy gold freeze eval/gold.jsonl --release 2026.11 --signed-off-by Ada --reason "first frozen set"
     """
-    from ..goldlock import changes, freeze, item_digests, lock_path, read_lock
+    from ..core.sources import read_gold
+    from ..reading.lock import changes, freeze, item_digests, lock_path, read_lock
     from ..text import plural, visible
 
+    read_gold(gold)  # what can't be scored can't be signed off
     path = lock_path(gold)
     before = read_lock(path).items if os.path.exists(path) else {}
     freeze(gold, release, signed_off_by, reason)
     lock = read_lock(path)
     found = changes(before, item_digests(gold))
     click.echo(
-        f"{visible(path)}: {plural(lock.count, 'item')} frozen for {visible(release)}, signed off by {visible(signed_off_by)}"
+        f"{visible(path)}: {plural(lock.count, 'item')} frozen for {visible(release)}, "
+        f"signed off by {visible(signed_off_by)}"
     )
     if before:
         click.echo(
@@ -86,7 +89,7 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 def verify_command(gold: str, as_json: bool) -> int:
     """Say what changed since the gold set was frozen. Exits 3 when anything did, as scoring would."""
-    from ..goldlock import lock_path, read_lock, verify
+    from ..reading.lock import lock_path, read_lock, verify
     from ..text import plural, visible
 
     found = verify(gold)
@@ -109,7 +112,7 @@ def diff_command(old: str, new: str, as_json: bool) -> int:
     \b
     shipworthy gold diff eval/gold.lock eval/gold.jsonl
     """
-    from ..goldlock import diff
+    from ..reading.lock import diff
 
     return min(_show_changes(diff(old, new), as_json), 1)
 
@@ -117,7 +120,7 @@ def diff_command(old: str, new: str, as_json: bool) -> int:
 def _show_changes(found: Changes, as_json: bool) -> int:
     import msgspec
 
-    from ..decision import encode
+    from ..core.decision import encode
     from ..text import visible
 
     if as_json:

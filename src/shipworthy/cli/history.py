@@ -10,8 +10,13 @@ import click
 if TYPE_CHECKING:
     from ..history import History
 
-URL = click.option("--history", "url", default="", metavar="URL",
-                    help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]")  # fmt: skip
+URL = click.option(
+    "--history",
+    "url",
+    default="",
+    metavar="URL",
+    help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]",
+)
 _SUITE = click.option("--suite", default="", metavar="NAME", help="Only this suite.")
 _BRANCH = click.option("--branch", default="", metavar="NAME", help="Only this branch.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -42,7 +47,7 @@ def opened_history(url: str = "") -> History:
 
 
 def print_json(value: Any) -> None:
-    from ..decision import encode
+    from ..core.decision import encode
 
     sys.stdout.buffer.write(encode(value) + b"\n")
 
@@ -65,8 +70,8 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
         return print_json(msgspec.to_builtins(runs))
     for run in runs:
         where = " ".join(part for part in (run.commit[:SHORT], run.branch, run.label) if part)
-        line = f"{run.seq:>5}  {run.id[:SHORT]}  {run.recorded_at[:16]}  {run.suite:<10} {run.decision:<10} {visible(where)}"
-        click.echo(line.rstrip())
+        line = f"{run.seq:>5}  {run.id[:SHORT]}  {run.recorded_at[:16]}  {run.suite:<10} {run.decision:<10}"
+        click.echo(f"{line} {visible(where)}".rstrip())
     if not runs:
         click.echo(
             "no such run is recorded" if suite or branch else "no run is recorded yet: `shipworthy check` does it"
@@ -78,16 +83,17 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
 @URL
 @_JSON
 def show_command(run: str, url: str, as_json: bool) -> None:
-    """One run: its decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or `last`."""
+    """One run: its decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or
+    `last`.
+    """
     from ..text import visible
 
     history = opened_history(url)
     found, report = history.find(run), history.report(run)
     if as_json:
         return print_json(report)
-    click.echo(
-        f"{report['decision']}  {found.suite}  {found.recorded_at}  {visible(f'{found.commit} {found.branch} {found.label}')}"
-    )
+    where = visible(f"{found.commit} {found.branch} {found.label}")
+    click.echo(f"{report['decision']}  {found.suite}  {found.recorded_at}  {where}")
     click.echo(f"  run {found.id}\n  report {found.digest}")
     for reason in report.get("reasons", []):
         click.echo(f"  {visible(reason)}")
@@ -114,9 +120,19 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
 
     points = opened_history(url).trend(metric, suite=suite, branch=branch, limit=limit)
     if as_json:
-        return print_json([{"run": point.run.id, "recorded_at": point.run.recorded_at, "numerator": point.num,
-                            "denominator": point.den, "value": None if point.value is None else float(point.value),
-                            "decision": point.run.decision} for point in points])  # fmt: skip
+        return print_json(
+            [
+                {
+                    "run": point.run.id,
+                    "recorded_at": point.run.recorded_at,
+                    "numerator": point.num,
+                    "denominator": point.den,
+                    "value": None if point.value is None else float(point.value),
+                    "decision": point.run.decision,
+                }
+                for point in points
+            ]
+        )
     click.echo(f"{visible(metric)}  {sparkline([point.value for point in points])}")
     for point in points:
         click.echo(f"  {point.run.recorded_at[:16]}  {point.run.suite:<10} {point!s:<24} {point.run.decision}")
@@ -194,7 +210,7 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     """Add reports (JSON) to the history; each is added once."""
     from ..history import SHORT, where_from
-    from ..items import load_report, reports_of
+    from ..reading.reports import load_report, reports_of
 
     history = opened_history(url)
     for path in reports:
@@ -216,7 +232,7 @@ def prune_command(url: str, keep: int) -> None:
 @URL
 def export_command(url: str) -> None:
     """Every run with its report as JSON lines on standard output."""
-    from ..decision import encode
+    from ..core.decision import encode
 
     for row in opened_history(url).export():
         sys.stdout.buffer.write(encode(row, indent=None) + b"\n")
@@ -227,7 +243,7 @@ def export_command(url: str) -> None:
 @URL
 def import_command(file: str, url: str) -> None:
     """Add exported runs, each once."""
-    from ..jsonl import read_objects
+    from ..reading.jsonl import read_objects
     from ..text import plural
 
     click.echo(f"{plural(opened_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")

@@ -8,7 +8,8 @@ import click
 @click.command("init")
 @click.argument("folder", default=".")
 def command(folder: str) -> None:
-    """Write shipworthy.toml, eval/ with a starter gold set and traces, and a CI workflow. Nothing that exists is overwritten.
+    """Write shipworthy.toml, eval/ with a starter gold set and traces, and a CI workflow. Nothing that exists is
+    overwritten.
 
     \b
     shipworthy init

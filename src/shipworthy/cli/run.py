@@ -11,7 +11,7 @@ from ..errors import EnvironmentFailure, UsageError
 from ._target import asking_flags, limit_flags, numbers
 
 if TYPE_CHECKING:
-    from ..contracts import Gold
+    from ..core.contracts import Gold
     from ..runner import Plan, RunSummary
 
 
@@ -29,8 +29,13 @@ def _names(context: click.Context, option: click.Parameter, given: str) -> tuple
 @click.option("--jitters", default="none", callback=_names, show_default=True, help="Of none,ws,punct,syn,order,para.")
 @click.option("--paraphrases", is_flag=True, help="Ask each paraphrase of the gold set too.")
 @click.option("--arms", "arms_file", type=click.Path(), help="TOML file with one table [arms.NAME] of knobs an arm.")
-@click.option("--profile", default="strict", type=click.Choice(["strict", "reference"]), show_default=True,
-              help="Which jitters: `reference` has the original transforms, mistakes included.")  # fmt: skip
+@click.option(
+    "--profile",
+    default="strict",
+    type=click.Choice(["strict", "reference"]),
+    show_default=True,
+    help="Which jitters: `reference` has the original transforms, mistakes included.",
+)
 @limit_flags
 @click.option("--filter-failing", metavar="REPORT", help="Ask only what failed in this report.")
 @click.option("--dry-run", is_flag=True, help="Print the plan as JSON lines and ask nothing.")
@@ -41,7 +46,7 @@ def _names(context: click.Context, option: click.Parameter, given: str) -> tuple
 @click.option(
     "--max-response-bytes", default=4_000_000, show_default=True, type=click.IntRange(1), help="Larger fails."
 )
-def command(gold: str, target: str, out: str | None, filter_failing: str | None, dry_run: bool, **given: Any) -> None:
+def command(gold: str, target: str, out: str | None, filter_failing: str | None, dry_run: bool, **given: Any) -> int:
     """Ask a target every question × seed × jitter × paraphrase × arm, and write the traces.
 
     A run that was stopped goes on with --resume: nothing is lost or asked twice.
@@ -52,7 +57,7 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
     shipworthy run --gold gold.jsonl --target py:mypkg.pipeline:answer --seeds 0-2 --jitters none,ws --out runs/s.jsonl
     shipworthy run --gold gold.jsonl --target demo --filter-failing report.json --out runs/again.jsonl
     """
-    from ..contracts import read_gold
+    from ..core.sources import read_gold
     from ..runner import make_plan, read_arms
 
     arms_file = given.pop("arms_file")
@@ -63,28 +68,32 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
         questions = _failing(questions, filter_failing)
         if not questions:
             click.echo(f"Nothing failed in {filter_failing}: nothing to ask.")
-            return
+            return 0
     if dry_run:
         _print_plan(make_plan(questions, **grid))
-        return
+        return 0
     if not out:
         raise UsageError("where shall the traces go?", hint="Add --out FILE.jsonl.", code="run-no-out")
-    _run(questions, target, out, grid, given)
+    return _run(questions, target, out, grid, given)
 
 
 def _failing(questions: list[Gold], report: str) -> list[Gold]:
     """Those of the questions that failed in a report; a report of another gold set is a mistake worth telling."""
-    from ..items import failing_qids
+    from ..reading.reports import failing_qids
 
     qids = failing_qids(report)
     found = [item for item in questions if str(item.qid) in qids]
     if qids and not found:
-        raise UsageError(f"none of the {len(qids)} questions that failed there is in the gold set", where=report,
-                         hint="Give the gold set that the report was made with.", code="run-filter")  # fmt: skip
+        raise UsageError(
+            f"none of the {len(qids)} questions that failed there is in the gold set",
+            where=report,
+            hint="Give the gold set that the report was made with.",
+            code="run-filter",
+        )
     return found
 
 
-def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], given: dict[str, Any]) -> None:
+def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], given: dict[str, Any]) -> int:
     from ..runner import TargetOptions, run
 
     named = ("headers", "mapping", "allow_redirects", "max_response_bytes", "model", "evidence")
@@ -93,13 +102,18 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
         summary = run(questions, target, out, options=options, progress=True, **grid, **given)
     except KeyboardInterrupt:
         click.echo(f"Interrupted. What was finished is in {out}; go on with --resume.", err=True)
-        sys.exit(130)
+        return 130
     _print_summary(summary)
     if not summary.complete:
-        sys.exit(3)
+        return 3
     if summary.failed == summary.planned:
-        raise EnvironmentFailure("every run failed", where=out, code="run-all-failed",
-                                 hint="Mend what the first error says, then run again with --overwrite.")  # fmt: skip
+        raise EnvironmentFailure(
+            "every run failed",
+            where=out,
+            code="run-all-failed",
+            hint="Mend what the first error says, then run again with --overwrite.",
+        )
+    return 0
 
 
 def _print_plan(plan: Plan) -> None:
@@ -114,8 +128,10 @@ def _print_summary(summary: RunSummary) -> None:
     from ..text import visible
 
     done = summary.resumed + summary.finished
-    click.echo(f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} kept from "
-               f"before, {summary.requests} requests, {summary.seconds:.1f} s")  # fmt: skip
+    click.echo(
+        f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} kept from "
+        f"before, {summary.requests} requests, {summary.seconds:.1f} s"
+    )
     if summary.distinct_prompts < summary.planned:
         click.echo(
             f"{summary.distinct_prompts} distinct prompts: seeds, arms and some jitters send the same text again"

@@ -29,8 +29,8 @@ def _schema(name: str) -> dict[str, Any]:
         return schema()
     import msgspec
 
-    from ..contracts import DetailedTrace, Gold
-    from ..goldlock import Lock
+    from ..core.contracts import DetailedTrace, Gold
+    from ..reading.lock import Lock
 
     types: dict[str, Any] = {"gold": Gold, "trace": DetailedTrace, "lock": Lock}
     return msgspec.json.schema(types[name])

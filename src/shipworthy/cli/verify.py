@@ -16,8 +16,11 @@ import click
 )
 @click.option("--gold", default="", metavar="FILE", help="Short for --input gold=FILE.")
 @click.option("--trace", default="", metavar="FILE", help="Short for --input trace=FILE.")
+@click.option(
+    "--trust", is_flag=True, help="The report is your own: let it reach the embedding server and cache that it names."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the receipts as JSON.")
-def command(report: str, given: tuple[str, ...], gold: str, trace: str, as_json: bool) -> int:
+def command(report: str, given: tuple[str, ...], gold: str, trace: str, trust: bool, as_json: bool) -> int:
     """Compute REPORT again from its inputs and say whether the bytes agree.
 
     \b
@@ -29,7 +32,7 @@ def command(report: str, given: tuple[str, ...], gold: str, trace: str, as_json:
     import msgspec
 
     from ..errors import UsageError
-    from ..receipts import verify
+    from ..jobs.verify import verify
     from ..text import visible
     from .history import print_json
 
@@ -39,7 +42,7 @@ def command(report: str, given: tuple[str, ...], gold: str, trace: str, as_json:
         if not sign or not path:
             raise UsageError(f"{pair!r} names no file", hint="Write --input gold=FILE.", code="argument")
         inputs[name] = path
-    receipts = verify(report, **{name: path for name, path in inputs.items() if path})
+    receipts = verify(report, trust=trust, **{name: path for name, path in inputs.items() if path})
     if as_json:
         print_json(msgspec.to_builtins(receipts))
     else:

@@ -11,11 +11,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from ..core.gates import Gate
+from ..core.options import fields_of
+from ..core.policy import Waiver
 from ..errors import EnvironmentFailure, UsageError
-from ..gates import Gate
-from ..policy import Waiver
+from ..language.refusal import read_phrases
+from ..suites import SUITES, load_suite
 from ..text import visible
-from .keys import INPUTS, OPTIONS, SECTIONS, TARGET, TARGET_KINDS, WAIVER, schema
+from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema
 from .lines import line_of
 from .values import Mistake, check_gates, check_table, day_of, unknown
 
@@ -25,7 +28,6 @@ FILE = "shipworthy.toml"
 HISTORY = ".shipworthy/history.db"
 
 _DRIVING = ("target", "seeds", "jitters", "paraphrases")
-_SCORED = {"stability": {"seeds", "jitters"}}  # what is both asked with and scored by
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -62,7 +64,6 @@ class Config(msgspec.Struct, frozen=True):
     baseline: str = ""
     on_regression: Literal["block", "warn"] = "block"
     controls: bool = False
-    contradiction: str = ""  # a TOML file with extra rules
 
     def history_url(self) -> str:
         """Where history is kept: SHIPWORTHY_HISTORY, else the config's, with the environment filled in."""
@@ -106,8 +107,9 @@ def load_config(path: str | os.PathLike[str] | None = None) -> Config:
 
 def _placed(suite: SuiteConfig, path: Path, text: str, prefix: tuple[str, ...]) -> SuiteConfig:
     lines = (line_of(text, (*prefix, "suites", suite.name, "gates", index)) for index in range(len(suite.gates)))
-    return msgspec.structs.replace(suite, places={
-        gate: f"{visible(str(path))}:{line}" for gate, line in zip(suite.gates, lines, strict=True)})  # fmt: skip
+    return msgspec.structs.replace(
+        suite, places={gate: f"{visible(str(path))}:{line}" for gate, line in zip(suite.gates, lines, strict=True)}
+    )
 
 
 class Mistakes(UsageError):
@@ -116,8 +118,17 @@ class Mistakes(UsageError):
     def __init__(self, path: Path, text: str, prefix: tuple[str, ...], mistakes: Sequence[Mistake]) -> None:
         placed = [(line_of(text, (*prefix, *mistake.path)), mistake) for mistake in mistakes]
         placed.sort(key=lambda pair: pair[0])
-        self.lines = [str(UsageError(f"{_dotted(mistake.path)}{mistake.what}", where=f"{visible(str(path))}:{line}",
-                                     hint=mistake.hint, code=mistake.code)) for line, mistake in placed]  # fmt: skip
+        self.lines = [
+            str(
+                UsageError(
+                    f"{_dotted(mistake.path)}{mistake.what}",
+                    where=f"{visible(str(path))}:{line}",
+                    hint=mistake.hint,
+                    code=mistake.code,
+                )
+            )
+            for line, mistake in placed
+        ]
         line, first = placed[0]
         super().__init__(first.what, where=f"{visible(str(path))}:{line}", hint=first.hint, code=first.code)
 
@@ -134,44 +145,63 @@ def _config(table: Any, path: Path, mistakes: list[Mistake]) -> Config:
     sections = {name: check_table(table.get(name, {}), keys, (name,), mistakes) for name, keys in SECTIONS.items()}
     folder = os.path.dirname(os.fspath(path)) or "."
     refusal = sections["refusal"]
-    suites = _suites(table.get("suites", {}), folder, refusal, mistakes)
+    rules = _rules(sections["contradiction"], folder, mistakes)
+    suites = _suites(table.get("suites", {}), folder, refusal, rules, mistakes)
     targets = _targets(table.get("targets", {}), folder, mistakes)
     _check_driving(suites, targets, mistakes)
     history, baseline = sections["history"], sections["baseline"]
     return Config(
-        path=os.fspath(path), folder=folder, suites=suites, targets=targets,
-        waivers=_waivers(table.get("waivers", []), mistakes), history=history.get("url", HISTORY),
-        record=history.get("record", True), baseline=baseline.get("name", ""),
-        on_regression=baseline.get("on_regression", "block"), controls=sections["controls"].get("run", False),
-        contradiction=_rules(sections["contradiction"], folder, mistakes),
-    )  # fmt: skip
+        path=os.fspath(path),
+        folder=folder,
+        suites=suites,
+        targets=targets,
+        waivers=_waivers(table.get("waivers", []), mistakes),
+        history=history.get("url", HISTORY),
+        record=history.get("record", True),
+        baseline=baseline.get("name", ""),
+        on_regression=baseline.get("on_regression", "block"),
+        controls=sections["controls"].get("run", False),
+    )
 
 
-def _suites(table: Any, folder: str, refusal: Mapping[str, Any], mistakes: list[Mistake]) -> list[SuiteConfig]:
+def _suites(
+    table: Any, folder: str, refusal: Mapping[str, Any], rules: str, mistakes: list[Mistake]
+) -> list[SuiteConfig]:
     if not isinstance(table, dict) or not table:
         mistakes.append(
             Mistake(("suites",), "no suite is configured", "Add a table such as [suites.answers].", "config-empty")
         )
         return []
-    found = []
-    for name, given in table.items():
-        path = ("suites", name)
-        if name not in INPUTS:
-            mistakes.append(unknown(path, name, INPUTS))
-            continue
-        values = check_table(given, {**INPUTS[name], **OPTIONS[name]}, path, mistakes)
-        gates, policies = check_gates(values.pop("gates", []), (*path, "gates"), mistakes)
-        paths = {key: _path(folder, values.pop(key)) for key in INPUTS[name] if key in values}
-        driving = {key: values[key] for key in _DRIVING if key in values}
-        for key in driving.keys() - _SCORED.get(name, set()):
-            del values[key]
-        found.append(SuiteConfig(name, paths, _options(name, values, folder, refusal), gates, policies, driving))
-    return found
+    return [
+        suite
+        for name, given in table.items()
+        if (suite := _suite(name, given, folder, refusal, rules, mistakes)) is not None
+    ]
 
 
-def _options(suite: str, values: dict[str, Any], folder: str, refusal: Mapping[str, Any]) -> dict[str, Any]:
-    """The suite's options with the file's refusal rule where it names none, and paths as they are to be opened."""
-    known = OPTIONS[suite]
+def _suite(
+    name: str, given: Any, folder: str, refusal: Mapping[str, Any], rules: str, mistakes: list[Mistake]
+) -> SuiteConfig | None:
+    path = ("suites", name)
+    if name not in SUITES or not load_suite(name).configurable:
+        mistakes.append(unknown(path, name, configurable()))
+        return None
+    inputs, options = inputs_of(name), options_of(name)
+    values = check_table(given, {**inputs, **options}, path, mistakes)
+    gates, policies = check_gates(values.pop("gates", []), (*path, "gates"), mistakes)
+    paths = {key: _path(folder, values.pop(key)) for key in inputs if key in values}
+    if rules and "rules" in inputs:
+        paths.setdefault("rules", rules)
+    driving = {key: values[key] for key in _DRIVING if key in values and "target" in options}
+    own = fields_of(load_suite(name).options)
+    judged = {key: value for key, value in values.items() if key in own}
+    return SuiteConfig(name, paths, _options(options, judged, folder, refusal), gates, policies, driving)
+
+
+def _options(
+    known: Mapping[str, Key], values: dict[str, Any], folder: str, refusal: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The suite's options with the file's refusal rule where it names none, and files as the suite takes them."""
     if "refusal" in known and "refusal" not in values and "rule" in refusal:
         values["refusal"] = refusal["rule"]
     if "refusal_phrases" in known and "refusal_phrases" not in values and "phrases" in refusal:
@@ -180,10 +210,11 @@ def _options(suite: str, values: dict[str, Any], folder: str, refusal: Mapping[s
 
 
 def _opened(value: Any, folder: str, kind: str, key: str) -> Any:
-    """A value as the suite takes it: a path from the file's own folder, one seed as a list of one."""
-    if kind == "path" or (key == "id_map" and value.endswith((".jsonl", ".tsv"))):
-        return _path(folder, value)
-    return [value] if key == "seeds" and isinstance(value, int) else value
+    """A value as the suite takes it: a path from the config file's own folder, a file of phrases read."""
+    if kind != "path" and not (key == "id_map" and value.endswith((".jsonl", ".tsv"))):
+        return value
+    path = _path(folder, value)
+    return read_phrases(path) if key == "refusal_phrases" else path
 
 
 def _targets(table: Any, folder: str, mistakes: list[Mistake]) -> dict[str, TargetConfig]:
@@ -215,8 +246,10 @@ def _waivers(table: Any, mistakes: list[Mistake]) -> list[Waiver]:
     for index, given in enumerate(table):
         values = check_table(given, WAIVER, ("waivers", index), mistakes)
         blank = [name for name in ("owner", "reason") if name in values and not values[name].strip()]
-        mistakes.extend(Mistake(("waivers", index, name), "is blank", "Somebody must answer for a waiver.", "config-value")
-                        for name in blank)  # fmt: skip
+        mistakes.extend(
+            Mistake(("waivers", index, name), "is blank", "Somebody must answer for a waiver.", "config-value")
+            for name in blank
+        )
         if values.keys() >= WAIVER.keys():
             day = day_of(values["expires"])
             assert day is not None
@@ -253,8 +286,12 @@ def _path(folder: str, path: str) -> str:
 def _filled(text: str) -> str:
     def value_of(match: re.Match[str]) -> str:
         if not os.environ.get(match[1]):
-            raise UsageError(f"the environment variable {match[1]} is not set", where="[history] url",
-                             hint="Export it, or write the URL without it.", code="env-unset")  # fmt: skip
+            raise UsageError(
+                f"the environment variable {match[1]} is not set",
+                where="[history] url",
+                hint="Export it, or write the URL without it.",
+                code="env-unset",
+            )
         return os.environ[match[1]]
 
     return _VARIABLE.sub(value_of, text)
@@ -265,8 +302,9 @@ def _read(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
-        raise UsageError("no such file", where=where, hint="Check the path, or write one with `shipworthy init`.",
-                         code="no-file") from None  # fmt: skip
+        raise UsageError(
+            "no such file", where=where, hint="Check the path, or write one with `shipworthy init`.", code="no-file"
+        ) from None
     except UnicodeDecodeError:
         raise UsageError("is not UTF-8", where=where, hint="Save the file as UTF-8.", code="config-syntax") from None
     except OSError as error:

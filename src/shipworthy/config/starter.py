@@ -6,7 +6,7 @@ import os
 from importlib.resources import files
 from typing import NamedTuple
 
-from ..files import create_new
+from ..reading.files import create_new
 
 # where it goes → the bundled file that goes there
 FILES = {
@@ -24,7 +24,7 @@ class Written(NamedTuple):
 
 def write_starter(folder: str | os.PathLike[str] = ".") -> list[Written]:
     """A config, a starter gold set with traces, and a CI workflow; also keeps .shipworthy out of version control."""
-    bundled = files("shipworthy") / "data" / "init"
+    bundled = files("shipworthy.config") / "data" / "init"
     written = []
     for path, name in FILES.items():
         place = os.path.join(folder, *path.split("/"))

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from ..core.gates import Gate
 from ..errors import UsageError
-from ..gates import Gate
 from .keys import GATE, Key
 from .lines import Path
 
@@ -23,10 +23,17 @@ class Mistake(NamedTuple):
 
 
 _EXPECTED = {
-    "text": "a text", "path": "a path", "flag": "true or false", "whole": "a whole number of at least 0",
-    "number": "a number of at least 0", "numbers": "a whole number or a list of them", "words": "a list of texts",
-    "texts": "a table of texts", "gates": "a list of gates", "day": "a date such as 2026-12-31",
-}  # fmt: skip
+    "text": "a text",
+    "path": "a path",
+    "flag": "true or false",
+    "whole": "a whole number of at least 0",
+    "number": "a number of at least 0",
+    "numbers": "a whole number or a list of them",
+    "words": "a list of texts",
+    "texts": "a table of texts",
+    "gates": "a list of gates",
+    "day": "a date such as 2026-12-31",
+}
 
 
 def check_table(table: object, keys: Mapping[str, Key], path: Path, mistakes: list[Mistake]) -> dict[str, Any]:
@@ -44,8 +51,11 @@ def check_table(table: object, keys: Mapping[str, Key], path: Path, mistakes: li
             mistakes.append(_misfit((*path, name), value, keys[name]))
     for name, key in keys.items():
         if key.required and name not in table:
-            mistakes.append(Mistake(path, f"{name} is missing: {key.says[0].lower()}{key.says[1:]}",
-                                    f"Add {name} = …", "config-missing"))  # fmt: skip
+            mistakes.append(
+                Mistake(
+                    path, f"{name} is missing: {key.says[0].lower()}{key.says[1:]}", f"Add {name} = …", "config-missing"
+                )
+            )
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from .blocks import LOCKED, Block
+from .blocks import LOCKED, CorpusBlock
 from .retrieval import Index, Scored, ranked
 from .words import concept, key_terms, leading_terms, normalise, tokens
 
@@ -72,21 +72,21 @@ class Unit:
 class Candidate:
     """A block and the unit in it that fits the question best."""
 
-    block: Block
+    block: CorpusBlock
     unit: Unit
     score: float
 
 
-def rerank(where: Index, question: str, found: Scored, depth: int) -> list[Candidate]:
+def rerank(where: Index, question: str, hits: Scored, depth: int) -> list[Candidate]:
     """The first `depth` blocks in the order of their best units; the rest follow as they were."""
     terms, asked = key_terms(question), normalise(question)
     best = {}
-    for block, score in found[:depth]:
+    for block, score in hits[:depth]:
         fits = [(_fit(where, terms, asked, unit), -n) for n, unit in enumerate(units(block))]
         fit, position = max(fits)
         best[block.id] = Candidate(block, units(block)[-position], round(fit + 0.5 * score, 9))
     order = ranked((candidate.block, candidate.score) for candidate in best.values())
-    rest = [Candidate(block, units(block)[0], 0.0) for block, _ in found[depth:]]
+    rest = [Candidate(block, units(block)[0], 0.0) for block, _ in hits[depth:]]
     return [best[block.id] for block, _ in order] + rest
 
 
@@ -101,12 +101,12 @@ def has_number(unit: Unit) -> bool:
 
 def counts(unit: Unit, question: str) -> bool:
     """Whether the unit counts what is asked for: a number beside the thing, or in the column of that name."""
-    found = _COUNTED.search(normalise(question))
-    things = leading_terms(found[1]) if found else set()
+    counted = _COUNTED.search(normalise(question))
+    things = leading_terms(counted[1]) if counted else set()
     return not things or any(not things.isdisjoint(tokens(near)) for near in _beside_numbers(unit))
 
 
-def says(unit: Unit, term: str) -> bool:
+def mentions(unit: Unit, term: str) -> bool:
     """Whether the unit has the term, or a value of the kind that the term asks for."""
     return term in unit.own or (term in KINDS and KINDS[term].search(unit.text.casefold()) is not None)
 
@@ -124,7 +124,7 @@ def views(candidate: Candidate) -> list[str]:
 
 
 @cache
-def units(block: Block) -> tuple[Unit, ...]:
+def units(block: CorpusBlock) -> tuple[Unit, ...]:
     """Sentences of prose, rows of a table, commented steps of code, the caption of a figure."""
     texts, heading = _CUTS[block.type](block.text)
     title = frozenset(tokens(f"{block.title} {heading}"))
@@ -143,11 +143,11 @@ def _fit(where: Index, terms: list[str], asked: str, unit: Unit) -> float:
     for term in terms:
         places = (
             (LABEL, term in unit.label),
-            (UNIT, says(unit, term)),
+            (UNIT, mentions(unit, term)),
             (HEADING, term in unit.heading),
             (BLOCK, term in unit.around),
         )
-        share = next((weight for weight, there in places if there), 0.0)
+        share = next((weight for weight, present in places if present), 0.0)
         total += share * where.idf.get(term, 1.0)
     total += NUMBER_BONUS * (_QUANTITY.search(asked) is not None and has_number(unit))
     total += WHEN_BONUS * (_WHEN.search(asked) is not None and " when " in unit.text)

@@ -24,7 +24,7 @@ _HEADING = re.compile(r"(#{1,2}) (S(?:\.\d+)+) (.+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CorpusBlock:
     """A retrievable piece of the corpus; `text` is what is indexed and shown, `start:end` its bytes."""
 
     id: str
@@ -49,7 +49,7 @@ def document() -> bytes:
 
 
 @cache
-def blocks(index: str = "live") -> tuple[Block, ...]:
+def blocks(index: str = "live") -> tuple[CorpusBlock, ...]:
     """The blocks of one index, in document order."""
     live = tuple(_live(document()))
     if index == "live":
@@ -60,14 +60,14 @@ def blocks(index: str = "live") -> tuple[Block, ...]:
 @cache
 def locked_rules() -> dict[str, tuple[str, ...]]:
     """Section id to the locked rules that stand in it."""
-    found: dict[str, list[str]] = {}
+    rules: dict[str, list[str]] = {}
     for block in blocks("live"):
         if block.text.startswith(LOCKED):
-            found.setdefault(block.section_id, []).append(block.text.removeprefix(LOCKED))
-    return {section: tuple(rules) for section, rules in found.items()}
+            rules.setdefault(block.section_id, []).append(block.text.removeprefix(LOCKED))
+    return {section: tuple(texts) for section, texts in rules.items()}
 
 
-def _live(text: bytes) -> Iterator[Block]:
+def _live(text: bytes) -> Iterator[CorpusBlock]:
     section = title = chapter = ""
     number = 0
     for start, end in _pieces(text):
@@ -81,7 +81,7 @@ def _live(text: bytes) -> Iterator[Block]:
             number += 1
             kind = _type_of(piece)
             block_id = f"{section}.{LETTERS[kind]}.Bk{number:03d}"
-            yield Block(block_id, section, kind, start, end, piece, title)
+            yield CorpusBlock(block_id, section, kind, start, end, piece, title)
 
 
 def _pieces(text: bytes) -> Iterator[tuple[int, int]]:
@@ -109,7 +109,7 @@ def _type_of(piece: str) -> str:
     return next((kind for start, kind in starts.items() if piece.startswith(start)), "prose")
 
 
-def _shadow(live: tuple[Block, ...], degraded: bool) -> Iterator[Block]:
+def _shadow(live: tuple[CorpusBlock, ...], degraded: bool) -> Iterator[CorpusBlock]:
     number, section = 100, ""
     for (section_id, kind), group in groupby(live, key=lambda block: (block.section_id, block.type)):
         members = list(group)
@@ -124,7 +124,7 @@ def _shadow(live: tuple[Block, ...], degraded: bool) -> Iterator[Block]:
             yield _unfenced(members[0], block_id)
 
 
-def _unfenced(block: Block, block_id: str) -> Block:
+def _unfenced(block: CorpusBlock, block_id: str) -> CorpusBlock:
     """Code without its fences in the range; the text keeps the first, which names the language."""
     if block.type != "code":
         return replace(block, id=block_id)
@@ -133,7 +133,7 @@ def _unfenced(block: Block, block_id: str) -> Block:
     return replace(block, id=block_id, start=start, end=end, text=block.text[:-after])
 
 
-def _halves(block: Block, block_id: str, degraded: bool) -> Iterator[Block]:
+def _halves(block: CorpusBlock, block_id: str, degraded: bool) -> Iterator[CorpusBlock]:
     """A table as two row groups; each repeats the caption and header in its text, not in its range."""
     lines = block.text.split("\n")
     first = next(n for n, line in enumerate(lines) if line.startswith("|---")) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .answerer import Candidate, asks_count, counts, has_number, says
+from .answerer import Candidate, asks_count, counts, has_number, mentions
 from .blocks import locked_rules
 from .retrieval import Index
 from .words import key_terms, normalise, tokens
@@ -18,7 +18,7 @@ _ABSENT = re.compile(r"\b(?:without|no) ([^\W_]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GuardResult:
     """Whether the answer may leave, why not, and how well the evidence covers the question (0 to 1)."""
 
     ok: bool
@@ -26,28 +26,28 @@ class Verdict:
     confidence: float
 
 
-def check(where: Index, question: str, best: Candidate | None) -> Verdict:
+def check(where: Index, question: str, best: Candidate | None) -> GuardResult:
     """The first objection to answering with this candidate, or none."""
     terms = key_terms(question)
     if best is None or not terms:
-        return Verdict(False, "no evidence was found", 0.0)
+        return GuardResult(False, "no evidence was found", 0.0)
     unit = best.unit
     weights = {term: where.idf.get(term, UNKNOWN_WEIGHT) for term in terms}
-    close = [term for term in terms if says(unit, term) or term in unit.heading]
+    close = [term for term in terms if mentions(unit, term) or term in unit.heading]
     named = {part for name in _NAME.findall(normalise(question)) for part in tokens(name)}
     missing = [term for term in terms if term not in close and (term in named or term not in unit.around)]
     confidence = round(sum(weights[term] for term in close) / sum(weights.values()), 4)
     if missing:
-        return Verdict(False, f"the evidence does not speak of: {', '.join(missing)}", confidence)
+        return GuardResult(False, f"the evidence does not speak of: {', '.join(missing)}", confidence)
     if confidence < 1 - NEARBY:
-        return Verdict(False, "the evidence speaks of it only in passing", confidence)
+        return GuardResult(False, "the evidence speaks of it only in passing", confidence)
     if asks_count(question) and not has_number(unit):
-        return Verdict(False, "a number is asked for and the evidence has none", confidence)
+        return GuardResult(False, "a number is asked for and the evidence has none", confidence)
     if not counts(unit, question):
-        return Verdict(False, "the evidence does not count what is asked for", confidence)
+        return GuardResult(False, "the evidence does not count what is asked for", confidence)
     if denied := _denied(question, unit.text):
-        return Verdict(False, f"the evidence only says that there is no {denied}", confidence)
-    return Verdict(True, "supported by the cited evidence", confidence)
+        return GuardResult(False, f"the evidence only says that there is no {denied}", confidence)
+    return GuardResult(True, "supported by the cited evidence", confidence)
 
 
 def constraints_echo(candidate: Candidate) -> list[str]:

@@ -15,7 +15,7 @@ from ..errors import UsageError
 from . import faults as broken
 from .answerer import Candidate, rerank, views
 from .blocks import INDEXES
-from .guard import REFUSAL, Verdict, check, constraints_echo
+from .guard import REFUSAL, GuardResult, check, constraints_echo
 from .retrieval import EMBEDDER, Index, Scored, cut_at_knee, distance, fuse, lexical, semantic
 from .retrieval import index as built_index
 
@@ -85,30 +85,30 @@ def _run(
     question: str, where: Index, knobs: Knobs, faults: frozenset[str] = frozenset(), k: int | None = None
 ) -> tuple[Trace, list[Candidate]]:
     clock = [time.perf_counter()]
-    found = _found(question, where, knobs)
+    hits = _hits(question, where, knobs)
     if "drop_evidence" in faults:
-        found = found[1:]
+        hits = hits[1:]
     clock.append(time.perf_counter())
-    candidates = rerank(where, question, found, knobs.rerank_depth)[:k]
+    candidates = rerank(where, question, hits, knobs.rerank_depth)[:k]
     clock.append(time.perf_counter())
     drafts = candidates[:TRIED]
     if "slow_tail" in faults:
         time.sleep(knobs.slow_ms / 1000)
     clock.append(time.perf_counter())
     best, verdict = _pick(question, where, drafts)
-    said = _said(best, _faulty(verdict, best, faults), candidates, faults)
+    answered = _answered(best, _faulty(verdict, best, faults), candidates, faults)
     clock.append(time.perf_counter())
-    return {**said, "index_hash": where.hash, **_timed(clock)}, candidates
+    return {**answered, "index_hash": where.hash, **_timed(clock)}, candidates
 
 
-def _found(question: str, where: Index, knobs: Knobs) -> Scored:
+def _hits(question: str, where: Index, knobs: Knobs) -> Scored:
     lex = lexical(where, question, knobs.k_lex)
     sem = semantic(where, question, knobs.k_sem)
-    found = fuse(lex, sem, knobs.intersect)
-    return cut_at_knee(found) if knobs.knee else found
+    fused = fuse(lex, sem, knobs.intersect)
+    return cut_at_knee(fused) if knobs.knee else fused
 
 
-def _pick(question: str, where: Index, drafts: list[Candidate]) -> tuple[Candidate | None, Verdict]:
+def _pick(question: str, where: Index, drafts: list[Candidate]) -> tuple[Candidate | None, GuardResult]:
     """The first draft that the guard accepts, else the best one with the guard's objection to it."""
     if not drafts:
         return None, check(where, question, None)
@@ -116,15 +116,17 @@ def _pick(question: str, where: Index, drafts: list[Candidate]) -> tuple[Candida
     return next((pair for pair in verdicts if pair[1].ok), verdicts[0])
 
 
-def _faulty(verdict: Verdict, best: Candidate | None, faults: frozenset[str]) -> Verdict:
+def _faulty(verdict: GuardResult, best: Candidate | None, faults: frozenset[str]) -> GuardResult:
     if "leak_refusal" in faults and not verdict.ok and best is not None:
-        return Verdict(True, "guard skipped", verdict.confidence)
+        return GuardResult(True, "guard skipped", verdict.confidence)
     if "jitter_flip" in faults and verdict.ok:
-        return Verdict(False, "unreadable question", verdict.confidence)
+        return GuardResult(False, "unreadable question", verdict.confidence)
     return verdict
 
 
-def _said(best: Candidate | None, verdict: Verdict, candidates: list[Candidate], faults: frozenset[str]) -> Trace:
+def _answered(
+    best: Candidate | None, verdict: GuardResult, candidates: list[Candidate], faults: frozenset[str]
+) -> Trace:
     """The answer with its citation and locked rules, or the refusal token with neither."""
     common = {"ok": verdict.ok, "reason": verdict.reason, "confidence": verdict.confidence}
     if best is None or not verdict.ok:

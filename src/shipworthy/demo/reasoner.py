@@ -3,7 +3,8 @@
     python -m shipworthy.demo.reasoner [--db NOTES] reason PROMPT --json [--preset P] [--project P] …
 
 It knows the notes and the prompt, nothing else: it looks up, extracts, lets the newer or surer note win where two
-notes of one topic differ, hands on what the notes say is to be done, and refuses where the notes don't cover the question.
+notes of one topic differ, repeats what the notes say is to be done, and refuses where the notes don't cover the
+question.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shipworthy.refusal import TOKEN
-from shipworthy.suites.reasoning.words import content, norms
+from ..language.refusal import TOKEN
+from ..suites.reasoning.words import content, norms
 
 NOTES = Path(__file__).with_name("notes.jsonl")
 COVERED = 0.28  # share of the question's weight that the best topic must carry
@@ -27,14 +28,14 @@ NEAR_BEST = 0.6  # a topic that scores so much of the best one is told as well
 SURER = 0.2  # a note that is so much surer beats a newer one
 # What prompts are made of rather than about.
 _PROMPT_WORDS = content(
-    """digest today this morning note notes daily weekly deep dive week audit check review claim cite say number numbers
-    conflict disagree inconsistent mismatch resolve hold holds current currently force show tell know happen do done change
-    next step action propose go what who how many long large should would must"""
+    """digest today this morning note notes daily weekly deep dive week audit check review claim cite say number
+    numbers conflict disagree inconsistent mismatch resolve hold holds current currently force show tell know happen do
+    done change next step action propose go what who how many long large should would must"""
 )
 
 
 @dataclass(frozen=True)
-class Note:
+class StoredNote:
     """One remembered sentence, where it stands and how sure it is."""
 
     id: str
@@ -52,14 +53,14 @@ class Note:
         return content(f"{self.topic} {self.text}")
 
 
-def load_notes(path: Path = NOTES, project: str | None = None) -> list[Note]:
+def load_notes(path: Path = NOTES, project: str | None = None) -> list[StoredNote]:
     """The notes of a store, of one project or of all."""
     with open(path, encoding="utf-8") as file:
-        notes = [Note(**json.loads(line)) for line in file if line.strip()]
+        notes = [StoredNote(**json.loads(line)) for line in file if line.strip()]
     return [note for note in notes if project in (None, "", note.project)]
 
 
-def reason(prompt: str, notes: Sequence[Note], max_context: int = 8) -> dict[str, Any]:
+def reason(prompt: str, notes: Sequence[StoredNote], max_context: int = 8) -> dict[str, Any]:
     """What the notes have to say to a prompt."""
     asked = content(prompt) - _PROMPT_WORDS
     ranked = _ranked(asked, notes)
@@ -76,20 +77,20 @@ def reason(prompt: str, notes: Sequence[Note], max_context: int = 8) -> dict[str
     return _output(prompt, " ".join(lines), evidence, len(told))
 
 
-def _ranked(asked: frozenset[str], notes: Sequence[Note]) -> list[tuple[Note, float]]:
+def _ranked(asked: frozenset[str], notes: Sequence[StoredNote]) -> list[tuple[StoredNote, float]]:
     """The notes by the weight of the words that they share with the question; ties by id."""
     weights = _weights(notes)
     scored = [(note, sum(weights[word] for word in sorted(asked & note.words))) for note in notes]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
 
 
-def _weights(notes: Sequence[Note]) -> defaultdict[str, float]:
+def _weights(notes: Sequence[StoredNote]) -> defaultdict[str, float]:
     """Rare words weigh more than common ones."""
     seen = Counter(word for note in notes for word in note.words)
     return defaultdict(float, {word: math.log(1 + len(notes) / count) for word, count in seen.items()})
 
 
-def _coverage(asked: frozenset[str], topic: str, notes: Sequence[Note]) -> float:
+def _coverage(asked: frozenset[str], topic: str, notes: Sequence[StoredNote]) -> float:
     """The share of the question's weight that the notes of a topic carry; words of no note weigh most."""
     weights = _weights(notes)
     most = math.log(1 + len(notes))
@@ -98,14 +99,14 @@ def _coverage(asked: frozenset[str], topic: str, notes: Sequence[Note]) -> float
     return sum(weights[word] for word in sorted(asked & known)) / total if total else 0.0
 
 
-def _topics(facts: Sequence[tuple[Note, float]]) -> list[str]:
+def _topics(facts: Sequence[tuple[StoredNote, float]]) -> list[str]:
     best = facts[0][1]
     return list(dict.fromkeys(note.topic for note, value in facts if value >= NEAR_BEST * best))[:2]
 
 
-def _tell(topics: Sequence[str], notes: Sequence[Note]) -> tuple[list[Note], list[str]]:
+def _tell(topics: Sequence[str], notes: Sequence[StoredNote]) -> tuple[list[StoredNote], list[str]]:
     """The notes told, and a line for each topic and for each note that gave way."""
-    told: list[Note] = []
+    told: list[StoredNote] = []
     lines: list[str] = []
     for topic in topics:
         held, *gone = _by_standing([note for note in notes if note.topic == topic and note.kind == "fact"])
@@ -115,7 +116,7 @@ def _tell(topics: Sequence[str], notes: Sequence[Note]) -> tuple[list[Note], lis
     return told, lines
 
 
-def _by_standing(notes: Sequence[Note]) -> list[Note]:
+def _by_standing(notes: Sequence[StoredNote]) -> list[StoredNote]:
     """The note that holds first: the newest, unless an older one is much surer."""
     newest_first = sorted(notes, key=lambda note: (note.date, note.confidence, note.id), reverse=True)
     surest = max(newest_first, key=lambda note: note.confidence)
@@ -125,7 +126,9 @@ def _by_standing(notes: Sequence[Note]) -> list[Note]:
     return newest_first
 
 
-def _task(asked: frozenset[str], topics: Sequence[str], told: Sequence[Note], notes: Sequence[Note]) -> Note | None:
+def _task(
+    asked: frozenset[str], topics: Sequence[str], told: Sequence[StoredNote], notes: Sequence[StoredNote]
+) -> StoredNote | None:
     """What is to be done: the task of a told topic, else the task nearest to question and facts."""
     tasks = [note for note in notes if note.kind == "task"]
     own = next((note for topic in topics for note in tasks if note.topic == topic), None)
@@ -136,11 +139,11 @@ def _task(asked: frozenset[str], topics: Sequence[str], told: Sequence[Note], no
     return ranked[0][0] if ranked and ranked[0][1] > 0 else None
 
 
-def _sentence(note: Note) -> str:
+def _sentence(note: StoredNote) -> str:
     return note.text.rstrip(".")
 
 
-def _output(prompt: str, answer: str, evidence: Sequence[Note], facts: int) -> dict[str, Any]:
+def _output(prompt: str, answer: str, evidence: Sequence[StoredNote], facts: int) -> dict[str, Any]:
     return {
         "content": answer,
         "model": "note-store",
@@ -169,8 +172,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in ("max-iterations", "max-depth", "max-context", "max-tokens"):
         verb.add_argument(f"--{name}", type=int)
     chosen = parser.parse_args(arguments)
-    found = reason(chosen.prompt, load_notes(chosen.db, chosen.project), chosen.max_context or 8)
-    print(json.dumps(found, ensure_ascii=False) if chosen.json else found["content"])
+    output = reason(chosen.prompt, load_notes(chosen.db, chosen.project), chosen.max_context or 8)
+    print(json.dumps(output, ensure_ascii=False) if chosen.json else output["content"])
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Retrieval: SQLite's full-text engine (BM25) and a character n-gram cosine, their intersection, and a cut at the knee."""
+"""Retrieval: SQLite's full-text engine (BM25), a character n-gram cosine, their intersection, a cut at the knee."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..errors import EnvironmentFailure
-from .blocks import Block, blocks
+from .blocks import CorpusBlock, blocks
 from .words import key_terms, tokens
 
 EMBEDDER = "demo-trigram-v1"
 KEEP = 3  # the knee never cuts deeper than this
 Postings = dict[str, list[tuple[int, float]]]
-Scored = list[tuple[Block, float]]
+Scored = list[tuple[CorpusBlock, float]]
 
 
 class FullText:
@@ -30,8 +30,11 @@ class FullText:
         try:
             self._table.execute("CREATE VIRTUAL TABLE texts USING fts5(words)")
         except sqlite3.OperationalError as error:
-            raise EnvironmentFailure(f"this Python's SQLite has no full-text search: {error}", code="demo-no-fts5",
-                                     hint="Use a Python whose sqlite3 has FTS5, as python.org's and Debian's do.") from None  # fmt: skip
+            raise EnvironmentFailure(
+                f"this Python's SQLite has no full-text search: {error}",
+                code="demo-no-fts5",
+                hint="Use a Python whose sqlite3 has FTS5, as python.org's and Debian's do.",
+            ) from None
         rows = ((" ".join(map(_spelt, bag)),) for bag in bags)
         self._table.executemany("INSERT INTO texts VALUES (?)", rows)
 
@@ -41,10 +44,10 @@ class FullText:
         if not wanted:
             return []
         with self._lock:
-            found = self._table.execute(
+            rows = self._table.execute(
                 "SELECT rowid - 1, -bm25(texts) FROM texts WHERE texts MATCH ?", (wanted,)
             ).fetchall()
-        return [(int(position), float(score)) for position, score in found]
+        return [(int(position), float(score)) for position, score in rows]
 
 
 def _spelt(term: str) -> str:
@@ -57,7 +60,7 @@ class Index:
     """A full-text engine and an inverted index of trigrams over the same blocks."""
 
     name: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[CorpusBlock, ...]
     words: FullText
     grams: Postings
     idf: Mapping[str, float]
@@ -68,21 +71,21 @@ class Index:
 @cache
 def index(name: str = "live") -> Index:
     """Build an index once; a corpus of this size takes a few hundredths of a second."""
-    found = blocks(name)
-    bags = [Counter(tokens(f"{block.title}\n{block.text}")) for block in found]
+    members = blocks(name)
+    bags = [Counter(tokens(f"{block.title}\n{block.text}")) for block in members]
     shapes = [Counter(gram for term in bag for gram in _grams(term)) for bag in bags]
     idf, gram_idf = _idf(bags), _idf(shapes)
-    content = "\n".join(f"{block.id} {block.start} {block.end} {block.text}" for block in found)
+    content = "\n".join(f"{block.id} {block.start} {block.end} {block.text}" for block in members)
     digest = hashlib.sha256(f"{name}\n{content}".encode()).hexdigest()[:16]
     return Index(
-        name, found, FullText(bag.elements() for bag in bags), _cosine(shapes, gram_idf), idf, gram_idf, digest
+        name, members, FullText(bag.elements() for bag in bags), _cosine(shapes, gram_idf), idf, gram_idf, digest
     )
 
 
 def lexical(where: Index, question: str, k: int) -> Scored:
     """The k best blocks by the engine's BM25."""
-    found = where.words.search(key_terms(question))
-    return ranked((where.blocks[position], score) for position, score in found)[:k]
+    matches = where.words.search(key_terms(question))
+    return ranked((where.blocks[position], score) for position, score in matches)[:k]
 
 
 def semantic(where: Index, question: str, k: int) -> Scored:
@@ -100,7 +103,7 @@ def distance(where: Index, question: str, views: Iterable[str]) -> float:
 
 def fuse(lex: Scored, sem: Scored, intersect: bool) -> Scored:
     """One ranking of both: the mean of the scores, each as a share of its list's best."""
-    shares = [{block.id: score / found[0][1] for block, score in found} for found in (lex, sem)]
+    shares = [{block.id: score / hits[0][1] for block, score in hits} for hits in (lex, sem)]
     known = {block.id: block for block, _ in [*lex, *sem]}
     both = [name for name in known if all(name in share for share in shares)]
     names = both if intersect and both else list(known)
@@ -108,15 +111,15 @@ def fuse(lex: Scored, sem: Scored, intersect: bool) -> Scored:
     return ranked(scored)
 
 
-def cut_at_knee(found: Scored) -> Scored:
+def cut_at_knee(hits: Scored) -> Scored:
     """Everything above the widest gap between neighbours, but never fewer than three."""
-    if len(found) <= KEEP:
-        return found
-    gaps = [(found[n - 1][1] - found[n][1], -n) for n in range(KEEP, len(found))]
-    return found[: -max(gaps)[1]]
+    if len(hits) <= KEEP:
+        return hits
+    gaps = [(hits[n - 1][1] - hits[n][1], -n) for n in range(KEEP, len(hits))]
+    return hits[: -max(gaps)[1]]
 
 
-def ranked(scored: Iterable[tuple[Block, float]]) -> Scored:
+def ranked(scored: Iterable[tuple[CorpusBlock, float]]) -> Scored:
     """Best first; equal scores by id, so that the order never depends on the machine."""
     rounded = [(block, round(score, 9)) for block, score in scored]
     return sorted(rounded, key=lambda pair: (-pair[1], pair[0].id))
@@ -131,11 +134,11 @@ def _best(where: Index, query: Iterable[tuple[str, float]], postings: Postings, 
 
 
 def _cosine(shapes: list[Counter[str]], idf: Mapping[str, float]) -> Postings:
-    found: Postings = {}
+    postings: Postings = {}
     for position, shape in enumerate(shapes):
         for gram, weight in _unit_length(shape, idf).items():
-            found.setdefault(gram, []).append((position, weight))
-    return found
+            postings.setdefault(gram, []).append((position, weight))
+    return postings
 
 
 def _unit_length(shape: Counter[str], idf: Mapping[str, float]) -> dict[str, float]:

@@ -28,9 +28,12 @@ from .retrieval import index
 MAX_BODY = 64 * 1024
 MAX_QUESTION = 4000
 _FIELD_OF = {
-    "demo-unknown-fault": "faults", "demo-unknown-knob": "knobs", "demo-bad-knob": "knobs",
-    "demo-unknown-index": "index", "demo-bad-k": "k",
-}  # fmt: skip
+    "demo-unknown-fault": "faults",
+    "demo-unknown-knob": "knobs",
+    "demo-bad-knob": "knobs",
+    "demo-unknown-index": "index",
+    "demo-bad-k": "k",
+}
 _NAMES = {int: "a whole number", str: "a string", dict: "an object", list: "a list of strings"}
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -105,14 +108,19 @@ def _bound(host: str, port: int) -> socket.socket:
     """
     with contextlib.ExitStack() as undo:
         try:
-            found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-            family, kind, protocol, _, place = found[0]
+            infos = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+            family, kind, protocol, _, place = infos[0]
             listening = undo.enter_context(socket.socket(family, kind, protocol))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(place)
+            listening.listen()  # from now on a request waits in the queue rather than being refused
         except OSError as error:
-            raise EnvironmentFailure(f"can't listen: {error.strerror or error}", where=_address(host, port), code="demo-port",
-                                     hint="Give another --port or --host, or end what listens there.") from None  # fmt: skip
+            raise EnvironmentFailure(
+                f"can't listen: {error.strerror or error}",
+                where=_address(host, port),
+                code="demo-port",
+                hint="Give another --port or --host, or end what listens there.",
+            ) from None
         undo.pop_all()
         return listening
 

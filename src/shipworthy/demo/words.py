@@ -68,7 +68,7 @@ def normalise(text: str) -> str:
     text = unicodedata.normalize("NFKC", _GO.sub("golang", text)).casefold().translate(_DASHES)
     text = _CLOCK.sub(":", _THOUSANDS.sub("", text))
     text = " ".join(_REQUESTS.sub(" ", text).split())
-    return _PHRASE.sub(lambda found: _PHRASES[found[0]], text)
+    return _PHRASE.sub(lambda phrase: _PHRASES[phrase[0]], text)
 
 
 def tokens(text: str) -> list[str]:

@@ -18,14 +18,14 @@ from typing import Any
 
 import msgspec
 
-from ..decision import digest
+from ..core.decision import digest
 from ..errors import DataError, ShipworthyError, UsageError
-from ..files import write_whole
+from ..reading.files import write_whole
 from ..text import visible
-from .records import Baseline, GateHealth, Point, Run, damaged, exact_value, rows_of, run_id, run_of, stored
-from .store import Store, masked, opened, retried
+from .records import Baseline, GateHealth, Point, RecordedRun, damaged, exact_value, rows_of, run_id, run_of, stored
+from .store import HistoryStore, masked, opened, retried
 
-__all__ = ["Baseline", "GateHealth", "History", "Point", "Run", "exact_value", "spool_folder", "where_from"]
+__all__ = ["Baseline", "GateHealth", "History", "Point", "RecordedRun", "exact_value", "spool_folder", "where_from"]
 
 TIMEOUT = 10.0  # seconds that a busy database is waited for
 SHORT = 12  # characters of a run's id that people type
@@ -52,7 +52,9 @@ class History:
         retried(add, self.timeout)
         return str(row[0])
 
-    def runs(self, *, suite: str = "", branch: str = "", label: str = "", limit: int | None = None) -> list[Run]:
+    def runs(
+        self, *, suite: str = "", branch: str = "", label: str = "", limit: int | None = None
+    ) -> list[RecordedRun]:
         """Runs in the order in which they were recorded; with a limit, the last of them."""
         wanted = [
             (column, value) for column, value in (("suite", suite), ("branch", branch), ("label", label)) if value
@@ -62,17 +64,24 @@ class History:
         rows = self._read(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [value for _, value in wanted])
         return [run_of(row, self.url) for row in reversed(rows)]
 
-    def find(self, name: str) -> Run:
+    def find(self, name: str) -> RecordedRun:
         """A run by its id, the beginning of its id, its number, its label, or `last`."""
         if name == "last":
             found = self.runs(limit=1)
         else:
             number = int(name) if name.isdecimal() and len(name) < SHORT else -1
-            sql = f"SELECT {_COLUMNS} FROM shipworthy_runs WHERE id = ? OR seq = ? OR label = ? OR substr(id, 1, ?) = ? ORDER BY seq"
+            sql = (
+                f"SELECT {_COLUMNS} FROM shipworthy_runs "
+                "WHERE id = ? OR seq = ? OR label = ? OR substr(id, 1, ?) = ? ORDER BY seq"
+            )
             found = [run_of(row, self.url) for row in self._read(sql, (name, number, name, len(name), name))]
         if not found:
-            raise UsageError(f"there is no recorded run {visible(name)!r}", where=masked(self.url),
-                             hint="`shipworthy history list` shows them.", code="history-no-run")  # fmt: skip
+            raise UsageError(
+                f"there is no recorded run {visible(name)!r}",
+                where=masked(self.url),
+                hint="`shipworthy history list` shows them.",
+                code="history-no-run",
+            )
         return found[-1]
 
     def report(self, name: str) -> dict[str, Any]:
@@ -80,7 +89,7 @@ class History:
         run = self.find(name)
         return self.reports([run])[0]
 
-    def reports(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    def reports(self, runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
         """The reports of several runs, in their order."""
 
         def read() -> list[dict[str, Any]]:
@@ -97,8 +106,12 @@ class History:
         found = {row[0]: row[1:] for row in rows}
         if not found:
             known = sorted({row[0] for row in self._read("SELECT DISTINCT name FROM shipworthy_metrics")})
-            raise UsageError(f"no recorded run has the metric {visible(metric)!r}", where=masked(self.url),
-                             hint=f"Recorded: {', '.join(known)}." if known else "", code="history-no-metric")  # fmt: skip
+            raise UsageError(
+                f"no recorded run has the metric {visible(metric)!r}",
+                where=masked(self.url),
+                hint=f"Recorded: {', '.join(known)}." if known else "",
+                code="history-no-metric",
+            )
         points = [
             Point(run, found[name][0], *map(_int, found[name][1:])) for name, run in runs.items() if name in found
         ]
@@ -109,7 +122,7 @@ class History:
         if keep < 1:
             raise UsageError("keep at least one run", where="--keep", code="history-keep")
         kept = {baseline.run_id for baseline in self.baselines()}
-        groups: dict[tuple[str, str], list[Run]] = {}
+        groups: dict[tuple[str, str], list[RecordedRun]] = {}
         for run in self.runs():
             groups.setdefault((run.suite, run.branch), []).append(run)
         dropped = [run.id for group in groups.values() for run in group[:-keep] if run.id not in kept]
@@ -149,8 +162,11 @@ class History:
 
         def add() -> None:
             with opened(self.url, self.timeout) as store:
-                store.rows("INSERT INTO shipworthy_baselines (name, suite, run_id, blessed_by, blessed_at, reason) "
-                           "VALUES (?, ?, ?, ?, ?, ?)", msgspec.structs.astuple(baseline))  # fmt: skip
+                store.rows(
+                    "INSERT INTO shipworthy_baselines (name, suite, run_id, blessed_by, blessed_at, reason) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    msgspec.structs.astuple(baseline),
+                )
 
         retried(add, self.timeout)
         return baseline
@@ -167,8 +183,12 @@ class History:
         latest = {baseline.suite: baseline for baseline in self.baselines() if baseline.name == name}
         if not latest:
             known = sorted({baseline.name for baseline in self.baselines()})
-            raise UsageError(f"there is no baseline {visible(name)!r}", where=masked(self.url), code="baseline-absent",
-                             hint=f"There are: {', '.join(known)}." if known else "Bless a run: shipworthy baseline bless.")  # fmt: skip
+            raise UsageError(
+                f"there is no baseline {visible(name)!r}",
+                where=masked(self.url),
+                code="baseline-absent",
+                hint=f"There are: {', '.join(known)}." if known else "Bless a run: shipworthy baseline bless.",
+            )
         reports = {suite: self.report(baseline.run_id) for suite, baseline in sorted(latest.items())}
         if any(digest(report) != report["digest"] for report in reports.values()):
             raise damaged(self.url)  # a verdict will hang on it
@@ -176,13 +196,18 @@ class History:
 
     def gate_health(self, *, least: int = 5) -> list[GateHealth]:
         """Each gate over all recorded runs; only gates seen in at least `least` runs."""
-        rows = self._read("SELECT r.suite, g.gate, g.holds FROM shipworthy_gates g JOIN shipworthy_runs r ON r.id = g.run_id "
-                          "WHERE g.state <> 'NOT-APPLICABLE'")  # fmt: skip
+        rows = self._read(
+            "SELECT r.suite, g.gate, g.holds FROM shipworthy_gates g JOIN shipworthy_runs r ON r.id = g.run_id "
+            "WHERE g.state <> 'NOT-APPLICABLE'"
+        )
         counted: dict[tuple[str, str], list[int]] = {}
         for suite, gate, holds in rows:
             counted.setdefault((suite, gate), []).append(int(holds))
-        return [GateHealth(suite, gate, len(held), sum(held)) for (suite, gate), held in sorted(counted.items())
-                if len(held) >= least]  # fmt: skip
+        return [
+            GateHealth(suite, gate, len(held), sum(held))
+            for (suite, gate), held in sorted(counted.items())
+            if len(held) >= least
+        ]
 
     def _read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         def read() -> list[tuple[Any, ...]]:
@@ -252,10 +277,12 @@ def _git(folder: str, *words: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _insert(store: Store, run: Sequence[Any], metrics: Sequence[Any], gates: Sequence[Any]) -> None:
+def _insert(store: HistoryStore, run: Sequence[Any], metrics: Sequence[Any], gates: Sequence[Any]) -> None:
     added = store.count(
-        "INSERT INTO shipworthy_runs (id, recorded_at, suite, profile, decision, definitions, digest, inputs, commit_id, "
-        "branch, label, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING", run)  # fmt: skip
+        "INSERT INTO shipworthy_runs (id, recorded_at, suite, profile, decision, definitions, digest, inputs, "
+        "commit_id, branch, label, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        run,
+    )
     if added:
         store.many("INSERT INTO shipworthy_metrics (run_id, name, kind, num, den) VALUES (?, ?, ?, ?, ?)", metrics)
         store.many("INSERT INTO shipworthy_gates (run_id, gate, state, holds) VALUES (?, ?, ?, ?)", gates)

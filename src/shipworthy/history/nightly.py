@@ -12,7 +12,7 @@ from fractions import Fraction
 import msgspec
 
 from .. import stats
-from ..items import passing
+from ..reading.reports import passing
 from ..text import plural, visible
 from . import SHORT, History
 
@@ -53,10 +53,18 @@ class Nightly(msgspec.Struct, frozen=True):
         says = [
             f"{'ALARM' if self.alarm else 'no alarm'}  {self.stable} stable items, {len(self.flaky)} flaky and left out"
         ]
-        says += [f"  {night.name}  {night.lost} lost, {night.gained} gained, E = {float(night.evidence):.2f}"
-                 f"{'  ALARM' if night.alarm else ''}" for night in self.nights]  # fmt: skip
-        lists = (("lost", self.lost), ("gained", self.gained), ("turned, not yet confirmed", self.waiting),
-                 ("flaky", self.flaky), ("not in the baseline", self.new))  # fmt: skip
+        says += [
+            f"  {night.name}  {night.lost} lost, {night.gained} gained, E = {float(night.evidence):.2f}"
+            f"{'  ALARM' if night.alarm else ''}"
+            for night in self.nights
+        ]
+        lists = (
+            ("lost", self.lost),
+            ("gained", self.gained),
+            ("turned, not yet confirmed", self.waiting),
+            ("flaky", self.flaky),
+            ("not in the baseline", self.new),
+        )
         says += [f"{title}: {', '.join(visible(name, 60) for name in names)}" for title, names in lists if names]
         if left_out:
             says.append(
@@ -88,8 +96,15 @@ def nightly(runs: Sequence[tuple[str, Mapping[str, bool]]]) -> Nightly:
         name for name, streak in streaks.items() if 0 < streak < CONFIRMED and name not in lost and name not in gained
     ]
     seen = set().union(*(items for _, items in runs[BASELINE:])) if len(runs) > BASELINE else set()
-    return Nightly(nights, len(stable), [name for name in names if name not in stable], sorted(lost), sorted(gained),
-                   waiting, sorted(seen - set(names)))  # fmt: skip
+    return Nightly(
+        nights,
+        len(stable),
+        [name for name in names if name not in stable],
+        sorted(lost),
+        sorted(gained),
+        waiting,
+        sorted(seen - set(names)),
+    )
 
 
 def nightly_of(history: History, *, suite: str, branch: str = "", since: str = "") -> tuple[Nightly, int]:

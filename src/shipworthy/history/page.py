@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from xml.sax.saxutils import escape
 
-from ..files import write_whole
-from ..metrics import decimal
+from ..core.metrics import decimal
+from ..reading.files import write_whole
 from ..text import visible
-from . import SHORT, History, Point, Run
+from . import SHORT, History, Point, RecordedRun
 
 WIDTH, HEIGHT, EDGE = 220, 44, 5
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -51,9 +51,15 @@ def sparkline_svg(values: Sequence[Fraction | None], title: str) -> str:
     known = [value for value in values if value is not None]
     low, high = min(known, default=Fraction(0)), max(known, default=Fraction(1))
     step, last = (high - low) or Fraction(1), max(len(values) - 1, 1)
-    dots = [None if value is None else (EDGE + (WIDTH - 2 * EDGE) * index / last,
-                                        HEIGHT - EDGE - float((value - low) / step) * (HEIGHT - 2 * EDGE))
-            for index, value in enumerate(values)]  # fmt: skip
+    dots = [
+        None
+        if value is None
+        else (
+            EDGE + (WIDTH - 2 * EDGE) * index / last,
+            HEIGHT - EDGE - float((value - low) / step) * (HEIGHT - 2 * EDGE),
+        )
+        for index, value in enumerate(values)
+    ]
     says = (
         f"{title}: {decimal(known[0])} to {decimal(known[-1])} over {len(values)} runs"
         if known
@@ -64,8 +70,10 @@ def sparkline_svg(values: Sequence[Fraction | None], title: str) -> str:
     )
     end = next((dot for dot in reversed(dots) if dot), None)
     mark = f'<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" fill="#2563eb"/>' if end else ""
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            f'role="img"><title>{escape(visible(says))}</title>{lines}{mark}</svg>\n')  # fmt: skip
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'role="img"><title>{escape(visible(says))}</title>{lines}{mark}</svg>\n'
+    )
 
 
 def _strokes(dots: Iterable[tuple[float, float] | None]) -> list[str]:
@@ -79,11 +87,15 @@ def _strokes(dots: Iterable[tuple[float, float] | None]) -> list[str]:
     return [" ".join(stretch) for stretch in stretches if stretch]
 
 
-def _trends(history: History, runs: Sequence[Run], suite: str, branch: str) -> dict[str, list[Point]]:
+def _trends(history: History, runs: Sequence[RecordedRun], suite: str, branch: str) -> dict[str, list[Point]]:
     """The gated metrics of the newest run, each over the runs that are shown."""
     report = history.report(runs[-1].id)
-    names = list(dict.fromkeys(f"{outcome['metric']}[{outcome['slice']}]" if outcome["slice"] else outcome["metric"]
-                               for outcome in report.get("outcomes", [])))  # fmt: skip
+    names = list(
+        dict.fromkeys(
+            f"{outcome['metric']}[{outcome['slice']}]" if outcome["slice"] else outcome["metric"]
+            for outcome in report.get("outcomes", [])
+        )
+    )
     shown = {run.id for run in runs}
     found = {}
     for name in names:
@@ -92,7 +104,7 @@ def _trends(history: History, runs: Sequence[Run], suite: str, branch: str) -> d
     return found
 
 
-def _section(suite: str, runs: Sequence[Run], trends: dict[str, list[Point]], folder: str) -> str:
+def _section(suite: str, runs: Sequence[RecordedRun], trends: dict[str, list[Point]], folder: str) -> str:
     lines = [f"## {_plain(suite)}", ""]
     lines += ["| metric | trend | last |", "|---|---|---|"]
     for metric, points in trends.items():

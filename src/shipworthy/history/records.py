@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from ..core.metrics import decimal
 from ..errors import DataError, EnvironmentFailure
-from ..metrics import decimal
 from ..text import visible
 from .store import masked
 
 
-class Run(msgspec.Struct, frozen=True):
+class RecordedRun(msgspec.Struct, frozen=True):
     """A recorded run, without its report."""
 
     seq: int
@@ -42,7 +42,7 @@ class Run(msgspec.Struct, frozen=True):
 class Point(msgspec.Struct, frozen=True):
     """A metric in one run; num and den are whole numbers, so that nothing is rounded by a database."""
 
-    run: Run
+    run: RecordedRun
     kind: str
     num: int | None
     den: int | None
@@ -101,24 +101,43 @@ def rows_of(
 ) -> tuple[tuple[Any, ...], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     head = report.get("shipworthy")
     if not isinstance(head, Mapping) or "suite" not in head or "digest" not in report:
-        raise DataError("is not a report of one suite", hint="Record the report that `score --json` or `check` writes.",
-                        code="history-not-report")  # fmt: skip
+        raise DataError(
+            "is not a report of one suite",
+            hint="Record the report that `score --json` or `check` writes.",
+            code="history-not-report",
+        )
     commit, branch, label = map(visible, (commit, branch, label))  # a database takes no NUL, and a reader no escapes
     name = run_id(report, commit, branch, label)
-    run = (name, recorded_at, str(head["suite"]), str(head.get("profile", "")), str(report.get("decision", "")),
-           str(head.get("definitions", "")), str(report["digest"]), json.dumps(report.get("inputs", {}), sort_keys=True),
-           commit, branch, label, json.dumps(report, ensure_ascii=True))  # fmt: skip
+    run = (
+        name,
+        recorded_at,
+        str(head["suite"]),
+        str(head.get("profile", "")),
+        str(report.get("decision", "")),
+        str(head.get("definitions", "")),
+        str(report["digest"]),
+        json.dumps(report.get("inputs", {}), sort_keys=True),
+        commit,
+        branch,
+        label,
+        json.dumps(report, ensure_ascii=True),
+    )
     metrics = [_metric_row(name, metric, measure) for metric, measure in report.get("metrics", {}).items()]
-    metrics += [_metric_row(name, f"{metric}[{part}]", measure) for part, measures in report.get("slices", {}).items()
-                for metric, measure in measures.items()]  # fmt: skip
-    gates = {outcome["gate"]: (name, visible(outcome["gate"]), outcome["state"], int(outcome["holds"]))
-             for outcome in report.get("outcomes", [])}  # fmt: skip
+    metrics += [
+        _metric_row(name, f"{metric}[{part}]", measure)
+        for part, measures in report.get("slices", {}).items()
+        for metric, measure in measures.items()
+    ]
+    gates = {
+        outcome["gate"]: (name, visible(outcome["gate"]), outcome["state"], int(outcome["holds"]))
+        for outcome in report.get("outcomes", [])
+    }
     return run, metrics, list(gates.values())
 
 
-def run_of(row: Sequence[Any], url: str) -> Run:
-    values = dict(zip(Run.__struct_fields__, row, strict=True))
-    return Run(**values | {"inputs": stored(values["inputs"], url)})
+def run_of(row: Sequence[Any], url: str) -> RecordedRun:
+    values = dict(zip(RecordedRun.__struct_fields__, row, strict=True))
+    return RecordedRun(**values | {"inputs": stored(values["inputs"], url)})
 
 
 def stored(text: str, url: str) -> Any:
@@ -130,8 +149,12 @@ def stored(text: str, url: str) -> Any:
 
 
 def damaged(url: str) -> EnvironmentFailure:
-    return EnvironmentFailure("is damaged: a recorded run is not what was recorded", where=masked(url),
-                              hint="It is left as it is: restore it, or move it away.", code="history-corrupt")  # fmt: skip
+    return EnvironmentFailure(
+        "is damaged: a recorded run is not what was recorded",
+        where=masked(url),
+        hint="It is left as it is: restore it, or move it away.",
+        code="history-corrupt",
+    )
 
 
 def _fraction(measure: Mapping[str, Any]) -> tuple[int, int] | None:

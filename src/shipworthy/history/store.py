@@ -1,4 +1,4 @@
-"""Store: SQLite or PostgreSQL behind the same few statements, with numbered migrations."""
+"""HistoryStore: SQLite or PostgreSQL behind the same few statements, with numbered migrations."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ T = TypeVar("T")
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     1: (
         """CREATE TABLE shipworthy_runs (
-            seq {serial}, id TEXT NOT NULL UNIQUE, recorded_at TEXT NOT NULL, suite TEXT NOT NULL, profile TEXT NOT NULL,
-            decision TEXT NOT NULL, definitions TEXT NOT NULL, digest TEXT NOT NULL, inputs TEXT NOT NULL,
+            seq {serial}, id TEXT NOT NULL UNIQUE, recorded_at TEXT NOT NULL, suite TEXT NOT NULL,
+            profile TEXT NOT NULL, decision TEXT NOT NULL, definitions TEXT NOT NULL, digest TEXT NOT NULL,
+            inputs TEXT NOT NULL,
             commit_id TEXT NOT NULL, branch TEXT NOT NULL, label TEXT NOT NULL, report TEXT NOT NULL)""",
         """CREATE TABLE shipworthy_metrics (
             run_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, num TEXT, den TEXT,
@@ -37,7 +38,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             seq {serial}, name TEXT NOT NULL, suite TEXT NOT NULL, run_id TEXT NOT NULL, blessed_by TEXT NOT NULL,
             blessed_at TEXT NOT NULL, reason TEXT NOT NULL)""",
     ),
-}  # fmt: skip
+}
 VERSION = max(MIGRATIONS)
 
 _LOCK = 7_312_004_119  # of PostgreSQL, so that two programs don't migrate at once
@@ -47,7 +48,7 @@ _SQLITE_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 
 _BUSY = ("locked", "busy", "lock timeout", "too many clients", "connection slots", "starting up")
 
 
-class Store:
+class HistoryStore:
     """An open database. Statements are written for SQLite and mean the same on PostgreSQL."""
 
     def __init__(self, connection: Any, postgres: bool) -> None:
@@ -89,7 +90,7 @@ class Store:
 
 
 @contextmanager
-def opened(url: str, timeout: float, *, write: bool = True) -> Iterator[Store]:
+def opened(url: str, timeout: float, *, write: bool = True) -> Iterator[HistoryStore]:
     """The database with its schema up to date, in a transaction that is rolled back on an error."""
     if "://" in url and not url.startswith(("postgresql://", "postgres://", "sqlite:///")):
         raise UsageError(
@@ -119,11 +120,12 @@ def retried(work: Callable[[], T], timeout: float) -> T:
             pause = min(pause * 1.5, 0.25)
 
 
-def _sqlite(path: str, timeout: float, write: bool) -> Iterator[Store]:
+def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
     name = visible(path)
     if not write and not os.path.exists(path):
-        raise UsageError("there is no history yet", where=name, hint="`shipworthy check` records runs.",
-                         code="history-absent")  # fmt: skip
+        raise UsageError(
+            "there is no history yet", where=name, hint="`shipworthy check` records runs.", code="history-absent"
+        )
     connection = None
     try:
         _check_size(path, name)
@@ -131,7 +133,7 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[Store]:
         connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        store = Store(connection, False)
+        store = HistoryStore(connection, False)
         if write or _known(store.version(), name) < VERSION:
             connection.execute("BEGIN IMMEDIATE")
             store.migrate(name)
@@ -157,17 +159,20 @@ def _check_size(path: str, name: str) -> None:
         raise _failure(name, sqlite3.DatabaseError("file is not a database"))
 
 
-def _postgres(url: str, timeout: float) -> Iterator[Store]:
+def _postgres(url: str, timeout: float) -> Iterator[HistoryStore]:
     try:
         import psycopg
     except ImportError:
-        raise UsageError("a PostgreSQL history needs the package psycopg", hint="pip install 'shipworthy[postgres]'",
-                         code="needs-extra") from None  # fmt: skip
+        raise UsageError(
+            "a PostgreSQL history needs the package psycopg",
+            hint="pip install 'shipworthy[postgres]'",
+            code="needs-extra",
+        ) from None
     name = masked(url)
     try:
         with psycopg.connect(url, connect_timeout=max(2, int(timeout)), application_name="shipworthy") as connection:
             connection.execute(f"SET lock_timeout = {int(timeout * 1000)}".encode())
-            store = Store(connection, True)
+            store = HistoryStore(connection, True)
             if _known(store.version(), name) < VERSION:
                 connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
                 store.migrate(name)
@@ -179,8 +184,12 @@ def _postgres(url: str, timeout: float) -> Iterator[Store]:
 def _known(version: int, name: str) -> int:
     """The version, where this program knows it."""
     if version > VERSION:
-        raise EnvironmentFailure(f"was written by a newer program (schema {version}, this one knows {VERSION})",
-                                 where=name, hint="Update shipworthy; nothing was changed.", code="history-newer")  # fmt: skip
+        raise EnvironmentFailure(
+            f"was written by a newer program (schema {version}, this one knows {VERSION})",
+            where=name,
+            hint="Update shipworthy; nothing was changed.",
+            code="history-newer",
+        )
     return version
 
 
@@ -193,7 +202,15 @@ def _failure(name: str, error: Exception) -> EnvironmentFailure:
             f"is in use by another program: {first}", where=name, hint="Try again.", code="history-locked"
         )
     if "not a database" in words or "malformed" in words or "corrupt" in words:
-        return EnvironmentFailure(f"is damaged: {first}", where=name, code="history-corrupt",
-                                  hint="It is left as it is: move it away to begin a new one, or restore it.")  # fmt: skip
-    return EnvironmentFailure(f"can't be used: {first}", where=name, hint="Check the path, the server and the rights.",
-                              code="history-unusable")  # fmt: skip
+        return EnvironmentFailure(
+            f"is damaged: {first}",
+            where=name,
+            code="history-corrupt",
+            hint="It is left as it is: move it away to begin a new one, or restore it.",
+        )
+    return EnvironmentFailure(
+        f"can't be used: {first}",
+        where=name,
+        hint="Check the path, the server and the rights.",
+        code="history-unusable",
+    )

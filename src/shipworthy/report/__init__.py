@@ -6,23 +6,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..files import write_whole as write
+from ..reading.files import write_whole as write
 from ..text import visible
 
 if TYPE_CHECKING:
-    from ..decision import Board, Decision
+    from ..core.board import Board
+    from ..core.decision import Decision
 
 __all__ = ["FORMATS", "form_of", "render", "summary", "write"]
 
 # format → the module whose `render(decision or board)` writes it
-FORMATS = {"text": "terminal", "json": "json", "tsv": "tsv", "markdown": "markdown", "junit": "junit", "github": "github",
-           "html": "html"}  # fmt: skip
+FORMATS = {
+    "text": "terminal",
+    "json": "json",
+    "tsv": "tsv",
+    "markdown": "markdown",
+    "junit": "junit",
+    "github": "github",
+    "html": "html",
+}
 _SUFFIXES = {".json": "json", ".tsv": "tsv", ".txt": "text", ".md": "markdown", ".xml": "junit", ".html": "html"}
 SUMMARY_LIMIT = 900_000  # bytes; a job summary of more than 1 MiB is thrown away whole
 
 
 def render(shown: Decision | Board, form: str) -> bytes:
     """A decision or a board in one of the formats, as UTF-8 that any reader accepts."""
+    if form not in FORMATS:
+        raise UsageError(f"there is no format {form!r}", hint=f"Use one of {', '.join(FORMATS)}.", code="report-format")
     module = import_module(f".{FORMATS[form]}", __name__)
     text: str | bytes = module.render(shown)
     return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
@@ -43,5 +53,8 @@ def form_of(path: str) -> str:
     for suffix, form in sorted(_SUFFIXES.items(), key=lambda pair: -len(pair[0])):
         if path.lower().endswith(suffix):
             return form
-    raise UsageError(f"the ending of {visible(path)!r} names no report format",
-                     hint=f"Use one of {', '.join(sorted(_SUFFIXES))}.", code="report-format")  # fmt: skip
+    raise UsageError(
+        f"the ending of {visible(path)!r} names no report format",
+        hint=f"Use one of {', '.join(sorted(_SUFFIXES))}.",
+        code="report-format",
+    )

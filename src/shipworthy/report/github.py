@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..decision import Board, Decision
-from ..gates import Outcome, certainty, sentence
+from ..core.board import Board
+from ..core.decision import Decision
+from ..core.gates import Outcome, certainty, sentence
 from ..text import plural, visible
 from . import views
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..decision import Board, Decision, encode
+from ..core.board import Board
+from ..core.decision import Decision, encode
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
 _COMMAND = re.compile(rb"##(?=\w*\[)")

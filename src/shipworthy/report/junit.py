@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as tree
 
-from ..decision import Board, Decision
-from ..gates import Outcome, certainty, sentence
+from ..core.board import Board
+from ..core.decision import Decision
+from ..core.gates import Outcome, certainty, sentence
 from ..text import visible
 from . import views
 
@@ -90,13 +91,17 @@ def _case(classname: str, name: str, kind: str, message: str, text: str, sort: s
 
 
 def _suite(name: str, cases: Sequence[tree.Element]) -> tree.Element:
-    counted = {f"{kind}s" if kind != "skipped" else kind: str(sum(case.find(kind) is not None for case in cases))
-               for kind in ("failure", "error", "skipped")}  # fmt: skip
+    counted = {
+        f"{kind}s" if kind != "skipped" else kind: str(sum(case.find(kind) is not None for case in cases))
+        for kind in ("failure", "error", "skipped")
+    }
     suite = tree.Element("testsuite", {"name": visible(name), "tests": str(len(cases)), **counted, "time": "0"})
     suite.extend(cases)
     return suite
 
 
 def _total(suites: Sequence[tree.Element]) -> dict[str, str]:
-    return {name: str(sum(int(suite.get(name, "0")) for suite in suites))
-            for name in ("tests", "failures", "errors", "skipped")}  # fmt: skip
+    return {
+        name: str(sum(int(suite.get(name, "0")) for suite in suites))
+        for name in ("tests", "failures", "errors", "skipped")
+    }

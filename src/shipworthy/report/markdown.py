@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..decision import Board, Decision
-from ..gates import Outcome, certainty
+from ..core.board import Board
+from ..core.decision import Decision
+from ..core.gates import Outcome, certainty
 from ..text import plural, visible
 from . import views
 
@@ -57,10 +58,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _board(board: Board) -> Iterator[str]:
     yield f"# {_SIGNS[board.verdict]} {board.verdict}: {views.scope(board)}"
     rows = [
-        (f"{_SIGNS[decision.verdict]} {views.word(decision.verdict)}", prose(decision.suite), _held(decision),
-         prose(views.worst_gate(decision)))
+        (
+            f"{_SIGNS[decision.verdict]} {views.word(decision.verdict)}",
+            prose(decision.suite),
+            _held(decision),
+            prose(views.worst_gate(decision)),
+        )
         for decision in board.decisions
-    ]  # fmt: skip
+    ]
     rows += [(f"⚠️ {views.failed(suite)}", prose(suite), "–", prose(why, 400)) for suite, why in board.failures.items()]
     yield table(("Verdict", "Suite", "Gates held", "Worst gate"), rows)
     yield _list("Notes", board.notes, "##")
@@ -96,9 +101,15 @@ def _gates(decision: Decision, level: str) -> str:
 
 def _numbers(decision: Decision, level: str) -> str:
     """What was measured, where no gate says what it should be."""
-    rows = [(code(name), views.number(measure), views.counts(measure) or "–",
-             views.interval(measure) or prose(f"undefined: {measure.missing}" if measure.missing else "–"))
-            for name, measure in views.numbers(decision).items()]  # fmt: skip
+    rows = [
+        (
+            code(name),
+            views.number(measure),
+            views.counts(measure) or "–",
+            views.interval(measure) or prose(f"undefined: {measure.missing}" if measure.missing else "–"),
+        )
+        for name, measure in views.numbers(decision).items()
+    ]
     return f"{level} Numbers\n\n" + table(("Metric", "Value", "Counts", "95 % interval"), rows) if rows else ""
 
 
@@ -107,8 +118,15 @@ def _gate(outcome: Outcome) -> tuple[str, ...]:
     sure = f"waived: {outcome.waived}" if outcome.waived else certainty(outcome)
     severity = "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity})"
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
-    return (mark, code(str(outcome.gate)) + severity, views.value(outcome), views.counts(measure),
-            views.interval(measure) or "–", outcome.state, prose(sure, 200))  # fmt: skip
+    return (
+        mark,
+        code(str(outcome.gate)) + severity,
+        views.value(outcome),
+        views.counts(measure),
+        views.interval(measure) or "–",
+        outcome.state,
+        prose(sure, 200),
+    )
 
 
 def _offenders(decision: Decision, level: str) -> Iterator[str]:
@@ -119,13 +137,18 @@ def _offenders(decision: Decision, level: str) -> Iterator[str]:
     yield table(
         ("Item", "Reason", "What is wrong", "Said", "Wanted", "Cited", "Gold citations"),
         [
-            (code(str(offender.get("qid", "")), 60), code(str(offender.get("reason", "")), 40),
-             prose(str(offender.get("says", "")), 300), _texts([offender.get("claim")]),
-             _texts(offender.get("gold_claim_substr")), _texts(offender.get("citations")),
-             _texts(offender.get("gold_citations")))
+            (
+                code(str(offender.get("qid", "")), 60),
+                code(str(offender.get("reason", "")), 40),
+                prose(str(offender.get("says", "")), 300),
+                _texts([offender.get("claim")]),
+                _texts(offender.get("gold_claim_substr")),
+                _texts(offender.get("citations")),
+                _texts(offender.get("gold_citations")),
+            )
             for offender in decision.offenders[:MOST_ITEMS]
         ],
-    )  # fmt: skip
+    )
 
 
 def _texts(values: object) -> str:
@@ -136,8 +159,10 @@ def _texts(values: object) -> str:
 def _slices(decision: Decision, level: str) -> Iterator[str]:
     names = views.slice_metrics(decision)
     if names:
-        rows = [(code(name), *(prose(str(measures[metric])) for metric in names))
-                for name, measures in decision.slices.items()]  # fmt: skip
+        rows = [
+            (code(name), *(prose(str(measures[metric])) for metric in names))
+            for name, measures in decision.slices.items()
+        ]
         yield f"{level} By slice\n\n" + table(("Slice", *(code(name) for name in names)), rows)
 
 
@@ -147,6 +172,9 @@ def _list(title: str, lines: Sequence[str], level: str) -> str:
 
 
 def _inputs(decision: Decision) -> str:
-    read = [f"{prose(name)} {code(str(source['sha256'])[:12])} ({source.get('records', 0)} records)"
-            for name, source in decision.inputs.items() if source.get("sha256")]  # fmt: skip
+    read = [
+        f"{prose(name)} {code(str(source['sha256'])[:12])} ({source.get('records', 0)} records)"
+        for name, source in decision.inputs.items()
+        if source.get("sha256")
+    ]
     return "Read: " + ", ".join(read) if read else ""

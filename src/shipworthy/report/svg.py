@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..gates import Outcome, certainty, sentence
+from ..core.gates import Outcome, certainty, sentence
 from ..text import visible
 from . import views
 
@@ -36,7 +36,8 @@ def picture(body: str, width: float, height: float, title: str, words: str, kind
     """The frame that every picture has."""
     return (
         f'<svg class="{kind}" role="img" viewBox="0 0 {_figure(width)} {_figure(height)}" '
-        f'aria-label="{_text(title)}: {_text(words)}"><title>{_text(title)}</title><desc>{_text(words)}</desc>{body}</svg>'
+        f'aria-label="{_text(title)}: {_text(words)}">'
+        f"<title>{_text(title)}</title><desc>{_text(words)}</desc>{body}</svg>"
     )
 
 
@@ -65,13 +66,22 @@ def gate_bar(outcome: Outcome) -> str:
 
 
 def chart(
-    points: Sequence[Point], title: str, words: str, axes: tuple[str, str], *, joined: bool = True,
-    path: Sequence[Point] = (), limits: Iterable[Line] = (), numbered: bool = False,
-) -> str:  # fmt: skip
+    points: Sequence[Point],
+    title: str,
+    words: str,
+    axes: tuple[str, str],
+    *,
+    joined: bool = True,
+    path: Sequence[Point] = (),
+    limits: Iterable[Line] = (),
+    numbered: bool = False,
+) -> str:
     """Points on two axes; `path` is a line of its own, such as a frontier; limits are drawn across."""
     limits = list(limits)
-    spans = (_range([point.x for point in points], [line.x for line in limits]),
-             _range([point.y for point in points], [line.y for line in limits]))  # fmt: skip
+    spans = (
+        _range([point.x for point in points], [line.x for line in limits]),
+        _range([point.y for point in points], [line.y for line in limits]),
+    )
 
     def place(x: float, y: float) -> tuple[float, float]:
         (left, right), (low, high) = spans
@@ -129,21 +139,28 @@ def spark(values: Sequence[float | None], title: str, words: str) -> str:
         return ""
     low, high = min(known), max(known)
     step = 148 / max(len(values) - 1, 1)
-    points = [None if value is None else (6 + place * step, 30 - 22 * (value - low) / ((high - low) or 1))
-              for place, value in enumerate(values)]  # fmt: skip
+    points = [
+        None if value is None else (6 + place * step, 30 - 22 * (value - low) / ((high - low) or 1))
+        for place, value in enumerate(values)
+    ]
     path, pen = "", "M"
     for point in points:
         path += f"{pen}{_pair(point)} " if point else ""
         pen = "L" if point else "M"
     last = next(point for point in reversed(points) if point)
-    body = f'<path class="line" d="{path.strip()}"/><circle class="value accent" cx="{_figure(last[0])}" cy="{_figure(last[1])}" r="3.5"/>'
+    body = (
+        f'<path class="line" d="{path.strip()}"/>'
+        f'<circle class="value accent" cx="{_figure(last[0])}" cy="{_figure(last[1])}" r="3.5"/>'
+    )
     return picture(body, 160, 36, title, words, "spark")
 
 
 def _axes(
-    spans: tuple[tuple[float, float], tuple[float, float]], names: tuple[str, str],
-    start: tuple[float, float], end: tuple[float, float],
-) -> str:  # fmt: skip
+    spans: tuple[tuple[float, float], tuple[float, float]],
+    names: tuple[str, str],
+    start: tuple[float, float],
+    end: tuple[float, float],
+) -> str:
     body = f'<path class="axis" d="M{_figure(start[0])} {_figure(end[1])}V{_figure(start[1])}H{_figure(end[0])}"/>'
     wide, tall = (high - low for low, high in spans)
     for share in (0, 0.25, 0.5, 0.75, 1):
@@ -158,9 +175,11 @@ def _axes(
 
 
 def _limit(
-    line: Line, at: Callable[[float, float], tuple[float, float]],
-    spans: tuple[tuple[float, float], tuple[float, float]], right_of: bool,
-) -> str:  # fmt: skip
+    line: Line,
+    at: Callable[[float, float], tuple[float, float]],
+    spans: tuple[tuple[float, float], tuple[float, float]],
+    right_of: bool,
+) -> str:
     """A limit with its label: to the left of the first line and to the right of others, so that they stay apart."""
     (left, right), (low, high) = spans
     if line.x is not None:

@@ -8,9 +8,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, TextIO
 
-from ..decision import Board, Decision
-from ..gates import Outcome, certainty
-from ..metrics import Measure, decimal
+from ..core.board import Board
+from ..core.decision import Decision
+from ..core.gates import Outcome, certainty
+from ..core.metrics import Measure, decimal
 from ..text import plural, visible
 from . import views
 
@@ -18,10 +19,25 @@ BAR = 24
 _LONGEST = 2000  # characters of one remark
 # counts that stand in the first line
 _SCOPE = ("shipped", "refused", "empty", "missing", "error", "raters", "ratings", "rated_once")
-_STYLES = {"SHIP": "1;32", "NO-SHIP": "1;31", "NO VERDICT": "1;33", "MEASURED": "1", "good": "32", "bad": "31", "odd": "33", "dim": "2",
-           "bold": "1"}  # fmt: skip
-_MARKS = {"PASS": ("✓", "good"), "PASS-BUT-UNPROVEN": ("✓", "good"), "FAIL": ("✗", "bad"),
-          "FAIL-BUT-CLOSE": ("✗", "bad"), "NO-DATA": ("?", "odd"), "NOT-APPLICABLE": ("–", "dim")}  # fmt: skip
+_STYLES = {
+    "SHIP": "1;32",
+    "NO-SHIP": "1;31",
+    "NO VERDICT": "1;33",
+    "MEASURED": "1",
+    "good": "32",
+    "bad": "31",
+    "odd": "33",
+    "dim": "2",
+    "bold": "1",
+}
+_MARKS = {
+    "PASS": ("✓", "good"),
+    "PASS-BUT-UNPROVEN": ("✓", "good"),
+    "FAIL": ("✗", "bad"),
+    "FAIL-BUT-CLOSE": ("✗", "bad"),
+    "NO-DATA": ("?", "odd"),
+    "NOT-APPLICABLE": ("–", "dim"),
+}
 
 
 def render(shown: Decision | Board, colour: bool = False, width: int = 100) -> str:
@@ -106,6 +122,8 @@ def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     for reason in decision.reasons:
         yield from _wrapped(visible(reason, _LONGEST), "  ", width)
     for turn in decision.sections.get("turns", ()):
+        if not turn["nearest"]:
+            continue
         near = f"nearest to {turn['gate']}: {', '.join(turn['nearest'])}"
         yield from (paint("dim", line) for line in _wrapped(visible(near, _LONGEST), "  ", width))
     yield ""
@@ -118,8 +136,14 @@ def _board(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     yield from _compat(decision, paint, width)
     if decision.outcomes and decision.suite != "outcomes":  # outcomes are production traffic
         yield ""
-        yield from (paint("dim", line) for line in _wrapped(
-            "Intervals are 95 % and describe questions like those in the gold set, not production traffic.", "", width))  # fmt: skip
+        yield from (
+            paint("dim", line)
+            for line in _wrapped(
+                "Intervals are 95 % and describe questions like those in the gold set, not production traffic.",
+                "",
+                width,
+            )
+        )
 
 
 def _scope(decision: Decision) -> str:
@@ -190,8 +214,11 @@ def _counts(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
 def _measured(found: Mapping[str, Measure], paint: Paint, width: int) -> Iterator[str]:
     """The numbers are all there is to say: each with its n and its interval, or why there is none."""
     size = max(map(len, found), default=0)
-    cells = {name: (str(one), "" if one.kind == "rate" else views.counts(one)) for name, one in found.items()
-             if one.value is not None}  # fmt: skip
+    cells = {
+        name: (str(one), "" if one.kind == "rate" else views.counts(one))
+        for name, one in found.items()
+        if one.value is not None
+    }
     sizes = [max((len(pair[column]) for pair in cells.values()), default=0) for column in range(2)]
     for name, measure in found.items():
         if name in cells:
@@ -223,8 +250,12 @@ def _offender(offender: dict[str, Any], paint: Paint, width: int) -> Iterator[st
     else:
         yield head
         yield from _wrapped(says, "      ", width)
-    lines = [("asked", offender.get("question")), ("said", offender.get("claim")),
-             ("wanted", " | ".join(offender.get("gold_claim_substr") or [])), ("cited", _cited(offender))]  # fmt: skip
+    lines = [
+        ("asked", offender.get("question")),
+        ("said", offender.get("claim")),
+        ("wanted", " | ".join(offender.get("gold_claim_substr") or [])),
+        ("cited", _cited(offender)),
+    ]
     for label, text in lines:
         if text:
             room = width - 14
@@ -256,10 +287,20 @@ def _compat(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
         return
     numbers = ", ".join(f"{name} {reference[name]}" for name in differs)
     yield ""
-    yield from (paint("dim", line) for line in _wrapped(
-        f"The reference scripts would print other numbers here: {numbers} (--profile reference).", "", width))  # fmt: skip
+    yield from (
+        paint("dim", line)
+        for line in _wrapped(
+            f"The reference scripts would print other numbers here: {numbers} (--profile reference).", "", width
+        )
+    )
 
 
 def _wrapped(text: str, indent: str, width: int, bullet: str = "") -> list[str]:
-    return textwrap.wrap(text, width, initial_indent=indent + bullet, subsequent_indent=indent + " " * len(bullet),
-                         break_long_words=True, break_on_hyphens=False) or [""]  # fmt: skip
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent + bullet,
+        subsequent_indent=indent + " " * len(bullet),
+        break_long_words=True,
+        break_on_hyphens=False,
+    ) or [""]

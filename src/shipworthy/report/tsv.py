@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..decision import Board, Decision
+from ..core.board import Board
+from ..core.decision import Decision
 from ..text import visible
 from .views import inert
 
@@ -14,6 +15,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'", "::")
 
 def render(shown: Decision | Board) -> str:
     """One line an item; a board's lines begin with the suite, and have the columns of all suites."""
+    items: Sequence[dict[str, Any]]
     if isinstance(shown, Board):
         items = [{"suite": decision.suite, **item} for decision in shown.decisions for item in decision.items]
     else:
@@ -21,7 +23,7 @@ def render(shown: Decision | Board) -> str:
     return table(items)
 
 
-def table(items: list[dict[str, Any]]) -> str:
+def table(items: Sequence[dict[str, Any]]) -> str:
     columns = list(dict.fromkeys(column for item in items for column in item))
     rows: list[list[Any]] = [columns, *([item.get(column) for column in columns] for item in items)]
     return "".join("\t".join(map(cell, row)) + "\n" for row in rows)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from ..decision import Board, Decision
-from ..gates import Outcome, certainty, sentence
-from ..items import row_passes
-from ..metrics import Measure, decimal
+from ..core.board import Board
+from ..core.decision import Decision
+from ..core.gates import Outcome, certainty, sentence
+from ..core.metrics import Measure, decimal
+from ..reading.reports import row_passes
 from ..text import plural, visible
 
 Shown: TypeAlias = Decision | Board
@@ -90,16 +91,19 @@ def _margin(outcome: Outcome) -> float:
 
 def gates_held(decision: Decision) -> tuple[int, int]:
     """How many of the gates that decide hold, and how many there are."""
-    blocking = [outcome for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
-                and outcome.state != "NOT-APPLICABLE"]  # fmt: skip
+    blocking = [
+        outcome
+        for outcome in decision.outcomes
+        if outcome.gate.severity == "block" and not outcome.waived and outcome.state != "NOT-APPLICABLE"
+    ]
     return sum(outcome.holds and outcome.state != "NO-DATA" for outcome in blocking), len(blocking)
 
 
 def worst_gate(decision: Decision, brief: bool = False) -> str:
     """The gate nearest to stopping the release, or the one that stops it, in words; `brief` leaves out what turns it.
 
-    A gate for information is named only where there is no other; a miss that does not stop the release says so. Data that
-    can't be judged comes before any gate.
+    A gate for information is named only where there is no other; a miss that does not stop the release says so. Data
+    that can't be judged comes before any gate.
     """
     if decision.verdict == "NO VERDICT" and decision.incomplete:
         return visible(decision.incomplete[0], 300)
@@ -234,22 +238,29 @@ def inert(text: str) -> str:
 
 
 def numbers(decision: Decision) -> dict[str, Measure]:
-    """Metrics without a gate that have a value; where there is no gate at all, also those that are undefined and say why.
+    """Metrics without a gate that have a value, without counts of nothing.
 
-    Counts of nothing are left out.
+    Where there is no gate at all, also those that are undefined and say why.
     """
     gated = {outcome.gate.metric for outcome in decision.outcomes if not outcome.gate.slice}
-    return {name: measure for name, measure in decision.measures.items() if name not in gated and (
-            measure.kind != "count" or measure.value) and (
-            measure.value is not None or (measure.missing and not decision.outcomes))}  # fmt: skip
+    return {
+        name: measure
+        for name, measure in decision.measures.items()
+        if name not in gated
+        and (measure.kind != "count" or measure.value)
+        and (measure.value is not None or (measure.missing and not decision.outcomes))
+    }
 
 
 def slice_metrics(decision: Decision, most: int = 5) -> list[str]:
     """The metrics worth a column when there are slices: those with gates, else the first that have a value."""
     if not decision.slices:
         return []
-    known = [name for name in decision.measures if any(
-        name in measures and measures[name].value is not None for measures in decision.slices.values())]  # fmt: skip
+    known = [
+        name
+        for name in decision.measures
+        if any(name in measures and measures[name].value is not None for measures in decision.slices.values())
+    ]
     gated = {outcome.gate.metric for outcome in decision.outcomes}
     chosen = [name for name in known if name in gated and decision.measures[name].kind != "count"]
     return (chosen or known)[:most]

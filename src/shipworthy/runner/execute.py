@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import EnvironmentFailure
-from ..jsonl import MAX_LINE
+from ..reading.jsonl import MAX_LINE
+from .failures import AskFailed
 from .journal import Header, Journal, encoded
 from .pace import Budget, BudgetSpent, Limits, Pacer, wait_before
 from .plan import Ask, Plan, digest_of, gold_digest
 from .progress import Progress
 from .redact import Secrets
-from .targets.base import AskFailed, Target, TargetOptions
+from .targets.base import Target, TargetOptions
 
 _UNANSWERED = ("unreachable", "reset")  # kinds of failure in which no answer came at all
 _OURS = (
@@ -56,10 +57,10 @@ class Execution:
             for ask in warmup:
                 await self._attempts(ask)
             await self._all(iter(asks))
-            self._settle()
+            self._release_held()
         except BudgetSpent as spent:
             self.stopped = str(spent)
-            self._settle()
+            self._release_held()
         finally:
             await self.target.close()
             self.journal.close()
@@ -88,7 +89,8 @@ class Execution:
 
     async def _attempts(self, ask: Ask) -> tuple[dict[str, Any], str]:
         """The record of one run, and the kind of its failure ("" for none)."""
-        began, attempt = time.monotonic(), 0
+        clock = asyncio.get_running_loop().time
+        began, attempt = clock(), 0
         while True:
             attempt += 1
             await self.pacer.turn()
@@ -104,7 +106,7 @@ class Execution:
         record = record_of(ask, trace, elapsed, failure, replays=self.target.replays)
         record["sweep_id"] = self.journal.header.sweep_id
         record["attempts"] = attempt
-        record["total_ms"] = round((time.monotonic() - began) * 1000, 3)
+        record["total_ms"] = round((clock() - began) * 1000, 3)
         return record, failure.kind if failure else ""
 
     def _keep(self, record: dict[str, Any], kind: str) -> None:
@@ -118,7 +120,8 @@ class Execution:
         self._flush()
         self._write(record)
 
-    def _settle(self) -> None:
+    def _release_held(self) -> None:
+        """At the end: write what is held back, unless the target was never heard at all."""
         if self._held and not self._answers:
             raise self._gone()
         self._flush()
@@ -139,14 +142,17 @@ class Execution:
     def _gone(self) -> EnvironmentFailure:
         since = f"stopped answering after {self._answers} runs" if self._answers else "did not answer once"
         return EnvironmentFailure(
-            f"the target {since}: {self._held[-1]['error']}", where=self.secrets.hide(self.target.name),
-            hint="Start it or check the address, then go on with --resume.", code="target-unreachable",
-        )  # fmt: skip
+            f"the target {since}: {self._held[-1]['error']}",
+            where=self.secrets.hide(self.target.name),
+            hint="Start it or check the address, then go on with --resume.",
+            code="target-unreachable",
+        )
 
 
 async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, Any], float, AskFailed | None]:
     """One attempt within its deadline: the trace's fields, milliseconds to the last byte, and what went wrong."""
-    began = time.perf_counter()
+    clock = asyncio.get_running_loop().time
+    began = clock()
     trace: dict[str, Any] = {}
     failure: AskFailed | None = None
     try:
@@ -154,9 +160,11 @@ async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, 
             trace = await target.ask(ask)
     except AskFailed as failed:
         failure = failed
-    except TimeoutError:
-        failure = AskFailed("timeout", f"no whole answer within {timeout:g} s")
-    return trace, (time.perf_counter() - began) * 1000, failure
+    except TimeoutError as late:
+        # What had come before the deadline is noted on what cancelled the target.
+        seen = "\n".join(getattr(late.__cause__, "__notes__", ()))
+        failure = AskFailed("timeout", f"no whole answer within {timeout:g} s", seen=seen)
+    return trace, (clock() - began) * 1000, failure
 
 
 def record_of(
@@ -164,9 +172,13 @@ def record_of(
 ) -> dict[str, Any]:
     """A trace as it is written: what was asked, what came back, how long it took."""
     record: dict[str, Any] = {
-        "qid": ask.qid, "run_id": ask.run_id, "seed": ask.seed, "jitter": ask.jitter, "q": ask.question,
+        "qid": ask.qid,
+        "run_id": ask.run_id,
+        "seed": ask.seed,
+        "jitter": ask.jitter,
+        "q": ask.question,
         "ts": round(time.time(), 3),
-    }  # fmt: skip
+    }
     if ask.paraphrase:
         record["paraphrase"] = ask.paraphrase
     if ask.arm:
@@ -206,10 +218,21 @@ def header_of(plan: Plan, target: Target, options: TargetOptions) -> Header:
     """What a resume must have in common with the first run: who is asked what, not how fast."""
     name = options.secrets.hide(target.name)
     config = {
-        "target": name, "mapping": dict(options.mapping), "seeds": plan.seeds,
-        "jitters": plan.jitters, "paraphrases": plan.paraphrases, "arms": plan.arms, "profile": plan.profile,
-    }  # fmt: skip
+        "target": name,
+        "mapping": dict(options.mapping),
+        "seeds": plan.seeds,
+        "jitters": plan.jitters,
+        "paraphrases": plan.paraphrases,
+        "arms": plan.arms,
+        "profile": plan.profile,
+    }
     asked, configured, created = gold_digest(plan.questions), digest_of(config), datetime.now(UTC)
     sweep = digest_of([asked, configured, created.isoformat(), os.getpid()])[:12]
-    return Header(config_digest=configured, gold_digest=asked, sweep_id=sweep, created=created.isoformat("T", "seconds"),
-                  plan_size=len(plan), target=name)  # fmt: skip
+    return Header(
+        config_digest=configured,
+        gold_digest=asked,
+        sweep_id=sweep,
+        created=created.isoformat("T", "seconds"),
+        plan_size=len(plan),
+        target=name,
+    )

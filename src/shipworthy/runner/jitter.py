@@ -54,8 +54,9 @@ def jitter(question: str, name: str, profile: str = "strict", *, paraphrases: Se
         return _TRANSFORMS[profile][name](question)
     except KeyError:
         known, given = (PROFILES, profile) if profile not in PROFILES else (JITTERS, name)
-        raise UsageError(f"{given!r} is not known", where="jitters", hint=f"Known are: {', '.join(known)}.",
-                         code="jitter-unknown") from None  # fmt: skip
+        raise UsageError(
+            f"{given!r} is not known", where="jitters", hint=f"Known are: {', '.join(known)}.", code="jitter-unknown"
+        ) from None
 
 
 def _same(question: str) -> str:
@@ -149,7 +150,10 @@ def _reference_order(question: str) -> str:
 _TRANSFORMS: dict[str, dict[str, Callable[[str], str]]] = {
     "strict": {"none": _same, "ws": _ws, "punct": _punct, "syn": _syn, "order": _order},
     "reference": {
-        "none": _same, "ws": _reference_ws, "punct": _reference_punct, "syn": _reference_syn,
+        "none": _same,
+        "ws": _reference_ws,
+        "punct": _reference_punct,
+        "syn": _reference_syn,
         "order": _reference_order,
     },
-}  # fmt: skip
+}

@@ -128,8 +128,12 @@ class Journal:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise EnvironmentFailure(f"another run is writing it ({_holder(self._note)})", where=str(self.path),
-                                     hint="Wait for it, or give another --out.", code="journal-locked") from None  # fmt: skip
+            raise EnvironmentFailure(
+                f"another run is writing it ({_holder(self._note)})",
+                where=str(self.path),
+                hint="Wait for it, or give another --out.",
+                code="journal-locked",
+            ) from None
         except OSError as error:
             raise _failure(self.path, error) from None
         try:
@@ -141,22 +145,25 @@ class Journal:
         """Go on with the header that is there, or write a new one."""
         if overwrite and not resume:
             self._refuse_foreign()
-            found, whole = None, 0
+            existing, whole = None, 0
         else:
-            found, whole = self._recover()
-        if found is not None and self.finished and not resume:
-            raise UsageError(f"holds {len(self.finished)} finished runs already", where=str(self.path),
-                             hint="Add --resume to go on with them, --overwrite to drop them, or give another --out.",
-                             code="journal-exists")  # fmt: skip
-        if found is None or not resume:
+            existing, whole = self._recover()
+        if existing is not None and self.finished and not resume:
+            raise UsageError(
+                f"holds {len(self.finished)} finished runs already",
+                where=str(self.path),
+                hint="Add --resume to go on with them, --overwrite to drop them, or give another --out.",
+                code="journal-exists",
+            )
+        if existing is None or not resume:
             self._cut(0)
             self.append_line(encoded(msgspec.to_builtins(header)))
             self.sync()
             _sync_folder(self.path)
             return header
-        self._check(found, header)
+        self._check(existing, header)
         self._cut(whole)
-        return found
+        return existing
 
     def _refuse_foreign(self) -> None:
         """--overwrite drops runs, of a damaged or another version's journal too, but not a gold set or a report."""
@@ -181,8 +188,12 @@ class Journal:
             except ValueError:
                 if whole + len(line) == self._size:
                     break  # the last line: torn by a power cut after its end had reached the disk
-                raise DataError("is not a trace", where=f"{self.path}:{number}", code="journal-damaged",
-                                hint="Something else changed the file: start anew.") from None  # fmt: skip
+                raise DataError(
+                    "is not a trace",
+                    where=f"{self.path}:{number}",
+                    code="journal-damaged",
+                    hint="Something else changed the file: start anew.",
+                ) from None
             whole += len(line)
             if record.run_id is not None:
                 self.finished.add(record.run_id)
@@ -193,23 +204,26 @@ class Journal:
         """The header of line 1, None if it is torn; a file that starts otherwise is not ours to touch."""
         if _is_torn(line):
             return None
-        found = _read(line)
-        version = found.get(_MARK)
+        first = _read(line)
+        version = first.get(_MARK)
         if version != VERSION:
             known = "is not a journal" if version is None else f"is a journal of version {version}, this is {VERSION}"
             raise self._foreign(known)
-        return msgspec.convert(found, Header)
+        return msgspec.convert(first, Header)
 
     def _foreign(self, what: str) -> UsageError:
         return UsageError(what, where=f"{self.path}:1", hint="Give another --out.", code="journal-foreign")
 
-    def _check(self, found: Header, wanted: Header) -> None:
+    def _check(self, existing: Header, wanted: Header) -> None:
         names = {"gold_digest": "the gold set", "config_digest": "the plan or the target"}
-        changed = [what for name, what in names.items() if getattr(found, name) != getattr(wanted, name)]
+        changed = [what for name, what in names.items() if getattr(existing, name) != getattr(wanted, name)]
         if changed:
-            raise UsageError(f"was begun otherwise: {' and '.join(changed)} changed since", where=str(self.path),
-                             hint="Give another --out, or the gold set, grid and target of the first run.",
-                             code="journal-mismatch")  # fmt: skip
+            raise UsageError(
+                f"was begun otherwise: {' and '.join(changed)} changed since",
+                where=str(self.path),
+                hint="Give another --out, or the gold set, grid and target of the first run.",
+                code="journal-mismatch",
+            )
 
     def _cut(self, size: int) -> None:
         os.ftruncate(self._fd, size)
@@ -248,10 +262,10 @@ def _is_torn(line: bytes) -> bool:
 def _read(line: bytes) -> dict[str, Any]:
     """A line as an object; what is none has nothing in it."""
     try:
-        found = msgspec.json.decode(line)
+        value = msgspec.json.decode(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _lines(fd: int) -> Iterator[tuple[int, bytes]]:
@@ -263,8 +277,8 @@ def _lines(fd: int) -> Iterator[tuple[int, bytes]]:
 
 def _holder(note: Path) -> str:
     try:
-        found = json.loads(note.read_text("utf-8"))
-        return f"pid {found['pid']} on {found['host']}"
+        holder = json.loads(note.read_text("utf-8"))
+        return f"pid {holder['pid']} on {holder['host']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "its pid is not known"
 

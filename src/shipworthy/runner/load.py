@@ -11,7 +11,6 @@ import csv
 import hashlib
 import io
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,8 @@ from typing import Any
 import msgspec
 
 from ..errors import UsageError
-from ..files import write_whole
+from ..reading.files import write_whole
+from .blocking import run_blocking
 from .execute import ask_once, header_of, line_of, record_of
 from .journal import Journal
 from .plan import Arm, Ask, Plan, Question, make_plan, run_id_of
@@ -60,8 +60,10 @@ class LoadStep(msgspec.Struct, frozen=True, kw_only=True):
         text = f"{self.load_rps:g} rps: {self.sent} of {self.planned} sent, {self.failed} failed"
         if self.kept_schedule:
             return text
-        return (f"{text}; the schedule was not kept: {self.late} started late, p99 {self.late_p99_ms:.1f} ms, "
-                f"max {self.late_max_ms:.1f} ms, so latencies at this load are partly our own")  # fmt: skip
+        return (
+            f"{text}; the schedule was not kept: {self.late} started late, p99 {self.late_p99_ms:.1f} ms, "
+            f"max {self.late_max_ms:.1f} ms, so latencies at this load are partly our own"
+        )
 
 
 class LoadSummary(msgspec.Struct, frozen=True):
@@ -104,7 +106,7 @@ def run_load(
     header = header_of(generator.plan, asked, options)
     with Journal(out, header, overwrite=overwrite) as journal:
         bounds = {load: _limit(len(generator.plan), load, duration, max_requests) for load in loads}
-        steps = asyncio.run(generator.run(bounds, warmup, journal, table))
+        steps = run_blocking(generator.run(bounds, warmup, journal, table))
     return LoadSummary(os.fspath(out), str(table), steps)
 
 
@@ -126,7 +128,7 @@ def schedule(plan: Plan, load: float, number: int | None = None) -> list[Ask]:
 
 
 class Generator:
-    """Asks a plan at several loads; each record is written when its load is done, so that writing disturbs no timing."""
+    """Asks a plan at several loads; records are written when their load is done, so that writing disturbs no timing."""
 
     def __init__(self, plan: Plan, target: Target, secrets: Secrets, timeout: float) -> None:
         self.plan, self.target, self.secrets, self.timeout = plan, target, secrets, timeout
@@ -149,16 +151,17 @@ class Generator:
 
     async def _step(self, asks: Sequence[Ask], load: float) -> list[dict[str, Any]]:
         """Start each request at its time; none waits for another."""
-        began = time.perf_counter()
+        clock = asyncio.get_running_loop().time
+        began = clock()
         tasks = []
         for number, ask in enumerate(asks):
             due = number / load
-            await asyncio.sleep(max(0.0, began + due - time.perf_counter()))
+            await asyncio.sleep(max(0.0, began + due - clock()))
             tasks.append(asyncio.create_task(self._timed(ask, load, began, due)))
         return list(await asyncio.gather(*tasks))
 
     async def _timed(self, ask: Ask, load: float, began: float, due: float) -> dict[str, Any]:
-        started = time.perf_counter() - began
+        started = asyncio.get_running_loop().time() - began
         trace, service, failure = await ask_once(self.target, ask, self.timeout)
         late = (started - due) * 1000
         times = {"scheduled_ms": due * 1000, "started_ms": started * 1000, "late_ms": late, "service_ms": service}
@@ -175,10 +178,14 @@ class Generator:
 def _summed(load: float, planned: int, records: Sequence[dict[str, Any]]) -> LoadStep:
     late = sorted(record["late_ms"] for record in records)
     return LoadStep(
-        load_rps=load, planned=planned, sent=len(records), failed=sum("error" in record for record in records),
-        late=sum(value > LATE_MS for value in late), late_p99_ms=late[-(-len(late) * 99 // 100) - 1] if late else 0.0,
+        load_rps=load,
+        planned=planned,
+        sent=len(records),
+        failed=sum("error" in record for record in records),
+        late=sum(value > LATE_MS for value in late),
+        late_p99_ms=late[-(-len(late) * 99 // 100) - 1] if late else 0.0,
         late_max_ms=late[-1] if late else 0.0,
-    )  # fmt: skip
+    )
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

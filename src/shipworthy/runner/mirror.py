@@ -8,14 +8,16 @@ from typing import Any
 
 import msgspec
 
-from ..contracts import Gold, Input, Trace, stream_traces
-from ..errors import DataError, UsageError
-from ..jsonl import field_first
-from ..suites.retrieval import LogLine
-from . import RunSummary, run
+from ..core.contracts import Gold, Trace
+from ..core.sources import Input, stream_traces
+from ..errors import DataError
+from ..reading.jsonl import field_first
+from ..suites.retrieval.log import LogLine
+from .failures import AskFailed
 from .plan import Ask
 from .shape import parsed
-from .targets.base import AskFailed, TargetOptions
+from .sweep import RunSummary, run
+from .targets.base import TargetOptions
 from .targets.http import HttpClient
 
 
@@ -24,9 +26,9 @@ class RetrieveTarget:
 
     replays = False
 
-    def __init__(self, url: str, index: str, options: TargetOptions) -> None:
+    def __init__(self, url: str, index: str, options: TargetOptions, where: str = "--target") -> None:
         self.name = url.partition("?")[0] + (f"#{index}" if index else "")
-        self._client, self._index = HttpClient(url, options), index
+        self._client, self._index = HttpClient(url, options, where), index
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
         body: dict[str, Any] = {"q": ask.question, "qid": ask.qid, "seed": ask.seed}
@@ -59,21 +61,15 @@ def mirror(
     sides = (("live", live, live_index, live_out), ("shadow", shadow, shadow_index, shadow_out))
     options = [TargetOptions(headers=headers or {}, connections=limits.get("concurrency", 8)) for _ in sides]
     # Both addresses are looked at before the first question is asked.
-    targets = [_target(*side[:3], each) for side, each in zip(sides, options, strict=True)]
+    targets = [
+        RetrieveTarget(url, index, each, f"--{side}")
+        for (side, url, index, _), each in zip(sides, options, strict=True)
+    ]
     done = [
         run(asked, target, out, seeds=seeds, paraphrases=True, options=each, **limits)
         for (*_, out), target, each in zip(sides, targets, options, strict=True)
     ]
     return done[0], done[1]
-
-
-def _target(side: str, url: str, index: str, options: TargetOptions) -> RetrieveTarget:
-    """The endpoint of a side; what is wrong with its address is said of the flag that has it."""
-    try:
-        return RetrieveTarget(url, index, options)
-    except UsageError as error:
-        where = error.where.replace("--target", f"--{side}", 1)
-        raise UsageError(error.what, where=where, hint=error.hint, code=error.code) from None
 
 
 def questions_of_log(path: str) -> list[Gold]:
@@ -83,6 +79,10 @@ def questions_of_log(path: str) -> list[Gold]:
         if line.asked.strip():
             wordings.setdefault(str(line.qid), {})[line.asked] = None
     if not wordings:
-        raise DataError("no line of the log says what was asked", where=path, hint="Lines need q, query or question.",
-                        code="log-no-question")  # fmt: skip
+        raise DataError(
+            "no line of the log says what was asked",
+            where=path,
+            hint="Lines need q, query or question.",
+            code="log-no-question",
+        )
     return [Gold(qid=qid, question=first, paraphrases=rest) for qid, (first, *rest) in wordings.items()]

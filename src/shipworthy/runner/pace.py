@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from decimal import Decimal
 from math import isfinite
 
@@ -44,14 +43,15 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         self.limits, self.requests, self.cost = limits, 0, Decimal(0)
-        self._started = time.monotonic()
+        self._clock = asyncio.get_running_loop().time
+        self._started = self._clock()
 
     def take(self) -> None:
         """One more request, or BudgetSpent."""
         limits = self.limits
         if limits.max_requests is not None and self.requests >= limits.max_requests:
             raise BudgetSpent(f"max-requests {limits.max_requests} reached")
-        if limits.max_seconds is not None and time.monotonic() - self._started >= limits.max_seconds:
+        if limits.max_seconds is not None and self._clock() - self._started >= limits.max_seconds:
             raise BudgetSpent(f"max-seconds {limits.max_seconds:g} reached")
         if limits.max_cost_usd is not None and self.cost >= limits.max_cost_usd:
             raise BudgetSpent(f"max-cost-usd {limits.max_cost_usd} reached")
@@ -67,13 +67,14 @@ class Pacer:
 
     def __init__(self, rate: float | None) -> None:
         self._gap = 1 / rate if rate else 0.0
+        self._clock = asyncio.get_running_loop().time
         self._next = 0.0
 
     def hold(self, seconds: float) -> None:
-        self._next = max(self._next, time.monotonic() + seconds)
+        self._next = max(self._next, self._clock() + seconds)
 
     async def turn(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         mine = max(now, self._next)
         self._next = mine + self._gap if self._gap else self._next
         if mine > now:

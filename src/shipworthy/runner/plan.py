@@ -106,13 +106,18 @@ def make_plan(
     _check_questions(questions)
     for what, values in (("seeds", seeds), ("jitters", jitters)):
         if not values or len(set(values)) != len(values):
-            raise UsageError(f"{what} must name each value once, and at least one", hint=f"Given: {list(values)}.",
-                             code="plan-grid")  # fmt: skip
+            raise UsageError(
+                f"{what} must name each value once, and at least one", hint=f"Given: {list(values)}.", code="plan-grid"
+            )
     for name in jitters:
         jitter("", name, profile)  # an unknown name is refused here, before anything is asked
     if paraphrases and "para" in jitters:
-        raise UsageError("the jitter para asks the paraphrases already", where="--paraphrases",
-                         hint="Leave out one of the two.", code="plan-grid")  # fmt: skip
+        raise UsageError(
+            "the jitter para asks the paraphrases already",
+            where="--paraphrases",
+            hint="Leave out one of the two.",
+            code="plan-grid",
+        )
     return Plan(questions, tuple(seeds), tuple(jitters), paraphrases, _arms(arms), profile)
 
 
@@ -131,8 +136,9 @@ def read_arms(path: str | Path) -> tuple[Arm, ...]:
         tables = tomllib.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"can't be read: {why}", where=str(path), hint="Write one table [arms.NAME] an arm.",
-                         code="arms-file") from None  # fmt: skip
+        raise UsageError(
+            f"can't be read: {why}", where=str(path), hint="Write one table [arms.NAME] an arm.", code="arms-file"
+        ) from None
     arms = tables.get("arms", tables)
     if not isinstance(arms, dict) or not arms or not all(isinstance(knobs, dict) for knobs in arms.values()):
         raise UsageError("no arms found", where=str(path), hint="Write one table [arms.NAME] an arm.", code="arms-file")
@@ -152,10 +158,10 @@ def gold_digest(questions: Iterable[Question]) -> str:
 def _arms(arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None) -> tuple[Arm, ...]:
     if not arms:
         return (NO_ARM,)
-    found = [Arm(name, dict(knobs)) for name, knobs in (arms.items() if isinstance(arms, Mapping) else arms)]
-    if len({arm.name for arm in found}) < len(found) or not all(arm.name for arm in found):
+    listed = [Arm(name, dict(knobs)) for name, knobs in (arms.items() if isinstance(arms, Mapping) else arms)]
+    if len({arm.name for arm in listed}) < len(listed) or not all(arm.name for arm in listed):
         raise UsageError("each arm needs a name of its own", where="arms", code="arms-file")
-    return tuple(found)
+    return tuple(listed)
 
 
 def _check_questions(questions: Sequence[Question]) -> None:
@@ -163,11 +169,15 @@ def _check_questions(questions: Sequence[Question]) -> None:
     for item in questions:
         qid = str(item.qid)
         if qid in seen:
-            raise DataError(f"qid {qid!r} stands twice in the gold set", hint="Give each question its own qid.",
-                            code="gold-repeated")  # fmt: skip
+            raise DataError(
+                f"qid {qid!r} stands twice in the gold set",
+                hint="Give each question its own qid.",
+                code="gold-repeated",
+            )
         if not item.question.strip() and not item.paraphrases:
-            raise DataError(f"{qid!r} has no question to ask", hint="Give it a question, or paraphrases.",
-                            code="gold-no-question")  # fmt: skip
+            raise DataError(
+                f"{qid!r} has no question to ask", hint="Give it a question, or paraphrases.", code="gold-no-question"
+            )
         seen.add(qid)
     if not questions:
         raise DataError("there is no gold item to ask", hint="Write at least one question.", code="gold-empty")

@@ -37,7 +37,7 @@ class Progress:
         return f"{self.done}/{self.total}  {share}%  {self.rate:.1f}/s  errors {self.failed}{left}"
 
 
-class Lines(Progress):
+class ProgressLines(Progress):
     """One plain line every ten seconds, and one at the end."""
 
     def __init__(self, total: int, done: int = 0, stream: TextIO | None = None) -> None:
@@ -58,7 +58,7 @@ class Lines(Progress):
         print(f"run  {self.text()}", file=self._stream, flush=True)
 
 
-class Bar(Progress):
+class ProgressBar(Progress):
     """A bar that is redrawn a few times a second, whatever the rate."""
 
     def __init__(self, total: int, done: int = 0) -> None:
@@ -89,7 +89,7 @@ class Bar(Progress):
 
 def progress_for(total: int, done: int = 0) -> Progress:
     """The bar on a terminal, plain lines otherwise; always on standard error."""
-    return Bar(total, done) if sys.stderr.isatty() else Lines(total, done)
+    return ProgressBar(total, done) if sys.stderr.isatty() else ProgressLines(total, done)
 
 
 def clock(seconds: float) -> str:

@@ -40,6 +40,12 @@ class Secrets:
             text = text.replace(value, MASK)
         return text
 
+    def hide_bytes(self, raw: bytes) -> bytes:
+        """What came over the wire, before it is parsed."""
+        for form in self._bytes:
+            raw = raw.replace(form, MASK.encode())
+        return raw
+
     def within(self, line: bytes) -> bool:
         """Whether an encoded line holds a secret: a quick look, so that most records need no walk."""
         return any(form in line for form in self._bytes)
@@ -63,8 +69,12 @@ class Secrets:
             value = os.environ.get(match[1], "")
             if not value or not value.isprintable():
                 what = "is not set" if not value else "holds a line break or a control character"
-                raise UsageError(f"the environment variable {match[1]} {what}", where=where,
-                                 hint=f"export {match[1]}=… before the run.", code="env-unset")  # fmt: skip
+                raise UsageError(
+                    f"the environment variable {match[1]} {what}",
+                    where=where,
+                    hint=f"export {match[1]}=… before the run.",
+                    code="env-unset",
+                )
             self.add(value)
             return value
 
@@ -77,8 +87,9 @@ def headers_from(given: Mapping[str, str], secrets: Secrets) -> dict[str, str]:
     for name, template in given.items():
         value = secrets.filled(template, f"header {name}")
         if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or not value.isprintable():
-            raise UsageError("is not a header that can be sent", where=f"header {name!r}", hint="Write NAME=VALUE.",
-                             code="header")  # fmt: skip
+            raise UsageError(
+                "is not a header that can be sent", where=f"header {name!r}", hint="Write NAME=VALUE.", code="header"
+            )
         if _SENSITIVE_NAME.search(name):
             for part in value.split():
                 if part.lower() not in _SCHEMES:

@@ -9,25 +9,25 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..contracts import DetailedTrace
+from ..core.contracts import DetailedTrace
 from ..errors import UsageError
-from ..jsonl import Refused, field_first, kind, strict_object
+from ..reading.jsonl import Refused, field_first, kind, strict_object
 from ..text import visible
-from .targets.base import AskFailed
+from .failures import SEEN, AskFailed
 
 _STEP = re.compile(r'\.?([^.\[\]"]+)|\[(\*|\d+)\]|\["([^"]+)"\]')
 _ANSWER_FIELDS = ("claim", "citations", "constraints_echo")
 _ABSENT = object()
 
 
-class Path(NamedTuple):
+class JsonPath(NamedTuple):
     """A dotted path like `data.answer.text`, `docs[*].id`, `choices[0]["a.b"]`."""
 
     written: str
     steps: tuple[str | int | None, ...]  # None stands for [*]
 
     @classmethod
-    def parse(cls, written: str) -> Path:
+    def parse(cls, written: str) -> JsonPath:
         steps: list[str | int | None] = []
         position = 0
         while match := _STEP.match(written, position):
@@ -35,42 +35,46 @@ class Path(NamedTuple):
             steps.append(name or quoted or (None if index == "*" else int(index)))
             position = match.end()
         if position != len(written) or not steps or written.startswith("."):
-            raise UsageError(f"{written!r} is not a path", where="--map",
-                             hint="Write it like data.answer.text or docs[*].id.", code="map-path")  # fmt: skip
+            raise UsageError(
+                f"{written!r} is not a path",
+                where="--map",
+                hint="Write it like data.answer.text or docs[*].id.",
+                code="map-path",
+            )
         return cls(written, tuple(steps))
 
     def of(self, value: Any) -> Any:
         """What stands at the path, or None where nothing does."""
-        found = _follow(value, self.steps)
-        return None if found is _ABSENT else found
+        inner = _follow(value, self.steps)
+        return None if inner is _ABSENT else inner
 
 
-def parse_mapping(pairs: Mapping[str, str]) -> dict[str, Path]:
+def parse_mapping(pairs: Mapping[str, str]) -> dict[str, JsonPath]:
     """`{"claim": "data.answer.text"}` as paths; claim, citations and constraints_echo belong to answer_json."""
     mapping = {}
     for field, written in pairs.items():
         name = f"answer_json.{field}" if field in _ANSWER_FIELDS else field
-        mapping[name] = Path.parse(written)
+        mapping[name] = JsonPath.parse(written)
     if mapping and "answer_json" not in mapping and "answer_json.claim" not in mapping:
         raise UsageError("the mapping has no claim", where="--map", hint="Add --map claim=PATH.", code="map-path")
     return mapping
 
 
-def mapped(body: dict[str, Any], mapping: Mapping[str, Path]) -> dict[str, Any]:
+def mapped(body: dict[str, Any], mapping: Mapping[str, JsonPath]) -> dict[str, Any]:
     """The body itself, or the fields that the mapping names."""
     if not mapping:
         return body
     trace: dict[str, Any] = {}
     for field, path in mapping.items():
-        found = path.of(body)
-        if found is None and field == "answer_json.claim":
+        value = path.of(body)
+        if value is None and field == "answer_json.claim":
             raise AskFailed("wrong-shape", f"nothing stands at {path.written}, where the claim was expected")
-        if found is not None:
+        if value is not None:
             outer, _, inner = field.partition(".")
             if inner:
-                trace.setdefault(outer, {})[inner] = found
+                trace.setdefault(outer, {})[inner] = value
             else:
-                trace[outer] = found
+                trace[outer] = value
     return trace
 
 
@@ -79,8 +83,9 @@ def parsed(raw: bytes, what: str = "the response") -> dict[str, Any]:
     try:
         return strict_object(raw.strip())
     except Refused as refusal:
-        shown = refusal.what if raw.strip() else "it is empty"
-        raise AskFailed("bad-json", f"{what} is not a JSON object: {shown}") from None
+        problem = refusal.what if raw.strip() else "it is empty"
+        seen = raw.decode("utf-8", "replace")[:SEEN]
+        raise AskFailed("bad-json", f"{what} is not a JSON object: {problem}", seen=seen) from None
 
 
 def checked(trace: dict[str, Any]) -> dict[str, Any]:
@@ -88,8 +93,8 @@ def checked(trace: dict[str, Any]) -> dict[str, Any]:
     if trace.get("error"):
         return _failed(trace, trace["error"])
     if "answer_json" not in trace:
-        found = visible(", ".join(sorted(map(str, trace))) or "nothing", 80)
-        raise AskFailed("wrong-shape", f"no answer_json (there is {found}); --map claim=PATH reads another shape")
+        names = visible(", ".join(sorted(map(str, trace))) or "nothing", 80)
+        raise AskFailed("wrong-shape", f"no answer_json (there is {names}); --map claim=PATH reads another shape")
     if not isinstance(trace["answer_json"], dict):
         raise AskFailed("wrong-shape", f"answer_json: expected an object, got {kind(trace['answer_json'])}")
     problem = _problem(trace)

@@ -116,17 +116,31 @@ __all__ = [
 # What a small score does not need is imported when it is first asked for.
 _HOMES = {
     "agreement": (
-        "Spread", "Weights", "auc", "fleiss_kappa", "free_marginal_kappa", "gwet_ac1", "kappa", "kappa_interval",
-        "kappa_spread", "krippendorff_alpha", "raters_spread", "shares_spread",
+        "Spread",
+        "Weights",
+        "auc",
+        "fleiss_kappa",
+        "free_marginal_kappa",
+        "gwet_ac1",
+        "kappa",
+        "kappa_interval",
+        "kappa_spread",
+        "krippendorff_alpha",
+        "raters_spread",
+        "shares_spread",
     ),
     "means": ("Clustered", "cluster_se", "mean_interval", "mean_interval_of_counts"),
     "paired": (
-        "excludes_drop", "mcnemar_one_sided", "mcnemar_two_sided", "more_for_no_regression", "paired_permutation",
+        "excludes_drop",
+        "mcnemar_one_sided",
+        "mcnemar_two_sided",
+        "more_for_no_regression",
+        "paired_permutation",
         "tango_upper",
     ),
     "quantiles": ("min_n_for_quantile", "percentile", "percentile_of_counts", "quantile_ranks", "upper_rank"),
     "sequential": ("ALARM", "alarm", "e_value", "e_value_rate", "e_value_two_sided", "holm"),
-}  # fmt: skip
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -116,7 +116,7 @@ def fleiss_kappa(table: Table) -> Fraction | None:
 
 
 def free_marginal_kappa(table: Table) -> Fraction | None:
-    """Randolph's (Po - 1/q) / (1 - 1/q), Po as in `fleiss_kappa`, q the number of columns; None if q < 2, or as there."""
+    """Randolph's (Po - 1/q) / (1 - 1/q), Po as in `fleiss_kappa`, q columns; None if q < 2, or as there."""
     return _beyond(_pool(table), _one_of) if _even(table) else None
 
 
@@ -226,8 +226,10 @@ def _drawn(totals: Sequence[int]) -> Fraction:
 
 
 _CHANCE: dict[Callable[[Table], Fraction | None], _Chance] = {
-    fleiss_kappa: _squared_shares, free_marginal_kappa: _one_of, krippendorff_alpha: _drawn,
-}  # fmt: skip
+    fleiss_kappa: _squared_shares,
+    free_marginal_kappa: _one_of,
+    krippendorff_alpha: _drawn,
+}
 
 
 def _even(table: Table) -> bool:

@@ -24,9 +24,17 @@ _UNIT = 2**160
 _DIGITS = Context(prec=80, traps=[InvalidOperation, DivisionByZero, Overflow])
 # B(2j) / (2j (2j-1)): with x >= 1000 the first term left out is below 10^-60.
 _STIRLING = (
-    (1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188),
-    (-691, 360360), (1, 156), (-3617, 122400), (43867, 244188), (-174611, 125400),
-)  # fmt: skip
+    (1, 12),
+    (-1, 360),
+    (1, 1260),
+    (-1, 1680),
+    (1, 1188),
+    (-691, 360360),
+    (1, 156),
+    (-3617, 122400),
+    (43867, 244188),
+    (-174611, 125400),
+)
 
 
 def tail(k: int, n: int, p: Fraction) -> Fraction:

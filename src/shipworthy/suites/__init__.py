@@ -1,1 +1,36 @@
-"""Suites: one file or folder each, with its verdict, judge, metrics, gates and hints."""
+"""Suites: one folder each behind one contract (`core/suite.py`); this table is all that the program knows of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..core.suite import Suite
+
+# name → the question that it answers, as `shipworthy --help` says it; the folder of that name has `suite.SUITE`
+SUITES = {
+    "answers": "Answers: precision, citations, refusals, constraints, recall.",
+    "stability": "Do seeds and harmless rewording change the answers?",
+    "latency": "Is it fast enough for how right it is?",
+    "agreement": "Do two validators, or any number of raters, agree well enough?",
+    "retrieval": "May the shadow index replace the live one?",
+    "reasoning": "Reasoning quality: run, score, guard.",
+    "outcomes": "Did people accept and act on it?",
+    "raters": "Do any number of raters give the same labels?",
+    "guard": "May a finished reasoning report be relied on?",
+}
+
+
+def load_suite(name: str) -> Suite:
+    """A suite by name, imported only now."""
+    if name not in SUITES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, SUITES, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"Use one of {', '.join(SUITES)}."
+        raise UsageError(f"there is no suite {name!r}", hint=hint, code="suite-unknown")
+    suite: Suite = import_module(f".{name}.suite", __name__).SUITE
+    return suite

@@ -9,8 +9,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._version import __version__
-from ...decision import Board, Decision
-from ...gates import Outcome, certainty
+from ...core.board import Board
+from ...core.decision import Decision
+from ...core.gates import Outcome, certainty
 from ...text import visible
 from .. import svg, views
 from .cards import STATIC, Card, Rows, embedded, item_rows, offender_cards
@@ -69,34 +70,66 @@ def render(shown: views.Shown) -> str:
     style, script = _source("style.css"), _source("script.js")
     board = None if alone else shown
     return _template().render(
-        shown=shown, board=board, suites=suites, style=style, script=script, static=STATIC, version=__version__,
-        policy=_policy(style, script), mood=views.style(shown.verdict), word=views.word, failed=views.failed,
-        scope=views.scope(board) if isinstance(board, Board) else "", marks=_MARKS,
-        trends=trends(board) if isinstance(board, Board) else [], digest=shown.report()["digest"],
-        data=embedded((suite.prefix, suite.rows, suite.cards) for suite in suites), visible=visible, figure=figure, long=long,
-    )  # fmt: skip
+        shown=shown,
+        board=board,
+        suites=suites,
+        style=style,
+        script=script,
+        static=STATIC,
+        version=__version__,
+        policy=_policy(style, script),
+        mood=views.style(shown.verdict),
+        word=views.word,
+        failed=views.failed,
+        scope=views.scope(board) if isinstance(board, Board) else "",
+        marks=_MARKS,
+        trends=trends(board) if isinstance(board, Board) else [],
+        digest=shown.report()["digest"],
+        data=embedded((suite.prefix, suite.rows, suite.cards) for suite in suites),
+        visible=visible,
+        figure=figure,
+        long=long,
+    )
 
 
 def _suite(decision: Decision, prefix: str) -> Suite:
     shown = offender_cards(decision, prefix)
     rows = item_rows(decision, prefix)
     return Suite(
-        decision, prefix, views.style(decision.verdict), views.gates_held(decision), views.worst_gate(decision),
+        decision,
+        prefix,
+        views.style(decision.verdict),
+        views.gates_held(decision),
+        views.worst_gate(decision),
         views.reasons(decision),
         views.turning(decision) if not decision.ships else [],
-        [_gate(outcome) for outcome in decision.outcomes], shown, max(rows.failing, len(shown)), blocks(decision),
-        _measures(decision), rows, [visible(line, 2000) for line in views.problems(decision)], _facts(decision),
-    )  # fmt: skip
+        [_gate(outcome) for outcome in decision.outcomes],
+        shown,
+        max(rows.failing, len(shown)),
+        blocks(decision),
+        _measures(decision),
+        rows,
+        [visible(line, 2000) for line in views.problems(decision)],
+        _facts(decision),
+    )
 
 
 def _gate(outcome: Outcome) -> Gate:
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
     severity = "" if outcome.gate.severity == "block" else outcome.gate.severity
     return Gate(
-        mark, views.mood(outcome), outcome.state, visible(str(outcome.gate), 200), severity, views.value(outcome),
-        views.counts(outcome.measure), views.interval(outcome.measure), visible(certainty(outcome)),
-        visible(outcome.waived, 500), svg.gate_bar(outcome),
-    )  # fmt: skip
+        mark,
+        views.mood(outcome),
+        outcome.state,
+        visible(str(outcome.gate), 200),
+        severity,
+        views.value(outcome),
+        views.counts(outcome.measure),
+        views.interval(outcome.measure),
+        visible(certainty(outcome)),
+        visible(outcome.waived, 500),
+        svg.gate_bar(outcome),
+    )
 
 
 def _measures(decision: Decision) -> Table | None:
@@ -107,16 +140,29 @@ def _measures(decision: Decision) -> Table | None:
         if name in gated or (measure.kind == "count" and not measure.value):
             continue
         note = f"undefined: {measure.missing}" if measure.value is None else ""
-        rows.append([Cell(visible(name)), Cell(views.number(measure)), Cell(views.counts(measure)),
-                     Cell(views.interval(measure)), Cell(visible(note))])  # fmt: skip
+        rows.append(
+            [
+                Cell(visible(name)),
+                Cell(views.number(measure)),
+                Cell(views.counts(measure)),
+                Cell(views.interval(measure)),
+                Cell(visible(note)),
+            ]
+        )
     return Table("Also measured", ["metric", "value", "counts", "95 % interval", ""], rows) if rows else None
 
 
 def _facts(decision: Decision) -> list[tuple[str, str]]:
     """What the decision was based on."""
-    read = [(f"{spoken(name)} sha256", f"{source.get('sha256') or 'not a file'} ({figure(source.get('records'))} records, "
-             f"{figure(source.get('bad'))} bad)") for name, source in decision.inputs.items()]  # fmt: skip
-    paths = [(spoken(name), figure(value)) for name, value in decision.run.items() if value not in (None, "")]
+    read = [
+        (
+            f"{spoken(name)} sha256",
+            f"{source.get('sha256') or 'not a file'} ({figure(source.get('records'))} records, "
+            f"{figure(source.get('bad'))} bad)",
+        )
+        for name, source in decision.inputs.items()
+    ]
+    paths = [(spoken(name), figure(value)) for name, value in decision.run.items() if isinstance(value, str) and value]
     options = [(spoken(name), figure(value)) for name, value in decision.options.items()]
     named = [(spoken(name), figure(value)) for name, value in decision.named.items()]
     return [("profile", visible(decision.profile)), *paths, *read, *options, *named]
@@ -128,8 +174,10 @@ def _policy(style: str, script: str) -> str:
         name: b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for name, text in (("style", style), ("script", script))
     }
-    return (f"default-src 'none'; style-src 'sha256-{hashes['style']}'; script-src 'sha256-{hashes['script']}'; "
-            "img-src data:; base-uri 'none'; form-action 'none'")  # fmt: skip
+    return (
+        f"default-src 'none'; style-src 'sha256-{hashes['style']}'; script-src 'sha256-{hashes['script']}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 @cache

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...decision import Decision
+from ...core.decision import Decision
 from ...text import fold, visible
 from .. import views
 from .highlight import Piece, pieces
@@ -18,8 +18,20 @@ LONGEST = 8000  # characters shown of one text
 STATIC = 500  # rows that are in the page without its script
 _LONG_CELL = 160
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-_SHOWN = {"qid", "reason", "says", "question", "claim", "citations", "retrieved_ids", "gold_rank", "gold_claim_substr",
-          "gold_citations", "constraints", "evidence"}  # fmt: skip
+_SHOWN = {
+    "qid",
+    "reason",
+    "says",
+    "question",
+    "claim",
+    "citations",
+    "retrieved_ids",
+    "gold_rank",
+    "gold_claim_substr",
+    "gold_citations",
+    "constraints",
+    "evidence",
+}
 
 
 class Chip(NamedTuple):
@@ -70,21 +82,35 @@ def _card(offender: Mapping[str, Any], prefix: str) -> Card:
     retrieved = _strings(offender.get("retrieved_ids"))
     claim = offender.get("claim")
     shown, others = _evidence(offender.get("evidence") or [], wanted, substrings)
-    place = _Places(cited if "citations" in offender else None, retrieved if "retrieved_ids" in offender else None,
-                    wanted, offender.get("gold_rank"))  # fmt: skip
+    place = _Places(
+        cited if "citations" in offender else None,
+        retrieved if "retrieved_ids" in offender else None,
+        wanted,
+        offender.get("gold_rank"),
+    )
     return Card(
-        anchor(name, prefix), visible(name, 120), visible(str(offender.get("reason", "")), 60),
-        visible(str(offender.get("says", "")), 1000), views.legible(str(offender.get("question") or ""), LONGEST),
+        anchor(name, prefix),
+        visible(name, 120),
+        visible(str(offender.get("reason", "")), 60),
+        visible(str(offender.get("says", "")), 1000),
+        views.legible(str(offender.get("question") or ""), LONGEST),
         pieces(str(claim), substrings, LONGEST) if claim or (claim == "" and substrings) else None,
         [place.cited(one) for one in cited] if "citations" in offender else None,
         [_substring(one, claim) for one in substrings] or _refusal(offender),
         [place.wanted(one) for one in wanted],
         [views.legible(one, 1000) for one in _strings(offender.get("constraints"))],
-        [Chip(visible(one, 200), "gold" if one in wanted else "", "good" if one in wanted else "") for one in retrieved[:20]],
-        shown, others,
-        [(spoken(key), figure(value)) for key, value in offender.items()
-         if key not in _SHOWN and value not in (None, "", []) and not _told(value, offender)],
-    )  # fmt: skip
+        [
+            Chip(visible(one, 200), "gold" if one in wanted else "", "good" if one in wanted else "")
+            for one in retrieved[:20]
+        ],
+        shown,
+        others,
+        [
+            (spoken(key), figure(value))
+            for key, value in offender.items()
+            if key not in _SHOWN and value not in (None, "", []) and not _told(value, offender)
+        ],
+    )
 
 
 class _Places(NamedTuple):
@@ -190,8 +216,13 @@ def embedded(tables: Iterable[tuple[str, Rows, Sequence[Card]]]) -> str:
     """The rows as JSON that can stand inside a script element: nothing in it ends the element or begins another."""
     data = {}
     for prefix, found, shown in tables:
-        data[prefix] = {"columns": found.columns, "rows": found.rows, "failing": found.failing,
-                        "anchors": _anchors(found, prefix), "cards": [card.anchor for card in shown]}  # fmt: skip
+        data[prefix] = {
+            "columns": found.columns,
+            "rows": found.rows,
+            "failing": found.failing,
+            "anchors": _anchors(found, prefix),
+            "cards": [card.anchor for card in shown],
+        }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

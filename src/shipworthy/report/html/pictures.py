@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...decision import Decision
+from ...core.decision import Decision
 from ...text import plural, visible
 from .. import svg, views
 from .tables import Block, Cell, Table, cells, figure, generic, records, spoken
@@ -56,8 +56,13 @@ def _matrix(caption: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
         tones = {
             part: ("good" if part == right else "bad") if row.get(part) else "" for part in ("answered", "refused")
         }
-        shown.append([Cell(spoken(name)), *(Cell(figure(row.get(part)), tones[part]) for part in tones),
-                      Cell(figure(row.get("answered_rate_interval95")))])  # fmt: skip
+        shown.append(
+            [
+                Cell(spoken(name)),
+                *(Cell(figure(row.get(part)), tones[part]) for part in tones),
+                Cell(figure(row.get("answered_rate_interval95"))),
+            ]
+        )
     return Table(caption, ["", "answered", "refused", "share answered, 95 %"], shown)
 
 
@@ -81,8 +86,11 @@ def curve(value: Mapping[str, Any], decision: Decision) -> Block | None:
     bars = [
         outcome for outcome in decision.outcomes if outcome.gate.metric == "precision" and outcome.bound is not None
     ]
-    limits = [svg.Line(value[name], None, label) for name, label in (("budget_ms", "budget"), ("relaxed_budget_ms", "relaxed"))
-              if value.get(name) is not None]  # fmt: skip
+    limits = [
+        svg.Line(value[name], None, label)
+        for name, label in (("budget_ms", "budget"), ("relaxed_budget_ms", "relaxed"))
+        if value.get(name) is not None
+    ]
     limits += [
         svg.Line(None, float(bar.bound), f"precision {bar.gate.bound.text}")
         for bar in bars[:1]
@@ -90,18 +98,28 @@ def curve(value: Mapping[str, Any], decision: Decision) -> Block | None:
     ]
     front = [mark for mark in marks if mark.filled]
     words = f"{len(front)} of {len(marks)} arms are on the frontier: no other arm is both as fast and as precise."
-    picture = svg.chart(marks, "Precision against p95", words, ("p95 in ms", "precision"), path=front, limits=limits,
-                        numbered=True)  # fmt: skip
-    rows = [{"": place, "arm": point["arm"], "p95 ms": point["p95_ms"], "precision": point["precision"],
-             "on the frontier": point["frontier"]} for place, point in enumerate(points, 1)]  # fmt: skip
+    picture = svg.chart(
+        marks, "Precision against p95", words, ("p95 in ms", "precision"), path=front, limits=limits, numbered=True
+    )
+    rows = [
+        {
+            "": place,
+            "arm": point["arm"],
+            "p95 ms": point["p95_ms"],
+            "precision": point["precision"],
+            "on the frontier": point["frontier"],
+        }
+        for place, point in enumerate(points, 1)
+    ]
     return Block("Speed against precision", words, picture, [records("Arms by p95", rows)])
 
 
 def sensitivity(value: Mapping[str, Any], decision: Decision) -> Block:
     """Which rewording and which seed change the answer."""
     tables = [records(f"By {spoken(axis)}", rows) for axis, rows in value.items() if rows]
-    return Block("What causes the flips", "A flip is a run that differs from the majority of its question's runs.",
-                 tables=tables)  # fmt: skip
+    return Block(
+        "What causes the flips", "A flip is a run that differs from the majority of its question's runs.", tables=tables
+    )
 
 
 def heat_map(decision: Decision) -> list[Block]:
@@ -114,14 +132,20 @@ def heat_map(decision: Decision) -> list[Block]:
     each = {str(row["jitter"]): row["runs"] / max(row["questions"], 1) for row in axis}
     flipped = {qid: _flips(row) for qid, row in details.items()}
     order = sorted((qid for qid in details if flipped[qid]), key=lambda qid: (-sum(flipped[qid].values()), qid))
-    rows = [[Cell(visible(qid, 60)), *(_heat(flipped[qid][jitter], each[jitter]) for jitter in jitters)]
-            for qid in order[:MOST_QUESTIONS]]  # fmt: skip
+    rows = [
+        [Cell(visible(qid, 60)), *(_heat(flipped[qid][jitter], each[jitter]) for jitter in jitters)]
+        for qid in order[:MOST_QUESTIONS]
+    ]
     parts = [rows[start : start + _COLUMN] for start in range(0, len(rows), _COLUMN)]
-    tables = [Table(f"Flips by rewording, part {place}", ["question", *map(visible, jitters)], part, heat=True)
-              for place, part in enumerate(parts, 1)]  # fmt: skip
+    tables = [
+        Table(f"Flips by rewording, part {place}", ["question", *map(visible, jitters)], part, heat=True)
+        for place, part in enumerate(parts, 1)
+    ]
     left = f" {len(order) - MOST_QUESTIONS} more questions flip." if len(order) > MOST_QUESTIONS else ""
-    words = (f"{len(order)} of {len(details)} questions have runs that differ from the majority of their runs; "
-             f"each cell counts them.{left}")  # fmt: skip
+    words = (
+        f"{len(order)} of {len(details)} questions have runs that differ from the majority of their runs; "
+        f"each cell counts them.{left}"
+    )
     return [Block("Flips: questions by rewording", words, tables=tables)]
 
 
@@ -140,8 +164,10 @@ def by_slice(decision: Decision) -> list[Block]:
     names = views.slice_metrics(decision)
     if not names:
         return []
-    rows = [[Cell(visible(part, 80)), *(_sliced(name, measures, decision) for name in names)]
-            for part, measures in decision.slices.items()]  # fmt: skip
+    rows = [
+        [Cell(visible(part, 80)), *(_sliced(name, measures, decision) for name in names)]
+        for part, measures in decision.slices.items()
+    ]
     table = Table("By slice", ["slice", *map(visible, names)], rows[:200], max(len(rows) - 200, 0))
     return [Block("By slice", "Red marks a slice below the bound that holds for all.", tables=[table])]
 
@@ -164,8 +190,13 @@ def confusion(value: Any, decision: Decision) -> Block | None:
     if not isinstance(value, list) or not all(isinstance(row, Mapping) and len(row) > 1 for row in value):
         return None
     side, *columns = value[0]
-    rows = [[Cell(figure(row[side])), *(Cell(figure(row.get(name, 0)), _agrees(str(row[side]), name, row.get(name)))
-                                        for name in columns)] for row in value]  # fmt: skip
+    rows = [
+        [
+            Cell(figure(row[side])),
+            *(Cell(figure(row.get(name, 0)), _agrees(str(row[side]), name, row.get(name))) for name in columns),
+        ]
+        for row in value
+    ]
     words = f"Rows are the labels of the {spoken(side)}, columns those of the other; the diagonal is agreement."
     return Block(
         "Labels against each other", words, tables=[Table("Labels", [spoken(side), *map(visible, columns)], rows)]
@@ -184,8 +215,10 @@ def comparison(value: Any, decision: Decision) -> Block | None:
     parts = {"all": value["metrics"].get(metric) or {}, **(value.get("slices") or {})}
     rows = [(name, row.get("live"), row.get("shadow")) for name, row in list(parts.items())[:12]]
     worse, better = len(value.get("worse") or []), len(value.get("better") or [])
-    words = (f"{plural(worse, 'question')} got worse and {better} better of {figure(value.get('pairs'))}; "
-             f"{visible(metric, 60)} by slice, live hollow, shadow filled.")  # fmt: skip
+    words = (
+        f"{plural(worse, 'question')} got worse and {better} better of {figure(value.get('pairs'))}; "
+        f"{visible(metric, 60)} by slice, live hollow, shadow filled."
+    )
     picture = svg.pairs(rows, "Shadow against live", words)
     both = [{"metric": name, **row} for name, row in value["metrics"].items()]
     tests = {
@@ -220,8 +253,10 @@ def _dimension_rows(value: Any) -> list[tuple[str, float | None, float | None, i
         counted = value.get("dimension_n") or {}
         return [(name, mean, least.get(name), counted.get(name)) for name, mean in value["dimension_averages"].items()]
     if value and all(isinstance(row, Mapping) and ("average" in row or "mean" in row) for row in value.values()):
-        return [(name, row.get("average", row.get("mean")), row.get("min", row.get("at_least")), row.get("n"))
-                for name, row in value.items()]  # fmt: skip
+        return [
+            (name, row.get("average", row.get("mean")), row.get("min", row.get("at_least")), row.get("n"))
+            for name, row in value.items()
+        ]
     return []
 
 
@@ -233,13 +268,22 @@ def results(value: Any, decision: Decision) -> Block | None:
     ordered = sorted(
         value, key=lambda row: (bool(row.get("passed")), row.get("overall_score") or 0, str(row.get("id")))
     )
-    rows = [[Cell(visible(str(row.get("id")), 60)), *(_score(row["dimension_scores"].get(name)) for name in names),
-             _score(row.get("overall_score"))] for row in ordered[:MOST_QUESTIONS]]  # fmt: skip
+    rows = [
+        [
+            Cell(visible(str(row.get("id")), 60)),
+            *(_score(row["dimension_scores"].get(name)) for name in names),
+            _score(row.get("overall_score")),
+        ]
+        for row in ordered[:MOST_QUESTIONS]
+    ]
     table = Table(
         "Cases by dimension", ["case", *map(spoken, names), "overall"], rows, max(len(value) - len(rows), 0), heat=True
     )
-    return Block("Cases by dimension", "Scores from 0 to 1, the worst case first; a dimension that a case does not ask for has a dash.",
-                 tables=[table])  # fmt: skip
+    return Block(
+        "Cases by dimension",
+        "Scores from 0 to 1, the worst case first; a dimension that a case does not ask for has a dash.",
+        tables=[table],
+    )
 
 
 def _score(score: float | None) -> Cell:
@@ -249,6 +293,13 @@ def _score(score: float | None) -> Cell:
 # section → what draws it; a section that is not named here, or has another shape, becomes a table
 Draw = Callable[[Any, Decision], Block | None]
 PICTURES: dict[str, Draw] = {
-    "refusals": refusals, "risk_coverage": risk_coverage, "curve": curve, "sensitivity": sensitivity,
-    "confusion": confusion, "comparison": comparison, "results": results, "summary": dimensions, "dimensions": dimensions,
-}  # fmt: skip
+    "refusals": refusals,
+    "risk_coverage": risk_coverage,
+    "curve": curve,
+    "sensitivity": sensitivity,
+    "confusion": confusion,
+    "comparison": comparison,
+    "results": results,
+    "summary": dimensions,
+    "dimensions": dimensions,
+}

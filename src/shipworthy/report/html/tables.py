@@ -118,8 +118,11 @@ def generic(name: str, value: object) -> Block | None:
 def _mapping(title: str, value: Mapping[str, Any]) -> list[Table]:
     """Mappings of mappings have a table with a row for each; lists of records one of their own; the rest is pairs."""
     inner = {name: part for name, part in value.items() if isinstance(part, Mapping) and part and not _measured(part)}
-    lists = {name: part for name, part in value.items()
-             if isinstance(part, list) and part and all(isinstance(row, Mapping) for row in part)}  # fmt: skip
+    lists = {
+        name: part
+        for name, part in value.items()
+        if isinstance(part, list) and part and all(isinstance(row, Mapping) for row in part)
+    }
     plain = {
         name: part
         for name, part in value.items()
@@ -129,8 +132,10 @@ def _mapping(title: str, value: Mapping[str, Any]) -> list[Table]:
     if len(inner) > 1:
         found.append(records(title, [{"": name, **part} for name, part in inner.items()]))
     else:
-        found += [Table(spoken(name), ["", "value"], [cells(spoken(str(key)), one) for key, one in part.items()][:MOST_ROWS])
-                  for name, part in inner.items()]  # fmt: skip
+        found += [
+            Table(spoken(name), ["", "value"], [cells(spoken(str(key)), one) for key, one in part.items()][:MOST_ROWS])
+            for name, part in inner.items()
+        ]
     if plain:
         rows = [cells(spoken(str(name)), part) for name, part in list(plain.items())[:MOST_ROWS]]
         found.append(Table(title, ["", "value"], rows, max(len(plain) - MOST_ROWS, 0)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ...decision import Board
+from ...core.board import Board
 from ...text import visible
 from .. import svg
 from .tables import Table, figure, records

@@ -11,7 +11,8 @@ demo, demo:fault,…   the embedded pipeline, in this process
 from __future__ import annotations
 
 from ...errors import UsageError
-from .base import AskFailed, Target, TargetOptions
+from ..failures import AskFailed
+from .base import Target, TargetOptions
 
 __all__ = ["AskFailed", "Target", "TargetOptions", "parse_target"]
 
@@ -40,5 +41,9 @@ def parse_target(spec: str, options: TargetOptions | None = None) -> Target:
         from .python import PythonTarget, demo_target
 
         return demo_target(rest, options) if kind == "demo" else PythonTarget(rest, options)
-    raise UsageError(f"{spec.partition('?')[0]!r} is not a target", where="--target", code="target",
-                     hint="Write http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE or demo.")  # fmt: skip
+    raise UsageError(
+        f"{spec.partition('?')[0]!r} is not a target",
+        where="--target",
+        code="target",
+        hint="Write http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE or demo.",
+    )

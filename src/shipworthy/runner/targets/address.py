@@ -76,10 +76,10 @@ def refuse_address(host: str, where: str) -> None:
 
 async def resolved(url: Url) -> list[str]:
     """The addresses of a host, each of them looked at; one that must not be asked refuses them all."""
-    found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
+    infos = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
     for address in addresses:
-        refuse_address(address, f"--target {url.host}")
+        refuse_address(address, url.host)
     return addresses
 
 

@@ -34,14 +34,6 @@ class TargetOptions(msgspec.Struct, kw_only=True):
     secrets: Secrets = msgspec.field(default_factory=Secrets)
 
 
-class AskFailed(Exception):
-    """One attempt failed: what kind, what was seen, and whether it is worth trying again."""
-
-    def __init__(self, kind: str, what: str, *, retry: bool = False, retry_after: float | None = None) -> None:
-        super().__init__(f"{kind}: {what}")
-        self.kind, self.what, self.retry, self.retry_after = kind, what, retry, retry_after
-
-
 def request_of(ask: Ask) -> dict[str, Any]:
     """The body that is sent for an Ask."""
     return {"q": ask.question, "qid": ask.qid, "seed": ask.seed, "jitter": ask.jitter, "knobs": ask.knobs}

@@ -7,15 +7,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ...contracts import Evidence, Input, stream_traces
+from ...core.contracts import Passage
+from ...core.sources import Input, stream_traces
 from ...errors import UsageError
-from ...refusal import TOKEN
+from ...language.refusal import TOKEN
+from ..failures import AskFailed
 from ..plan import Ask
-from ..shape import Path, parsed
-from .base import AskFailed, TargetOptions
+from ..shape import JsonPath, parsed
+from .base import TargetOptions
 from .http import HttpClient
 
-_CONTENT = Path.parse("choices[0].message.content")
+_CONTENT = JsonPath.parse("choices[0].message.content")
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 _BRACKETED = re.compile(r"\s*\[([^\[\]]+)\]")
 
@@ -36,8 +38,12 @@ class ChatTarget:
         if not base.endswith("/chat/completions"):
             base = base.rstrip("/") + "/chat/completions"
         if not options.model or not options.evidence:
-            raise UsageError("a chat target needs a model and the evidence to show it", where="--target",
-                             hint="Add --model NAME and --evidence FILE.jsonl.", code="target")  # fmt: skip
+            raise UsageError(
+                "a chat target needs a model and the evidence to show it",
+                where="--target",
+                hint="Add --model NAME and --evidence FILE.jsonl.",
+                code="target",
+            )
         self.name = f"chat:{base}#{options.model}"
         self._model, self._evidence = options.model, read_evidence(options.evidence)
         self._client = HttpClient(base + mark + query, options)
@@ -61,7 +67,7 @@ class ChatTarget:
     async def close(self) -> None:
         await self._client.close()
 
-    def _request(self, ask: Ask, evidence: Sequence[Evidence]) -> dict[str, Any]:
+    def _request(self, ask: Ask, evidence: Sequence[Passage]) -> dict[str, Any]:
         messages = [
             {"role": "system", "content": INSTRUCTIONS},
             {"role": "user", "content": prompt_of(ask.question, evidence)},
@@ -69,7 +75,7 @@ class ChatTarget:
         return {"model": self._model, "messages": messages, "temperature": 0, "seed": ask.seed, **ask.knobs}
 
 
-def prompt_of(question: str, evidence: Sequence[Evidence]) -> str:
+def prompt_of(question: str, evidence: Sequence[Passage]) -> str:
     """The evidence with its ids, then the question."""
     shown = "\n\n".join(f"[{piece.id}]\n{piece.text}" for piece in evidence) or "(none)"
     return f"Evidence:\n{shown}\n\nQuestion: {question}"
@@ -79,26 +85,30 @@ def parse_answer(content: str, ids: Sequence[str]) -> dict[str, Any]:
     """Claim and citations of a reply: the JSON that was asked for, or prose with ids in square brackets."""
     fenced = _FENCED.search(content)
     try:
-        found = json.loads(fenced[1] if fenced else content)
+        answer = json.loads(fenced[1] if fenced else content)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict) and isinstance(found.get("claim"), str):
-        cited = found.get("citations")
+        answer = None
+    if isinstance(answer, dict) and isinstance(answer.get("claim"), str):
+        cited = answer.get("citations")
         citations = [str(name) for name in cited] if isinstance(cited, list) else []
-        return {"claim": found["claim"], "citations": citations}
+        return {"claim": answer["claim"], "citations": citations}
     return _from_prose(content, ids)
 
 
-def read_evidence(path: str) -> dict[str, list[Evidence]]:
-    """Evidence by qid; of several lines for one qid the first is taken."""
-    found: dict[str, list[Evidence]] = {}
+def read_evidence(path: str) -> dict[str, list[Passage]]:
+    """Passages by qid; of several lines for one qid the first is taken."""
+    evidence: dict[str, list[Passage]] = {}
     for _, trace in stream_traces(path, Input()):
         if trace.evidence:
-            found.setdefault(str(trace.qid), trace.evidence)
-    if not found:
-        raise UsageError("holds no evidence", where=path, hint='Write {"qid": …, "evidence": [{"id", "text"}]} lines.',
-                         code="evidence-empty")  # fmt: skip
-    return found
+            evidence.setdefault(str(trace.qid), trace.evidence)
+    if not evidence:
+        raise UsageError(
+            "holds no evidence",
+            where=path,
+            hint='Write {"qid": …, "evidence": [{"id", "text"}]} lines.',
+            code="evidence-empty",
+        )
+    return evidence
 
 
 def _from_prose(content: str, ids: Sequence[str]) -> dict[str, Any]:

@@ -8,18 +8,21 @@ import os
 import shlex
 import shutil
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ...errors import UsageError
 from ...text import visible
+from ..failures import SEEN, AskFailed
 from ..plan import Ask
 from ..shape import checked, mapped, parse_mapping, parsed
-from .base import AskFailed, TargetOptions, request_of
+from .base import TargetOptions, request_of
 
 _STDERR_KEPT = 4096
 _LAST_WORDS = 2.0  # seconds for a killed program to be gone
+_PIPES_HELD = 0.5  # seconds for the pipes to close after the program has ended
 
 
 class CommandTarget:
@@ -36,12 +39,16 @@ class CommandTarget:
         except ValueError as error:
             raise UsageError(f"the command can't be split: {error}", where="--target", code="target") from None
         if not self._argv or shutil.which(self._argv[0]) is None:
-            raise UsageError(f"there is no command {visible(self._argv[0]) if self._argv else ''!r}", where="--target",
-                             hint="Check the path, and that it may be executed.", code="target")  # fmt: skip
+            raise UsageError(
+                f"there is no command {visible(self._argv[0]) if self._argv else ''!r}",
+                where="--target",
+                hint="Check the path, and that it may be executed.",
+                code="target",
+            )
         self._on_stdin = not any("{question}" in part for part in self._argv)
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
-        raw = await self._output(self._filled(ask), _request(ask) if self._on_stdin else b"")
+        raw = await output_of(self._filled(ask), self.options, _request(ask) if self._on_stdin else b"")
         return checked(mapped(parsed(raw, "the output"), self._mapping))
 
     async def close(self) -> None:
@@ -54,42 +61,100 @@ class CommandTarget:
             "{seed}": str(ask.seed),
             "{jitter}": ask.jitter,
         }
-        argv = [_fill(part, values) for part in self._argv]
-        if any("\0" in part for part in argv):
-            raise AskFailed("bad-question", "a NUL can't be passed as an argument")
-        return argv
+        return [_fill(part, values) for part in self._argv]
 
-    async def _output(self, argv: list[str], request: bytes) -> bytes:
-        pipe = asyncio.subprocess.PIPE
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-            )
-        except (OSError, UnicodeEncodeError) as error:
-            raise AskFailed("command", f"can't be started: {error}") from None
-        talked = False
-        try:
-            out, err = await self._talked(process, request)
-            talked = True
-        finally:
-            if not talked:  # a deadline, too much output or Ctrl-C: the program and all it started must go
-                await _kill_group(process)
-        if process.returncode != 0:
-            shown = visible(self.options.secrets.hide(err.decode("utf-8", "replace")).strip()[-200:])
-            raise AskFailed("command", f"exit {process.returncode}: {shown}")
-        return out
 
-    async def _talked(self, process: asyncio.subprocess.Process, request: bytes) -> tuple[bytes, bytes]:
-        assert process.stdin and process.stdout and process.stderr
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(_feed(process.stdin, request))
-                out = group.create_task(_read(process.stdout, self.options.max_response_bytes))
-                err = group.create_task(_tail(process.stderr))
-        except BaseExceptionGroup as failures:
-            raise failures.exceptions[0] from None
-        await process.wait()
-        return out.result(), err.result()
+async def output_of(argv: Sequence[str], options: TargetOptions, request: bytes = b"") -> bytes:
+    """The standard output of a program that ended well.
+
+    When the output is too large, or the caller gives up at a deadline or by Ctrl-C, the program is killed with all that
+    it started. A caller that gives up finds what had come so far as a note on its CancelledError.
+    """
+    if any("\0" in part for part in argv):
+        raise AskFailed("bad-question", "a NUL can't be passed as an argument")
+    loop = asyncio.get_running_loop()
+    try:
+        transport, program = await loop.subprocess_exec(
+            lambda: _Program(options.max_response_bytes), *argv, start_new_session=True
+        )
+    except (OSError, UnicodeEncodeError) as error:
+        raise AskFailed("command", f"can't be started: {error}") from None
+    try:
+        program.send(request)
+        await program.ended
+    except asyncio.CancelledError as cancelled:
+        cancelled.add_note(options.secrets.hide(_text(program.out or program.err)[:SEEN]))
+        raise
+    finally:
+        await program.dismiss()
+    if transport.get_returncode():
+        raise _exit(transport.get_returncode() or 0, program, options)
+    return bytes(program.out)
+
+
+class _Program(asyncio.SubprocessProtocol):
+    """A started program: what it has written so far, and when it has ended."""
+
+    def __init__(self, limit: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.out, self.err, self._limit = bytearray(), bytearray(), limit
+        self.ended: asyncio.Future[None] = loop.create_future()  # the program is gone and both pipes are closed
+        self._exited: asyncio.Future[None] = loop.create_future()
+        self._pipes = {1, 2}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self.err += data
+            del self.err[:-_STDERR_KEPT]
+        elif not self.ended.done():
+            self.out += data
+            if len(self.out) > self._limit:
+                seen = _text(self.out[:SEEN])
+                too_large = AskFailed("too-large", f"the output is larger than {self._limit:,} bytes", seen=seen)
+                self.ended.set_exception(too_large)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._pipes.discard(fd)
+        self._check()
+
+    def process_exited(self) -> None:
+        self._exited.set_result(None)
+        self._check()
+        if self._pipes:  # whoever still holds them a while later is not the program
+            asyncio.get_running_loop().call_later(_PIPES_HELD, self._end)
+
+    def send(self, request: bytes) -> None:
+        """Write the request to standard input and close it; a program need not read it."""
+        stdin = self._transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)
+        stdin.write(request)
+        stdin.close()
+
+    async def dismiss(self) -> None:
+        """End what is left of the program: all that it started, if it did not end by itself."""
+        if self._pipes or not self._exited.done():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+        self._transport.close()
+        await asyncio.wait([self._exited], timeout=_LAST_WORDS)
+
+    def _check(self) -> None:
+        if self._exited.done() and not self._pipes:
+            self._end()
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+def _exit(code: int, program: _Program, options: TargetOptions) -> AskFailed:
+    text = options.secrets.hide(_text(program.err or program.out)).strip()
+    shown = visible(options.secrets.hide(_text(program.err)).strip()[-200:])
+    return AskFailed("command", f"signal {-code}" if code < 0 else f"exit {code}", shown=shown, seen=text[-SEEN:])
 
 
 def _request(ask: Ask) -> bytes:
@@ -108,35 +173,5 @@ def _fill(part: str, values: dict[str, str]) -> str:
     return part
 
 
-async def _feed(stdin: asyncio.StreamWriter, request: bytes) -> None:
-    with contextlib.suppress(ConnectionError):  # a program need not read its input
-        stdin.write(request)
-        await stdin.drain()
-        stdin.close()
-
-
-async def _read(stdout: asyncio.StreamReader, limit: int) -> bytes:
-    kept = bytearray()
-    while chunk := await stdout.read(65536):
-        kept += chunk
-        if len(kept) > limit:
-            raise AskFailed("too-large", f"the output is larger than {limit} bytes")
-    return bytes(kept)
-
-
-async def _tail(stderr: asyncio.StreamReader) -> bytes:
-    kept = b""
-    while chunk := await stderr.read(65536):
-        kept = (kept + chunk)[-_STDERR_KEPT:]
-    return kept
-
-
-async def _kill_group(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(TimeoutError):  # something that left the group may still hold the pipes
-        async with asyncio.timeout(_LAST_WORDS):
-            assert process.stdout and process.stderr
-            while await process.stdout.read(65536) or await process.stderr.read(65536):
-                pass  # a full pipe would keep the end of the program from being seen
-            await process.wait()
+def _text(raw: bytes | bytearray) -> str:
+    return raw.decode("utf-8", "replace")

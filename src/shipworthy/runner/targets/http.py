@@ -10,22 +10,24 @@ import msgspec
 
 from ...errors import UsageError
 from ...text import visible
+from ..failures import SEEN, AskFailed
 from ..plan import Ask
 from ..redact import headers_from
 from ..shape import checked, mapped, parse_mapping, parsed
 from .address import Url, vetted_url
-from .base import AskFailed, TargetOptions, request_of
+from .base import TargetOptions, request_of
 from .wire import Reply, Wire
 
 SNIPPET = 200  # characters of a failed response that are kept
 MAX_HOPS = 3
+_SUCCESS = range(200, 300)
 _OF_A_FAILURE = 4096  # bytes of a failed response that are read
 
 
 class HttpClient:
-    """POSTs to one URL; anything but a 200 is an AskFailed that says what came."""
+    """POSTs to one URL; anything but a success is an AskFailed that says what came. `where` names the flag."""
 
-    def __init__(self, template: str, options: TargetOptions) -> None:
+    def __init__(self, template: str, options: TargetOptions, where: str = "--target") -> None:
         self.options, self.secrets = options, options.secrets
         headers = {
             "Content-Type": "application/json",
@@ -35,10 +37,10 @@ class HttpClient:
         }
         given = headers_from(options.headers, options.secrets)
         named = {name.lower() for name in given}
-        self.url = vetted_url(options.secrets.filled(template, "--target"))
+        self.url = vetted_url(options.secrets.filled(template, where), where)
         usual = {name: value for name, value in headers.items() if name.lower() not in named}
         self._wire = Wire(self.url, usual | given, options.connections)
-        self._limits = {200: options.max_response_bytes}
+        self._limits = dict.fromkeys(_SUCCESS, options.max_response_bytes)
 
     async def post(self, body: dict[str, Any]) -> bytes:
         payload, url = _encoded(body), self.url
@@ -59,10 +61,12 @@ class HttpClient:
             raise AskFailed(failed.kind, self._shown(failed.what), retry=failed.retry) from None
 
     def _body(self, reply: Reply) -> bytes:
-        if reply.status != 200:
+        if reply.status not in _SUCCESS:
             raise self._refused(reply)
         if not reply.whole:
-            raise AskFailed("too-large", f"the response is larger than {self.options.max_response_bytes} bytes")
+            seen = self.secrets.hide(reply.body[:SEEN].decode("utf-8", "replace"))
+            limit = self.options.max_response_bytes
+            raise AskFailed("too-large", f"the response is larger than {limit:,} bytes", seen=seen)
         encoding = reply.headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
             raise AskFailed("bad-encoding", f"the response is compressed ({visible(encoding, 40)}), none was asked for")
@@ -72,7 +76,10 @@ class HttpClient:
         status, text = reply.status, reply.body.decode("utf-8", "replace").strip()
         retry = status == 429 or 500 <= status <= 599
         after = _seconds(reply.headers.get("retry-after")) if retry else None
-        return AskFailed(f"http-{status}", f"HTTP {status}: {self._shown(text)}", retry=retry, retry_after=after)
+        seen = self.secrets.hide(text)[:SEEN]
+        return AskFailed(
+            f"http-{status}", f"HTTP {status}", shown=self._shown(text), seen=seen, retry=retry, retry_after=after
+        )
 
     def _redirected(self, reply: Reply, url: Url) -> Url:
         """The next URL: same host, still a POST, and only where redirects are allowed."""

@@ -16,9 +16,11 @@ import msgspec
 
 from ...errors import UsageError
 from ...text import visible
+from ..failures import AskFailed
 from ..plan import Ask
+from ..redact import Secrets
 from ..shape import checked, mapped, parse_mapping
-from .base import AskFailed, TargetOptions
+from .base import TargetOptions
 
 _OFFERED = ("qid", "seed", "jitter", "knobs")
 
@@ -34,29 +36,36 @@ class PythonTarget:
     def __init__(self, place: str, options: TargetOptions, *, name: str = "", **fixed: Any) -> None:
         self.name = name or f"py:{place}"
         self._mapping, self._secrets, self._fixed = parse_mapping(options.mapping), options.secrets, fixed
-        self._function = _imported(place)
+        self._function = imported(place)
         self._accepts = _accepted(self._function)
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
         offered = {name: getattr(ask, name) for name in _OFFERED}
         arguments = {name: value for name, value in offered.items() if name in self._accepts}
         try:
-            found = await self._called(ask.question, arguments | self._fixed)
-        except UsageError:  # the demo says so of a fault or a knob that it does not have: no run can go well
+            result = await result_of(self._function, ask.question, arguments | self._fixed, self._secrets)
+        except AskFailed as failed:
+            if isinstance(failed.__cause__, UsageError):  # the demo lacks that fault or knob: no run can go well
+                raise failed.__cause__ from None
             raise
-        except Exception as error:  # whatever their code raises is a failed run
-            shown = visible(self._secrets.hide(f"{type(error).__name__}: {error}"), 200)
-            raise AskFailed("python", shown) from None
-        return checked(mapped(_plain(found), self._mapping))
+        return checked(mapped(_plain(result), self._mapping))
 
     async def close(self) -> None:
         """Nothing stays open between questions."""
 
-    async def _called(self, question: str, arguments: dict[str, Any]) -> Any:
-        if inspect.iscoroutinefunction(self._function):
-            return await self._function(question, **arguments)
-        found = await _in_thread(lambda: self._function(question, **arguments))
-        return await found if inspect.isawaitable(found) else found
+
+async def result_of(
+    function: Callable[..., Any], question: str, arguments: Mapping[str, Any], secrets: Secrets | None = None
+) -> Any:
+    """What a function gives for a question, sync or async; whatever it raises is an AskFailed."""
+    try:
+        if inspect.iscoroutinefunction(function):
+            return await function(question, **arguments)
+        result = await _in_thread(lambda: function(question, **arguments))
+        return await result if inspect.isawaitable(result) else result
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise AskFailed("python", visible(secrets.hide(text) if secrets else text, 200)) from error
 
 
 def demo_target(faults: str, options: TargetOptions) -> PythonTarget:
@@ -66,7 +75,8 @@ def demo_target(faults: str, options: TargetOptions) -> PythonTarget:
     return PythonTarget("shipworthy.demo:answer", options, name=f"demo:{faults}" if named else "demo", **fixed)
 
 
-def _imported(place: str) -> Callable[..., Any]:
+def imported(place: str) -> Callable[..., Any]:
+    """The function that `module:function` names, from the working directory too."""
     module, _, attribute = place.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` does, so that a script beside you can be named
@@ -75,8 +85,9 @@ def _imported(place: str) -> Callable[..., Any]:
         for part in attribute.split("."):
             function = getattr(function, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"can't be imported: {error}", where=f"py:{place}", hint="Write py:package.module:function.",
-                         code="target") from None  # fmt: skip
+        raise UsageError(
+            f"can't be imported: {error}", where=f"py:{place}", hint="Write py:package.module:function.", code="target"
+        ) from None
     if not callable(function):
         raise UsageError("is not a function", where=f"py:{place}", code="target")
     return function  # type: ignore[no-any-return]
@@ -97,7 +108,7 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
-    def settle(setter: Callable[[Any], None], value: Any) -> None:
+    def resolve(setter: Callable[[Any], None], value: Any) -> None:
         if not future.done():
             setter(value)
 
@@ -109,22 +120,26 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
                 error = RuntimeError("StopIteration")  # a future can't carry it
             outcome = (future.set_exception, error)
         with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
-            loop.call_soon_threadsafe(settle, *outcome)
+            loop.call_soon_threadsafe(resolve, *outcome)
 
     threading.Thread(target=work, name="ask", daemon=True).start()
     return await future
 
 
-def _plain(found: Any) -> dict[str, Any]:
+def wrong_result(result: Any) -> AskFailed:
+    return AskFailed("wrong-shape", f"the function gave {type(result).__name__}, expected a dict or a string")
+
+
+def _plain(result: Any) -> dict[str, Any]:
     """What the function gave, as it would come back from a file: tuples are lists, NaN is null."""
-    if isinstance(found, str):
-        return {"answer_json": {"claim": found}}
+    if isinstance(result, str):
+        return {"answer_json": {"claim": result}}
     try:
-        plain = msgspec.json.decode(msgspec.json.encode(dict(found) if isinstance(found, Mapping) else found))
+        plain = msgspec.json.decode(msgspec.json.encode(dict(result) if isinstance(result, Mapping) else result))
     except UnicodeEncodeError:
-        plain = found  # half a surrogate pair: JSON has an escape for it
+        plain = result  # half a surrogate pair: JSON has an escape for it
     except (TypeError, ValueError, RecursionError, OverflowError):
         plain = None
     if not isinstance(plain, dict):
-        raise AskFailed("wrong-shape", f"the function gave {type(found).__name__}, expected a dict or a string")
+        raise wrong_result(result)
     return plain

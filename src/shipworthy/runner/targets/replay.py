@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import DataError
-from ...jsonl import read_objects
+from ...reading.jsonl import read_objects
+from ..failures import AskFailed
 from ..plan import Ask
 from ..shape import checked
-from .base import AskFailed, TargetOptions
+from .base import TargetOptions
 
 _OF_THE_RUN = (
     "qid",
@@ -45,10 +46,10 @@ class ReplayTarget:
             raise DataError("there is no trace to replay", where=path, code="replay-empty")
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
-        found = self._by_run.get(ask.run_id) or self._by_qid.get(ask.qid)
-        if found is None:
+        trace = self._by_run.get(ask.run_id) or self._by_qid.get(ask.qid)
+        if trace is None:
             raise AskFailed("not-recorded", f"the file has no trace of {ask.qid!r}")
-        return checked({name: value for name, value in found.items() if name not in _OF_THE_RUN})
+        return checked({name: value for name, value in trace.items() if name not in _OF_THE_RUN})
 
     async def close(self) -> None:
         """The file was read at the start."""

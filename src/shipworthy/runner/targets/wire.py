@@ -12,8 +12,8 @@ import ssl
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..failures import AskFailed
 from .address import Url, resolved
-from .base import AskFailed
 
 MAX_HEAD = 65536
 MAX_TRAILERS = 100

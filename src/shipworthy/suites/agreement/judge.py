@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
-from ...contracts import Gold, Trace
-from .. import answers
-from .pairs import Flags, Judgement, Pair
+from ...core.cases import Case
+from ...core.contracts import Answer, Trace, ids_of
+from ..answers.judge import Expected, Judging, judge_trace
+from ..answers.judge import Verdict as AnswerVerdict
+from .options import Options
+from .pairs import Flags, Judgement, Pair, PairLine, SideLine, merged
+
+Source = Literal["pairs", "two files", "derived"]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that shapes a verdict; it is printed in the report and is part of its digest."""
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
 
-    profile: str = "strict"
-    source: str = "pairs"  # pairs, joined from two files, or derived from gold and traces
+    options: Options
+    source: Source  # where the labels come from: pairs, joined from two files, or derived from gold and traces
+    judging: Judging | None = None  # where they are derived
 
-    def shown(self) -> dict[str, object]:
-        return {"source": self.source}
+
+class Question(msgspec.Struct, frozen=True):
+    """A gold item made ready for deriving labels, with its line."""
+
+    place: int
+    expected: Expected
 
 
 class Verdict(msgspec.Struct):
-    """The facts about one pair."""
+    """The facts about one pair, or what it lacks to be one."""
 
     qid: str
-    scholar: str
-    auditor: str
-    final: str  # VALID, NOT_IN_CONTEXT, REJECT, REVIEW
-    why: str
-    hard_flag: bool
+    scholar: str = ""
+    auditor: str = ""
+    final: str = ""  # VALID, NOT_IN_CONTEXT, REJECT, REVIEW
+    why: str = ""
+    hard_flag: bool = False
     claim: str = ""
     citations: list[str] = []
     reasons: tuple[str, str] = ("", "")
+    answered: bool = False  # the answer is known, so that its citations could be looked at
+    place: int = 0  # in the file whose order counts
+    compared: bool = True  # both labels are there
+    lacks: str = ""  # scholar_only, auditor_only, gold_only; without_trace is compared all the same
 
     @property
     def agreed(self) -> bool:
@@ -42,12 +58,57 @@ class Verdict(msgspec.Struct):
         return self.agreed and self.scholar in ("VALID", "NOT_IN_CONTEXT") and self.hard_flag
 
 
-def judge(pair: Pair, options: Options) -> Verdict:
-    final, why = arbitrate(pair, options.profile)
-    claim = pair.answer_json.claim if pair.answer_json else ""
-    said = (pair.scholar.reason, pair.auditor.reason)
+def judge(case: Case, context: Context) -> Verdict:
+    if context.source == "pairs":
+        line: PairLine = case.records["pairs"][0]
+        return judge_pair(line.pair, context.options.profile, line.place)
+    return _derived(case, context) if context.source == "derived" else _joined(case, context)
+
+
+def _joined(case: Case, context: Context) -> Verdict:
+    """Two lines of one qid; a trace that nobody labelled is no concern of this suite."""
+    scholar: list[SideLine] = case.records["scholar"]
+    auditor: list[SideLine] = case.records["auditor"]
+    if not scholar or not auditor:
+        lacks = "scholar_only" if scholar else "auditor_only" if auditor else ""
+        return Verdict(case.key, compared=False, lacks=lacks)
+    one, other = scholar[0], auditor[0]
+    traces: list[Trace] | None = case.records.get("trace")
+    pair = Pair(case.key, one.judgement, other.judgement, flags=merged(one.flags, other.flags))
+    if traces:
+        pair.answer_json, pair.retrieved_ids = traces[0].answer, list(traces[0].retrieved)
+    verdict = judge_pair(pair, context.options.profile, one.place)
+    verdict.lacks = "without_trace" if traces == [] else ""
+    return verdict
+
+
+def _derived(case: Case, context: Context) -> Verdict:
+    question: Question = case.gold
+    traces: list[Trace] = case.records["trace"]
+    if not traces:
+        return Verdict(case.key, compared=False, lacks="gold_only")
+    assert context.judging is not None
+    pair = derive(question.expected, traces[0], context.judging)
+    verdict = judge_pair(pair, context.options.profile, question.place)
+    verdict.citations = ids_of(traces[0].answer.citations)  # as they were logged, whatever they are compared as
+    return verdict
+
+
+def judge_pair(pair: Pair, profile: str = "strict", place: int = 0) -> Verdict:
+    """The verdict on a pair that has both labels."""
+    final, why = arbitrate(pair, profile)
     return Verdict(
-        str(pair.qid), pair.scholar.label, pair.auditor.label, final, why, pair.hard_flag, claim, pair.citations, said
+        str(pair.qid),
+        pair.scholar.label,
+        pair.auditor.label,
+        final,
+        why,
+        pair.hard_flag,
+        pair.answer_json.claim if pair.answer_json else "",
+        pair.citations,
+        (pair.scholar.reason, pair.auditor.reason),
+        answered=pair.answer_json is not None,
+        place=place,
     )
 
 
@@ -74,36 +135,51 @@ def arbitrate(pair: Pair, profile: str = "strict") -> tuple[str, str]:
 # --- labels derived by rule, where no validator has spoken ---
 
 
-def derive(gold: Gold, trace: Trace, found: answers.Verdict) -> Pair:
+def derive(expected: Expected, trace: Trace, judging: Judging) -> Pair:
     """Both labels from gold and trace: scholar by C and H, auditor by scope, constraints and token discipline."""
-    flags = Flags(found.out_of_scope, found.constraint not in ("", "ok"))
-    return Pair(str(gold.qid), _scholar(found), _auditor(found, flags), trace.answer, list(trace.retrieved), flags)
+    verdict = judge_trace(expected, trace, judging)
+    flags = Flags(verdict.out_of_scope, verdict.constraint not in ("", "ok"))
+    answer, retrieved = _mapped(trace, judging)
+    return Pair(expected.gold.qid, _scholar(verdict), _auditor(verdict, flags), answer, list(retrieved), flags)
 
 
-def _scholar(found: answers.Verdict) -> Judgement:
+def _mapped(trace: Trace, judging: Judging) -> tuple[Answer, list[str]]:
+    """The answer and what was retrieved, under the ids by which they are compared."""
+    if judging.id_map is None:
+        return trace.answer, trace.retrieved
+    rename = judging.id_map.trace
+    answer = msgspec.structs.replace(trace.answer, citations=list(map(rename, ids_of(trace.answer.citations))))
+    return answer, list(map(rename, trace.retrieved))
+
+
+def _scholar(verdict: AnswerVerdict) -> Judgement:
     """Is it right? By what the gold set knows."""
-    if found.status == "error":
+    if verdict.status == "error":
         return Judgement("ABSTAIN", "the run failed")
-    if found.status == "refused":
-        if found.answerable:
+    if verdict.status == "refused":
+        if verdict.answerable:
             return Judgement("REJECT", "refused although it is answerable")
         return Judgement("NOT_IN_CONTEXT", "rightly refused")
-    if found.answerable and found.contained and found.cited is not False:
+    if verdict.answerable and verdict.contained and verdict.cited is not False:
         return Judgement("VALID", "contained and cited")
-    why = "should have refused" if not found.answerable else "claim" if not found.contained else "citation"
+    why = "should have refused" if not verdict.answerable else "claim" if not verdict.contained else "citation"
     return Judgement("REJECT", why)
 
 
-def _auditor(found: answers.Verdict, flags: Flags) -> Judgement:
+def _auditor(verdict: AnswerVerdict, flags: Flags) -> Judgement:
     """Is it in order? By what can be seen without the gold claim."""
-    if found.status == "error":
+    if verdict.status == "error":
         return Judgement("ABSTAIN", "the run failed")
-    if found.status == "refused":
-        if found.drifted or found.wider:
+    if verdict.status == "refused":
+        if verdict.drifted or verdict.wider:
             return Judgement("REJECT", "the refusal is not the exact token")
         return Judgement("NOT_IN_CONTEXT", "exact refusal")
-    troubles = ((found.status == "empty", "no claim"), (flags.provenance_violation, "cites what was not retrieved"),
-                (flags.constraints_mismatch, "breaks a constraint"), (found.near, "mixes an answer with a refusal"),
-                (found.uncited, "cites nothing"))  # fmt: skip
+    troubles = (
+        (verdict.status == "empty", "no claim"),
+        (flags.provenance_violation, "cites what was not retrieved"),
+        (flags.constraints_mismatch, "breaks a constraint"),
+        (verdict.near, "mixes an answer with a refusal"),
+        (verdict.uncited, "cites nothing"),
+    )
     why = next((words for applies, words in troubles if applies), "")
     return Judgement("REJECT", why) if why else Judgement("VALID", "in order")

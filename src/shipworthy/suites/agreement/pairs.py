@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import msgspec
 
-from ...contracts import Answer, Place, ids_of
+from ...core.contracts import Answer, Place, ids_of
+from ...core.sources import Input, read_records
+from ...reading.jsonl import Problem, Problems
 
 LABELS = ("VALID", "NOT_IN_CONTEXT", "REJECT", "ABSTAIN")
 _READ_AS = {"INVALID": "REJECT"} | {label: label for label in LABELS}
@@ -40,8 +42,9 @@ def merged(one: Flags | None, other: Flags | None) -> Flags | None:
     """A flag that either validator raises is raised."""
     if one is None or other is None:
         return one or other
-    return Flags(one.provenance_violation or other.provenance_violation,
-                 one.constraints_mismatch or other.constraints_mismatch)  # fmt: skip
+    return Flags(
+        one.provenance_violation or other.provenance_violation, one.constraints_mismatch or other.constraints_mismatch
+    )
 
 
 class Pair(msgspec.Struct):
@@ -91,5 +94,59 @@ class OneSided(msgspec.Struct):
         return Judgement(self.label, self.reason)
 
 
-def pair_from(value: Mapping[str, Any] | Pair) -> Pair:
-    return value if isinstance(value, Pair) else msgspec.convert(value, Pair)
+# --- lines with their places, as they are joined ---
+
+Record = TypeVar("Record", Pair, OneSided)
+
+
+class PairLine(msgspec.Struct, frozen=True):
+    """A line of pairs. The reference lists disagreements in the order of the file, so its place comes along."""
+
+    qid: str
+    place: int
+    pair: Pair
+
+
+class SideLine(msgspec.Struct, frozen=True):
+    """A line of one validator's file."""
+
+    qid: str
+    place: int
+    judgement: Judgement
+    flags: Flags | None = None
+
+
+def stream_pairs(source: Any, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, PairLine]]:
+    """Pairs one by one; bad lines are raised together when the source is exhausted."""
+    problems = Problems()
+    for place, pair in _once(source, Pair, read, "pairs", problems):
+        yield place, PairLine(str(pair.qid), place, pair)
+    read.close(problems, lenient)
+
+
+def stream_side(source: Any, role: str, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, SideLine]]:
+    """One validator's labels, likewise."""
+    problems = Problems()
+    for place, line in _once(source, OneSided, read, role, problems):
+        try:
+            judgement = line.judgement(role)
+        except ValueError as error:
+            problems.add(Problem(read.path, place, str(error), "", "label"))
+            continue
+        yield place, SideLine(str(line.qid), place, judgement, line.flags)
+    read.close(problems, lenient)
+
+
+def _once(
+    source: Any, record: type[Record], read: Input, name: str, problems: Problems
+) -> Iterator[tuple[int, Record]]:
+    """Records with their lines; a repeated qid is a problem that names both lines."""
+    lines: dict[str, int] = {}
+    for number, line in read_records(source, record, read, name, problems, label_code="label"):
+        qid = str(line.qid)
+        if qid in lines:
+            what = f"qid {qid!r} stands in line {lines[qid]} already"
+            problems.add(Problem(read.path, number, what, "Give each answer one line.", "pair-repeated"))
+            continue
+        lines[qid] = number
+        yield number, line

@@ -1,32 +1,50 @@
-"""The reference profile: what the original script prints about agreement; κ of one label is 0, abstentions are scholar's."""
+"""The reference profile: what the original script prints; κ of one label is 0, and abstentions are scholar's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 from ... import stats
-from .judge import Verdict
-from .pairs import LABELS
+from ...core.metrics import Measure
+from ...core.suite import Findings, Reference
+from ...core.tally import Tally
+from .metrics import gate_numbers, table
+from .sides import incomplete
 
 
-def reference(verdicts: Sequence[Verdict]) -> tuple[dict[str, Any], dict[str, Fraction]]:
-    """The reference's numbers to four places, and unrounded."""
-    n = len(verdicts)
-    counted = [[0] * len(LABELS) for _ in LABELS]
-    for verdict in verdicts:
-        counted[LABELS.index(verdict.scholar)][LABELS.index(verdict.auditor)] += 1
-    abstained = sum(verdict.scholar == "ABSTAIN" for verdict in verdicts)
+def numbers(tally: Tally) -> tuple[dict[str, Any], dict[str, Fraction]]:
+    """The reference's numbers to four places, and unrounded. They are made of the same counts as ours."""
+    n = tally["items"]
     exact = {
-        "percent_agreement": Fraction(sum(verdict.agreed for verdict in verdicts), n),
-        "kappa": stats.kappa(counted) or Fraction(0),
-        "abstain_rate": Fraction(abstained, n),
+        "percent_agreement": Fraction(tally["agreed"], n),
+        "kappa": stats.kappa(table(tally)) or Fraction(0),
+        "abstain_rate": Fraction(tally["scholar_abstained"], n),
     }
+    # The script divides in floating point and rounds that; rounding the fraction could differ in the last place.
     shown = {name: round(value.numerator / value.denominator, 4) for name, value in exact.items()}
     return {"n": n, **shown}, exact
 
 
-def arbitration(verdicts: Sequence[Verdict]) -> list[list[str]]:
-    """(qid, final, why) of the disagreements, in the order of the file."""
-    return [[verdict.qid, verdict.final, verdict.why] for verdict in verdicts if not verdict.agreed]
+def reference(findings: Findings) -> Reference:
+    """The decision on the reference's numbers; gates on what it does not know are left out."""
+    shown, exact = numbers(findings.tally)
+    gates = [gate for gate in findings.gates if gate.metric in exact]
+    rows = findings.evidence.rows  # in the order of the file
+    arbitration = [[row["qid"], row["final"], row["why"]] for row in rows if row["scholar"] != row["auditor"]]
+    return Reference(
+        measures={name: Measure(name, "coefficient", value, shown["n"]) for name, value in exact.items()},
+        headline=shown | {"disagreements": len(arbitration), "gates": gate_numbers(gates)},
+        gates=gates,
+        sections={"arbitration": arbitration},
+        items=sorted(rows, key=itemgetter("qid")),
+        incomplete=incomplete(findings),
+    )
+
+
+def compat(findings: Findings) -> dict[str, Any]:
+    """The reference's numbers, and which of them are not ours."""
+    shown, exact = numbers(findings.tally)
+    differs = sorted(name for name, value in exact.items() if findings.measures[name].value != value)
+    return {"agrees": not differs, "differs": differs, "reference": shown}

@@ -3,44 +3,67 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
-from ... import refusal
-from ...cases import Case, Keep
-from ...contracts import UNSET, Gold, Trace, ids_of
+from ...core.cases import Case
+from ...core.contracts import Gold, Trace, ids_of
+from ...language import refusal
 from ...text import fold, tidy
+from .options import JudgingOptions, Options
 from .support import supported
 
+if TYPE_CHECKING:
+    from ...language.contradiction import Rules
+    from ...reading.idmap import IdMap
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that shapes a verdict; it is printed in the report and is part of its digest."""
+# reasons, the most severe first
+SEVERITY = {
+    reason: rank
+    for rank, reason in enumerate(
+        ("leak", "constraint", "out-of-scope", "wrong-citation", "containment", "over-refusal", "empty", "missing")
+    )
+}
 
-    k: tuple[int, ...] = (5,)
-    min_substr: int = 5
-    scu_enforced: bool = False
-    keep: Keep = "last"
-    closed: bool = False
-    by: tuple[str, ...] = ()
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """What it takes to judge an answer, made ready from the options: rules loaded, tables read."""
+
     rule: refusal.RefusalRule  # the wider rule: the declared one, or the bundled one that is only watched
     declared: bool = False  # whether the wider rule counts as a refusal
-    id_map: Any = None  # an IdMap: how ids are rewritten before they are compared
-    rules: Any = None  # Rules of the contradiction rule, when the bundled ones are not enough
+    min_substr: int = 5
+    scu_enforced: bool = False
+    id_map: IdMap | None = None  # how ids are rewritten before they are compared
+    rules: Rules | None = None  # of the contradiction rule, when the bundled ones are not enough
     chunks: Mapping[str, str] | None = None
 
-    def shown(self) -> dict[str, object]:
-        return {
-            "k": list(self.k), "min_substr": self.min_substr, "scu_enforced": self.scu_enforced,
-            "on_duplicate": self.keep, "closed": self.closed, "by": list(self.by), "refusal": self.rule.name if self.declared else "exact",
-            "id_map": str(self.id_map) if self.id_map else None, "chunks": len(self.chunks) if self.chunks else None,
-        }  # fmt: skip
+    @classmethod
+    def of(cls, options: JudgingOptions, **more: Any) -> Judging:
+        return cls(
+            rule=options.rule(),
+            declared=options.declared,
+            min_substr=options.min_substr,
+            scu_enforced=getattr(options, "scu_enforced", False),
+            id_map=options.mapped_ids(),
+            **more,
+        )
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
+
+    options: Options
+    judging: Judging
+    compat: bool = True  # whether the reference's numbers are counted along
 
 
 class Expected(msgspec.Struct, frozen=True):
     """A gold item made ready for comparing: folded substrings, citations as a set."""
 
+    gold: Gold
     substrings: tuple[str, ...]
     vacuous: bool  # an explicitly empty list: every claim contains it
     match_all: bool
@@ -73,12 +96,15 @@ class Verdict(msgspec.Struct):
     why: str = ""
     slices: tuple[str, ...] = ()
     trace: Trace | None = None
+    expected: Expected | None = None
 
 
-def expect(gold: Gold, options: Options) -> Expected:
-    folded = tuple(text for text in map(fold, gold.substrings) if len(text) >= options.min_substr)
-    cited = gold.citations if options.id_map is None else map(options.id_map.gold, gold.citations)
+def expect(gold: Gold, judging: Judging) -> Expected:
+    """The gold item made ready, once for all its runs."""
+    folded = tuple(text for text in map(fold, gold.substrings) if len(text) >= judging.min_substr)
+    cited = gold.citations if judging.id_map is None else map(judging.id_map.gold, gold.citations)
     return Expected(
+        gold,
         folded,
         gold.gold_claim_substr is not UNSET and not gold.substrings,
         gold.match == "all",
@@ -94,8 +120,8 @@ def contained(expected: Expected, claim: str) -> bool:
     if not expected.substrings:
         return False
     folded = fold(claim)
-    found = (text in folded for text in expected.substrings)
-    return all(found) if expected.match_all else any(found)
+    matches = (text in folded for text in expected.substrings)
+    return all(matches) if expected.match_all else any(matches)
 
 
 def hit(expected: Expected, citations: Collection[str], retrieved: Collection[str]) -> bool:
@@ -103,15 +129,17 @@ def hit(expected: Expected, citations: Collection[str], retrieved: Collection[st
     return not expected.citations.isdisjoint(citations) and all(cited in retrieved for cited in citations)
 
 
-def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Any = None) -> tuple[str, str]:
+def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules | None = None) -> tuple[str, str]:
     """K: `ok` when the locked constraints are echoed and not contradicted, else what is wrong and why."""
     if not expected.constraints:
         return "", ""
-    from ...contradiction import contradicts  # most gold sets have few constraints, and the rule has many words
+    from ...language.contradiction import (
+        contradicts,
+    )  # most gold sets have few constraints, and the rule has many words
 
     for locked in expected.constraints:
-        if found := contradicts(locked, claim, rules):
-            return "contradiction", f"{found.why}: {locked}"
+        if contradiction := contradicts(locked, claim, rules):
+            return "contradiction", f"{contradiction.why}: {locked}"
     locked_list, echoed = Counter(map(tidy, expected.constraints)), Counter(map(tidy, echo))
     if locked_list == echoed:
         return "ok", ""
@@ -119,33 +147,45 @@ def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Any =
     return "echo", f"not echoed as locked: {dropped}"
 
 
-def judge(case: Case, options: Options) -> Verdict:
+def judge(case: Case, context: Context) -> Verdict:
     """The verdict on a question: that of its trace, or of the worst of its traces where that was asked for."""
-    expected = expect(case.gold, options)
-    if not case.traces:
-        return _explained(_blank(case.gold, expected, "missing"), options)
-    verdicts = [_explained(_judge_trace(case.gold, expected, trace, options), options) for trace in case.traces]
-    return verdicts[0] if len(verdicts) == 1 else min(verdicts, key=_badness)
+    traces = case.records["trace"]
+    verdict = judge_traces(case.gold, traces, context.judging)
+    verdict.slices = slices_of(case.gold.gold, context.options.by)
+    return verdict
 
 
-def _blank(gold: Gold, expected: Expected, status: str) -> Verdict:
-    return Verdict(gold.qid, status, bool(gold.answerable), has_citations=bool(expected.citations))
+def judge_traces(expected: Expected, traces: Sequence[Trace], judging: Judging) -> Verdict:
+    if not traces:
+        return _explained(_blank(expected, "missing"), judging)
+    verdicts = [judge_trace(expected, trace, judging) for trace in traces]
+    return verdicts[0] if len(verdicts) == 1 else min(verdicts, key=badness)
 
 
-def _judge_trace(gold: Gold, expected: Expected, trace: Trace, options: Options) -> Verdict:
+def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
+    """The verdict on one run."""
+    return _explained(_judged(expected, trace, judging), judging)
+
+
+def _blank(expected: Expected, status: str) -> Verdict:
+    gold = expected.gold
+    return Verdict(gold.qid, status, bool(gold.answerable), has_citations=bool(expected.citations), expected=expected)
+
+
+def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     if trace.error:
-        verdict = _blank(gold, expected, "error")
+        verdict = _blank(expected, "error")
         verdict.trace, verdict.why = trace, trace.error
         return verdict
     answer, retrieved = trace.answer, trace.retrieved
     citations = ids_of(answer.citations)
-    if options.id_map is not None:
-        retrieved, citations = list(map(options.id_map.trace, retrieved)), list(map(options.id_map.trace, citations))
+    if judging.id_map is not None:
+        retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
     exact = refusal.is_exact(answer.claim)
-    wider = not exact and options.rule.matches(answer.claim)
-    refused = exact or (wider and options.declared)
+    wider = not exact and judging.rule.matches(answer.claim)
+    refused = exact or (wider and judging.declared)
     empty = not answer.claim.strip()
-    verdict = _blank(gold, expected, "refused" if refused else "empty" if empty else "shipped")
+    verdict = _blank(expected, "refused" if refused else "empty" if empty else "shipped")
     verdict.trace, verdict.confidence, verdict.wider = trace, trace.confidence, wider
     _rank(verdict, expected, retrieved)
     if refused:
@@ -157,9 +197,9 @@ def _judge_trace(gold: Gold, expected: Expected, trace: Trace, options: Options)
     verdict.out_of_scope = any(cited not in retrieved for cited in citations)
     verdict.uncited = not citations
     verdict.near = not empty and refusal.is_near(answer.claim)
-    verdict.constraint, verdict.why = constraint(expected, answer.claim, answer.constraints_echo, options.rules)
-    if options.chunks is not None and not empty:
-        verdict.supported = supported(answer.claim, citations, expected.substrings, options.chunks)
+    verdict.constraint, verdict.why = constraint(expected, answer.claim, answer.constraints_echo, judging.rules)
+    if judging.chunks is not None and not empty:
+        verdict.supported = supported(answer.claim, citations, expected.substrings, judging.chunks)
     verdict.correct = verdict.answerable and verdict.contained and verdict.cited is not False
     return verdict
 
@@ -173,20 +213,20 @@ def _rank(verdict: Verdict, expected: Expected, retrieved: Sequence[str]) -> Non
     """Ranks of the first and the last gold id, each retrieved id counted once at its first place."""
     if not expected.citations:
         return
-    rank, wanted = 0, set(expected.citations)
-    for rank, found in enumerate(dict.fromkeys(retrieved), 1):
-        if found in wanted:
+    wanted = set(expected.citations)
+    for rank, name in enumerate(dict.fromkeys(retrieved), 1):
+        if name in wanted:
             verdict.any_rank = verdict.any_rank or rank
-            wanted.discard(found)
+            wanted.discard(name)
             if not wanted:
                 verdict.all_rank = rank
                 return
 
 
-def _explained(verdict: Verdict, options: Options) -> Verdict:
-    """Add the one reason, the most severe that applies, and settle whether constraints count."""
+def _explained(verdict: Verdict, judging: Judging) -> Verdict:
+    """Add the one reason, the most severe that applies, and apply constraints where they are enforced."""
     kept = verdict.constraint in ("", "ok")
-    if options.scu_enforced and not kept:
+    if judging.scu_enforced and not kept:
         verdict.correct = False
     if verdict.status in ("missing", "error", "empty"):
         verdict.reason = "empty" if verdict.status == "empty" else "missing"
@@ -205,7 +245,11 @@ def _explained(verdict: Verdict, options: Options) -> Verdict:
     return verdict
 
 
-def _badness(verdict: Verdict) -> int:
-    from .offenders import SEVERITY
-
+def badness(verdict: Verdict) -> int:
     return SEVERITY.get(verdict.reason, len(SEVERITY))
+
+
+def slices_of(gold: Gold, by: Iterable[str]) -> tuple[str, ...]:
+    """`type=table` for each of the fields that the item has."""
+    values = ((field, getattr(gold, field, None) or gold.fields.get(field)) for field in by)
+    return tuple(f"{field}={value}" for field, value in values if isinstance(value, str))

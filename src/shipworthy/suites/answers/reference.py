@@ -2,19 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
-from ...cases import Case
-from ...contracts import UNSET, Gold, ids_of
-from ...refusal import TOKEN
-from ...tally import Tally
+from msgspec import UNSET
+
+from ...core.contracts import Gold, Trace, ids_of
+from ...core.tally import Tally
+from ...language.refusal import TOKEN
+from .judge import Context, Verdict
+
+REFERENCE = "reference"  # the part of the evidence that counts what the original script counts
+LEAST = 5  # the original's shortest substring
 
 
-def facts(case: Case, k: int) -> Iterable[str]:
-    """The reference's counts for one item: a missing trace is a shipped empty answer there."""
-    gold = case.gold
-    trace = case.traces[-1] if case.traces else None
+def facts_of(verdict: Verdict, context: Context) -> tuple[str, ...]:
+    """The reference's counts for one item; it is walked again only where the two profiles can differ on it."""
+    k = context.options.k[0]
+    if not _can_differ(verdict, context):
+        return tuple(_from_verdict(verdict, k))
+    assert verdict.expected is not None
+    return tuple(walk(verdict.expected.gold, verdict.trace, k))
+
+
+def _can_differ(verdict: Verdict, context: Context) -> bool:
+    """Whether anything about the item is read differently: how text is folded, what is missing, what counts twice."""
+    judging, trace, expected = context.judging, verdict.trace, verdict.expected
+    if judging.declared or judging.scu_enforced or judging.id_map is not None or judging.min_substr != LEAST:
+        return True
+    if trace is None or expected is None or verdict.status in ("error", "empty") or not expected.citations:
+        return True
+    retrieved = trace.retrieved
+    return (
+        expected.match_all
+        or len(set(retrieved)) != len(retrieved)
+        or not _plain(trace.answer.claim)
+        or not all(map(_plain, expected.gold.substrings))
+    )
+
+
+def _plain(text: str) -> bool:
+    """ASCII with single spaces: text that both profiles fold alike."""
+    return text.isascii() and text == " ".join(text.split())
+
+
+def _from_verdict(verdict: Verdict, k: int) -> Iterator[str]:
+    """The same counts from the strict verdict, where both profiles read the item alike."""
+    answerable, refused = verdict.answerable, verdict.status == "refused"
+    yield "answerable" if answerable else "unanswerable"
+    yield "refused" if refused else "answered"
+    if answerable and verdict.all_rank is not None and verdict.all_rank <= k:
+        yield "recalled"
+    if refused:
+        if answerable:
+            yield "over"
+    elif not answerable:
+        yield "under"
+    elif verdict.cited:
+        yield "hit"
+        if verdict.contained:
+            yield "correct"
+
+
+def walk(gold: Gold, trace: Trace | None, k: int) -> Iterator[str]:
+    """The reference's own reading of an item: a missing trace is a shipped empty answer there."""
     claim = trace.answer.claim.strip() if trace else ""
     citations = ids_of(trace.answer.citations) if trace else []
     retrieved = trace.retrieved if trace else []
@@ -38,7 +90,7 @@ def facts(case: Case, k: int) -> Iterable[str]:
 
 def _contained(gold: Gold, claim: str) -> bool:
     lowered = claim.lower()
-    if any(len(text.lower()) >= 5 and text.lower() in lowered for text in gold.substrings):
+    if any(len(text.lower()) >= LEAST and text.lower() in lowered for text in gold.substrings):
         return True
     return gold.gold_claim_substr is not UNSET and not gold.substrings
 
@@ -49,23 +101,17 @@ def _hit(wanted: list[str], citations: list[str], retrieved: list[str]) -> bool:
     return bool(set(wanted) & set(citations)) and set(citations) <= set(retrieved)
 
 
-def reference(cases: Iterable[Case], k: int) -> tuple[dict[str, object], dict[str, Fraction]]:
-    """The reference's report and, unrounded, the four numbers that its gates compare."""
-    tally = Tally()
-    for case in cases:
-        tally.count(facts(case, k))
+def numbers(tally: Tally, k: int) -> tuple[dict[str, Any], dict[str, Fraction]]:
+    """The reference's report and, unrounded, the numbers that its gates compare."""
     shipped, known, unknown = tally["answered"], tally["answerable"], tally["unanswerable"]
     exact = {
-        "precision": _over(tally["correct"], shipped, 1), "chr": _over(tally["hit"], shipped, 1),
-        "under_refusal": _over(tally["under"], unknown, 0), "over_refusal": _over(tally["over"], known, 0),
+        "precision": _over(tally["correct"], shipped, 1),
+        "chr": _over(tally["hit"], shipped, 1),
+        "under_refusal": _over(tally["under"], unknown, 0),
+        "over_refusal": _over(tally["over"], known, 0),
         "recall@k": _over(tally["recalled"], known, 0),
-    }  # fmt: skip
-    counts: dict[str, object] = {
-        "answered": shipped,
-        "refused": tally["refused"],
-        "answerable": known,
-        "unanswerable": unknown,
     }
+    counts = {"answered": shipped, "refused": tally["refused"], "answerable": known, "unanswerable": unknown}
     # The scripts divide in floating point and round that; rounding the fraction could differ in the last place.
     rounded = {name: round(value.numerator / value.denominator, 4) for name, value in exact.items()}
     return counts | rounded | {"k": k}, exact

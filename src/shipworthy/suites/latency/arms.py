@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...contracts import Trace
+from ...core.contracts import Trace
 
 ONLY = "default"  # the arm of traces that name none
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -10,38 +11,85 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ...core.gates import Gate
+from ...core.sources import Input
 from ...errors import DataError
-from ...gates import Gate
 from ...text import visible
-from .facts import AGAINST_BASELINE
 
 Report = Mapping[str, Any]
-_EXACT = re.compile(r"-?\d{1,400}(?:/0*[1-9]\d{0,400})?", re.ASCII)
+BaselineSource = str | os.PathLike[str] | Report
+
+AGAINST_BASELINE = (
+    "p95 <= baseline * 1.15",
+    "precision >= baseline - 0.02",
+    "p50 <= baseline * 1.2",
+    "p90 <= baseline * 1.5",
+    "cost_per_correct <= baseline * 1.3",
+)
+_EXACT = r"-?[0-9]{1,400}(?:/0*[1-9][0-9]{0,400})?"
+_HINT = "Give the JSON that `latency score --json` writes."
 
 
-def read_baseline(source: str | os.PathLike[str] | Report, digest: str, content: str) -> dict[str, Fraction]:
+def read_baseline(source: BaselineSource, gold: Input) -> tuple[dict[str, Fraction], Input]:
     """What an earlier latency report measured, as a whole (`p95`) and in parts (`p95[load=5]`), exactly.
 
-    Its gold set must have this content, or where an old report does not tell the content, these bytes.
+    Its gold set must have the same content, or where an old report does not tell the content, the same bytes.
     """
-    where = visible(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "<baseline>"
-    report = _loaded(source, where) if isinstance(source, (str, os.PathLike)) else source
-    suite = report.get("shipworthy", {})
-    if (
-        not isinstance(suite, Mapping)
-        or suite.get("suite") != "latency"
-        or not isinstance(report.get("metrics"), Mapping)
-    ):
-        raise DataError("is not a latency report", where=where, hint="Give the JSON that `latency score --json` writes.",
-                        code="baseline-report")  # fmt: skip
-    theirs = _mapping(_mapping(report.get("inputs")).get("gold"))
-    if theirs.get("content") != content if "content" in theirs else not digest or theirs.get("sha256") != digest:
-        raise DataError("the baseline is of another gold set, so the numbers can't be compared", where=where,
-                        hint="Score the baseline's traces with this gold set first.", code="baseline-gold")  # fmt: skip
+    report, read = (source, Input(path="<baseline>", records=1)) if isinstance(source, Mapping) else _loaded(source)
+    where = visible(read.path)
+    if _mapping(report.get("shipworthy")).get("suite") != "latency" or not isinstance(report.get("metrics"), Mapping):
+        raise DataError("is not a latency report", where=where, hint=_HINT, code="baseline-report")
+    if not _of_same_gold(_mapping(_mapping(report.get("inputs")).get("gold")), gold):
+        raise DataError(
+            "the baseline is of another gold set, so the numbers can't be compared",
+            where=where,
+            hint="Score the baseline's traces with this gold set first.",
+            code="baseline-gold",
+        )
+    return _values(report), read
+
+
+def _loaded(path: str | os.PathLike[str]) -> tuple[Report, Input]:
+    """The report of a file, and what was read: one reading, so that the digest is that of the numbers used."""
+    where = visible(os.fspath(path))
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        report = json.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise DataError(
+            f"can't be read: {error.strerror or error}", where=where, hint="Check --baseline.", code="baseline-report"
+        ) from None
+    except (ValueError, RecursionError):
+        raise DataError("is not JSON", where=where, hint=_HINT, code="baseline-report") from None
+    if not isinstance(report, dict):
+        raise DataError("is not a report", where=where, code="baseline-report")
+    return report, Input(path=os.fspath(path), digest=hashlib.sha256(data).hexdigest(), records=1)
+
+
+def _of_same_gold(theirs: Mapping[str, Any], gold: Input) -> bool:
+    if "content" in theirs:
+        return bool(theirs["content"] == gold.content)
+    return bool(gold.digest) and theirs.get("sha256") == gold.digest
+
+
+def _values(report: Report) -> dict[str, Fraction]:
     values = {name: _exact(shown) for name, shown in report["metrics"].items()}
     for part, measures in _mapping(report.get("slices")).items():
         values |= {f"{name}[{part}]": _exact(shown) for name, shown in _mapping(measures).items()}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _exact(shown: Any) -> Fraction | None:
+    if not isinstance(shown, Mapping):
+        return None
+    over, under, value = shown.get("numerator"), shown.get("denominator"), shown.get("value")
+    if isinstance(over, int) and isinstance(under, int) and under > 0:
+        return Fraction(over, under)
+    if isinstance(exact := shown.get("exact"), str) and re.fullmatch(_EXACT, exact):
+        return Fraction(exact)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return Fraction(str(value)) if number else None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -51,30 +99,3 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def baseline_gates(values: Mapping[str, Fraction]) -> list[Gate]:
     """The usual guards against a baseline, for what the baseline has measured."""
     return [gate for gate in map(Gate.parse, AGAINST_BASELINE) if gate.metric in values]
-
-
-def _loaded(path: str | os.PathLike[str], where: str) -> dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-    except OSError as error:
-        raise DataError(f"can't be read: {error.strerror or error}", where=where, hint="Check --baseline.",
-                        code="baseline-report") from None  # fmt: skip
-    except (ValueError, RecursionError):
-        raise DataError("is not JSON", where=where, hint="Give the JSON that `latency score --json` writes.",
-                        code="baseline-report") from None  # fmt: skip
-    if not isinstance(found, dict):
-        raise DataError("is not a report", where=where, code="baseline-report")
-    return found
-
-
-def _exact(shown: Any) -> Fraction | None:
-    if not isinstance(shown, Mapping):
-        return None
-    over, under, value = shown.get("numerator"), shown.get("denominator"), shown.get("value")
-    if isinstance(over, int) and isinstance(under, int) and under > 0:
-        return Fraction(over, under)
-    if isinstance(exact := shown.get("exact"), str) and _EXACT.fullmatch(exact):
-        return Fraction(exact)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return Fraction(str(value)) if number else None

@@ -7,16 +7,15 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from ...contracts import Trace
+from ...core.contracts import Trace
 
 STAGES = ("retrieval", "rerank", "llm", "guard")
 SHORT, LONG = 50, 200  # words
 MOST = 1e12  # thirty years in milliseconds: beyond that it is no latency but a slip of units
 PLACES = 18
-PER_MS: int = (
-    10**PLACES
-)  # times are counted in so small a unit that practically every number of a log is a whole one: whole
-# numbers are exact, and a hundred times faster to sort than fractions
+# Times are counted in so small a unit that practically every number of a log is a whole one: whole numbers are exact,
+# and a hundred times faster to sort than fractions.
+PER_MS: int = 10**PLACES
 
 _WIDE = Context(prec=40)  # a float is written in 17 digits, so that moving the point never rounds
 
@@ -41,12 +40,16 @@ def times_of(trace: Trace) -> Times:
 
 def problem_of(trace: Trace) -> str:
     """What is wrong with the numbers of a trace, or nothing."""
-    found = {"e2e_ms": trace.e2e_ms, "latency_total_ms": trace.latency_total_ms, "cost_usd": trace.cost_usd,
-             "load_rps": trace.load_rps}  # fmt: skip
+    numbers = {
+        "e2e_ms": trace.e2e_ms,
+        "latency_total_ms": trace.latency_total_ms,
+        "cost_usd": trace.cost_usd,
+        "load_rps": trace.load_rps,
+    }
     if isinstance(trace.latency_ms, (int, float)):
-        found["latency_ms"] = trace.latency_ms
-    found |= {f"stage_ms.{name}": value for name, value in _stages(trace).items()}
-    for name, value in found.items():
+        numbers["latency_ms"] = trace.latency_ms
+    numbers |= {f"stage_ms.{name}": value for name, value in _stages(trace).items()}
+    for name, value in numbers.items():
         if value is not None and not 0 <= value <= MOST:
             return f"{name}: expected a number between 0 and {MOST:g}, got {value:g}"
     return ""
@@ -57,6 +60,11 @@ def ticks(milliseconds: float) -> Ticks:
     exact = Decimal(repr(milliseconds)).scaleb(PLACES, _WIDE)
     whole = int(exact)
     return whole if whole == exact else Fraction(exact)
+
+
+def in_ticks(milliseconds: Fraction) -> Ticks:
+    exact = milliseconds * PER_MS
+    return exact.numerator if exact.denominator == 1 else exact
 
 
 def in_ms(counted: Ticks) -> Fraction:

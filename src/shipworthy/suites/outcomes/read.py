@@ -1,7 +1,8 @@
-"""Outcomes as they are read: one answer in the hands of one person, every bad row with its line."""
+"""Feedback as it is read: one answer in the hands of one person, every bad row with its line."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from ...contracts import Input
-from ...jsonl import Problem, Problems, Reader
+from ...core.sources import Input
+from ...reading.jsonl import Problem, Problems, Reader
 
-OutcomeSource = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
+FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 REQUIRED = ("timestamp", "prompt_id", "accepted_without_edits", "action_taken")
 FLAGS = ("accepted_without_edits", "action_taken", "edited", "useful")
 _YES = (1, "1", "true", "yes", "y")  # 1 equals true
 _NO = (0, "0", "false", "no", "n")
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Feedback(msgspec.Struct, frozen=True):
     """What a person did with an answer; None where the row does not say."""
 
     prompt_id: str
@@ -32,33 +33,25 @@ class Outcome(msgspec.Struct, frozen=True):
     model: str | None = None
     preset: str | None = None
     run_id: str | None = None
+    row: bytes = b""  # digest of the whole row, by which identical ones are known
 
 
-class Rows(msgspec.Struct):
-    """The outcomes of a file, identical rows once."""
-
-    outcomes: list[Outcome]
-    source: Input
-    repeated: int
-
-
-def read_outcomes(source: OutcomeSource) -> Rows:
-    """The rows of a file or an iterable; all bad rows are raised together."""
-    problems, read = Problems(), Input(path="<outcomes>")
-    seen: dict[str, Outcome] = {}
+def stream_feedback(source: FeedbackSource, read: Input) -> Iterator[tuple[int, Feedback]]:
+    """The rows of a file or an iterable with their places; all bad rows are raised together at the end."""
+    problems = Problems()
     for number, row in _numbered(source, read, problems):
         read.records += 1
-        found = _problems(row, read.path, number)
-        for problem in found:
+        wrong = _problems(row, read.path, number)
+        for problem in wrong:
             problems.add(problem)
-        if not found:
-            seen.setdefault(json.dumps(row, sort_keys=True, default=str), _outcome(row))
+        if not wrong:
+            yield number, _feedback(row)
     problems.raise_any()
-    return Rows(list(seen.values()), read, read.records - len(seen))
 
 
-def _numbered(source: OutcomeSource, read: Input, problems: Problems) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _numbered(source: FeedbackSource, read: Input, problems: Problems) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if not isinstance(source, (str, os.PathLike)):
+        read.path = "<outcomes>"
         yield from enumerate(source, 1)
         return
     read.path = os.fspath(source)
@@ -69,28 +62,28 @@ def _numbered(source: OutcomeSource, read: Input, problems: Problems) -> Iterato
 
 def _problems(row: Mapping[str, Any], path: str, line: int) -> list[Problem]:
     """Everything wrong with one row."""
-    found = [
+    wrong = [
         Problem(path, line, f"{name} is missing", "Add it to the row.", "outcome-missing")
         for name in REQUIRED
         if row.get(name) is None
     ]
     if row.get("timestamp") is not None and _moment(row["timestamp"]) is None:
         what = f"timestamp {str(row['timestamp'])[:40]!r} is not a date"
-        found.append(Problem(path, line, what, "Write ISO-8601, as 2025-03-11T09:30:00Z.", "outcome-date"))
+        wrong.append(Problem(path, line, what, "Write ISO-8601, as 2025-03-11T09:30:00Z.", "outcome-date"))
     if row.get("prompt_id") is not None and (not _is_name(row["prompt_id"]) or not str(row["prompt_id"]).strip()):
-        found.append(Problem(path, line, "prompt_id is not text", "Write the id of the prompt.", "outcome-field"))
+        wrong.append(Problem(path, line, "prompt_id is not text", "Write the id of the prompt.", "outcome-field"))
     for name in FLAGS:
         if row.get(name) is not None and _flag(row[name]) is None:
             what = f"{name} is {str(row[name])[:40]!r}, neither yes nor no"
-            found.append(Problem(path, line, what, "Write true or false (or 1/0, yes/no, y/n).", "outcome-flag"))
-    return found
+            wrong.append(Problem(path, line, what, "Write true or false (or 1/0, yes/no, y/n).", "outcome-flag"))
+    return wrong
 
 
-def _outcome(row: Mapping[str, Any]) -> Outcome:
+def _feedback(row: Mapping[str, Any]) -> Feedback:
     moment = _moment(row["timestamp"])
     assert moment is not None
     year, week, _ = moment.isocalendar()
-    return Outcome(
+    return Feedback(
         prompt_id=str(row["prompt_id"]),
         accepted=bool(_flag(row["accepted_without_edits"])),
         acted=bool(_flag(row["action_taken"])),
@@ -100,7 +93,14 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
         model=_text(row.get("model")),
         preset=_text(row.get("preset")),
         run_id=_text(row.get("run_id")),
+        row=_digest(row),
     )
+
+
+def _digest(row: Mapping[str, Any]) -> bytes:
+    """The same for the same fields, in whatever order they were written."""
+    text = json.dumps(row, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def _moment(value: Any) -> datetime | None:

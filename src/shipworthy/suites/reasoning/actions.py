@@ -8,13 +8,14 @@ from itertools import groupby, pairwise
 
 import msgspec
 
-from shipworthy.suites.reasoning.anchors import Store
-from shipworthy.suites.reasoning.statements import Statement
-from shipworthy.suites.reasoning.words import Token, content, stem, tokens, vocabulary
+from .anchors import NoteIndex
+from .statements import Statement
+from .words import Token, content, stem, tokens, vocabulary
 
 DIRECTIVES = frozenset(
     stem(verb)
-    for verb in vocabulary("""add adjust align alert analyse analyze announce apply approve archive ask assign audit automate avoid
+    for verb in vocabulary("""
+    add adjust align alert analyse analyze announce apply approve archive ask assign audit automate avoid
     backfill ban batch begin block build bump cache cancel cap change check clarify clean clear close collect compare
     complete confirm consolidate contact continue convert coordinate correct create cut deactivate decide declare
     decommission delete deploy deprecate disable discard document double drop edit enable enforce escalate evict
@@ -29,7 +30,8 @@ DIRECTIVES = frozenset(
     simplify skip split stage start stop store submit suspend swap switch sync tag tell test throttle tighten trace
     track train transfer treat trigger trim try tune turn unblock unify update upgrade use validate verify wait warn
     watch wire withdraw write go look take bring discuss agree meet call arrange organise organize ensure address
-    follow work enter define agree allow require amend book catch chase clarify combine deliver draft drive fetch fill fit
+    follow work enter define agree allow require amend book catch chase clarify combine deliver draft drive fetch
+    fill fit
     get handle hand ignore insert instruct lead lift link list loosen nominate note offer order pack paint pay pick ping
     place point press print pull push quote recheck recalibrate redo reinstall relabel remeasure remind repeat reprogram
     rerun resend reword sand seal search sell serve settle share sort spell spot strike strip supply survey swap sweep
@@ -49,14 +51,17 @@ _OFFERS = re.compile(
     re.IGNORECASE,
 )
 _PROPOSAL = re.compile(
-    r"\b(?:i'd|i would|we'd|we would|let's|worth|make sure|(?:could|can|would|will) (?:you|she|he|they|we|someone|somebody)"
-    r"|(?:thing|move|job|step|win|idea|action)(?: to do)?(?: now| next)? (?:is|would be)(?: to)?|have (?:him|her|them|someone|somebody))"
+    r"\b(?:i'd|i would|we'd|we would|let's|worth|make sure|(?:could|can|would|will) (?:you|she|he|they|we|someone"
+    r"|somebody)"
+    r"|(?:thing|move|job|step|win|idea|action)(?: to do)?(?: now| next)? (?:is|would be)(?: to)?|have (?:him|her|them"
+    r"|someone|somebody))"
     r"(?: \S+){0,4} ?$",
     re.IGNORECASE,
 )
 _PLACEHOLDERS = vocabulary("tbd tba todo operator owner someone somebody anyone team none unknown na person user")
 _TIME = re.compile(
-    r"\b(?:today|tonight|tomorrow|this (?:morning|week|month|sprint)|next (?:week|month|sprint)|immediately|nightly|daily"
+    r"\b(?:today|tonight|tomorrow|this (?:morning|week|month|sprint)|next (?:week|month|sprint)|immediately|nightly"
+    r"|daily"
     r"|weekly|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|end of (?:day|week|month)|\d{4}-\d\d-\d\d"
     r"|within \d+ \w+|\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*"
     r"|(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2})\b",
@@ -88,7 +93,7 @@ class Action(msgspec.Struct, frozen=True):
     cited: bool
 
 
-def find_actions(said: list[Statement], store: Store) -> list[Action]:
+def find_actions(said: list[Statement], store: NoteIndex) -> list[Action]:
     """The actions of an answer, near-duplicates once."""
     names = evidence_names(store)
     topic = _topic(store) - names
@@ -113,8 +118,8 @@ def proposes(clause: str) -> bool:
     return bool(_OFFERS.search(clause))
 
 
-def _taken_up(said: list[Statement], store: Store, names: set[str]) -> list[Action]:
-    """Tasks of the evidence that the answer hands on, in whatever grammar: `Next: nightly pruning, Ines, by Friday [n3]`.
+def _taken_up(said: list[Statement], store: NoteIndex, names: set[str]) -> list[Action]:
+    """Tasks of the evidence that the answer hands on, in any grammar: `Next: nightly pruning, Ines, by Friday [n3]`.
 
     The words of the task with its owner, its date or its citation; or owner and date without the words.
     """
@@ -167,7 +172,7 @@ def _hand_over(
     return Action(frozenset(shared | (held & owners)), signs[0], signs[1], signs[2])
 
 
-def evidence_names(store: Store) -> set[str]:
+def evidence_names(store: NoteIndex) -> set[str]:
     """People and things with capital letters in the evidence, folded, placeholders aside."""
     names: set[str] = set()
     for item in store.evidence:
@@ -250,7 +255,7 @@ def obliged(words: list[Token], position: int) -> bool:
     return before[-1] in ("should", "must") or (before[-1] == "to" and len(before) > 1 and before[-2] in _OBLIGATIONS)
 
 
-def _evidence_verbs(store: Store) -> set[str]:
+def _evidence_verbs(store: NoteIndex) -> set[str]:
     """What the evidence itself obliges someone to do."""
     texts = [tokens(item.text) for item in store.evidence]
     return {words[i].norm for words in texts for i in range(len(words)) if obliged(words, i)}
@@ -261,7 +266,7 @@ def _is_noun_use(text: str, token: Token) -> bool:
     return not text[token.end :].strip(" :.*-") or text[token.end :].lstrip("* ").startswith(":")
 
 
-def _topic(store: Store) -> set[str]:
+def _topic(store: NoteIndex) -> set[str]:
     """The words of the evidence, those inside paths and identifiers as well."""
     words = {t.norm for item in store.evidence for t in tokens(item.text) if t.is_content}
     parts = {part for item in store.evidence for part in content(_JOINTS.sub(" ", f"{item.text} {item.source}"))}

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
-from shipworthy.suites.reasoning.anchors import MEASURES, Citation, Store
-from shipworthy.suites.reasoning.antonyms import is_same_by_negation
-from shipworthy.suites.reasoning.clauses import WRITTEN, Clause, read
-from shipworthy.suites.reasoning.fixture import Binding
-from shipworthy.suites.reasoning.statements import CONTRAST, Statement, cited_for
-from shipworthy.suites.reasoning.words import FUNCTION_STEMS, NUMBER_WORDS, Token, tokens, vocabulary
+from .anchors import MEASURES, Citation, NoteIndex
+from .antonyms import is_same_by_negation
+from .clauses import WRITTEN, Clause, read
+from .fixture import Binding
+from .statements import CONTRAST, Statement, cited_for
+from .words import FUNCTION_STEMS, NUMBER_WORDS, Token, tokens, vocabulary
 
 Standing = Literal["bound", "elsewhere", "uncited", "misbound", "denied", "doubted", "absent"]
 Affirmed = Literal["yes", "reported", "no"]
@@ -23,25 +23,28 @@ _SAYS = re.compile(
 )
 _SETTLES = re.compile(r"\b(?:wins|prevails|takes precedence|later word|overrides?|supersedes?)\b", re.IGNORECASE)
 _EXPECTED = re.compile(
-    r"\b(?:instead of|rather than) the (?:promised|agreed|planned|allowed|permitted|targeted|budgeted|expected|required|intended)"
+    r"\b(?:instead of|rather than) the (?:promised|agreed|planned|allowed|permitted|targeted|budgeted|expected"
+    r"|required|intended)"
     r"(?: \w+){0,2} $",
     re.IGNORECASE,
 )
 _BOTH = re.compile(r"\bboth (?:say|state|give|have|name|agree)", re.IGNORECASE)
 _PLACED = re.compile(
-    rf"(?:[\w.'-]+ ){{0,2}}(?:\d[\w.,%]*|{'|'.join(NUMBER_WORDS)})(?: [\w°]+){{0,2}} (?:on|in|per|at|from|by|according to)"
+    rf"(?:[\w.'-]+ ){{0,2}}(?:\d[\w.,%]*|{'|'.join(NUMBER_WORDS)})(?: [\w°]+){{0,2}}"
+    r" (?:on|in|per|at|from|by|according to)"
     r" (?:(?:the |our )?[\w./ '-]{2,40}[\[(]|\S{1,200}\.\w{2,5}:\d)"
     rf"|(?:\w+ ){{0,3}}{WRITTEN}(?: \w+)?(?::| –) \d",
     re.IGNORECASE,
 )
 _ENDORSES = re.compile(
-    r"\b(?:holds|stands|wins|prevails|applies|counts|operative|authoritative|binding|still (?:true|right|correct|valid|current)"
+    r"\b(?:holds|stands|wins|prevails|applies|counts|operative|authoritative|binding|still (?:true|right|correct"
+    r"|valid|current)"
     r"|is (?:true|right|correct|valid|current|in force)|go with|stick with|stay with|trust|follow|remains?)\b",
     re.IGNORECASE,
 )
 
 
-def standing(binding: Binding, said: list[Statement], store: Store) -> Standing:
+def standing(binding: Binding, said: list[Statement], store: NoteIndex) -> Standing:
     """How the answer treats a bound value: the worst of wrong, else the best of right."""
     own, rivals = _ids(binding.source, store), _ids(binding.rivals, store)
     holds = _reader_of(binding, own, store)
@@ -179,7 +182,7 @@ def _is_theirs(statement: Statement, token: Token, said: list[Statement], speake
 
 
 def _is_only_placed(statement: Statement, said: list[Statement], speakers: Collection[str]) -> bool:
-    """`14 days on the policy page (n110)`, `Policy page: 14 days`: where it stands, without a verb, is no word of one's own."""
+    """`14 days on the policy page (n110)`, `Policy page: 14 days`: where it stands, without a verb, says nothing."""
     cited = cited_for(statement, statement.clause.tokens[0], said)
     sentence = " – ".join(s.clause.text for s in said if s.clause.sentence == statement.clause.sentence)
     placed = _PLACED.match(statement.clause.text) or _PLACED.match(sentence)
@@ -292,7 +295,7 @@ def _stands_with(citation: Citation, clause: Clause, position: int) -> bool:
     )
 
 
-def _reader_of(binding: Binding, own: set[str], store: Store) -> Callable[[Clause, int], bool]:
+def _reader_of(binding: Binding, own: set[str], store: NoteIndex) -> Callable[[Clause, int], bool]:
     """How to read the value in an answer, given how its own source says it.
 
     A source that is itself a denial may be put either way; one that speaks of old things makes `old` no retraction.
@@ -308,7 +311,7 @@ def _reader_of(binding: Binding, own: set[str], store: Store) -> Callable[[Claus
     return Clause.asserts
 
 
-def _ids(references: Collection[str], store: Store) -> set[str]:
+def _ids(references: Collection[str], store: NoteIndex) -> set[str]:
     return {item for reference in references for item in store.naming(reference)}
 
 
@@ -340,5 +343,6 @@ def _is_cue(token: Token) -> bool:
 
 _VERBS = vocabulary("holds applies stands wins counts prevails governs rules beats replaces supersedes")
 _CUES = vocabulary(
-    "superseded outdated stale obsolete older old former previous longer date deprecated wrong incorrect replaced says say said states reports shows lists has newer current force"
+    "superseded outdated stale obsolete older old former previous longer date deprecated wrong incorrect replaced "
+    "says say said states reports shows lists has newer current force"
 )

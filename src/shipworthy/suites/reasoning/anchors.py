@@ -11,8 +11,8 @@ from itertools import pairwise, permutations
 
 import msgspec
 
-from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.words import Token, fold, is_within, norm, number, stem, straight, tokens, vocabulary
+from .fixture import Note
+from .words import Token, fold, is_within, norm, number, stem, straight, tokens, vocabulary
 
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 _WORD = re.compile(r"[\w./:-]{3,300}")
@@ -24,7 +24,8 @@ _PATH_SUFFIXES = vocabulary(
 _URL = re.compile(r"https?://[^\s<>()\[\]\"']+")
 _QUOTE = re.compile(r"\"([^\"\n]{2,400})\"|“([^”\n]{2,400})”|«([^»\n]{2,400})»")
 _TO_SAY = re.compile(
-    r"\b(?:i'd|i would|we should|could|should|please|let's)\b[^.!?\n]{0,40}\b(?:ask\w*|answer|reply|tell|write|say|post|send|add|put|call|label)\b[^.!?\n]{0,30}$",
+    r"\b(?:i'd|i would|we should|could|should|please|let's)\b[^.!?\n]{0,40}\b(?:ask\w*|answer|reply|tell|write|say"
+    r"|post|send|add|put|call|label)\b[^.!?\n]{0,30}$",
     re.I,
 )
 _TAG = re.compile(
@@ -68,10 +69,10 @@ class Anchors(msgspec.Struct, frozen=True):
         return self.supported + len(self.unsupported)
 
 
-class Store:
+class NoteIndex:
     """The evidence of a case, indexed for looking things up."""
 
-    def __init__(self, evidence: Sequence[Evidence], prompt: str) -> None:
+    def __init__(self, evidence: Sequence[Note], prompt: str) -> None:
         self.evidence = tuple(evidence)
         self.by_id = {item.id.casefold(): item.id for item in self.evidence}
         self.texts = tuple(fold(item.text) for item in self.evidence)
@@ -149,7 +150,7 @@ def _shown(confidence: Fraction | float | None) -> str:
     return "" if confidence is None else f"{float(confidence):g}"
 
 
-def find(answer: str, store: Store) -> Anchors:
+def find(answer: str, store: NoteIndex) -> Anchors:
     """Every anchor of the answer, resolved."""
     text = straight(answer)
     citations = find_citations(text, store)
@@ -176,7 +177,7 @@ def find(answer: str, store: Store) -> Anchors:
     return Anchors(tuple(citations), tuple(unresolved), supported, missing, tuple(invented))
 
 
-def find_citations(text: str, store: Store) -> list[Citation]:
+def find_citations(text: str, store: NoteIndex) -> list[Citation]:
     """Ids in brackets or bare, paths, paths with lines and addresses, in the order of the text."""
     found = _urls(text, store) + _paths(text, store)
     taken = sorted((c.start, c.end) for c in found)
@@ -197,7 +198,7 @@ def find_citations(text: str, store: Store) -> list[Citation]:
     return sorted(found, key=lambda c: (c.start, c.end))
 
 
-def _bracketed(match: re.Match[str], store: Store, taken: list[tuple[int, int]]) -> list[Citation]:
+def _bracketed(match: re.Match[str], store: NoteIndex, taken: list[tuple[int, int]]) -> list[Citation]:
     found = []
     for word in re.finditer(r"[^\s,;|]+", match.group(1)):
         start = match.start(1) + word.start()
@@ -221,7 +222,7 @@ def _cites_like(raw: str) -> bool:
     )
 
 
-def _paths(text: str, store: Store) -> list[Citation]:
+def _paths(text: str, store: NoteIndex) -> list[Citation]:
     found = []
     addresses = [match.span() for match in _URL.finditer(text)]
     for word in _WORD.finditer(text):
@@ -240,7 +241,7 @@ def _is_path(raw: str) -> bool:
     return bool(match) and match.group(1).lower() in _PATH_SUFFIXES  # type: ignore[union-attr]
 
 
-def _urls(text: str, store: Store) -> list[Citation]:
+def _urls(text: str, store: NoteIndex) -> list[Citation]:
     found = []
     for match in _URL.finditer(text):
         raw = match.group().rstrip(".,;:!?")
@@ -250,7 +251,7 @@ def _urls(text: str, store: Store) -> list[Citation]:
     return found
 
 
-def _is_source(item: Evidence, wanted: str) -> bool:
+def _is_source(item: Note, wanted: str) -> bool:
     source, _, own_line = (
         item.source.casefold().partition(":") if "://" not in item.source else (item.source.casefold(), "", "")
     )
@@ -267,7 +268,7 @@ def _is_source(item: Evidence, wanted: str) -> bool:
     return low.isdigit() and int(low) <= last and int(high if high.isdigit() else low) >= first
 
 
-def _unresolved_tags(text: str, citations: list[Citation], store: Store) -> list[str]:
+def _unresolved_tags(text: str, citations: list[Citation], store: NoteIndex) -> list[str]:
     """Confidence tags that no cited item of the line (or, where none is cited, no item at all) carries."""
     wrong = []
     for match in _TAG.finditer(text):
@@ -289,7 +290,7 @@ def _quotes(text: str) -> list[str]:
     return [next(part for part in match.groups() if part).strip() for match in found]
 
 
-def _quoted_from(quote: str, store: Store) -> bool:
+def _quoted_from(quote: str, store: NoteIndex) -> bool:
     if is_within(quote, store.prompt):  # the question may be quoted a bit freely, the evidence not
         return True
     parts = [part.strip(" .,;:!?") for part in re.split(r"\.\.\.|…|\[[^\]]*\]", quote)]
@@ -304,7 +305,7 @@ def plain_anchors(text: str, citations: list[Citation]) -> list[Token]:
     return [t for t in tokens(text) if t.is_anchor and not _inside(t.start, taken)]
 
 
-def _is_known(token: Token, store: Store) -> bool:
+def _is_known(token: Token, store: NoteIndex) -> bool:
     if token.norm in store.known or token.norm.rstrip("%") in store.known or token.norm + "%" in store.known:
         return True
     parts = token.raw.split("-")
@@ -326,14 +327,14 @@ def is_small(count: str) -> bool:
 
 
 def is_small_count(text: str, token: Token) -> bool:
-    """`item 4`, `the 6 containers`: a small number without a unit is often the answer's own or repeated from elsewhere."""
+    """`item 4`, `the 6 containers`: a small number without a unit is often the answer's own or repeated."""
     if not is_small(token.norm):
         return False
     following = tokens(text[token.end : token.end + 20])[:1]
     return not any(word.norm in MEASURES for word in following) and text[token.end : token.end + 1] != "%"
 
 
-def _is_derived(token: Token, store: Store) -> bool:
+def _is_derived(token: Token, store: NoteIndex) -> bool:
     """A difference or a percentage of two numbers of the evidence: worked out, neither borne out nor invented."""
     joined = re.fullmatch(r"(\d+(?:\.\d+)?)-[a-z]+", token.raw)  # `a 23-dollar overrun`
     plain = joined[1] if joined else token.norm.removesuffix("%")

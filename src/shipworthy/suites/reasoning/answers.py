@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from shipworthy.contracts import Input
-from shipworthy.errors import DataError
-from shipworthy.jsonl import Problem, Problems, Reader
-from shipworthy.suites.reasoning.fixture import Fixture, parse_evidence
-from shipworthy.suites.reasoning.verdict import Answer
-from shipworthy.text import plural
+import msgspec
 
-AnswerSource = str | os.PathLike[str] | Mapping[str, Answer | Mapping[str, Any] | str]
+from ...core.decision import number
+from ...core.sources import Input
+from ...errors import DataError
+from ...reading.jsonl import Problem, Problems, Reader
+from .fixture import parse_evidence
+from .verdict import ReasonerAnswer
+
+AnswerSource = str | os.PathLike[str] | Mapping[str, ReasonerAnswer | Mapping[str, Any] | str]
 SEEN = 400  # characters of what came instead of an answer
 META = ("model", "provider", "memories_used", "facts_used", "tokens_in", "tokens_out", "duration")
 
@@ -27,28 +29,26 @@ class NoAnswer(Exception):
         self.why, self.seen = why, seen[:SEEN]
 
 
-def gather_answers(source: AnswerSource, fixture: Fixture) -> tuple[dict[str, Answer], Input, list[str]]:
-    """The answers to the cases of a fixture, what was read, and remarks on lines that don't count."""
-    read = Input(path="<answers>")
-    known = {case.id for case in fixture.cases}
-    answers: dict[str, Answer] = {}
-    superseded = unknown = 0
-    for id_, output in _outputs(source, read):
+class CaseAnswer(NamedTuple):
+    """An answer and the case that it is for."""
+
+    case_id: str
+    answer: ReasonerAnswer
+
+
+def stream_answers(source: AnswerSource, read: Input) -> Iterator[tuple[int, CaseAnswer]]:
+    """Answers with their places; lines that can't be read are raised together at the end."""
+    if isinstance(source, (str, os.PathLike)):
+        numbered = _lines(source, read)
+    else:
+        read.path = "<answers>"
+        numbered = ((place, id_, output) for place, (id_, output) in enumerate(source.items(), 1))
+    for place, id_, output in numbered:
         read.records += 1
-        if id_ not in known:
-            unknown += 1
-            continue
-        superseded += id_ in answers
-        answers[id_] = _answer(output)
-    remarks = []
-    if superseded:
-        remarks.append(f"{plural(superseded, 'answer')} superseded by a later line for the same case")
-    if unknown:
-        remarks.append(f"{plural(unknown, 'answer')} with an id that no case has")
-    return answers, read, remarks
+        yield place, CaseAnswer(id_, _answer(output))
 
 
-def read_output(output: Any) -> Answer:
+def read_output(output: Any) -> ReasonerAnswer:
     """The answer in a reasoner's output object."""
     seen = json.dumps(output, ensure_ascii=False, default=str)[:SEEN]
     if not isinstance(output, Mapping):
@@ -62,7 +62,7 @@ def read_output(output: Any) -> Answer:
         evidence = None if output.get("evidence") is None else parse_evidence(output["evidence"], "evidence")
     except DataError as problem:
         raise NoAnswer(f"the evidence can't be read: {problem.what}", seen) from problem
-    return Answer(
+    return ReasonerAnswer(
         content=content,
         evidence=evidence,
         repaired=_is_set(output.get("repaired")),
@@ -71,12 +71,17 @@ def read_output(output: Any) -> Answer:
     )
 
 
-def _outputs(source: AnswerSource, read: Input) -> Iterable[tuple[str, Any]]:
-    return _lines(source, read) if isinstance(source, (str, os.PathLike)) else source.items()
+def answer_row(case_id: str, answer: ReasonerAnswer) -> dict[str, Any]:
+    """An answer as a line of a file, from which it is read back as it is; a failed case says why."""
+    if answer.error is not None:
+        return {"id": case_id, "error": answer.error, "seen": answer.seen}
+    marks = {name: True for name in ("repaired", "degraded") if getattr(answer, name)}
+    evidence = {} if answer.evidence is None else {"evidence": msgspec.to_builtins(answer.evidence, enc_hook=number)}
+    return {"id": case_id, "content": answer.content, **evidence, **marks, **answer.meta}
 
 
-def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[str, Any]]:
-    """The id and the object of each line; lines that can't be read are raised together at the end."""
+def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[int, str, Any]]:
+    """The number, the id and the object of each line."""
     problems = Problems()
     read.path = os.fspath(path)
     reader = Reader(path, dict, problems)
@@ -85,20 +90,22 @@ def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[str, Any
         if isinstance(id_, int) and not isinstance(id_, bool):
             id_ = str(id_)
         if isinstance(id_, str):
-            yield id_, row
+            yield line, id_, row
         else:
             problems.add(Problem(read.path, line, "the line has no id", "Add the id of its case.", "answer-id"))
     read.digest = reader.digest
     problems.raise_any()
 
 
-def _answer(output: Any) -> Answer:
-    if isinstance(output, Answer):
+def _answer(output: Any) -> ReasonerAnswer:
+    if isinstance(output, ReasonerAnswer):
         return output
+    if isinstance(output, Mapping) and isinstance(output.get("error"), str) and "content" not in output:
+        return ReasonerAnswer(error=output["error"], seen=str(output.get("seen", ""))[:SEEN])
     try:
-        return Answer(output) if isinstance(output, str) else read_output(output)
+        return ReasonerAnswer(output) if isinstance(output, str) else read_output(output)
     except NoAnswer as problem:
-        return Answer(error=problem.why, seen=problem.seen)
+        return ReasonerAnswer(error=problem.why, seen=problem.seen)
 
 
 def _is_set(value: Any) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from shipworthy.suites.reasoning.clauses import Clause
-from shipworthy.suites.reasoning.places import COUNT
-from shipworthy.suites.reasoning.statements import Statement
-from shipworthy.suites.reasoning.words import Token, stem, vocabulary
+from .clauses import Clause
+from .places import COUNT
+from .statements import Statement
+from .words import Token, stem, vocabulary
 
 LEAST_SHARED = 2  # words that clause and note have in common beside the opposite ones
 _TOWARDS = vocabulary("to from at by")
@@ -16,7 +16,8 @@ Mark = tuple[str, ...]  # one word, or two that stand together
 # Sides that shut each other out in the same place; `went_through` is two words.
 OPPOSITES = """
     rose rise risen rises increased increases grew grown climbed climbs jumped doubled went_up
-        | fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank went_down down_to brought_down
+        | fell fall fallen falls decreased decreases shrank shrunk dropped drops halved sank went_down \
+            down_to brought_down
     raised raise raises lifted lift extended extend widened widen
         | lowered lower lowers cut cuts reduced reduce shortened shorten tightened tighten
     failed fails fail broke crashed aborted | succeeded succeeds completed passed pass went_through ran_through finished

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from shipworthy.suites.reasoning.anchors import Store, in_brackets, is_small_count, labels, plain_anchors
-from shipworthy.suites.reasoning.statements import Statement, cited_for
-from shipworthy.suites.reasoning.words import full_names
+from .anchors import NoteIndex, in_brackets, is_small_count, labels, plain_anchors
+from .statements import Statement, cited_for
+from .words import full_names
 
 FOREIGN = 3  # words that another note has more of
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-def misattributed(said: list[Statement], store: Store) -> list[str]:
+def misattributed(said: list[Statement], store: NoteIndex) -> list[str]:
     """Numbers, dates and times given as the word of items that don't have them, though another item has."""
     wrong = []
     for statement in said:
@@ -38,7 +38,7 @@ def misattributed(said: list[Statement], store: Store) -> list[str]:
     return wrong
 
 
-def _misplaced(statement: Statement, store: Store) -> list[str]:
+def _misplaced(statement: Statement, store: NoteIndex) -> list[str]:
     """A clause that is cited to one note and made of the words of another: three more of them than of its own."""
     cited = {item for citation in statement.citations for item in citation.items}
     if not cited:
@@ -51,7 +51,7 @@ def _misplaced(statement: Statement, store: Store) -> list[str]:
     return [statement.clause.text] if other - own >= FOREIGN else []
 
 
-def _mislabelled(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
+def _mislabelled(statement: Statement, said: list[Statement], store: NoteIndex) -> Iterator[str]:
     """`hive 6` given as the word of a note on `hive 2`, `E5` of a note on `E3`: another thing of the same kind."""
     words = statement.clause.tokens
     spans = [(citation.start, citation.end) for citation in statement.citations]
@@ -67,7 +67,7 @@ def _mislabelled(statement: Statement, said: list[Statement], store: Store) -> I
             yield token.raw
 
 
-def _misnamed(statement: Statement, said: list[Statement], store: Store) -> Iterator[str]:
+def _misnamed(statement: Statement, said: list[Statement], store: NoteIndex) -> Iterator[str]:
     """Full names given as the word of items that don't have them, though another item has."""
     words = statement.clause.tokens
     names = full_names(words)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import msgspec
 
-from shipworthy.suites.reasoning.words import FUNCTION_STEMS, Token, straight, tokens, vocabulary
+from .words import FUNCTION_STEMS, Token, straight, tokens, vocabulary
 
 _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*•+]\s+|\d+[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|;\s*|(?<=[。！？])|\t|\s\|\s")
@@ -16,7 +16,8 @@ _AUXILIARY = (
     r"(?:is|are|was|were|be|been|do|does|did|should|must|will|would|can|could|may|might|has|have|had|shall|ought)"
 )
 _SPLIT = re.compile(
-    r"\s+[–—]\s+|(?<!\d)\s+-\s+|\s+-\s+(?!\d)|,\s+(?!(?:i\.e\.|e\.g\.|that is|namely)\W)|(?<!\ball)\s+(?=(?:but|whereas|while|although|though|however|so)\b)"
+    r"\s+[–—]\s+|(?<!\d)\s+-\s+|\s+-\s+(?!\d)|,\s+(?!(?:i\.e\.|e\.g\.|that is|namely)\W)|(?<!\ball)\s+(?=(?:but"
+    r"|whereas|while|although|though|however|so)\b)"
     rf"|\s+and\s+(?=(?:[\w']+\s+){{0,3}}{_AUXILIARY}(?:n't)?\b)",
     re.IGNORECASE,
 )
@@ -30,26 +31,38 @@ _RIGHT_NEGATION = re.compile(
 )
 _PLACE = re.compile(r"\b(?:on|in|at|from|because|since|until|with|by)\b", re.IGNORECASE)
 _ACTIVE = re.compile(
-    r"\b(?:supersed(?:es?|ing)\b|replac(?:es|ing)|overrid(?:es?|ing)\b|overrul(?:es?|ing)\b|outranks?\b|beats?\b|corrects"
-    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|outdates\b|obsoletes\b|t(?:akes?|ook|aking) the place of|newer than|more recent than|outweighs?\b|(?:trust|prefer|favou?r|pick|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
-    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|that|this|his|her|its|their|\d|\[)))",
+    r"\b(?:supersed(?:es?|ing)\b|replac(?:es|ing)|overrid(?:es?|ing)\b|overrul(?:es?|ing)\b|outranks?\b|beats?\b"
+    r"|corrects"
+    r"|(?:takes?|has|taking) precedence over|(?:wins|prevails) over|ranks? above|trumps?\b|outdates\b|obsoletes\b"
+    r"|t(?:akes?|ook|aking) the place of|newer than|more recent than|outweighs?\b|(?:trust|prefer|favou?r|pick"
+    r"|choose)s?(?: \S+){1,4} over|instead of|rather than|in place of|as opposed to"
+    r"|(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?:superseded|replaced|overrode)(?=\s+(?:the|that"
+    r"|this|his|her|its|their|\d|\[)))",
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
-    r"\b(?:superseded|replaced|overridden|overruled|overtaken|corrected|outranked|beaten)\s+by\b(?!\s+(?:\d{2,4}-|the \d|then\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day))"
+    r"\b(?:superseded|replaced|overridden|overruled|overtaken|corrected|outranked|beaten)\s+by\b(?!\s+(?:\d{2,4}-"
+    r"|the \d|then\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day))"
     r"|\b(?:gives way|gave way|yields|yielded|loses)\s+to\b",
     re.IGNORECASE,
 )
 _STALE = re.compile(
-    r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/]|\.\w)|former|formerly|previous|previously"
+    r"\b(?:superseded|outdated|out[ -]of[ -]date|stale|obsolete|older(?! than)"
+    r"|(?<![-/.])(?<!months )(?<!weeks )(?<!days )(?<!years )old(?![-/]|\.\w)|former|formerly|previous|previously"
     r"|no longer|deprecated|overtaken|overridden|overruled|retired|expired|wrong|incorrect|invalid|untrue|false"
-    r"|used to|(?:is|are|lags?) behind|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )(?<!get )(?<!gets )replaced|withdrawn|undated|no date|revoked|lapsed)\b",
+    r"|used to|(?:is|are|lags?) behind|(?:is|are) history|one-off|only a proposal|predates?|ignor(?:e|es|ed|ing)"
+    r"|forget|taken out|disregard(?:ed)?|discard(?:ed)?|void|leftover|str(?:ike|iking|uck)(?=.{0,40}\bfrom\b)"
+    r"|earlier(?! than| dates| figures| versions| notes| entries)|(?<!be )(?<!get )(?<!gets )replaced|withdrawn"
+    r"|undated|no date|revoked|lapsed)\b",
     re.IGNORECASE,
 )
 _NEVER_CHANGED = re.compile(
-    r"\b(?:(?:has|have|had|was|were)(?: not|n't)(?: yet)?(?: been)?|never(?: got)?(?: been)?|(?:nobody|no one)(?:'s| has| had)?(?: ever)?) "
+    r"\b(?:(?:has|have|had|was|were)(?: not|n't)(?: yet)?(?: been)?|never(?: got)?(?: been)?|(?:nobody|no one)(?:'s"
+    r"| has| had)?(?: ever)?) "
     r"(?:updated?|changed|edited|touched|corrected|amended|adjusted|revised|caught up)\b"
-    r"|\bfrom before\b|\b(?:printed|written|published|issued|drawn up|recorded) before (?:that|this|it|the)\b|\btime before\b|\bhas(?:n't| not) been refreshed\b|\bbefore (?:that|the|this) (?:change|move|handover|switch|decision|update)\b",
+    r"|\bfrom before\b|\b(?:printed|written|published|issued|drawn up|recorded) before (?:that|this|it|the)\b"
+    r"|\btime before\b|\bhas(?:n't| not) been refreshed\b|\bbefore (?:that|the|this) (?:change|move|handover|switch"
+    r"|decision|update)\b",
     re.IGNORECASE,
 )
 _MODIFIES = re.compile(r"\bwith $", re.IGNORECASE)
@@ -58,12 +71,14 @@ _CALLS = re.compile(
 )
 _ATTRIBUTE = re.compile(r"(?:older|old|former|previous|earlier) [a-z]+s\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(
-    r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded|obsolete|out of date|no longer|expired|wrong)\b(?!.*:| \w+ [–—])"
+    r"(?:that|this|it|they|these|those)(?:'s| is| are| has| have| was| were)\b|(?:old|outdated|stale|superseded"
+    r"|obsolete|out of date|no longer|expired|wrong)\b(?!.*:| \w+ [–—])"
     r"|(?:ignore|disregard|forget) (?:it|that|this)\b",
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
-    r"\b(?:rose|risen|rises|fell|fallen|falls|raised|lowered|cut|reduced|increased|decreased|lengthened|shortened|extended|grew|grown|shrank|shrunk"
+    r"\b(?:rose|risen|rises|fell|fallen|falls|raised|lowered|cut|reduced|increased|decreased|lengthened|shortened"
+    r"|extended|grew|grown|shrank|shrunk"
     r"|dropped|climbed|jumped|changed|moved|went|gone|goes|down|up|brought|switched)\b",
     re.IGNORECASE,
 )
@@ -79,13 +94,15 @@ _BACK = re.compile(r" ?(?:it|that|this|them)\b(?! \w)", re.IGNORECASE)
 _AGAINST = re.compile(r"(?:but|yet|however|though|and)\b", re.IGNORECASE)
 _BACKWARD = re.compile(r"(?:yet|but|and|though|it|that|this|which)\b", re.IGNORECASE)
 _LIMIT = re.compile(
-    r"\b(?:before|until|unless|except|since|earlier than|later than)\b|\b(?:above|over|below|under|beyond|more than|less than)(?= \d)",
+    r"\b(?:before|until|unless|except|since|earlier than|later than)\b|\b(?:above|over|below|under|beyond|more than"
+    r"|less than)(?= \d)",
     re.IGNORECASE,
 )
 _RELATIVE_BEFORE = re.compile(r"\b(?:that|which|who) $", re.IGNORECASE)
 _REPLACED_WITH = re.compile(r"\breplac(?:ed|es|ing)\b(?P<gone>.{0,80}?)\bwith\b(?! effect)", re.IGNORECASE)
 _STALE_LABEL = re.compile(
-    r"^(?:superseded|outdated|stale|old|obsolete|ignore|disregard|wrong|deprecated|replaced|overruled|out of date|no longer valid"
+    r"^(?:superseded|outdated|stale|old|obsolete|ignore|disregard|wrong|deprecated|replaced|overruled|out of date"
+    r"|no longer valid"
     r"|not in force|retired|don't use|do not use)\b[^:.]{0,40}:",
     re.IGNORECASE,
 )
@@ -95,20 +112,24 @@ WRITTEN = (
 )
 _WRITTEN = re.compile(rf"\b{WRITTEN}\b|[\w-]\.[a-z]{{2,5}}\b", re.IGNORECASE)
 _HEDGE = re.compile(
-    r"\b(?:whether|uncertain|unclear|unknown|might|could be(?= (?:a|an|the|due|that|because|wrong|about|related|caused)\b)|may be|possibly|perhaps|maybe|either|probably|presumably)\b",
+    r"\b(?:whether|uncertain|unclear|unknown|might|could be(?= (?:a|an|the|due|that|because|wrong|about|related"
+    r"|caused)\b)|may be|possibly|perhaps|maybe|either|probably|presumably)\b",
     re.IGNORECASE,
 )
 _REPORT = re.compile(
     r"\b(?:says?|said|states?|stated|reports?|reported|shows?|showed|lists?|listed|claims?|claimed|reads|names?|named"
-    r"|gives?|gave|allows?|allowed|puts?|records?|recorded|mentions?|mentioned|speaks?|spoke|promises?|promised|quotes?|quoted)\b",
+    r"|gives?|gave|allows?|allowed|puts?|records?|recorded|mentions?|mentioned|speaks?|spoke|promises?|promised"
+    r"|quotes?|quoted)\b",
     re.IGNORECASE,
 )
 _STILL = re.compile(
-    r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?|permits?|allows?)\b"
+    r"\b(?:still|which|that|who|whose) (?:has|have|had|gives?|gave|claims?|claimed|lists?|says?|said|shows?|carr(?:y"
+    r"|ies)|names?|lets?|reads?|holds?|speaks?|mentions?|quotes?|refers?|permits?|allows?)\b"
     r"|\byou(?:'ll| will| may| might| can)?(?: still)? (?:have found|find|see|stumble|come across|read)\b"
     rf"|\b{WRITTEN} still \w+s\b(?<!holds)(?<!applies)(?<!stands)(?<!counts)|^(?:they|it) (?:do|does)\b"
     r"|\b(?:given|named|stated|quoted|listed|mentioned|found|written|printed|shown)(?: as (?:the )?\w+)? (?:in|on|by)\b"
-    r"|\b(?:is|are|stands?) (?:still )?written\b|\b(?:comes?|stems?) from\b|\bclaim:|\bsays?:|\bwith its\b|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
+    r"|\b(?:is|are|stands?) (?:still )?written\b|\b(?:comes?|stems?) from\b|\bclaim:|\bsays?:|\bwith its\b"
+    r"|\bkeeps? (?:listing|saying|naming|showing|claiming|giving)\b",
     re.IGNORECASE,
 )
 _POSSESSION = re.compile(r"\b(?:has|have|had)\b(?! to)", re.IGNORECASE)
@@ -116,7 +137,8 @@ _RELATIVE = re.compile(r"^(?:which|whose|who|where)\b", re.IGNORECASE)
 _VERDICT = re.compile(r"\b(?:true|valid|correct|right|current)\b", re.IGNORECASE)
 _SUMS_UP = re.compile(r"(?:verdict|answer|result|conclusion|claim|status|finding)\b", re.IGNORECASE)
 _FOLLOWS = re.compile(
-    r"^(?:which|that|this|these|those|and|now|since|both|it|but|is|was|are|were|long|should|must|needs?|has|have|can)\b",
+    r"^(?:which|that|this|these|those|and|now|since|both|it|but|is|was|are|were|long|should|must|needs?|has|have"
+    r"|can)\b",
     re.IGNORECASE,
 )
 _VERB = re.compile(rf"\b{_AUXILIARY}\b", re.IGNORECASE)

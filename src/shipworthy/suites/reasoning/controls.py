@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 
-from shipworthy.refusal import TOKEN
-from shipworthy.suites.reasoning.actions import find_actions
-from shipworthy.suites.reasoning.affirmed import occurrences
-from shipworthy.suites.reasoning.anchors import Store
-from shipworthy.suites.reasoning.clauses import read
-from shipworthy.suites.reasoning.fixture import Binding, Evidence, Fixture, ReasonCase
-from shipworthy.suites.reasoning.signals import (
-    ACTION_TERMS,
-    CONTRADICTION_TERMS,
-    PROVENANCE_WORDS,
-    RESOLUTION_TERMS,
-    SUMMARY_WORDS,
-)
-from shipworthy.suites.reasoning.statements import statements
-from shipworthy.suites.reasoning.verdict import Answer
-from shipworthy.suites.reasoning.words import tokens
+from ...core.control import Control, Setup
+from ...language.refusal import TOKEN
+from .actions import find_actions
+from .affirmed import occurrences
+from .anchors import NoteIndex
+from .clauses import read
+from .fixture import Binding, Fixture, Note, ReasonCase, read_fixture
+from .signals import ACTION_TERMS, CONTRADICTION_TERMS, PROVENANCE_WORDS, RESOLUTION_TERMS, SUMMARY_WORDS
+from .statements import statements
+from .verdict import ReasonerAnswer
+from .words import tokens
 
+Make = Callable[[ReasonCase], str]
 PANCAKES = """## Summary
 A good pancake depends on rest and heat. The decision is simple, the risk is small and the impact is large, because
 a batter that rests for 30 minutes gives 12 even pancakes. Two cooks disagree about the milk, a real conflict.
@@ -45,20 +40,32 @@ Recommendation: the owner should follow up this week, verify the facts against t
 Decision: proceed with high priority, because the impact is large and the risk can be kept small."""
 
 
-@dataclass(frozen=True)
-class Control:
-    """One answer to every case, and whether a sound set of bars lets it ship."""
+def controls(setup: Setup) -> Iterator[Control]:
+    """The good runs first; then the bad ones, who refuses everything, and who answers everything."""
+    fixture = read_fixture(setup.inputs.get("fixture"))
+    refusals = {case.id: ReasonerAnswer(TOKEN) for case in fixture.cases}
+    # A bad run has one fault: it refuses where it should, so that the gate on that does not hide a bar that is too low.
+    rightly = {case.id: refusals[case.id] for case in fixture.cases if not case.answerable}
+    nothing_to_answer = "no answerable case" if len(rightly) == len(fixture.cases) else ""
+    for name in GOOD:
+        yield _control(fixture, name, control_answers(fixture, name), good=True)
+    for name in BAD:
+        yield _control(fixture, name, control_answers(fixture, name) | rightly, nothing_to_answer)
+    yield _control(fixture, "all-refuse", refusals, nothing_to_answer)
+    always = {case.id: ReasonerAnswer(answer_anyway(case)) for case in fixture.cases}
+    yield _control(fixture, "all-answer", always, "" if rightly else "no unanswerable case")
 
-    name: str
-    good: bool
-    answers: Mapping[str, Answer]
+
+def control_answers(fixture: Fixture, name: str) -> dict[str, ReasonerAnswer]:
+    """What the control of that name, one of GOOD and BAD, answers to every case."""
+    make = {**GOOD, **BAD}[name]
+    return {case.id: ReasonerAnswer(make(case)) for case in fixture.cases}
 
 
-def controls(fixture: Fixture) -> list[Control]:
-    """The control runs of a fixture, bad ones first."""
-    return [
-        Control(name, good, {case.id: Answer(make(case)) for case in fixture.cases}) for name, good, make in CONTROLS
-    ]
+def _control(
+    fixture: Fixture, name: str, answers: Mapping[str, ReasonerAnswer], skip: str = "", good: bool = False
+) -> Control:
+    return Control(name=name, good=good, skip=skip, data={"answers": answers, "fixture": fixture})
 
 
 def _empty(case: ReasonCase) -> str:
@@ -134,7 +141,7 @@ def _structured(case: ReasonCase) -> str:
     return "\n".join([*lines, "", "## Next steps", *(f"- {todo}" for todo in _todo(case))])
 
 
-def _right(make: Callable[[ReasonCase], str]) -> Callable[[ReasonCase], str]:
+def _right(make: Make) -> Make:
     """A right answer where there is one, else the refusal."""
     return lambda case: make(case) if case.answerable else TOKEN
 
@@ -163,7 +170,7 @@ def _findings(case: ReasonCase) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def _extract(item: Evidence, binding: Binding) -> str:
+def _extract(item: Note, binding: Binding) -> str:
     """The clause of the evidence that has the value, or the whole of it."""
     for clause in read(item.text).clauses:
         if occurrences(binding.value, clause.tokens) and len(clause.tokens) >= 4:
@@ -175,7 +182,7 @@ def _todo(case: ReasonCase) -> list[str]:
     """What the evidence says is to be done, with its id; else to confirm what was found."""
     rivals = {item.id for b in case.bindings if (item := _cited(case, b.rivals))}
     for item in case.evidence:
-        store = Store([item], "")
+        store = NoteIndex([item], "")
         if item.id not in rivals and find_actions(statements(read(item.text), store), store):
             return [f"{_sentence(item)} [{item.id}]."]
     if not case.evidence:
@@ -184,8 +191,8 @@ def _todo(case: ReasonCase) -> list[str]:
     return [f"Confirm with the owner that {_sentence(item)[:1].lower()}{_sentence(item)[1:]} [{item.id}]."]
 
 
-def _cited(case: ReasonCase, references: tuple[str, ...]) -> Evidence | None:
-    store = Store(case.evidence, "")
+def _cited(case: ReasonCase, references: tuple[str, ...]) -> Note | None:
+    store = NoteIndex(case.evidence, "")
     ids = {item for reference in references for item in store.naming(reference)}
     return next((item for item in case.evidence if item.id in ids), None)
 
@@ -195,7 +202,7 @@ def _place(case: ReasonCase, id_: str) -> str:
     return f"{item.source}:{item.line}" if item.source and item.line is not None else item.id
 
 
-def _sentence(item: Evidence) -> str:
+def _sentence(item: Note) -> str:
     return item.text.strip().rstrip(".")
 
 
@@ -203,16 +210,18 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-CONTROLS: tuple[tuple[str, bool, Callable[[ReasonCase], str]], ...] = (
-    ("empty text", False, _empty),
-    ("keyword salad", False, _salad),
-    ("negation of every signal", False, _negation),
-    ("off-topic text in perfect layout", False, _off_topic),
-    ("inverted conflict", False, _inverted),
-    ("invented citations", False, _invented),
-    ("evidence dump", False, _dump),
-    ("canned template", False, _template),
-    ("terse right answers", True, _right(_terse)),
-    ("prose right answers", True, _right(_prose)),
-    ("structured right answers", True, _right(_structured)),
-)
+BAD: Mapping[str, Make] = {
+    "empty text": _empty,
+    "keyword salad": _salad,
+    "negation of every signal": _negation,
+    "off-topic text in perfect layout": _off_topic,
+    "inverted conflict": _inverted,
+    "invented citations": _invented,
+    "evidence dump": _dump,
+    "canned template": _template,
+}
+GOOD: Mapping[str, Make] = {
+    "terse right answers": _right(_terse),
+    "prose right answers": _right(_prose),
+    "structured right answers": _right(_structured),
+}

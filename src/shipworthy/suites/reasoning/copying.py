@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.words import norms, stem, tokens, vocabulary
+from .fixture import Note
+from .words import norms, stem, tokens, vocabulary
 
 _LISTED = frozenset(map(stem, vocabulary("l line note source file confidence id")))
 _REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]|(?<![\w./-])[\w./-]{1,200}\.\w{1,5}:\d{1,7}")
@@ -34,7 +34,7 @@ def strip_echo(text: str, prompt: str) -> str:
     return "".join([*kept, text[position:]])
 
 
-def is_dump(text: str, evidence: Sequence[Evidence]) -> bool:
+def is_dump(text: str, evidence: Sequence[Note]) -> bool:
     """Whether the answer is little else than the evidence handed on, nearly all of it, nearly word for word."""
     named = {word for item in evidence for word in norms(f"{item.id} {item.source} {item.line}")} | _LISTED
     given = [norms(item.text) for item in evidence if item.text.strip()]

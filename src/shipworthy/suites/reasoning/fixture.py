@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Mapping
 from fractions import Fraction
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from shipworthy.errors import DataError, UsageError
+from ...errors import DataError, UsageError
 
 DIMENSIONS = ("actionability", "factual_grounding", "contradiction_handling", "usefulness")
 DEFAULT_WEIGHTS = dict(
@@ -39,7 +40,7 @@ class Expectation(msgspec.Struct, frozen=True):
     min_words: int | None = None
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Note(msgspec.Struct, frozen=True):
     """One piece of what the reasoner was given."""
 
     id: str
@@ -68,7 +69,7 @@ class ReasonCase(msgspec.Struct, frozen=True):
     embed: str | None = None
     reason_args: dict[str, Any] = {}
     expected: dict[str, Expectation] = {}
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Note, ...] = ()
     answerable: bool = True
     bindings: tuple[Binding, ...] = ()
     expected_resolution: tuple[str, ...] = ()
@@ -98,6 +99,9 @@ class Fixture(msgspec.Struct, frozen=True):
     digest: str = ""
 
 
+FixtureSource = str | os.PathLike[str] | Mapping[str, Any] | Fixture
+
+
 def load_fixture(path: str | Path) -> Fixture:
     """The fixture in a file; every problem names the file, the case and what to do."""
     where = str(path)
@@ -109,6 +113,15 @@ def load_fixture(path: str | Path) -> Fixture:
     return msgspec.structs.replace(
         parse_fixture(decode(text, where), where), path=where, digest=hashlib.sha256(raw).hexdigest()
     )
+
+
+def read_fixture(source: FixtureSource | None) -> Fixture:
+    """A fixture from wherever it is; the one of the package where nothing is named."""
+    if source is None or isinstance(source, Fixture):
+        return bundled_fixture() if source is None else source
+    if isinstance(source, (str, os.PathLike)):
+        return load_fixture(os.fspath(source))
+    return msgspec.structs.replace(parse_fixture(source), path="<fixture>")
 
 
 def read_bytes(path: str | os.PathLike[str], what: str, hint: str, code: str) -> bytes:
@@ -123,7 +136,7 @@ def read_bytes(path: str | os.PathLike[str], what: str, hint: str, code: str) ->
 
 def bundled_fixture() -> Fixture:
     """The 30 cases that come with the package."""
-    with as_file(files("shipworthy") / "data" / "reason-v1.json") as path:
+    with as_file(files("shipworthy.suites.reasoning") / "data" / "reason-v1.json") as path:
         return msgspec.structs.replace(load_fixture(path), path="")
 
 
@@ -164,7 +177,7 @@ def parse_case(raw: Any, where: str = "case") -> ReasonCase:
     return _case(_Reader(where), raw, {})
 
 
-def parse_evidence(raw: Any, where: str) -> tuple[Evidence, ...]:
+def parse_evidence(raw: Any, where: str) -> tuple[Note, ...]:
     """The evidence list of a case or of an answer line."""
     read = _Reader(where)
     return tuple(_evidence(read, item) for item in read.list(raw, "evidence"))
@@ -228,10 +241,10 @@ def _expectation(read: _Reader, entry: dict[str, Any]) -> Expectation:
     )
 
 
-def _evidence(read: _Reader, raw: Any) -> Evidence:
+def _evidence(read: _Reader, raw: Any) -> Note:
     item = read.object(raw, "an evidence item")
     line, confidence = item.get("line"), item.get("confidence")
-    return Evidence(
+    return Note(
         id=read.name(item.get("id"), "evidence id"),
         source=read.text(item.get("source"), "evidence source") or "",
         text=read.text(item.get("text"), "evidence text") or "",

@@ -10,22 +10,22 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from shipworthy.refusal import is_exact
-from shipworthy.refusal.natural import opens_refusing
-from shipworthy.suites.reasoning.actions import Action, find_actions, proposes
-from shipworthy.suites.reasoning.affirmed import Standing, affirms, first_affirming, occurrences, settles, standing
-from shipworthy.suites.reasoning.anchors import Anchors, Store, find
-from shipworthy.suites.reasoning.attribution import misattributed
-from shipworthy.suites.reasoning.clauses import read
-from shipworthy.suites.reasoning.copying import is_dump, strip_echo
-from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
-from shipworthy.suites.reasoning.opposites import turned_round
-from shipworthy.suites.reasoning.signals import contradiction_required
-from shipworthy.suites.reasoning.spelling import Spelling
-from shipworthy.suites.reasoning.statements import Statement, statements
-from shipworthy.suites.reasoning.unanswered import leaves_unanswered
-from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, passes, weighted
-from shipworthy.suites.reasoning.words import content, is_within, norms, tokens
+from ...language.refusal import is_exact
+from ...language.refusal.natural import opens_refusing
+from .actions import Action, find_actions, proposes
+from .affirmed import Standing, affirms, first_affirming, occurrences, settles, standing
+from .anchors import Anchors, NoteIndex, find
+from .attribution import misattributed
+from .clauses import read
+from .copying import is_dump, strip_echo
+from .fixture import DIMENSIONS, Fixture, Note, ReasonCase
+from .opposites import turned_round
+from .signals import contradiction_required
+from .spelling import Spelling
+from .statements import Statement, statements
+from .unanswered import leaves_unanswered
+from .verdict import ReasonerAnswer, Verdict, below_minimum, passes, weighted
+from .words import content, is_within, norms, tokens
 
 LONGEST = 20_000  # characters that are read; nobody reads more
 BAND = 800  # words; a longer answer is not useful
@@ -33,9 +33,14 @@ FABRICATION_CAP = Fraction(35, 100)
 MISBOUND_CAP = Fraction(45, 100)
 # A value right and given as its source's word; right with its source cited elsewhere; right without a source.
 CREDIT: Mapping[Standing, Fraction] = {
-    "bound": Fraction(1), "elsewhere": Fraction(9, 10), "uncited": Fraction(85, 100),
-    "misbound": Fraction(0), "denied": Fraction(0), "doubted": Fraction(0), "absent": Fraction(0),
-}  # fmt: skip
+    "bound": Fraction(1),
+    "elsewhere": Fraction(9, 10),
+    "uncited": Fraction(85, 100),
+    "misbound": Fraction(0),
+    "denied": Fraction(0),
+    "doubted": Fraction(0),
+    "absent": Fraction(0),
+}
 WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
 _DAY = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
 # The refusal rule knows documents; a reasoner speaks of its notes.
@@ -43,7 +48,7 @@ _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{2,400})[\"\u201d]")
 _STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
 
 
-class Findings(msgspec.Struct, frozen=True):
+class Examined(msgspec.Struct, frozen=True):
     """What was found in one answer, before any score."""
 
     on_topic: Sequence[Statement]
@@ -67,12 +72,12 @@ class Findings(msgspec.Struct, frozen=True):
 
     @property
     def invented(self) -> tuple[str, ...]:
-        """Numbers that neither evidence nor question has, nor a difference of theirs; a day to look again may be proposed."""
+        """Numbers that neither evidence nor question has, nor a difference of theirs; days may be proposed."""
         proposed = {t.raw for s in self.proposals for t in s.clause.tokens if _DAY.fullmatch(t.raw)}
         return tuple(text for text in self.anchors.invented if text not in proposed)
 
 
-def judge(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
+def judge(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
     """Facts and scores of one answer."""
     blank = not answer.content.strip()
     if not blank and _refuses(case, answer):
@@ -97,26 +102,26 @@ def is_refusal(text: str) -> bool:
     return is_exact(text.strip().rstrip(".")) or opens_refusing(_STORE_WORDS.sub("documents", text))
 
 
-def _refuses(case: ReasonCase, answer: Answer) -> bool:
+def _refuses(case: ReasonCase, answer: ReasonerAnswer) -> bool:
     """A refusal, with what the case knows: who gives every bound value has answered, however it sounds."""
     text = answer.content[:LONGEST]
     if case.answerable:
         return is_refusal(text) and not (case.bindings and _gives_all(case, answer))
     evidence = case.evidence if answer.evidence is None else answer.evidence
     case, text, evidence = _in_one_spelling(case, text, evidence)
-    return is_exact(text.strip().rstrip(".")) or leaves_unanswered(text, Store(evidence, case.prompt))
+    return is_exact(text.strip().rstrip(".")) or leaves_unanswered(text, NoteIndex(evidence, case.prompt))
 
 
-def _gives_all(case: ReasonCase, answer: Answer) -> bool:
+def _gives_all(case: ReasonCase, answer: ReasonerAnswer) -> bool:
     evidence = case.evidence if answer.evidence is None else answer.evidence
     findings = examine(case, answer.content[:LONGEST], evidence)
     return all(CREDIT[kind] for kind in findings.standings)
 
 
-def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findings:
+def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
     """Everything that the scores are made of."""
     case, text, evidence = _in_one_spelling(case, text, evidence)
-    store = Store(evidence, case.prompt)
+    store = NoteIndex(evidence, case.prompt)
     said = statements(read(strip_echo(_without_quoted_question(text, case.prompt), case.prompt)), store)
     on_topic, counted = _on_topic(said, store)
     prompt_words = content(case.prompt)
@@ -127,7 +132,7 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Evidence]) -> Findin
     resolved, forbidden = _sides(case, said, standings, prompt_words, rivals)
     if not case.expected_resolution and in_conflict:
         resolved = all(CREDIT[kind] for kind in in_conflict)
-    return Findings(
+    return Examined(
         on_topic=on_topic,
         anchors=anchors,
         standings=standings,
@@ -150,9 +155,7 @@ def _without_quoted_question(text: str, prompt: str) -> str:
     return _QUOTED.sub(lambda match: " " if is_within(match[1], prompt) else match[0], text)
 
 
-def _in_one_spelling(
-    case: ReasonCase, text: str, evidence: Sequence[Evidence]
-) -> tuple[ReasonCase, str, tuple[Evidence, ...]]:
+def _in_one_spelling(case: ReasonCase, text: str, evidence: Sequence[Note]) -> tuple[ReasonCase, str, tuple[Note, ...]]:
     """Everything with dates, numbers and durations written as the evidence and the question write them."""
     texts = [case.prompt, *(item.text for item in evidence)]
     spelling = Spelling(texts, [item.source for item in evidence])
@@ -198,7 +201,7 @@ def _sides(
     )
 
 
-def score(case: ReasonCase, findings: Findings) -> dict[str, Fraction | None]:
+def score(case: ReasonCase, findings: Examined) -> dict[str, Fraction | None]:
     """The scores of the dimensions that the case asks for."""
     values = {
         "actionability": _actionability(case, findings),
@@ -215,7 +218,7 @@ def is_required(case: ReasonCase, dimension: str) -> bool:
     return case.expectation(dimension).required is not False
 
 
-def _actionability(case: ReasonCase, findings: Findings) -> Fraction:
+def _actionability(case: ReasonCase, findings: Examined) -> Fraction:
     """One sound action carries it; a second one (or the case's own terms), an owner and a time add to it."""
     actions = findings.actions
     if not actions or findings.dump:  # what is handed on unread proposes nothing
@@ -225,7 +228,7 @@ def _actionability(case: ReasonCase, findings: Findings) -> Fraction:
     return Fraction(gained, 100)
 
 
-def _grounding(case: ReasonCase, findings: Findings) -> Fraction:
+def _grounding(case: ReasonCase, findings: Examined) -> Fraction:
     """Bound values and citations, times the share of anchors that the evidence bears out."""
     anchors = findings.anchors
     cited = Fraction(any(c.items for c in anchors.citations))
@@ -238,12 +241,12 @@ def _grounding(case: ReasonCase, findings: Findings) -> Fraction:
     return min(value, MISBOUND_CAP) if _is_false(findings) else value
 
 
-def _is_false(findings: Findings) -> bool:
+def _is_false(findings: Examined) -> bool:
     lacking = "absent" in findings.standings
     return bool(lacking or findings.misbound or findings.misattributed or findings.invented or findings.turned)
 
 
-def _contradiction(case: ReasonCase, findings: Findings) -> Fraction:
+def _contradiction(case: ReasonCase, findings: Examined) -> Fraction:
     """The right side affirmed; the wrong one not; that there was another side, said."""
     rivalled = [k for b, k in zip(case.bindings, findings.standings, strict=True) if b.rivals]
     if findings.forbidden or any(kind in WRONG for kind in rivalled):
@@ -255,7 +258,7 @@ def _contradiction(case: ReasonCase, findings: Findings) -> Fraction:
     return Fraction(6, 10) * findings.resolved + Fraction(4, 10) * (findings.resolved and findings.other_side)
 
 
-def _usefulness(case: ReasonCase, findings: Findings) -> Fraction:
+def _usefulness(case: ReasonCase, findings: Examined) -> Fraction:
     """The values asked for, without what is beside the point; what is false, dumped or endless is of no use."""
     if _failures(findings) or findings.words > BAND:
         return Fraction(0)
@@ -263,7 +266,7 @@ def _usefulness(case: ReasonCase, findings: Findings) -> Fraction:
     return Fraction(5, 10) * given + Fraction(3, 10) * findings.relevance + Fraction(2, 10) * findings.coverage
 
 
-def _on_topic(said: Sequence[Statement], store: Store) -> tuple[list[Statement], int]:
+def _on_topic(said: Sequence[Statement], store: NoteIndex) -> tuple[list[Statement], int]:
     """The clauses that touch the evidence, and how many clauses have something to say."""
     topic = {word for item in store.evidence for word in content(item.text)}
     touching: list[Statement] = []
@@ -282,7 +285,7 @@ def _touches_anchor(statement: Statement, shared: set[str]) -> bool:
     return any(t.is_anchor and t.norm in shared for t in statement.clause.tokens)
 
 
-def _coverage(case: ReasonCase, said: Sequence[Statement], store: Store) -> Fraction:
+def _coverage(case: ReasonCase, said: Sequence[Statement], store: NoteIndex) -> Fraction:
     """How many of the evidence's words the answer takes up, up to three, or the case's own terms."""
     if _has_terms(case, "usefulness", said):
         return Fraction(1)
@@ -317,7 +320,7 @@ def _within(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     return any(outer[i : i + len(inner)] == inner for i in range(len(outer) - len(inner) + 1))
 
 
-def _other_side(case: ReasonCase, said: Sequence[Statement], anchors: Anchors, store: Store) -> bool:
+def _other_side(case: ReasonCase, said: Sequence[Statement], anchors: Anchors, store: NoteIndex) -> bool:
     """Whether the answer shows that someone said otherwise: a rival cited, or something retracted."""
     rivals = {item for binding in case.bindings for ref in binding.rivals for item in store.naming(ref)}
     cited = {item for citation in anchors.citations for item in citation.items}
@@ -326,7 +329,7 @@ def _other_side(case: ReasonCase, said: Sequence[Statement], anchors: Anchors, s
     return not rivals and len(cited) > 1
 
 
-def _failures(findings: Findings) -> tuple[str, ...]:
+def _failures(findings: Examined) -> tuple[str, ...]:
     kinds = (
         ("fabrication", findings.anchors.unresolved),
         ("misbound", findings.misbound),
@@ -339,7 +342,7 @@ def _failures(findings: Findings) -> tuple[str, ...]:
     return tuple(name for name, found in kinds if found)
 
 
-def _facts(findings: Findings) -> dict[str, Any]:
+def _facts(findings: Examined) -> dict[str, Any]:
     anchors = findings.anchors
     return {
         "citations": sorted({item for c in anchors.citations for item in c.items}),
@@ -358,7 +361,7 @@ def _facts(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _refused(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
+def _refused(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
     facts = {"over_refusal": case.answerable, "exact_refusal": is_exact(answer.content)}
     if case.answerable:
         return _verdict(case, answer, fixture, "refused", _zeros(case), ("over_refusal",), facts)
@@ -367,15 +370,20 @@ def _refused(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
 
 
 def _verdict(
-    case: ReasonCase, answer: Answer, fixture: Fixture, status: str,
-    scores: Mapping[str, Fraction | None], hard: tuple[str, ...], facts: dict[str, Any],
-) -> Verdict:  # fmt: skip
+    case: ReasonCase,
+    answer: ReasonerAnswer,
+    fixture: Fixture,
+    status: str,
+    scores: Mapping[str, Fraction | None],
+    hard: tuple[str, ...],
+    facts: dict[str, Any],
+) -> Verdict:
     failures = hard + _degraded(answer) + below_minimum(case, scores)
     overall = weighted(scores, fixture.weights)
     return Verdict(case.id, status, scores, overall, failures, passes(fixture, overall, failures), facts)
 
 
-def _degraded(answer: Answer) -> tuple[str, ...]:
+def _degraded(answer: ReasonerAnswer) -> tuple[str, ...]:
     return tuple(name for name in ("repaired", "degraded") if getattr(answer, name))
 
 

@@ -1,41 +1,44 @@
-"""Judge: one answer in one of the two profiles, and all answers of a fixture with what they have in common."""
+"""Judge: one answer in one of the two profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from shipworthy.suites.reasoning import grounded, signals
-from shipworthy.suites.reasoning.copying import alikeness
-from shipworthy.suites.reasoning.fixture import DIMENSIONS, Fixture, ReasonCase
-from shipworthy.suites.reasoning.verdict import Answer, Verdict, below_minimum, failed, passes
+from ...core.cases import Case
+from . import grounded, signals
+from .fixture import DIMENSIONS, Fixture, ReasonCase
+from .options import Options
+from .verdict import ReasonerAnswer, Verdict, below_minimum, failed, passes
 
-PROFILES = ("grounded", "signals")
-MISSING = Answer(error="there is no answer for this case")
-
-
-class Judged(NamedTuple):
-    """A fixture, what was answered, and the verdicts in the order of the cases."""
-
-    fixture: Fixture
-    profile: str
-    answers: Mapping[str, Answer]
-    verdicts: list[Verdict]
-
-    def answer(self, id_: str) -> Answer:
-        return self.answers.get(id_, MISSING)
-
-    def alikeness(self) -> Fraction | None:
-        """How much the answers resemble each other, refusals aside."""
-        return alikeness(
-            self.answer(v.case_id).content[: grounded.LONGEST] for v in self.verdicts if v.status == "answered"
-        )
+MISSING = ReasonerAnswer(error="there is no answer for this case")
 
 
-def judge(case: ReasonCase, answer: Answer, fixture: Fixture, profile: str = "grounded") -> Verdict:
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
+
+    options: Options
+    fixture: Fixture  # its name, weights and bars; each case comes with what is judged
+
+
+class JudgedAnswer(NamedTuple):
+    """A case, what was answered, and the verdict on it."""
+
+    case: ReasonCase
+    answer: ReasonerAnswer
+    verdict: Verdict
+
+
+def judge(case: Case, context: Context) -> JudgedAnswer:
+    """The verdict on the last answer to a case."""
+    given = case.records["answers"]
+    answer = given[-1].answer if given else MISSING
+    return JudgedAnswer(case.gold, answer, judge_answer(case.gold, answer, context.fixture, context.options.profile))
+
+
+def judge_answer(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture, profile: str = "grounded") -> Verdict:
     """What one answer is. A case without an answer is an error of that case."""
     if answer.error is not None:
         verdict = failed(case, answer)
@@ -44,7 +47,7 @@ def judge(case: ReasonCase, answer: Answer, fixture: Fixture, profile: str = "gr
     return replace(verdict, answerable=case.answerable, asked=_asked(case, profile), preset=case.preset)
 
 
-def _linted(case: ReasonCase, answer: Answer, fixture: Fixture) -> Verdict:
+def _linted(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
     scores = signals.score(case, answer.content)
     overall = signals.overall(scores, fixture.weights)
     failures = tuple(name for name in below_minimum(case, scores) if grounded.is_required(case, name))

@@ -8,14 +8,14 @@ from itertools import groupby, islice, pairwise
 
 import msgspec
 
-from shipworthy.contradiction import contradicts
-from shipworthy.suites.reasoning.anchors import MEASURES, is_small
-from shipworthy.suites.reasoning.antonyms import is_same_by_negation, reversed_verbs
-from shipworthy.suites.reasoning.clauses import COLON, Clause, read
-from shipworthy.suites.reasoning.fixture import Evidence
-from shipworthy.suites.reasoning.places import COUNT, exchanged
-from shipworthy.suites.reasoning.statements import Statement
-from shipworthy.suites.reasoning.words import full_names, norms, stem, tokens, vocabulary
+from ...language.contradiction import contradicts
+from .anchors import MEASURES, is_small
+from .antonyms import is_same_by_negation, reversed_verbs
+from .clauses import COLON, Clause, read
+from .fixture import Note
+from .places import COUNT, exchanged
+from .statements import Statement
+from .words import full_names, norms, stem, tokens, vocabulary
 
 LEAST_DENIED = 3  # words of the evidence that a denial has in it
 _ARTICLES = ("the", "a", "an")
@@ -35,8 +35,8 @@ _NOT_YET = vocabulary("since until only before still unless")
 _TURNING = vocabulary("by from instead place for after compared versus against")
 
 
-def turned_round(said: list[Statement], evidence: Collection[Evidence], prompt: str) -> list[str]:
-    """Sentences that say the opposite in the evidence's own words: denied, `7 of 52` for `9 of 52`, A for B and B for A."""
+def turned_round(said: list[Statement], evidence: Collection[Note], prompt: str) -> list[str]:
+    """Sentences that say the opposite in the evidence's words: denied, `7 of 52` for `9 of 52`, A for B and B for A."""
     readings = [read(item.text) for item in evidence]
     sources = [clause for reading in readings for clause in reading.clauses]
     pairs = [pair for reading in readings for clauses in _sentences(reading.clauses) for pair in _pairs(clauses)]
@@ -56,7 +56,7 @@ def turned_round(said: list[Statement], evidence: Collection[Evidence], prompt: 
     ]
 
 
-def _against_the_cited(said: list[Statement], evidence: Collection[Evidence]) -> Iterator[str]:
+def _against_the_cited(said: list[Statement], evidence: Collection[Note]) -> Iterator[str]:
     """Clauses that can't hold together with the note that they cite."""
     texts = {item.id: item.text for item in evidence}
     for statement in said:
@@ -71,7 +71,7 @@ def _against_the_cited(said: list[Statement], evidence: Collection[Evidence]) ->
 
 
 def _of_other_things(units: list[set[tuple[str, str]]], said: set[tuple[str, str]]) -> Iterator[str]:
-    """Counts with each other's words, and counts of things that are given as a measure: `212 days` for `212 requests`."""
+    """Counts with each other's words, and counts of things given as a measure: `212 days` for `212 requests`."""
     for known in map(sorted, units):  # in an order, since what is found goes into reports
         yield from (
             f"{one[0]} {other[1]}" for one in known for other in known if _crossed(one, other, set(known), said)
@@ -139,7 +139,7 @@ def _end_of_denial(clause: Clause) -> int:
 
 
 def _affirms_denied(clause: Clause, source: Clause) -> bool:
-    """`did read them` where the evidence says `did not read`: an emphatic verb, and most words the evidence's; or its count."""
+    """`did read them` for the evidence's `did not read`: an emphatic verb, most words the evidence's; or its count."""
     if _affirms_of_count(clause, source):
         return True
     if not _EMPHATIC.search(clause.text):

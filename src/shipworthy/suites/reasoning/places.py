@@ -8,9 +8,9 @@ from itertools import combinations, pairwise
 
 import msgspec
 
-from shipworthy.suites.reasoning.anchors import MEASURES, labels
-from shipworthy.suites.reasoning.clauses import COLON, Clause
-from shipworthy.suites.reasoning.words import Token, full_names, stem, vocabulary
+from .anchors import MEASURES, labels
+from .clauses import COLON, Clause
+from .words import Token, full_names, stem, vocabulary
 
 # Words of the other's place that are enough. People share tasks and the words for them; counts don't.
 LEAST: Mapping[str, int] = {"count": 1, "measure": 1, "date": 2, "when": 1, "name": 2}

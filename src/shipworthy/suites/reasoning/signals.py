@@ -6,31 +6,68 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from shipworthy.suites.reasoning.fixture import DIMENSIONS, ReasonCase
+from .fixture import DIMENSIONS, ReasonCase
 
 ACTION_TERMS = (
-    "next step", "next steps", "recommend", "recommendation", "do this", "ship", "implement", "fix",
-    "owner", "timeline", "priority", "follow-up", "mitigation",
-)  # fmt: skip
+    "next step",
+    "next steps",
+    "recommend",
+    "recommendation",
+    "do this",
+    "ship",
+    "implement",
+    "fix",
+    "owner",
+    "timeline",
+    "priority",
+    "follow-up",
+    "mitigation",
+)
 GROUNDING_FALLBACK = (
-    "source", "sources", "fact", "facts", "memory", "memories", "confidence", "evidence", "according",
-    "from", "based on", "provenance",
-)  # fmt: skip
+    "source",
+    "sources",
+    "fact",
+    "facts",
+    "memory",
+    "memories",
+    "confidence",
+    "evidence",
+    "according",
+    "from",
+    "based on",
+    "provenance",
+)
 PROVENANCE_WORDS = ("source", "fact", "memory", "evidence", "provenance")
 GROUNDING_DOUBT = ("confidence", "likely", "uncertain", "unknown", "cannot verify")
 RESOLUTION_TERMS = ("resolve", "reconcile", "supersede", "verify", "confirm", "deprecate", "follow up")
 CONTRADICTION_TERMS = (
-    "contradiction", "contradict", "conflict", "inconsistent", "mismatch", "however",
-    "on the other hand", "trade-off", "uncertain", "cannot verify",
-)  # fmt: skip
+    "contradiction",
+    "contradict",
+    "conflict",
+    "inconsistent",
+    "mismatch",
+    "however",
+    "on the other hand",
+    "trade-off",
+    "uncertain",
+    "cannot verify",
+)
 CONTRADICTION_DOUBT = ("uncertain", "cannot verify", "unknown", "confidence")
 USEFULNESS_FALLBACK = (
-    "summary", "impact", "risk", "recommendation", "decision", "priority", "why", "because",
-)  # fmt: skip
+    "summary",
+    "impact",
+    "risk",
+    "recommendation",
+    "decision",
+    "priority",
+    "why",
+    "because",
+)
 SUMMARY_WORDS = ("summary", "recommend", "risk", "impact", "decision")
 DEFAULT_MIN_WORDS, LEAST_MIN_WORDS = 100, 40
 
-# Only counted, so the blanks of other lines and all of a path but its last letter need no match: hostile text stays linear.
+# Only counted, so the blanks of other lines and all of a path but its last letter need no match: hostile text stays
+# linear.
 _BULLET = re.compile(r"^[^\S\n]*(?:[-*]|\d+\.)\s+", re.MULTILINE)
 _HEADING = re.compile(r"^(?:#{1,3}\s+|\*\*[^*\n]+\*\*)", re.MULTILINE)
 _CUE = re.compile(r"\b(?:owner|who|by\s+\w+|today|tomorrow|this week|next week|next sprint|due)\b")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from shipworthy.contradiction.numbers import CARDINALS
+from ...language.contradiction.numbers import CARDINALS
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -49,11 +49,22 @@ _IDIOMS = (
     (re.compile(r"\bmidnight\b", re.IGNORECASE), "00:00"),
 )
 _UNITS = {
-    "ms": 1, "millisecond": 1, "s": 1000, "sec": 1000, "second": 1000, "min": 60_000, "minute": 60_000,
-    "h": 3_600_000, "hr": 3_600_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000,
-}  # fmt: skip
+    "ms": 1,
+    "millisecond": 1,
+    "s": 1000,
+    "sec": 1000,
+    "second": 1000,
+    "min": 60_000,
+    "minute": 60_000,
+    "h": 3_600_000,
+    "hr": 3_600_000,
+    "hour": 3_600_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
+}
 _DURATION = re.compile(
-    r"(?<![\w.,/:-])(\d{1,9}(?:\.\d{1,6})?)[ -]?(ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?)\b",
+    r"(?<![\w.,/:-])(\d{1,9}(?:\.\d{1,6})?)[ -]?(ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?"
+    r"|days?|weeks?)\b",
     re.IGNORECASE,
 )
 _SCALES = {"hundred": 100, "thousand": 1000}

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from shipworthy.suites.reasoning.anchors import Citation, Store, find_citations
-from shipworthy.suites.reasoning.clauses import Clause, Reading
-from shipworthy.suites.reasoning.words import Token, stem, vocabulary
+from .anchors import Citation, NoteIndex, find_citations
+from .clauses import Clause, Reading
+from .words import Token, stem, vocabulary
 
 LEAST_REPORTING = 6  # such words, each counted once
 _REPORTING = frozenset(
     map(
         stem,
         vocabulary("""evidence source owner risk next step confidence impact status finding action item priority summary
-    recommendation recommended decision follow-up timeline mitigation context conclusion insight stakeholder deadline outcome
-    overview assessment"""),
+    recommendation recommended decision follow-up timeline mitigation context conclusion insight stakeholder deadline
+    outcome overview assessment"""),
     )
 )
 JOINED = 6  # characters between two citations that are one
@@ -26,7 +26,8 @@ _COMPARED = re.compile(r"\b(?:up from|down from|instead of|rather than|compared|
 _NAMES_SOURCE = re.compile(r"(?:that|this)(?:'s| is| was| comes)\b|source:", re.IGNORECASE)
 _TO_BE_CHANGED = re.compile(r"\s+(?:should|must|needs? to|has to|have to|is to|are to|will)\b", re.IGNORECASE)
 _CHANGES = re.compile(
-    r"\b(?:commit|put|writ|copy|carr|align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap|mend|repair|clean|delet|remov)\w{0,4}\b",
+    r"\b(?:commit|put|writ|copy|carr|align|updat|chang|correct|fix|set|bring|edit|amend|rewrit|adjust|replac|swap"
+    r"|mend|repair|clean|delet|remov)\w{0,4}\b",
     re.IGNORECASE,
 )
 
@@ -38,20 +39,20 @@ class Statement(msgspec.Struct, frozen=True):
     citations: tuple[Citation, ...]
 
 
-def statements(reading: Reading, store: Store) -> list[Statement]:
+def statements(reading: Reading, store: NoteIndex) -> list[Statement]:
     if _is_only_reporting(reading, store):
         return []
     return [Statement(c, tuple(_speaking(c, store))) for c in reading.clauses if not c.word_list]
 
 
-def _is_only_reporting(reading: Reading, store: Store) -> bool:
+def _is_only_reporting(reading: Reading, store: NoteIndex) -> bool:
     """Whether words of reporting that nobody asked for, labels aside, make up much of what is said."""
     words = [(c, t) for c in reading.clauses for t in c.tokens if t.is_content and not t.is_anchor]
     told = [t.norm for c, t in words if t.norm in _REPORTING - store.known and c.text[t.end : t.end + 1] != ":"]
     return len(set(told)) >= LEAST_REPORTING and 4 * len(told) >= len(words)
 
 
-def _speaking(clause: Clause, store: Store) -> Iterator[Citation]:
+def _speaking(clause: Clause, store: NoteIndex) -> Iterator[Citation]:
     """The citations of a clause, without the files that someone shall change: these are objects, not sources."""
     change = _CHANGES.search(clause.text)
     for citation in find_citations(clause.text, store):

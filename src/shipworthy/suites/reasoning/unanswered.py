@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import re
 
-from shipworthy.suites.reasoning.anchors import Store, find, find_citations
-from shipworthy.suites.reasoning.clauses import Clause, read
-from shipworthy.suites.reasoning.statements import statements
-from shipworthy.suites.reasoning.words import content
+from .anchors import NoteIndex, find, find_citations
+from .clauses import Clause, read
+from .statements import statements
+from .words import content
 
 # Something is lacking, said of what was looked through or by who looked: `none was stolen` alone is an answer.
 _LACKING = re.compile(
-    r"\b(?:not|no|none|neither|nor|never|nothing|nobody|nowhere|without|lack\w*|missing|blank|unknown|undocumented|silent|beyond"
-    r"|outside|empty|zip|absent|unanswer\w*|unsupported|cannot|unable)\b|n't\b|\b(?:stays?|remains?|leave\w*|left)(?: \w+){0,3} open\b"
-    r"|\b(?:i'd|we'd|would|i) (?:need|ask)\b|\b(?:have|had) to ask\b|\ball (?:i|we) have\b|\bsomething else\b|\bleaves? out\b"
+    r"\b(?:not|no|none|neither|nor|never|nothing|nobody|nowhere|without|lack\w*|missing|blank|unknown|undocumented"
+    r"|silent|beyond"
+    r"|outside|empty|zip|absent|unanswer\w*|unsupported|cannot|unable)\b|n't\b|\b(?:stays?|remains?|leave\w*"
+    r"|left)(?: \w+){0,3} open\b"
+    r"|\b(?:i'd|we'd|would|i) (?:need|ask)\b|\b(?:have|had) to ask\b|\ball (?:i|we) have\b|\bsomething else\b"
+    r"|\bleaves? out\b"
     r"|\bopen question\b|\bdifferent matter\b|(?:^|, |; )ask \w+\b",
     re.IGNORECASE,
 )
 _LOOKED = re.compile(
-    r"\b(?:notes?|found|that's all|record\w*|evidence|documents?|documentation|sources?|files?|material|metrics|journal|entry|entries|data|given"
-    r"|handed|i|i'd|i'm|i've|me|my|here|anywhere|nowhere|mention\w*|documented|undocumented|written|cover\w*|track\w*|unknown"
+    r"\b(?:notes?|found|that's all|record\w*|evidence|documents?|documentation|sources?|files?|material|metrics"
+    r"|journal|entry|entries|data|given"
+    r"|handed|i|i'd|i'm|i've|me|my|here|anywhere|nowhere|mention\w*|documented|undocumented|written|cover\w*|track\w*"
+    r"|unknown"
     r"|answer\w*|unanswer\w*|blank|folder|paper\w*|question|context|can't|wrote|measur\w+)\b",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(r"(?:where|if|when|unless|should|once|until)\b", re.IGNORECASE)
 _WORKED_OUT = re.compile(
-    r"\b(?:comes? to|works? out|amounts? to|adds? up|adding up|leaves \d|worked out|impl(?:y|ies)|gives? (?:about|roughly|around|\d)|averag\w+|go with"
-    r"|is the (?:figure|number|answer|one)|(?:price|rate|answer|figure|number|cost|discount|share|total) (?:is|was|stands at))\b",
+    r"\b(?:comes? to|works? out|amounts? to|adds? up|adding up|leaves \d|worked out|impl(?:y|ies)|gives? (?:about"
+    r"|roughly|around|\d)|averag\w+|go with"
+    r"|is the (?:figure|number|answer|one)|(?:price|rate|answer|figure|number|cost|discount|share|total) (?:is|was"
+    r"|stands at))\b",
     re.IGNORECASE,
 )
 _CAUSED = re.compile(
@@ -35,7 +42,7 @@ _CAUSED = re.compile(
 )
 
 
-def leaves_unanswered(text: str, store: Store) -> bool:
+def leaves_unanswered(text: str, store: NoteIndex) -> bool:
     """Something is said to be lacking, and neither a value nor a cause is given for what only the question has."""
     reading = read(text)
     anchors = find(text, store)
@@ -48,7 +55,7 @@ def leaves_unanswered(text: str, store: Store) -> bool:
     return lacking and not any(_gives(clause, new, store) for clause in clauses)
 
 
-def _gives(clause: Clause, new: set[str], store: Store) -> bool:
+def _gives(clause: Clause, new: set[str], store: NoteIndex) -> bool:
     """A number worked out or put to what was asked, or a cause of it."""
     if any(clause.negated) or _LACKING.search(clause.text):
         return False

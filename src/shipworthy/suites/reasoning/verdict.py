@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
-from shipworthy.suites.reasoning.fixture import DIMENSIONS, Evidence, Fixture, ReasonCase
+from .fixture import DIMENSIONS, Fixture, Note, ReasonCase
 
 SHOWN = 200  # characters of what came instead of an answer
 LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1))
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ReasonerAnswer(msgspec.Struct, frozen=True):
     """What a reasoner gave for one case; `error` says why there is nothing."""
 
     content: str = ""
-    evidence: tuple[Evidence, ...] | None = None
+    evidence: tuple[Note, ...] | None = None
     repaired: bool = False
     degraded: bool = False
     error: str | None = None
@@ -27,10 +27,14 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def what_came(self) -> str:
-        """The error with the last line of what was seen, which is where programs say why they stopped."""
-        lines = self.seen.split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f"{self.error}: {last[:SHOWN]}" if last else self.error or ""
+        return what_came(self.error, self.seen)
+
+
+def what_came(error: str | None, seen: str) -> str:
+    """The error with the last line of what was seen, which is where programs say why they stopped."""
+    lines = seen.split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"{error}: {last[:SHOWN]}" if last else error or ""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -67,7 +71,7 @@ def below_minimum(case: ReasonCase, scores: Mapping[str, Fraction | None]) -> tu
     return tuple(name for name in DIMENSIONS if (score := scores.get(name)) is not None and score < case.minimum(name))
 
 
-def failed(case: ReasonCase, answer: Answer) -> Verdict:
+def failed(case: ReasonCase, answer: ReasonerAnswer) -> Verdict:
     """The verdict on a case that got no answer."""
     facts = {"error": answer.error, "seen": answer.seen}
     return Verdict(case.id, "error", dict.fromkeys(DIMENSIONS), None, ("error",), False, facts)

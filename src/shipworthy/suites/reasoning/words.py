@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from shipworthy.contradiction.numbers import CARDINALS
+from ...language.contradiction.numbers import CARDINALS
 
 
 def vocabulary(words: str) -> frozenset[str]:
@@ -22,15 +22,25 @@ FUNCTION_WORDS = vocabulary(
     is are was were be been being am do does did has have had having will would shall should can could may might must
     of in on at by for from to with without into onto over under after before since until through during per as than
     and or but nor so yet if because while whereas although though when where which who whom whose what why how
-    not no never none nothing neither yes also only still already now then just about against between both either each every
-    all any some most more less much many few other another same such very too again up down out off above below
+    not no never none nothing neither yes also only still already now then just about against between both either each
+    every all any some most more less much many few other another same such very too again up down out off above below
     come comes came got get let"""
 )
 NUMBER_WORDS = {word: str(value) for word, value in CARDINALS.items() if value <= 12 and word != "dozen"}
 UNITS = {
-    "s": "second", "sec": "second", "secs": "second", "min": "minute", "mins": "minute", "h": "hour", "hr": "hour",
-    "hrs": "hour", "d": "day", "wk": "week", "gb": "gb", "ms": "ms",
-}  # fmt: skip
+    "s": "second",
+    "sec": "second",
+    "secs": "second",
+    "min": "minute",
+    "mins": "minute",
+    "h": "hour",
+    "hr": "hour",
+    "hrs": "hour",
+    "d": "day",
+    "wk": "week",
+    "gb": "gb",
+    "ms": "ms",
+}
 SHORT = 2_000  # characters; tokens of a longer text are not kept
 _GLUED_UNIT = re.compile(r"(\d+(?:\.\d+)?)(s|secs?|mins?|h|hrs?|d|ms|gb)", re.IGNORECASE)
 _TOKEN = re.compile(r"\w[\w./:%@'+#-]{0,199}")

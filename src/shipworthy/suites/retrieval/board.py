@@ -1,37 +1,37 @@
-"""What a person reads about retrieval below the gates: the settings, each type, short lists, what changed against live."""
+"""What a person reads about retrieval below the gates: settings, each type, short lists, what changed against live."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...decision import Decision
-from ...metrics import Measure, decimal
+from ...core.metrics import Measure, decimal
 from ...text import plural, visible
 
 SHOWN = 10
 
 
-def details(decision: Decision) -> list[str]:
-    """Lines of text, from nothing but the decision; empty ones part its tables."""
-    depth = 5 if 5 in decision.options["k"] else max(decision.options["k"])
-    lines = ["", f"Settings: {decision.headline['settings']}"] if "settings" in decision.headline else []
+def details(
+    settings: str, depth: int, slices: Mapping[str, Mapping[str, Measure]], sections: Mapping[str, Any]
+) -> list[str]:
+    """Lines of text, from nothing but what the report says; empty ones part its tables."""
     return [
-        *lines,
-        *_slices(decision, depth),
-        *_states(decision),
-        *_short(decision),
-        *_comparison(decision.sections.get("comparison")),
+        "",
+        f"Settings: {settings}",
+        *_slices(slices, depth),
+        *_states(sections["lambda"], sections["delta_s"]),
+        *_short(sections["short_lists"]),
+        *_comparison(sections.get("comparison")),
     ]
 
 
-def _slices(decision: Decision, depth: int) -> Iterator[str]:
+def _slices(slices: Mapping[str, Mapping[str, Measure]], depth: int) -> Iterator[str]:
     names = (f"precision@{depth}", f"recall@{depth}", f"ndcg@{depth}", "coverage", "citation_accuracy")
-    if not decision.slices:
+    if not slices:
         return
     yield ""
     yield "By slice".ljust(26) + "".join(name.rjust(19) for name in names)
-    for slice_name, measures in decision.slices.items():
+    for slice_name, measures in slices.items():
         yield "  " + visible(slice_name, 24).ljust(24) + "".join(_cell(measures, name).rjust(19) for name in names)
 
 
@@ -40,22 +40,18 @@ def _cell(measures: Mapping[str, Measure], name: str) -> str:
     return "–" if measure is None or measure.value is None else f"{decimal(measure.value)} n={measure.n}"
 
 
-def _states(decision: Decision) -> Iterator[str]:
-    found = decision.sections.get("lambda")
-    if not found or not any(found["states"].values()):
+def _states(converging: Mapping[str, Any], distance: Mapping[str, Any]) -> Iterator[str]:
+    if not any(converging["states"].values()):
         return
-    states = "  ".join(f"{state} {count}" for state, count in found["states"].items())
+    states = "  ".join(f"{state} {count}" for state, count in converging["states"].items())
     yield ""
-    yield f"λ: {states}  ({found['read']} read, {found['derived']} derived)"
-    distance = decision.sections["delta_s"]
-    if not any(distance["bands"].values()):
-        return
-    bands = ", ".join(f"{name} {count}" for name, count in distance["bands"].items())
-    yield f"ΔS by {visible(distance['embedder'])}: {bands}"
+    yield f"λ: {states}  ({converging['read']} read, {converging['derived']} derived)"
+    if any(distance["bands"].values()):
+        bands = ", ".join(f"{name} {count}" for name, count in distance["bands"].items())
+        yield f"ΔS by {visible(distance['embedder'])}: {bands}"
 
 
-def _short(decision: Decision) -> Iterator[str]:
-    short = decision.sections.get("short_lists") or {}
+def _short(short: Mapping[str, str]) -> Iterator[str]:
     if short:
         yield ""
         yield "Lists shorter than k"
@@ -63,16 +59,18 @@ def _short(decision: Decision) -> Iterator[str]:
         yield f"  {visible(qid, 40)}  {text}"
 
 
-def _comparison(found: Mapping[str, Any] | None) -> Iterator[str]:
-    if not found:
+def _comparison(compared: Mapping[str, Any] | None) -> Iterator[str]:
+    if not compared:
         return
-    metric = found["metric"]
+    lost, gained = len(compared["hits_lost"]), len(compared["hits_gained"])
     yield ""
-    yield (f"Against live, {plural(found['pairs'], 'question')}: {metric} {_signed(found['difference'])}; hits lost {len(found['hits_lost'])}, "
-           f"gained {len(found['hits_gained'])} (exact McNemar p = {found['mcnemar_two_sided_p']:.3g}); "
-           f"permutation p = {_p(found['permutation_p'])}")  # fmt: skip
+    yield (
+        f"Against live, {plural(compared['pairs'], 'question')}: {compared['metric']} "
+        f"{_signed(compared['difference'])}; hits lost {lost}, gained {gained} "
+        f"(exact McNemar p = {compared['mcnemar_two_sided_p']:.3g}); permutation p = {_p(compared['permutation_p'])}"
+    )
     for name in ("worse", "better"):
-        rows = found[name]
+        rows = compared[name]
         for row in rows[:SHOWN]:
             types = f" ({visible(', '.join(row['type']), 40)})" if row["type"] else ""
             yield f"  {name}  {visible(row['qid'], 40)}{types}  {row['live']:.3f} → {row['shadow']:.3f}"

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...contracts import Place
-from .matching import Target, covered, in_anchor, same_document
-from .options import Options
+from ...core.contracts import Place
+from .matching import GoldPlaces, covered, in_anchor, same_document
+from .options import Choices
 from .sections import Section, distance, section_of
 
 Offsets = tuple[int, int]
 
 
 def covers_gold(
-    target: Target, cited: Sequence[Place], options: Options, sections: Mapping[str, str], texts: Mapping[str, str]
+    target: GoldPlaces, cited: Sequence[Place], choices: Choices, sections: Mapping[str, str], texts: Mapping[str, str]
 ) -> bool:
     """Coverage: some citation is relevant, or lies in the anchor section."""
-    return any(covered(target, place, options, texts) or in_anchor(target, place, sections) for place in cited)
+    return any(covered(target, place, choices, texts) or in_anchor(target, place, sections) for place in cited)
 
 
-def accurate(target: Target, cited: Sequence[Place], options: Options, sections: Mapping[str, str]) -> bool | None:
+def accurate(target: GoldPlaces, cited: Sequence[Place], choices: Choices, sections: Mapping[str, str]) -> bool | None:
     """Citation accuracy: section and byte range of some citation fit a gold place; None without a gold range."""
     ranged = [place for place in target.places if place.offsets is not None]
     if not ranged:
         return None
-    return any(_fits(gold, place, target, options, sections) for gold in ranged for place in cited)
+    return any(_fits(gold, place, target, choices, sections) for gold in ranged for place in cited)
 
 
-def _fits(gold: Place, place: Place, target: Target, options: Options, sections: Mapping[str, str]) -> bool:
+def _fits(gold: Place, place: Place, target: GoldPlaces, choices: Choices, sections: Mapping[str, str]) -> bool:
     if place.offsets is None or gold.offsets is None or not same_document(gold, place):
         return False
     return same_section(gold, place, target, sections) and ranges_fit(
-        gold.offsets, place.offsets, options.window, options.offset_match
+        gold.offsets, place.offsets, choices.window, choices.offset_match
     )
 
 
-def same_section(gold: Place, place: Place, target: Target, sections: Mapping[str, str]) -> bool:
+def same_section(gold: Place, place: Place, target: GoldPlaces, sections: Mapping[str, str]) -> bool:
     """The gold place's own section, or the anchor where it has none, equals the citation's."""
     wanted = section_of(gold.id, gold.section_id, sections) or target.anchor
-    found = section_of(place.id, place.section_id, sections)
-    return wanted is not None and wanted == found
+    cited = section_of(place.id, place.section_id, sections)
+    return wanted is not None and wanted == cited
 
 
 def ranges_fit(gold: Offsets, cited: Offsets, window: int, how: str) -> bool:
@@ -61,15 +61,18 @@ def first_place(cited: Sequence[Place], sections: Mapping[str, str]) -> Section 
     return (first_section(cited, sections) or cited[0].id) if cited else None
 
 
-def proximity(target: Target, cited: Sequence[Place], sections: Mapping[str, str]) -> int | None:
+def proximity(target: GoldPlaces, cited: Sequence[Place], sections: Mapping[str, str]) -> int | None:
     """Steps in the title tree from the first cited section to the anchor; None where either is unknown."""
     section = first_section(cited, sections)
     return None if section is None or target.anchor is None else distance(section, target.anchor)
 
 
-def drifted(target: Target, cited: Sequence[Place], options: Options, sections: Mapping[str, str]) -> bool:
+def drifted(target: GoldPlaces, cited: Sequence[Place], choices: Choices, sections: Mapping[str, str]) -> bool:
     """The right section is cited, with a byte range that fits nowhere: offsets drift or count in another unit."""
-    if accurate(target, cited, options, sections) is not False:
+    if accurate(target, cited, choices, sections) is not False:
         return False
-    return any(place.offsets is not None and same_section(gold, place, target, sections)
-               for gold in target.places for place in cited)  # fmt: skip
+    return any(
+        place.offsets is not None and same_section(gold, place, target, sections)
+        for gold in target.places
+        for place in cited
+    )

@@ -2,66 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from ...gates import Outcome
-from ...metrics import Measure, decimal
-from ...tally import Tally
+from ...core.metrics import Measure, decimal
+from ...core.suite import Findings
+from ...core.tally import Tally
 from ...text import plural
-from .judge import STABLE, Verdict
-from .options import Options
+from .judge import STABLE, LogVerdict
+from .pairs import Fallen
 
 HARDLY = Fraction(1, 10)  # a smaller share of questions with any gold id in the log is no retrieval, but other ids
 
-_DRIFT = "{n} of {all} answered runs cite the right section at bytes that fit no gold range: offsets drift (OCR, normalisation), or count in another unit than bytes."
+_DRIFT = (
+    "{n} of {all} answered runs cite the right section at bytes that fit no gold range: offsets drift (OCR, "
+    "normalisation), or count in another unit than bytes."
+)
 _MEANING = "A snippet that is near in similarity and wrong is cited for {n}: the embeddings don't separate the domain."
 _ORDER = "The block of {n} is found at another rank from run to run: look at the reranker."
-_LEAK = "A section beside or below the right one is cited for {n}: boundaries leak or topics mix; look at section detection."
+_LEAK = (
+    "A section beside or below the right one is cited for {n}: boundaries leak or topics mix; "
+    "look at section detection."
+)
 _TYPED = "Only {slices} {verb}: these blocks are read as prose. Give tables and code blocks of their own type."
 _MIGRATED = "The index was rebuilt and its ids are new to the gold: migrate the ids, or score with --match offsets."
 
 
-def diagnose(
-    outcomes: Iterable[Outcome], verdicts: Sequence[Verdict], tally: Tally, options: Options,
-    slices: Mapping[str, Mapping[str, Measure]], fallen: Sequence[tuple[str, Fraction, Fraction]],
-) -> list[str]:  # fmt: skip
-    """What the pattern of failures points to, in words."""
-    failed = [outcome for outcome in outcomes if outcome.state.startswith("FAIL")]
-    hints = [_MIGRATED] if options.match == "ids" and hardly_any(verdicts) else []
-    hints += _fallen(fallen, slices)
-    drifted, answered = tally["drifted_runs"], tally["answered_runs"]
-    if drifted and 10 * drifted >= answered:
-        hints.append(_DRIFT.format(n=drifted, all=answered))
-    near = sum(1 for verdict in verdicts if _near_but_wrong(verdict))
-    flips = sum(1 for verdict in verdicts if _order_flips(verdict))
-    leaks = sum(1 for verdict in verdicts if _leaks(verdict))
-    for count, words in ((near, _MEANING), (flips, _ORDER), (leaks, _LEAK)):
-        if count and failed and 20 * count >= len(verdicts):
-            hints.append(words.format(n=plural(count, "question")))
-    return hints
+def hint_facts(verdict: LogVerdict) -> Iterator[str]:
+    """What the hints below count."""
+    if verdict.ranked and verdict.lines:
+        yield "searched"
+        if any(line.ranked.hits for line in verdict.lines):
+            yield "retrieved"
+    for name, applies in (("near_but_wrong", _near_but_wrong), ("order_flips", _order_flips), ("leaks", _leaks)):
+        if applies(verdict):
+            yield name
 
 
-def _near_but_wrong(verdict: Verdict) -> bool:
+def _near_but_wrong(verdict: LogVerdict) -> bool:
     return any(
         line.cited and not line.covered and line.delta is not None and line.delta < STABLE for line in verdict.lines
     )
 
 
-def _order_flips(verdict: Verdict) -> bool:
+def _order_flips(verdict: LogVerdict) -> bool:
     """One wording, several seeds, and another rank each time: the question did not change, the order did."""
     ranks: dict[str, set[tuple[int, ...]]] = {}
     for line in verdict.lines:
         if not line.failed:
             ranks.setdefault(line.paraphrase, set()).add(line.ranked.hits[:1])
-    return any(len(found) > 1 for found in ranks.values())
+    return any(len(first) > 1 for first in ranks.values())
 
 
-def _leaks(verdict: Verdict) -> bool:
+def _leaks(verdict: LogVerdict) -> bool:
     return any(line.proximity in (1, 2) and not line.covered for line in verdict.lines)
 
 
-def _fallen(fallen: Sequence[tuple[str, Fraction, Fraction]], slices: Mapping[str, Mapping[str, Measure]]) -> list[str]:
+def diagnose(findings: Findings, fallen: Sequence[Fallen]) -> list[str]:
+    """What the pattern of failures points to, in words."""
+    tally: Tally = findings.tally
+    failed = any(outcome.state.startswith("FAIL") for outcome in findings.outcomes)
+    hints = [_MIGRATED] if findings.context.choices.match == "ids" and hardly_any(tally) else []
+    hints += _fallen(fallen, findings.slices)
+    drifted, answered = tally["drifted_runs"], tally["answered_runs"]
+    if drifted and 10 * drifted >= answered:
+        hints.append(_DRIFT.format(n=drifted, all=answered))
+    for fact, words in (("near_but_wrong", _MEANING), ("order_flips", _ORDER), ("leaks", _LEAK)):
+        if tally[fact] and failed and 20 * tally[fact] >= tally["items"]:
+            hints.append(words.format(n=plural(tally[fact], "question")))
+    return hints
+
+
+def _fallen(fallen: Sequence[Fallen], slices: Mapping[str, Mapping[str, Measure]]) -> list[str]:
     """The slices that fell against live; where these are types, the others stand, and the type is the cause."""
     hints = [f"{name} falls from {decimal(before)} to {decimal(now)} against live." for name, now, before in fallen]
     types = [name for name, _, _ in fallen if name.startswith("type=")]
@@ -72,8 +84,6 @@ def _fallen(fallen: Sequence[tuple[str, Fraction, Fraction]], slices: Mapping[st
     return hints
 
 
-def hardly_any(verdicts: Collection[Verdict]) -> bool:
+def hardly_any(tally: Tally) -> bool:
     """Whether gold ids turn up in fewer than a tenth of the questions that have some."""
-    ranked = [verdict for verdict in verdicts if verdict.ranked and verdict.lines]
-    found = sum(1 for verdict in ranked if any(line.ranked.hits for line in verdict.lines))
-    return bool(ranked) and found < HARDLY * len(ranked)
+    return tally["searched"] > 0 and tally["retrieved"] < HARDLY * tally["searched"]

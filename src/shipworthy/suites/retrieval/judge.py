@@ -2,32 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ... import refusal
-from ...contracts import Gold, Place
+from ...core.cases import Case
+from ...core.contracts import Gold, Place
+from ...core.tally import Fact
 from ...errors import DataError
+from ...language import refusal
 from . import citations
-from .lambda_states import Run, converged, states, wordings_needed
-from .log import LogLine
-from .matching import Target, covered, in_anchor, prepare, text_of
-from .options import Options
-from .ranking import Duplicate, Ranked, Wanted, arrange, value
+from .lambda_states import StatedRun, converged, states, wordings_needed
+from .log import LogLine, runs_of
+from .matching import GoldPlaces, covered, in_anchor, text_of
+from .options import Choices, Options
+from .pseudocode import facts_of
+from .ranking import Duplicate, Ranked, RankedList, Wanted, arrange, mean, mean_value
 
-Distance = Callable[[str, str], Fraction]
+if TYPE_CHECKING:
+    from .embedders import Embedder
+
+RISK = Fraction(6, 10)  # ΔS from here on is risk; below 0.40 it is stable, between them transitional
+STABLE = Fraction(4, 10)
 
 
-class Context(msgspec.Struct):
-    """What a verdict depends on besides the question and its runs."""
+class LogContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one log as a whole when its lines are judged."""
+
+    cites: bool = True  # some line says what its answer cites
+    embedder: Embedder | None = None  # makes ΔS where the log has none
+    made_with: str = "none"  # what its ΔS come from
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
 
     options: Options
+    choices: Choices
+    wanted: tuple[Wanted, ...]  # the ranking metrics, in the order of the report
+    ids_only: bool = False  # records are ranked lists, and there is nothing to judge beyond the metrics wanted
     sections: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
-    distance: Distance | None = None  # makes ΔS where the log has none
-    cites: bool = True  # some line of this log says what its answer cites
+    embedder: Embedder | None = None
+    logs: dict[str, LogContext] = {}  # by input, once every line was seen
+
+    @property
+    def compared(self) -> bool:
+        return "live" in self.logs
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """A gold item made ready for comparing."""
+
+    gold: Gold
+    number: int  # its place in the gold set
+    target: GoldPlaces
+    slices: tuple[str, ...] = ()
 
 
 class Line(msgspec.Struct):
@@ -51,19 +83,21 @@ class Line(msgspec.Struct):
     derived: bool = True
 
 
-class Verdict(msgspec.Struct):
-    """The facts about one question: its lines, and each metric's mean over them (absent where undefined)."""
+class LogVerdict(msgspec.Struct):
+    """One question in one log: its lines, and each metric's mean over them (absent where undefined)."""
 
-    qid: str
-    gold: Gold
-    target: Target
+    expected: Expected
     lines: list[Line]
+    superseded: int = 0  # lines that gave way to a later one of the same run
     values: dict[str, Fraction] = {}
     groups: dict[str, bool | None] = {}
     hit: bool = False  # each of its runs has something relevant within the canary depth
-    short: bool = False  # some list is shorter than the deepest k
-    slices: tuple[str, ...] = ()
     reason: str = ""
+    reference: tuple[Fact, ...] = ()  # what the original pseudocode counts for it
+
+    @property
+    def target(self) -> GoldPlaces:
+        return self.expected.target
 
     @property
     def ranked(self) -> bool:
@@ -71,70 +105,111 @@ class Verdict(msgspec.Struct):
         return bool(self.target.places)
 
 
-def judge(gold: Gold, runs: Sequence[LogLine], context: Context) -> Verdict:
-    """A verdict on one question from all its runs."""
-    options = context.options
-    target = prepare(gold, options, context.texts)
-    _check(gold, target, runs, options)
-    lines = [_judge_line(target, line, gold, context) for line in runs]
-    verdict = Verdict(str(gold.qid), gold, target, lines)
-    _converge(verdict, runs, context)
-    verdict.values = _values(verdict, context)
-    depth = options.canary_k
+class Verdict(msgspec.Struct):
+    """The facts about one question, on the index under test and on the one that serves."""
+
+    qid: str
+    expected: Expected
+    shadow: LogVerdict
+    live: LogVerdict | None = None
+
+
+class ListVerdict(msgspec.Struct):
+    """One question where only ids are ranked: what there was to find, and its lists, of which metrics make numbers."""
+
+    qid: str
+    relevant: int
+    lists: tuple[Ranked, ...]
+    scored: bool  # whether it takes part in the means
+
+
+def judge(case: Case, context: Context) -> Verdict | ListVerdict:
+    """A verdict on one question from all its lines."""
+    if context.ids_only:
+        return _judge_lists(case, context)
+    shadow, live = (case.records.get(source) for source in ("shadow", "live"))
+    assert shadow is not None
+    return Verdict(
+        case.key,
+        case.gold,
+        _judge_log(case.gold, shadow, context, context.logs["shadow"]),
+        None if live is None else _judge_log(case.gold, live, context, context.logs["live"]),
+    )
+
+
+def _judge_lists(case: Case, context: Context) -> ListVerdict:
+    records: list[RankedList] = case.records["shadow"]
+    choices, lists = context.choices, tuple([record.ranked for record in records])
+    scored = (bool(lists) or choices.missing_query == "zero") and (case.gold > 0 or choices.no_relevant == "zero")
+    return ListVerdict(case.key, case.gold, lists, scored)
+
+
+def _judge_log(expected: Expected, records: Sequence[LogLine], context: Context, log: LogContext) -> LogVerdict:
+    runs = runs_of(records)
+    lines = [_judge_line(expected, line, context, log) for line in runs]
+    verdict = LogVerdict(expected, lines, len(records) - len(runs))
+    _converge(verdict, runs, context, log)
+    verdict.values = _values(verdict, context, log)
+    depth = context.choices.canary_k
     verdict.hit = bool(lines) and all(line.ranked.hits and line.ranked.hits[0] <= depth for line in lines)
-    verdict.short = any(line.ranked.returned < max(options.k) for line in lines)
     verdict.reason = _reason(verdict)
+    if context.options.profile == "reference":
+        last = runs[-1] if runs else None
+        verdict.reference = tuple(facts_of(expected.gold, last, context.choices, context.sections))
     return verdict
 
 
-def _check(gold: Gold, target: Target, runs: Sequence[LogLine], options: Options) -> None:
-    if not runs and options.missing_query == "error":
-        raise DataError(f"qid {gold.qid!r} has no log line", hint="Run it, or choose --missing-query zero or skip.",
-                        code="retrieval-missing")  # fmt: skip
-    if not target.places and options.no_relevant == "error":
-        raise DataError(f"qid {gold.qid!r} has no relevant block", hint="Add one, or choose --no-relevant skip or zero.",
-                        code="retrieval-no-relevant")  # fmt: skip
-
-
-def _judge_line(target: Target, line: LogLine, gold: Gold, context: Context) -> Line:
-    options = context.options
-    blocks = _in_order(line, options)
+def _judge_line(expected: Expected, line: LogLine, context: Context, log: LogContext) -> Line:
+    choices, target = context.choices, expected.target
+    blocks = in_order(line, choices)
     paraphrase, seed = line.key
     judged = Line(paraphrase, seed, _ranked(target, blocks, context), tuple(block.id for block in blocks))
     judged.failed = bool(line.error)
-    inside = [in_anchor(target, block, context.sections) for block in blocks]
-    judged.anchor_rank = next((rank for rank, found in enumerate(inside, 1) if found), None)
-    if target.anchor is not None:
-        judged.unknown_sections = tuple(block.id for block, found in zip(blocks, inside, strict=True) if found is None)
+    _place(judged, target, blocks, context.sections)
     judged.negatives = tuple(rank for rank, block in enumerate(blocks, 1) if block.id in target.negatives)
     cited = [] if judged.failed else line.cited
     if cited:
         judged.cited = tuple(place.id for place in cited)
-        judged.covered = citations.covers_gold(target, cited, options, context.sections, context.texts)
-        judged.accurate = citations.accurate(target, cited, options, context.sections)
+        judged.covered = citations.covers_gold(target, cited, choices, context.sections, context.texts)
+        judged.accurate = citations.accurate(target, cited, choices, context.sections)
         judged.proximity = citations.proximity(target, cited, context.sections)
-        judged.drifted = citations.drifted(target, cited, options, context.sections)
-        judged.delta = _delta(line, cited, gold, context)
+        judged.drifted = citations.drifted(target, cited, choices, context.sections)
+        judged.delta = _delta(line, cited, expected.gold, context, log)
     return judged
 
 
-def _in_order(line: LogLine, options: Options) -> list[Place]:
-    """The blocks by rank: list or score order, duplicates as the options say."""
+def _place(judged: Line, target: GoldPlaces, blocks: Sequence[Place], sections: Mapping[str, str]) -> None:
+    """Where the anchor section is met first, and which blocks may lie in it unknown to us."""
+    if target.anchor is None:
+        return
+    inside = [(rank, block.id, in_anchor(target, block, sections)) for rank, block in enumerate(blocks, 1)]
+    judged.anchor_rank = next((rank for rank, _, is_inside in inside if is_inside), None)
+    judged.unknown_sections = tuple(name for _, name, is_inside in inside if is_inside is None)
+
+
+def in_order(line: LogLine, choices: Choices) -> list[Place]:
+    """The blocks by rank: list or score order, duplicates as was chosen."""
     blocks = line.blocks
     ids = [block.id for block in blocks]
-    scores = [block.score for block in blocks] if options.order == "score" else None
+    scores = [block.score for block in blocks] if choices.order == "score" else None
     if scores is not None and None in scores:
-        raise DataError(f"a block of qid {line.qid!r} has no score", hint="Give each topk block a score, or use --order list.",
-                        code="retrieval-no-score")  # fmt: skip
+        raise DataError(
+            f"a block of qid {line.qid!r} has no score",
+            hint="Give each topk block a score, or use --order list.",
+            code="retrieval-no-score",
+        )
     try:
-        order = arrange(ids, scores, options)  # type: ignore[arg-type]
+        order = arrange(ids, scores, choices)  # type: ignore[arg-type]
     except Duplicate as repeated:
-        raise DataError(f"qid {line.qid!r} retrieved {str(repeated)!r} twice", code="retrieval-duplicate",
-                        hint="Remove it, or choose --duplicates first or occupy_slot.") from None  # fmt: skip
+        raise DataError(
+            f"qid {line.qid!r} retrieved {str(repeated)!r} twice",
+            code="retrieval-duplicate",
+            hint="Remove it, or choose --duplicates first or occupy_slot.",
+        ) from None
     return blocks if order is None else [blocks[place] for place in order]
 
 
-def _ranked(target: Target, blocks: Sequence[Place], context: Context) -> Ranked:
+def _ranked(target: GoldPlaces, blocks: Sequence[Place], context: Context) -> Ranked:
     hits, news = [], []
     seen: set[int] = set()
     names: set[str] = set()
@@ -142,119 +217,117 @@ def _ranked(target: Target, blocks: Sequence[Place], context: Context) -> Ranked
         if block.id in names:  # a repeated block keeps its slot and adds nothing
             continue
         names.add(block.id)
-        if found := covered(target, block, context.options, context.texts):
+        if places := covered(target, block, context.choices, context.texts):
             hits.append(rank)
-            news.append(len(set(found) - seen))
-            seen.update(found)
+            news.append(len(set(places) - seen))
+            seen.update(places)
     plain = all(count == 1 for count in news)
     return Ranked(len(blocks), len(target.places), tuple(hits), () if plain else tuple(news))
 
 
-def _delta(line: LogLine, cited: Sequence[Place], gold: Gold, context: Context) -> Fraction | None:
+def _delta(line: LogLine, cited: Sequence[Place], gold: Gold, context: Context, log: LogContext) -> Fraction | None:
     """ΔS of the first cited block: as logged, or made from the texts; to four places."""
     first = cited[0]
     if line.delta_s is not None:
         at = next((place for place, block in enumerate(line.blocks) if block.id == first.id), None)
         return None if at is None or at >= len(line.delta_s) else Fraction(str(round(line.delta_s[at], 4)))
-    found = delta_texts(line, gold, context) if context.distance is not None else None
-    return None if found is None or context.distance is None else context.distance(*found)
+    pair = delta_texts(line, gold, context.texts) if log.embedder is not None else None
+    return None if pair is None or log.embedder is None else log.embedder.distance(*pair)
 
 
-def delta_texts(line: LogLine, gold: Gold, context: Context) -> tuple[str, str] | None:
+def delta_texts(line: LogLine, gold: Gold, texts: Mapping[str, str]) -> tuple[str, str] | None:
     """The question and the text of the first cited block; None where either is not at hand."""
     cited = [] if line.error else line.cited
     if not cited:
         return None
-    text = text_of(cited[0], context.texts)
+    text = text_of(cited[0], texts)
     if text is None:
         text = next((part.text for part in line.evidence or () if part.id == cited[0].id), None)
     question = line.asked or gold.question
     return None if text is None or not question else (question, text)
 
 
-def _converge(verdict: Verdict, runs: Sequence[LogLine], context: Context) -> None:
-    if not context.cites and all(line.lambda_state is None for line in runs):
+def _converge(verdict: LogVerdict, runs: Sequence[LogLine], context: Context, log: LogContext) -> None:
+    if not log.cites and all(line.lambda_state is None for line in runs):
         return
     known = [
-        Run(line.seed, line.paraphrase, run.lambda_state, line.failed, _refused(run, line), line.covered,
-            citations.first_place([] if line.failed else run.cited, context.sections))
+        StatedRun(
+            line.seed,
+            line.paraphrase,
+            run.lambda_state,
+            line.failed,
+            _refused(run, line),
+            line.covered,
+            citations.first_place([] if line.failed else run.cited, context.sections),
+        )
         for run, line in zip(runs, verdict.lines, strict=True)
-    ]  # fmt: skip
-    found = states(known, verdict.gold.answerable is not False)
-    for line, (state, derived) in zip(verdict.lines, found, strict=True):
+    ]
+    gold = verdict.expected.gold
+    stated = states(known, gold.answerable is not False)
+    for line, (state, derived) in zip(verdict.lines, stated, strict=True):
         line.state, line.derived = state, derived
-    verdict.groups = converged(known, found, wordings_needed(len(verdict.gold.paraphrases)))
+    verdict.groups = converged(known, stated, wordings_needed(len(gold.paraphrases)))
 
 
 def _refused(run: LogLine, line: Line) -> bool:
     return not line.cited or refusal.is_exact(run.answer.claim)
 
 
-def _values(verdict: Verdict, context: Context) -> dict[str, Fraction]:
+def _values(verdict: LogVerdict, context: Context, log: LogContext) -> dict[str, Fraction]:
     """Each metric's value for the question: the mean over its runs for which it is defined."""
-    options, lines, target = context.options, verdict.lines, verdict.target
-    if not lines and options.missing_query == "skip":
+    choices, lines, target = context.choices, verdict.lines, verdict.target
+    if not lines and choices.missing_query == "skip":
         return {}
-    found: dict[str, Fraction] = {}
-    if target.places or options.no_relevant == "zero":
-        for wanted in wanted_metrics(options):
-            found[wanted.name()] = _mean(
-                [value(wanted, line.ranked, options.denominator, options.recall) for line in lines]
-            )
-        for k in options.k:
-            found[f"P_{k}"] = _mean([value(Wanted("precision", k), line.ranked, "k") for line in lines])
-    for k in options.k if target.anchor is not None else ():
-        found[f"anchor_hit@{k}"] = _mean(
+    values: dict[str, Fraction] = {}
+    if target.places or choices.no_relevant == "zero":
+        values |= _ranking_values([line.ranked for line in lines], context)
+    for k in choices.k if target.anchor is not None else ():
+        values[f"anchor_hit@{k}"] = mean(
             [Fraction(line.anchor_rank is not None and line.anchor_rank <= k) for line in lines]
         )
-    if lines and target.negatives and options.match == "ids":
-        found |= _negatives(lines, options)
-    if context.cites:
-        found |= _cited_values(verdict)
-    return found
+    if lines and target.negatives and choices.match == "ids":
+        values |= _negatives(lines, choices)
+    if log.cites:
+        values |= _cited_values(verdict)
+    return values
 
 
-def _negatives(lines: Sequence[Line], options: Options) -> dict[str, Fraction]:
-    found = {}
-    for k in options.k:
-        shares = [
-            Fraction(sum(rank <= k for rank in line.negatives), min(k, line.ranked.returned) or 1) for line in lines
-        ]
-        found[f"negative_rate@{k}"] = _mean(shares)
+def _ranking_values(lists: Sequence[Ranked], context: Context) -> dict[str, Fraction]:
+    """The ranking metrics, and precision as trec_eval has it."""
+    choices = context.choices
+    values = {one.name(): mean_value(one, lists, choices.denominator, choices.recall) for one in context.wanted}
+    return values | {f"P_{k}": mean_value(Wanted("precision", k), lists, "k") for k in choices.k}
+
+
+def _negatives(lines: Sequence[Line], choices: Choices) -> dict[str, Fraction]:
+    rates = {
+        f"negative_rate@{k}": mean(
+            [Fraction(sum(rank <= k for rank in line.negatives), min(k, line.ranked.returned) or 1) for line in lines]
+        )
+        for k in choices.k
+    }
     outranks = [
         Fraction(bool(line.negatives) and line.negatives[0] < min(line.ranked.hits, default=1 << 60)) for line in lines
     ]
-    return found | {"negative_first": _mean(outranks)}
+    return rates | {"negative_first": mean(outranks)}
 
 
-def _cited_values(verdict: Verdict) -> dict[str, Fraction]:
+def _cited_values(verdict: LogVerdict) -> dict[str, Fraction]:
     lines = verdict.lines
-    found = {"answer_rate": _mean([Fraction(bool(line.cited)) for line in lines])}
+    values = {"answer_rate": mean([Fraction(bool(line.cited)) for line in lines])}
     if verdict.target.citable:
-        found["coverage"] = _mean([Fraction(line.covered) for line in lines])
+        values["coverage"] = mean([Fraction(line.covered) for line in lines])
     if not verdict.target.answerable:
-        return found
+        return values
     optional = {
         "citation_accuracy": [Fraction(line.accurate) for line in lines if line.accurate is not None],
         "anchor_proximity": [Fraction(line.proximity) for line in lines if line.proximity is not None],
         "delta_s": [line.delta for line in lines if line.delta is not None],
     }
-    return found | {name: _mean(values) for name, values in optional.items() if values}
+    return values | {name: mean(each) for name, each in optional.items() if each}
 
 
-def wanted_metrics(options: Options) -> list[Wanted]:
-    """The ranking metrics of the suite, in the order of the report."""
-    depths = [Wanted(kind, k) for kind in ("precision", "recall", "ndcg") for k in options.k]
-    return [*depths, Wanted("mrr"), Wanted("map")]
-
-
-def _mean(values: Sequence[Fraction]) -> Fraction:
-    if len(values) == 1:
-        return values[0]
-    return Fraction(sum(values, Fraction(0)), len(values)) if values else Fraction(0)
-
-
-def _reason(verdict: Verdict) -> str:
+def _reason(verdict: LogVerdict) -> str:
     """The one thing that is wrong, the most severe first; empty when nothing is."""
     lines, values = verdict.lines, verdict.values
     if not lines:
@@ -270,7 +343,3 @@ def _reason(verdict: Verdict) -> str:
     if verdict.ranked and not any(line.ranked.hits for line in lines):
         return "not-retrieved"
     return "off-place" if values.get("citation_accuracy") == 0 else ""
-
-
-RISK = Fraction(6, 10)  # ΔS from here on is risk; below 0.40 it is stable, between them transitional
-STABLE = Fraction(4, 10)

@@ -14,7 +14,7 @@ STATES = ("→", "←", "<>", "×")
 WORDINGS = 3  # paraphrases that a group needs, unless the gold lists fewer
 
 
-class Run(NamedTuple):
+class StatedRun(NamedTuple):
     """What a state depends on."""
 
     seed: str
@@ -26,7 +26,7 @@ class Run(NamedTuple):
     section: Section | str | None  # of the first citation; the block itself where its section is unknown
 
 
-def derive(runs: Sequence[Run], answerable: bool) -> list[str]:
+def derive(runs: Sequence[StatedRun], answerable: bool) -> list[str]:
     """The state of every run, given all the runs of its question."""
     if not answerable:
         every_run_answers = all(not run.refused for run in runs if not run.failed)
@@ -35,7 +35,7 @@ def derive(runs: Sequence[Run], answerable: bool) -> list[str]:
     return [_state(run, some_arrived) for run in runs]
 
 
-def _state(run: Run, some_arrived: bool) -> str:
+def _state(run: StatedRun, some_arrived: bool) -> str:
     if run.failed or run.refused:
         return "←"
     if run.arrived:
@@ -43,7 +43,7 @@ def _state(run: Run, some_arrived: bool) -> str:
     return "<>" if some_arrived else "×"
 
 
-def states(runs: Sequence[Run], answerable: bool) -> list[tuple[str, bool]]:
+def states(runs: Sequence[StatedRun], answerable: bool) -> list[tuple[str, bool]]:
     """Each run's state, and whether it was derived."""
     derived = derive(runs, answerable)
     return [(run.logged or state, run.logged is None) for run, state in zip(runs, derived, strict=True)]
@@ -53,15 +53,15 @@ def wordings_needed(paraphrases: int) -> int:
     return max(1, min(WORDINGS, paraphrases))
 
 
-def converged(runs: Sequence[Run], found: Sequence[tuple[str, bool]], needed: int) -> dict[str, bool | None]:
+def converged(runs: Sequence[StatedRun], stated: Sequence[tuple[str, bool]], needed: int) -> dict[str, bool | None]:
     """Per seed, whether its runs converge; None where too few paraphrases were run to say."""
-    groups: dict[str, list[tuple[Run, str]]] = {}
-    for run, (state, _) in zip(runs, found, strict=True):
+    groups: dict[str, list[tuple[StatedRun, str]]] = {}
+    for run, (state, _) in zip(runs, stated, strict=True):
         groups.setdefault(run.seed, []).append((run, state))
     return {seed: _group(members, needed) for seed, members in groups.items()}
 
 
-def _group(members: Sequence[tuple[Run, str]], needed: int) -> bool | None:
+def _group(members: Sequence[tuple[StatedRun, str]], needed: int) -> bool | None:
     """A group that has split already can't converge; one that has not, but lacks paraphrases, is undecided."""
     if any(state != "→" for _, state in members) or len({run.section for run, _ in members}) > 1:
         return False

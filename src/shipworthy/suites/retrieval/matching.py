@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from ...contracts import Gold, Place
+from ...core.contracts import Gold, Place
 from ...text import fold
-from .options import Options
+from .options import Choices
 from .sections import Section, document_of_id, inside, parse_section, section_of, type_of_id
 
 
-class Target(msgspec.Struct):
+class GoldPlaces(msgspec.Struct):
     """A gold item made ready for comparing."""
 
     places: tuple[Place, ...]  # what can be found, each id or range once
@@ -33,49 +33,58 @@ class Target(msgspec.Struct):
         return self.answerable and (bool(self.places) or self.anchor is not None)
 
 
-def prepare(gold: Gold, options: Options, texts: Mapping[str, str]) -> Target:
+def prepare(gold: Gold, choices: Choices, texts: Mapping[str, str]) -> GoldPlaces:
     """The places of `relevant`, or of `gold_citations` where a gold set made for answers gives only those."""
     given: Iterable[str | Place] = gold.relevant or gold.citations
     unique: dict[Any, Place] = {}
     for place in given:
         block = Place(id=place) if isinstance(place, str) else place
-        unique.setdefault(_SAME[options.match](block), block)  # one id may have several ranges, or several passages
-    places = [block for block in unique.values() if _can_be_seen(block, options, texts)]
+        unique.setdefault(_SAME[choices.match](block), block)  # one id may have several ranges, or several passages
+    places = [block for block in unique.values() if _can_be_seen(block, choices, texts)]
     anchor = parse_section(gold.anchor_section) if gold.anchor_section and gold.anchor_section.strip() else None
     named = (block.type or type_of_id(block.id) for block in unique.values())
     types = tuple(dict.fromkeys(name for name in named if name)) or ((gold.type,) if gold.type else ())
-    folded = tuple(fold(text_of(block, texts) or "") for block in places) if options.match == "text" else ()
-    return Target(
-        tuple(places), {block.id: number for number, block in enumerate(places)}, anchor, frozenset(gold.negatives),
-        types, len(unique) - len(places), folded, gold.answerable is not False,
-    )  # fmt: skip
+    folded = tuple(fold(text_of(block, texts) or "") for block in places) if choices.match == "text" else ()
+    return GoldPlaces(
+        tuple(places),
+        {block.id: number for number, block in enumerate(places)},
+        anchor,
+        frozenset(gold.negatives),
+        types,
+        len(unique) - len(places),
+        folded,
+        gold.answerable is not False,
+    )
 
 
-def _can_be_seen(block: Place, options: Options, texts: Mapping[str, str]) -> bool:
-    if options.match == "offsets":
+def _can_be_seen(block: Place, choices: Choices, texts: Mapping[str, str]) -> bool:
+    if choices.match == "offsets":
         return block.offsets is not None
-    return options.match != "text" or bool(fold(text_of(block, texts) or ""))
+    return choices.match != "text" or bool(fold(text_of(block, texts) or ""))
 
 
 def text_of(block: Place, texts: Mapping[str, str]) -> str | None:
     return block.text if block.text is not None else texts.get(block.id)
 
 
-def covered(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
+def covered(target: GoldPlaces, block: Place, choices: Choices, texts: Mapping[str, str]) -> tuple[int, ...]:
     """Numbers of the gold places that a block covers; empty when it is not relevant."""
-    return _WAYS[options.match](target, block, options, texts)
+    return _WAYS[choices.match](target, block, choices, texts)
 
 
-def _by_id(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
-    found = target.index.get(block.id)
-    return () if found is None else (found,)
+def _by_id(target: GoldPlaces, block: Place, choices: Choices, texts: Mapping[str, str]) -> tuple[int, ...]:
+    number = target.index.get(block.id)
+    return () if number is None else (number,)
 
 
-def _by_offsets(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
+def _by_offsets(target: GoldPlaces, block: Place, choices: Choices, texts: Mapping[str, str]) -> tuple[int, ...]:
     if block.offsets is None:
         return ()
-    return tuple(number for number, gold in enumerate(target.places)
-                 if same_document(gold, block) and _overlaps(gold, block, options.min_overlap))  # fmt: skip
+    return tuple(
+        number
+        for number, gold in enumerate(target.places)
+        if same_document(gold, block) and _overlaps(gold, block, choices.min_overlap)
+    )
 
 
 def same_document(one: Place, other: Place) -> bool:
@@ -90,11 +99,11 @@ def _overlaps(gold: Place, block: Place, least: Fraction) -> bool:
     return shared > 0 and any(shared >= least * (end - start) for start, end in (gold.offsets, block.offsets))
 
 
-def _by_text(target: Target, block: Place, options: Options, texts: Mapping[str, str]) -> tuple[int, ...]:
+def _by_text(target: GoldPlaces, block: Place, choices: Choices, texts: Mapping[str, str]) -> tuple[int, ...]:
     text = fold(text_of(block, texts) or "")
     if not text:
         return ()
-    return tuple(number for number, gold in enumerate(target.folded) if shares_text(gold, text, options.min_overlap))
+    return tuple(number for number, gold in enumerate(target.folded) if shares_text(gold, text, choices.min_overlap))
 
 
 def shares_text(gold: str, block: str, least: Fraction) -> bool:
@@ -126,7 +135,7 @@ def _seam(left: str, right: str, need: int) -> bool:
     return length >= need
 
 
-def in_anchor(target: Target, block: Place, sections: Mapping[str, str]) -> bool | None:
+def in_anchor(target: GoldPlaces, block: Place, sections: Mapping[str, str]) -> bool | None:
     """Whether a block lies in the anchor section; None where the gold has none or the block's is unknown."""
     if target.anchor is None:
         return None
@@ -139,6 +148,8 @@ _SAME: dict[str, Callable[[Place], Any]] = {
     "offsets": lambda block: (block.id, block.doc, block.offsets),
     "text": lambda block: (block.id, block.text),
 }
-_WAYS: dict[str, Callable[[Target, Place, Options, Mapping[str, str]], tuple[int, ...]]] = {
-    "ids": _by_id, "offsets": _by_offsets, "text": _by_text,
-}  # fmt: skip
+_WAYS: dict[str, Callable[[GoldPlaces, Place, Choices, Mapping[str, str]], tuple[int, ...]]] = {
+    "ids": _by_id,
+    "offsets": _by_offsets,
+    "text": _by_text,
+}

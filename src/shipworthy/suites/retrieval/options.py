@@ -4,41 +4,114 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ...core.gates import as_written
+from ...core.options import Opt, ReadingOptions
 from ...errors import UsageError
-
-Match = Literal["ids", "offsets", "text"]
-OffsetMatch = Literal["overlap", "contained", "endpoints"]
-
-CHOICES: dict[str, tuple[str, ...]] = {
-    "match": ("ids", "offsets", "text"),
-    "denominator": ("returned", "k"),
-    "order": ("list", "score"),
-    "ties": ("list", "docid_desc"),
-    "duplicates": ("first", "occupy_slot", "error"),
-    "missing_query": ("zero", "skip", "error"),
-    "no_relevant": ("skip", "zero", "error"),
-    "recall": ("fraction", "all", "any"),
-    "offset_match": ("overlap", "contained", "endpoints"),
-    "profile": ("strict", "reference"),
-}
+from ..answers.options import check_depths
+from .embedders import NAMES, check_name
 
 _TREC = {
-    "denominator": "k", "order": "score", "ties": "docid_desc", "duplicates": "error", "missing_query": "skip",
-    "no_relevant": "zero", "score_bits": 32,
-}  # fmt: skip
+    "denominator": "k",
+    "order": "score",
+    "ties": "docid_desc",
+    "duplicates": "error",
+    "missing_query": "skip",
+    "no_relevant": "zero",
+    "score_bits": 32,
+}
 PRESETS: dict[str, dict[str, Any]] = {
     "native": {},
     "trec": _TREC,  # trec_eval as it is called without -c
     "trec-c": _TREC | {"missing_query": "zero"},
 }
+_PRESET = "  [default: the preset's]"
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that shapes a number of this suite."""
+class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that people can choose about the retrieval suite; None leaves it to the preset."""
+
+    preset: Annotated[
+        Literal["native", "trec", "trec-c"] | None,
+        Opt("Named set of the choices below.  [default: native; trec with --qrels]"),
+    ] = None
+    k: Annotated[tuple[int, ...], Opt("Depths of precision@k and recall@k.", "N[,N…]")] = (1, 3, 5, 10)
+    match: Annotated[
+        Literal["ids", "offsets", "text"],
+        Opt("What makes a block relevant: its id, its byte range, or its text. The last two survive a re-chunking."),
+    ] = "ids"
+    min_overlap: Annotated[
+        str, Opt("Share of a gold range, or of a block, that must be covered.", "SHARE", kind="number")
+    ] = "0.5"
+    denominator: Annotated[
+        Literal["returned", "k"] | None, Opt(f"What precision divides by: blocks returned, or k.{_PRESET}")
+    ] = None
+    order: Annotated[Literal["list", "score"] | None, Opt(f"Ranks by the list's order, or by score.{_PRESET}")] = None
+    ties: Annotated[
+        Literal["list", "docid_desc"] | None,
+        Opt(f"Equal scores: as listed, or by id downwards as trec_eval has it.{_PRESET}"),
+    ] = None
+    duplicates: Annotated[
+        Literal["first", "occupy_slot", "error"] | None,
+        Opt(f"A repeated id: first place counts, keeps its slots, or is an error.{_PRESET}"),
+    ] = None
+    missing_query: Annotated[Literal["zero", "skip", "error"] | None, Opt(f"A question without a list.{_PRESET}")] = (
+        None
+    )
+    no_relevant: Annotated[
+        Literal["skip", "zero", "error"] | None, Opt(f"A question without relevant blocks.{_PRESET}")
+    ] = None
+    recall: Annotated[Literal["fraction", "all", "any"] | None, Opt(f"What recall asks for.{_PRESET}")] = None
+    rel_level: Annotated[int, Opt("Lowest grade that is relevant, with --qrels.", "N", least=1)] = 1
+    score_bits: Annotated[
+        int | None, Opt("Bits in which scores are compared: 32 or 64.", least=1, cli=False, config=False)
+    ] = None
+    depth: Annotated[int | None, Opt("Look at so many ranks at most.", "N", least=1)] = None
+    window: Annotated[int, Opt("Bytes by which a gold range is widened.", "N", least=0)] = 30
+    offset_match: Annotated[
+        Literal["overlap", "contained", "endpoints"], Opt("How a cited range must fit the widened gold range.")
+    ] = "overlap"
+    profile: Annotated[
+        Literal["strict", "reference"], Opt("`reference` computes what the original pseudocode describes.")
+    ] = "strict"
+    by: Annotated[tuple[str, ...], Opt("Also report by a field of the gold item.", "FIELD")] = ()
+    metrics: Annotated[str | None, Opt("Only these ranking metrics: P@5,R@10,nDCG@10,MRR,MAP,success@5.", "LIST")] = (
+        None
+    )
+    embedder: Annotated[
+        str,
+        Opt(
+            f"What makes ΔS where the log has none and texts are given: {', '.join(NAMES)}, or module:function.",
+            "NAME",
+            shown=False,
+            inert=False,
+        ),
+    ] = "lexical"
+    embed_url: Annotated[
+        str, Opt("Embedding server: …/v1, or Ollama's …/api/embed.", "URL", shown=False, inert=False)
+    ] = ""
+    embed_model: Annotated[str, Opt("Model of the http embedder.", "NAME", shown=False, inert=False)] = ""
+    embed_key_env: Annotated[
+        str | None, Opt("Environment variable that holds the server's key.", "NAME", shown=False, inert=False)
+    ] = None
+    embed_cache: Annotated[str | None, Opt("Keep vectors in this SQLite file.", "FILE", shown=False, inert=False)] = (
+        None
+    )
+    per_question: Annotated[
+        bool, Opt("Keep a row for each question in the report.", shown=False, cli=False, config=False)
+    ] = True
+
+    def __post_init__(self) -> None:
+        check_depths(self.k)
+        _overlap(self.min_overlap)
+        check_name(self.embedder)
+
+
+class Choices(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that shapes a number of this suite, with the preset's choices in place."""
 
     preset: str = "native"
     k: tuple[int, ...] = (1, 3, 5, 10)
@@ -62,7 +135,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def canary_k(self) -> int:
         """The depth at which shadow and live are compared: 5 where it is measured, else the deepest."""
-        return 5 if 5 in self.k else max(self.k)
+        return canary_depth(self.k)
 
     def shown(self) -> dict[str, Any]:
         plain: dict[str, Any] = {field: getattr(self, field) for field in self.__struct_fields__}
@@ -77,29 +150,36 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def make_options(preset: str = "native", **given: Any) -> Options:
+def make_choices(preset: str | None = None, **given: Any) -> Choices:
     """A preset with what was asked for in its place; None leaves the preset's choice."""
-    if preset not in PRESETS:
-        raise UsageError(
-            f"there is no preset {preset!r}", hint=f"Use one of {', '.join(PRESETS)}.", code="retrieval-option"
-        )
+    preset = preset or "native"
     chosen = PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
-    for name, known in CHOICES.items():
-        if chosen.get(name, known[0]) not in known:
-            raise UsageError(f"{name.replace('_', '-')} can't be {chosen[name]!r}", hint=f"Use one of {', '.join(known)}.",
-                             code="retrieval-option")  # fmt: skip
-    chosen["k"] = _depths(chosen.get("k", (1, 3, 5, 10)))
-    chosen["min_overlap"] = Fraction(str(chosen.get("min_overlap", "1/2")))
-    if not 0 < chosen["min_overlap"] <= 1:
+    if "k" in chosen:
+        chosen["k"] = tuple(sorted(set(chosen["k"])))
+    if "min_overlap" in chosen:
+        chosen["min_overlap"] = _overlap(chosen["min_overlap"])
+    return Choices(preset=preset, **chosen)
+
+
+def choices_of(options: Options) -> Choices:
+    """The choices that the options stand for."""
+    return make_choices(**{name: getattr(options, name) for name in Choices.__struct_fields__})
+
+
+def resolved(options: Options) -> Options:
+    """The options with what the preset decides written out, so that every report shows it."""
+    choices = choices_of(options)
+    left = {name: getattr(choices, name) for name in Choices.__struct_fields__ if getattr(options, name) is None}
+    return msgspec.structs.replace(options, **left)
+
+
+def canary_depth(k: Iterable[int]) -> int:
+    depths = set(k)
+    return 5 if 5 in depths else max(depths)
+
+
+def _overlap(text: str) -> Fraction:
+    share = as_written(text)
+    if share is None or not 0 < share <= 1:
         raise UsageError("min-overlap must be above 0 and at most 1", hint="0.5 is half.", code="retrieval-option")
-    for name, least in (("window", 0), ("rel_level", 1), ("depth", 1)):
-        if chosen.get(name) is not None and chosen[name] < least:
-            raise UsageError(f"{name.replace('_', '-')} must be at least {least}", code="retrieval-option")
-    return Options(preset=preset, **chosen)
-
-
-def _depths(k: int | Iterable[int]) -> tuple[int, ...]:
-    depths = (k,) if isinstance(k, int) else tuple(sorted(set(k)))
-    if not depths or depths[0] < 1:
-        raise UsageError("k must be at least 1", hint="Write --k 5 or --k 1,3,5,10.", code="k-range")
-    return depths
+    return share

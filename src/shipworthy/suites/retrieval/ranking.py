@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ...errors import UsageError
-from .options import Options
+from .options import Choices
 
 
 class Ranked(NamedTuple):
@@ -27,6 +29,13 @@ class Ranked(NamedTuple):
     news: tuple[int, ...] = ()  # per hit, how many gold places it is the first to cover; () when each covers one
     gains: tuple[int, ...] = ()  # per rank, its grade, where relevance is graded; the list's tail may be cut off
     ideal: tuple[int, ...] = ()  # all grades that there are, best first
+
+
+class RankedList(msgspec.Struct, gc=False):
+    """A list of which nothing but its ranks is kept; equal lists share theirs."""
+
+    qid: str
+    ranked: Ranked
 
 
 class Wanted(NamedTuple):
@@ -43,35 +52,61 @@ class Wanted(NamedTuple):
 
 
 _TREC_NAMES = {
-    "precision": ("set_P", "P"), "recall": ("set_recall", "recall"), "ndcg": ("ndcg", "ndcg_cut"),
-    "mrr": ("recip_rank", "recip_rank_cut"), "map": ("map", "map_cut"), "success": ("success", "success"),
-}  # fmt: skip
+    "precision": ("set_P", "P"),
+    "recall": ("set_recall", "recall"),
+    "ndcg": ("ndcg", "ndcg_cut"),
+    "mrr": ("recip_rank", "recip_rank_cut"),
+    "map": ("map", "map_cut"),
+    "success": ("success", "success"),
+}
 _SHORT = {"precision": "P", "recall": "R", "ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "success": "success"}
 _KINDS = {
-    "p": "precision", "precision": "precision", "r": "recall", "recall": "recall", "ndcg": "ndcg", "ndcg_cut": "ndcg",
-    "mrr": "mrr", "rr": "mrr", "recip_rank": "mrr", "map": "map", "ap": "map", "map_cut": "map", "success": "success",
-    "hit": "success", "hits": "success",
-}  # fmt: skip
+    "p": "precision",
+    "precision": "precision",
+    "r": "recall",
+    "recall": "recall",
+    "ndcg": "ndcg",
+    "ndcg_cut": "ndcg",
+    "mrr": "mrr",
+    "rr": "mrr",
+    "recip_rank": "mrr",
+    "map": "map",
+    "ap": "map",
+    "map_cut": "map",
+    "success": "success",
+    "hit": "success",
+    "hits": "success",
+}
 _WANTED = re.compile(r"(?P<kind>[a-z_]*[a-z])(?:[@_](?P<k>[1-9]\d{0,8}))?", re.ASCII)
 _NEEDS_K = ("precision", "recall", "success")
 
 
 def parse_wanted(text: str) -> list[Wanted]:
     """`P@5,R@10,nDCG@10,MRR,MAP`, also in trec_eval's spelling: `P_5 recall_10 ndcg_cut_10 recip_rank map`."""
-    found = [_parse_one(part) for part in text.replace(",", " ").split()]
-    if not found:
+    named = [_parse_one(part) for part in text.replace(",", " ").split()]
+    if not named:
         raise UsageError(
             "no metric is named", hint="Write --metrics P@5,R@10,nDCG@10,MRR,MAP.", code="retrieval-metric"
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(named))
+
+
+def default_metrics(k: Iterable[int]) -> tuple[Wanted, ...]:
+    """The ranking metrics that are reported where none are named, in the order of the report."""
+    depths = tuple(k)
+    cut = [Wanted(kind, depth) for kind in ("precision", "recall", "ndcg") for depth in depths]
+    return (*cut, Wanted("mrr"), Wanted("map"))
 
 
 def _parse_one(text: str) -> Wanted:
     match = _WANTED.fullmatch(text.lower())
     kind = _KINDS.get(match["kind"]) if match else None
     if match is None or kind is None:
-        raise UsageError(f"there is no metric {text!r}", hint="Known: P@k, R@k, nDCG[@k], MRR[@k], MAP[@k], success@k.",
-                         code="retrieval-metric")  # fmt: skip
+        raise UsageError(
+            f"there is no metric {text!r}",
+            hint="Known: P@k, R@k, nDCG[@k], MRR[@k], MAP[@k], success@k.",
+            code="retrieval-metric",
+        )
     if kind in _NEEDS_K and not match["k"]:
         raise UsageError(f"{text} needs a depth", hint=f"Write {text}@5.", code="retrieval-metric")
     return Wanted(kind, int(match["k"]) if match["k"] else None)
@@ -84,32 +119,32 @@ def spellings(one: Wanted) -> list[str]:
 
 
 class Duplicate(ValueError):
-    """An id stands twice in a list although the options call that an error."""
+    """An id stands twice in a list although the choices call that an error."""
 
 
-def arrange(ids: Sequence[Any], scores: Sequence[float] | None, options: Options) -> list[int] | None:
+def arrange(ids: Sequence[Any], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:
     """Positions in the order of their ranks; None when that is the order in which they came, all of them.
 
     No scores at all mean that they fall along the list.
     """
     order: list[int] | None = None
-    if options.order == "score" and scores:
-        keys = array("f", scores).tolist() if options.score_bits == 32 else list(scores)
+    if choices.order == "score" and scores:
+        keys = array("f", scores).tolist() if choices.score_bits == 32 else list(scores)
         if sorted(set(keys), reverse=True) == keys:
             order = None  # the scores fall along the list, as they mostly do
-        elif options.ties == "docid_desc":
+        elif choices.ties == "docid_desc":
             order = [place for _, _, place in sorted(zip(keys, ids, range(len(ids)), strict=True), reverse=True)]
         else:
             order = sorted(range(len(ids)), key=keys.__getitem__, reverse=True)
-    if options.duplicates != "occupy_slot" and len(set(ids)) < len(ids):
-        if options.duplicates == "error":
+    if choices.duplicates != "occupy_slot" and len(set(ids)) < len(ids):
+        if choices.duplicates == "error":
             raise Duplicate(next(name for place, name in enumerate(ids) if name in ids[:place]))
         first: dict[Any, int] = {}
         for place in order or range(len(ids)):
             first.setdefault(ids[place], place)
         order = list(first.values())
-    if options.depth is not None and options.depth < len(ids):
-        order = (order or list(range(len(ids))))[: options.depth]
+    if choices.depth is not None and choices.depth < len(ids):
+        order = (order or list(range(len(ids))))[: choices.depth]
     return order
 
 
@@ -133,6 +168,31 @@ def value(wanted: Wanted, ranked: Ranked, denominator: str = "returned", recall:
     return Fraction(_ndcg(ranked, wanted.k))
 
 
+def mean_value(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Fraction:
+    """The metric of one question: the mean over its lists, 0 where it has none."""
+    return mean([value(one, ranked, denominator, recall) for ranked in lists])
+
+
+def mean(values: Sequence[Fraction]) -> Fraction:
+    if len(values) == 1:
+        return values[0]
+    return Fraction(sum(values, Fraction(0)), len(values)) if values else Fraction(0)
+
+
+LISTS = "lists "
+
+
+@lru_cache(maxsize=1 << 16)
+def fact_of_lists(lists: tuple[Ranked, ...]) -> str:
+    """The lists of a question as a fact to be counted; most questions of a large file share theirs with others."""
+    return LISTS + msgspec.json.encode(lists).decode()
+
+
+@lru_cache(maxsize=1 << 16)
+def lists_of_fact(fact: str) -> tuple[Ranked, ...]:
+    return msgspec.json.decode(fact[len(LISTS) :], type=tuple[Ranked, ...])
+
+
 def _within(ranks: Sequence[int], k: int) -> int:
     return sum(1 for rank in ranks if rank <= k)
 
@@ -145,10 +205,10 @@ def _news(ranked: Ranked) -> list[tuple[int, int]]:
 
 
 def _recall(ranked: Ranked, k: int, recall: str) -> Fraction:
-    found = sum(count for rank, count in _news(ranked) if rank <= k)
+    covered = sum(count for rank, count in _news(ranked) if rank <= k)
     if recall == "all":
-        return Fraction(found == ranked.relevant)
-    return Fraction(bool(found)) if recall == "any" else Fraction(found, ranked.relevant)
+        return Fraction(covered == ranked.relevant)
+    return Fraction(bool(covered)) if recall == "any" else Fraction(covered, ranked.relevant)
 
 
 def _needed(ranked: Ranked) -> int:

@@ -6,66 +6,73 @@ gold items; ΔS is over everything retrieved; repeated ids keep their slots; a g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ... import stats
-from ...contracts import Gold
-from . import citations
+from ...core.gates import Gate, parse_gates
+from ...core.metrics import Measure
+from ...core.suite import Findings, Reference
+from ...core.tally import Tally
+from ...errors import UsageError
 from .judge import Context
-from .log import LogLine
-from .matching import prepare
-from .options import Options
+from .metrics import LIVE_REFERENCE, REFERENCE, aliases, metrics
+from .options import Choices
+from .pseudocode import DISTANCES
 
 
-def reference(
-    items: Sequence[tuple[Gold, Sequence[LogLine]]], options: Options, sections: Mapping[str, str]
-) -> dict[str, Fraction | None]:
+def numbers(tally: Tally, choices: Choices) -> dict[str, Fraction | None]:
     """Every number of the pseudocode, exactly; None where there was no value at all."""
-    last = [(gold, runs[-1] if runs else None) for gold, runs in items]
-    found: dict[str, Fraction | None] = {}
-    for k in options.k:
-        found[f"precision@{k}"] = _mean([_precision(gold, line, k) for gold, line in last])
-        found[f"recall@{k}"] = _mean([_recall(gold, line, k) for gold, line in last])
-    context = Context(options, sections)
-    found["coverage"] = _mean([Fraction(_covered(gold, line, context)) for gold, line in last])
-    found["citation_accuracy"] = _mean([Fraction(_accurate(gold, line, context)) for gold, line in last])
-    distances = [sorted(Fraction(str(number)) for number in line.delta_s) for _, line in last if line and line.delta_s]
-    for name, p in (("delta_s_median", 50), ("delta_s_p90", 90)):
-        each = sorted(value for values in distances if (value := stats.percentile(values, p)) is not None)
-        found[name] = stats.percentile(each, 50)
-    logged = [line for _, line in last if line and line.lambda_state is not None]
-    found["lambda_convergent"] = _mean([Fraction(line.lambda_state == "→") for line in logged]) if logged else None
-    return found
+    items, logged = tally["items"], tally["logged_states"]
+    exact: dict[str, Fraction | None] = {}
+    for k in choices.k:
+        exact |= {name: _mean(tally, name) for name in (f"precision@{k}", f"recall@{k}")}
+    exact |= {name: Fraction(tally[name], items or 1) for name in ("coverage", "citation_accuracy")}
+    exact |= {name: stats.percentile_of_counts(_fractions(tally, name), 50) for name, _ in DISTANCES}
+    return exact | {"lambda_convergent": Fraction(tally["lambda_convergent"], logged) if logged else None}
 
 
-def _hits(gold: Gold, line: LogLine | None, k: int) -> tuple[int, int, int]:
-    wanted = {place if isinstance(place, str) else place.id for place in gold.relevant} or set(gold.citations)
-    retrieved = [block.id for block in line.blocks[:k]] if line else []
-    return len(wanted & set(retrieved)), len(retrieved), len(wanted)
+def _fractions(tally: Tally, name: str) -> dict[Fraction, int]:
+    return {Fraction(value): count for value, count in tally.values(name).items()}
 
 
-def _precision(gold: Gold, line: LogLine | None, k: int) -> Fraction:
-    hits, returned, _ = _hits(gold, line, k)
-    return Fraction(hits, max(1, returned))
+def _mean(tally: Tally, name: str) -> Fraction:
+    values = _fractions(tally, name)
+    return sum((value * count for value, count in values.items()), Fraction(0)) / (sum(values.values()) or 1)
 
 
-def _recall(gold: Gold, line: LogLine | None, k: int) -> Fraction:
-    hits, _, wanted = _hits(gold, line, k)
-    return Fraction(hits, max(1, wanted))
+def reference(findings: Findings) -> Reference:
+    """The decision on the pseudocode's numbers, beside live's where there is a live log."""
+    context: Context = findings.context
+    tally, live = findings.evidence.part(REFERENCE), findings.evidence.part(LIVE_REFERENCE)
+    exact = numbers(tally, context.choices)
+    before = numbers(live, context.choices) if context.compared else {}
+    return Reference(
+        measures={name: _measure(name, value, tally["items"]) for name, value in exact.items()},
+        headline={name: None if value is None else round(float(value), 4) for name, value in exact.items()},
+        gates=_known_gates(findings, exact),
+        baseline={name: value for name, value in before.items() if value is not None},
+    )
 
 
-def _covered(gold: Gold, line: LogLine | None, context: Context) -> bool:
-    target = prepare(gold, context.options, {})
-    first = line.cited[:1] if line else []
-    return citations.covers_gold(target, first, context.options, context.sections, {})
+def _known_gates(findings: Findings, exact: dict[str, Fraction | None]) -> list[Gate]:
+    """The gates that it can judge; one that somebody asked for and it can't is an error."""
+    options = findings.context.options
+    asked = {gate.key for gate in parse_gates(options.gates, metrics(options), aliases(options))}
+    gates = [gate for gate in findings.gates if gate.metric in exact and not gate.slice]
+    if lost := [gate for gate in findings.gates if gate.key in asked and gate not in gates]:
+        raise UsageError(
+            f"the reference profile has no {lost[0].key}",
+            where="--gates",
+            code="gate-unknown",
+            hint=f"It has {', '.join(exact)}, each over everything.",
+        )
+    return gates
 
 
-def _accurate(gold: Gold, line: LogLine | None, context: Context) -> bool:
-    target = prepare(gold, context.options, {})
-    first = line.cited[:1] if line else []
-    return citations.accurate(target, first, context.options, context.sections) is True
-
-
-def _mean(values: Sequence[Fraction]) -> Fraction:
-    return Fraction(sum(values, Fraction(0)), len(values)) if values else Fraction(0)
+def _measure(name: str, value: Fraction | None, n: int) -> Measure:
+    if value is None:
+        return Measure(name, "coefficient", None, n, missing="nothing was logged")
+    if name in ("coverage", "citation_accuracy"):  # a question either is covered or it is not
+        k = int(value * n)
+        return Measure(name, "rate", value, n, k, stats.wilson(k, n))
+    return Measure(name, "coefficient", value, n)

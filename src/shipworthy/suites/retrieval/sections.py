@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
+from ...core.sources import Input
 from ...errors import DataError
-from ...jsonl import read_objects
+from ...reading.jsonl import Problems, Reader
 
 Section = tuple[tuple[str, int], ...]  # one pair a level: what stands before the number, and the number (-1 for none)
 
@@ -22,21 +24,21 @@ _TYPES = {"p": "prose", "c": "code", "t": "table", "f": "figure"}
 def section_of_id(block_id: str) -> str | None:
     """`S.4.2.p.Bk011a` → `S.4.2`, `doc|s=4.2|b=7` → `4.2`, `A.3.1.bk012` → `A.3.1`, `p12#2` → `p12`; else unknown."""
     for grammar in (_DOTTED, _PAGED, _KEYED):
-        if found := grammar.fullmatch(block_id):
-            return found["section"]
+        if match := grammar.fullmatch(block_id):
+            return match["section"]
     return None
 
 
 def type_of_id(block_id: str) -> str | None:
     """The block type that the id's letter names: p prose, c code, t table, f figure."""
-    found = _DOTTED.fullmatch(block_id)
-    return _TYPES.get(found["type"] or "") if found else None
+    match = _DOTTED.fullmatch(block_id)
+    return _TYPES.get(match["type"] or "") if match else None
 
 
 def document_of_id(block_id: str) -> str | None:
     """The document that an id of the form `doc|…|s=4.2` names."""
-    found = _KEYED.fullmatch(block_id)
-    return found["doc"] or None if found else None
+    match = _KEYED.fullmatch(block_id)
+    return match["doc"] or None if match else None
 
 
 @lru_cache(maxsize=1 << 16)
@@ -47,9 +49,9 @@ def parse_section(name: str) -> Section:
 
 
 def _level(text: str) -> tuple[str, int]:
-    found = _LEVEL.fullmatch(text)
-    assert found is not None  # the pattern accepts every text
-    return found[1], int(found[2]) if found[2] and len(found[2]) < 19 else -1
+    match = _LEVEL.fullmatch(text)
+    assert match is not None  # the pattern accepts every text
+    return match[1], int(match[2]) if match[2] and len(match[2]) < 19 else -1
 
 
 def distance(one: Section, other: Section) -> int:
@@ -67,16 +69,24 @@ def inside(section: Section, anchor: Section) -> bool:
     return section[: len(anchor)] == anchor
 
 
-def read_sections(path: str) -> dict[str, str]:
-    """Sections by block id, from JSON lines with `id` and `section_id` (or `section`)."""
-    found: dict[str, str] = {}
-    for line, row in read_objects(path):
+def read_sections(source: Any) -> tuple[Mapping[str, str], Input]:
+    """Sections by block id, from a mapping or from JSON lines with `id` and `section_id` (or `section`)."""
+    if isinstance(source, Mapping):
+        return source, Input(path="<sections>", records=len(source))
+    problems, sections = Problems(), {}
+    reader = Reader(source, dict, problems)
+    for line, row in reader:
         name, section = row.get("id"), row.get("section_id", row.get("section"))
         if not isinstance(name, str) or not isinstance(section, str):
-            raise DataError("a line of --sections needs an id and a section_id, both strings", where=f"{path}:{line}",
-                            hint='Write {"id": "b7", "section_id": "4.2"}.', code="sections-row")  # fmt: skip
-        found[name] = section
-    return found
+            raise DataError(
+                "a line of --sections needs an id and a section_id, both strings",
+                where=f"{reader.path}:{line}",
+                hint='Write {"id": "b7", "section_id": "4.2"}.',
+                code="sections-row",
+            )
+        sections[name] = section
+    problems.raise_any()
+    return sections, Input(path=reader.path, digest=reader.digest, records=reader.records)
 
 
 def section_of(block_id: str, section_id: str | None, known: Mapping[str, str]) -> Section | None:

@@ -11,9 +11,10 @@ from itertools import groupby, islice
 from operator import gt
 from typing import Any
 
-from ...contracts import Gold, Input
+from ...core.contracts import Gold, Place
+from ...core.sources import GoldSet, Input, load_gold, read_gold, stream_traces
 from ...errors import DataError
-from ...jsonl import open_binary
+from ...reading.jsonl import open_binary
 from ...text import visible
 from .log import LogLine
 
@@ -33,19 +34,24 @@ class Scattered(Exception):
 
 def read_qrels(path: str, read: Input) -> dict[bytes, dict[bytes, int]]:
     """Grades above zero by query and document; a query with none of them is there, and empty."""
-    found: dict[bytes, dict[bytes, int]] = {}
+    judged: dict[bytes, dict[bytes, int]] = {}
     last: bytes = b""
-    here: dict[bytes, int] = {}
+    grades: dict[bytes, int] = {}
     for qid, name, level in _judgements(path, read):
         if qid != last:
-            last, here = qid, found.setdefault(qid, {})
-        if level > 0 and here.setdefault(name, level) != level:
-            raise DataError(f"document {_text(name)!r} has two grades for query {_text(qid)!r}", where=path,
-                            hint="Keep one of the lines.", code="qrels-repeated")  # fmt: skip
-    if not found:
-        raise DataError("there is no judgement in the qrels", where=path, hint=f"Write lines of: {_QRELS}.",
-                        code="qrels-empty")  # fmt: skip
-    return found
+            last, grades = qid, judged.setdefault(qid, {})
+        if level > 0 and grades.setdefault(name, level) != level:
+            raise DataError(
+                f"document {_text(name)!r} has two grades for query {_text(qid)!r}",
+                where=path,
+                hint="Keep one of the lines.",
+                code="qrels-repeated",
+            )
+    if not judged:
+        raise DataError(
+            "there is no judgement in the qrels", where=path, hint=f"Write lines of: {_QRELS}.", code="qrels-empty"
+        )
+    return judged
 
 
 def _judgements(path: str, read: Input) -> Iterator[tuple[bytes, bytes, int]]:
@@ -85,7 +91,8 @@ def _pieces(stream: Any) -> Iterator[bytes]:
 def read_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
     """The run's queries one after the other; a query that turns up again later is Scattered.
 
-    Scores are rounded to 32 bits where asked for. Where they fall along the list they are left out, as its order says it all.
+    Scores are rounded to 32 bits where asked for. Where they fall along the list they are left out, as its order says
+    it all.
     """
     seen: set[bytes] = set()
     for qid, names, scores, falls in _blocks(path, read, bits):
@@ -106,7 +113,7 @@ def read_whole_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
 
 
 def _blocks(path: str, read: Input, bits: int) -> Iterator[tuple[bytes, list[bytes], list[float], bool]]:
-    """Neighbouring lines of one query, and whether their scores fall; a piece of regular lines is taken apart at once."""
+    """Neighbouring lines of one query, and whether their scores fall; regular lines are taken apart many at once."""
     last: tuple[bytes, list[bytes], list[float], bool] = (b"", [], [], True)
     number = 0
     with _opened(path, read) as stream:
@@ -145,8 +152,8 @@ def _regular(piece: bytes, count: int) -> Rows | None:
 
 def _irregular(path: str, before: int, piece: bytes) -> Rows:
     lines = enumerate(piece.splitlines(), before + 1)
-    found = [row for number, line in lines if (row := _columns(path, number, line))]
-    return [row[0] for row in found], [row[1] for row in found], [row[2] for row in found]
+    rows = [row for number, line in lines if (row := _columns(path, number, line))]
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
 
 
 def _columns(path: str, number: int, line: bytes) -> tuple[bytes, bytes, float] | None:
@@ -169,8 +176,12 @@ def _check_finite(path: str, before: int, piece: bytes, scores: list[float]) -> 
     for number, line in enumerate(piece.splitlines(), before + 1):
         row = _columns(path, number, line)
         if row and not math.isfinite(row[2]):
-            raise DataError(f"score: expected a finite number, got {row[2]} for document {_text(row[1])!r}",
-                            where=f"{visible(path)}:{number}", hint=f"Write: {_RUN}.", code="run-score")  # fmt: skip
+            raise DataError(
+                f"score: expected a finite number, got {row[2]} for document {_text(row[1])!r}",
+                where=f"{visible(path)}:{number}",
+                hint=f"Write: {_RUN}.",
+                code="run-score",
+            )
 
 
 def _opened(path: str, read: Input) -> Any:
@@ -203,24 +214,43 @@ def _text(raw: bytes) -> str:
     return visible(raw.decode("utf-8", "backslashreplace"), 80)
 
 
-def gold_of_qrels(path: str, rel_level: int = 1) -> list[dict[str, Any]]:
-    """Qrels as gold items: the documents of at least `rel_level` are relevant."""
-    grades = read_qrels(path, Input())
-    return [
-        {"qid": name_of(qid), "relevant": [name_of(name) for name, grade in held.items() if grade >= rel_level]}
-        for qid, held in grades.items()
-    ]
+def gold_of_qrels(path: str, rel_level: int = 1) -> GoldSet:
+    """Qrels as a gold set: the documents of at least `rel_level` are relevant."""
+    judged = Input()
+    gold = load_gold(
+        Gold(qid=name_of(qid), relevant=[name_of(name) for name, grade in grades.items() if grade >= rel_level])
+        for qid, grades in read_qrels(path, judged).items()
+    )
+    gold.source.path, gold.source.digest = path, judged.digest
+    return gold
 
 
-def log_of_run(path: str) -> Iterator[dict[str, Any]]:
-    """A run as log lines."""
-    for qid, names, scores in read_whole_run(path, Input()):
-        topk = [{"id": name_of(name), "score": score} for name, score in zip(names, scores, strict=True)]
-        yield {"qid": name_of(qid), "topk": topk}
+def log_of_run(path: str, read: Input) -> Iterator[tuple[int, LogLine]]:
+    """A run as log lines, one a query."""
+    lists = 0
+    for qid, names, scores in read_whole_run(path, read):
+        lists += 1
+        topk = [Place(id=name_of(name), score=score) for name, score in zip(names, scores, strict=True)]
+        yield lists, LogLine(qid=name_of(qid), topk=topk)
+    read.records = lists
 
 
 def name_of(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
+
+
+def qrels_text(gold: str) -> bytes:
+    """A file of gold items as qrels."""
+    return "".join(qrels_lines(read_gold(gold))).encode()
+
+
+def run_text(log: str, tag: str = "shipworthy") -> bytes:
+    """A log as a run; where paraphrases or seeds give several lists a question, the first."""
+    first: dict[str, LogLine] = {}
+    for _, line in stream_traces(log, Input(), record=LogLine):
+        assert isinstance(line, LogLine)
+        first.setdefault(line.qid, line)
+    return "".join(run_lines(first.values(), tag)).encode()
 
 
 def qrels_lines(gold: Iterable[Gold]) -> Iterator[str]:
@@ -244,6 +274,9 @@ def run_lines(log: Iterable[LogLine], tag: str) -> Iterator[str]:
 
 def _column(name: str) -> str:
     if name.split() != [name]:
-        raise DataError(f"the id {visible(name, 80)!r} has white space in it and can't stand in a TREC file",
-                        hint="Rename it, or keep to JSON lines.", code="trec-space")  # fmt: skip
+        raise DataError(
+            f"the id {visible(name, 80)!r} has white space in it and can't stand in a TREC file",
+            hint="Rename it, or keep to JSON lines.",
+            code="trec-space",
+        )
     return name

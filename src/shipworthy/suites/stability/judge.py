@@ -2,58 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import comb
 
-from ...cases import Case
-from ...contracts import Gold, Trace, ids_of
-from ...gates import Gate
+from ...core.cases import Case
+from ...core.contracts import Gold, Trace, ids_of
+from ...core.gates import Gate
 from ...text import canon
-from .. import answers
-from .grid import cell_of
+from ..answers import judge as answers
+from ..retrieval.sections import parse_section
+from .grid import cell_of, holes, one_per_cell
+from .options import BARS
+from .reference import by_reference, compared, is_plain
 from .sensitivity import flips
 from .spread import citation_overlap, distance_and_agreement
-from .states import arrived, set_states
-from .verdict import BARS, KS, Options, Run, Verdict
+from .states import arrived, states
+from .verdict import KS, Context, Question, ReferenceVerdict, RunFacts, Verdict
 
 
-def judge(case: Case, options: Options) -> Verdict:
-    """The verdict on one question from all its runs."""
-    gold = case.gold
-    runs = sorted((_judge_run(gold, trace, options) for trace in case.traces), key=_place)
-    verdict = Verdict(str(gold.qid), bool(gold.answerable), runs, _values(gold, runs))
-    _set_prompts(verdict)
-    set_states(verdict)
-    verdict.flips = flips(runs)
-    if runs:
-        _compare(verdict, gold, options.bars)
-    return verdict
+def prepare(gold: Gold, place: int, judging: answers.Judging) -> Question:
+    """The gold item made ready, once for all its runs."""
+    relevant = [*gold.citations, *ids_of(gold.relevant)]
+    return Question(
+        expected=answers.expect(gold, judging),
+        place=place,
+        relevant=frozenset(relevant if judging.id_map is None else map(judging.id_map.gold, relevant)),
+        anchor=None if gold.anchor_section is None else parse_section(gold.anchor_section),
+        plain=is_plain(gold, judging),
+    )
 
 
-def _judge_run(gold: Gold, trace: Trace, options: Options) -> Run:
-    found = answers.judge(Case(gold, [trace]), options.answers)
-    status = {"refused": "refused", "error": "error"}.get(found.status, "answered")
+def judge(case: Case, context: Context) -> Verdict | ReferenceVerdict:
+    """The verdict on one question from all its runs that count."""
+    traces: list[Trace] = case.records["runs"]
+    if context.options.profile == "reference":
+        return by_reference(case.key, traces, context)
+    return judge_question(case.gold, [trace for trace in traces if context.judges(trace)], context)
+
+
+def judge_question(question: Question, traces: Sequence[Trace], context: Context) -> Verdict:
+    gold, kept = question.gold, one_per_cell(traces)
+    judged = [(trace, judge_run(question, trace, context.judging)) for trace in kept]
+    runs = sorted((run for _, run in judged), key=_place)
+    values = _values(gold, runs)
+    failed, undefined = _missed(values, gold, context.bars) if runs else ((), ())
+    distinct_prompts, effective_runs = _prompts(runs)
+    return Verdict(
+        question=question,
+        runs=runs,
+        values=values,
+        states=states(runs, bool(gold.answerable)),
+        distinct_prompts=distinct_prompts,
+        effective_runs=effective_runs,
+        flips=flips(runs),
+        failed=failed,
+        undefined=undefined,
+        holes=holes(gold, [run.cell for run in runs], context.axes),
+        repeated=len(traces) - len(kept),
+        slices=answers.slices_of(gold, context.options.by),
+        reference=compared(question, traces, judged, values, context) if runs else (),
+    )
+
+
+def judge_run(question: Question, trace: Trace, judging: answers.Judging) -> RunFacts:
+    gold = question.gold
+    answer = answers.judge_trace(question.expected, trace, judging)
+    status = {"refused": "refused", "error": "error"}.get(answer.status, "answered")
     answered = status == "answered"
-    kept = found.constraint == "ok" if answered and gold.constraints else None
-    right = found.correct and kept is not False if gold.answerable else status == "refused"
+    kept = answer.constraint == "ok" if answered and gold.constraints else None
     cited = ids_of(trace.answer.citations)
-    if options.answers.id_map is not None:
-        cited = [options.answers.id_map.trace(name) for name in cited]
-    hittable = bool(gold.citations)
-    return Run(
-        cell_of(trace), status, bool(gold.answerable and found.contained), bool(found.cited) if hittable else None, kept,
-        right, canon(trace.answer.claim) if answered else "", frozenset(cited), trace.asked,
-        arrived(gold, trace, cited, options.answers.id_map), trace.lambda_state,
-    )  # fmt: skip
+    if judging.id_map is not None:
+        cited = [judging.id_map.trace(name) for name in cited]
+    return RunFacts(
+        cell=cell_of(trace),
+        status=status,
+        contained=bool(gold.answerable and answer.contained),
+        cited=bool(answer.cited) if question.expected.citations else None,
+        kept=kept,
+        passed=answer.correct and kept is not False if gold.answerable else status == "refused",
+        claim=canon(trace.answer.claim) if answered else "",
+        citations=frozenset(cited),
+        asked=trace.asked,
+        arrived=arrived(question, trace, cited),
+        logged=trace.lambda_state,
+    )
 
 
-def _place(run: Run) -> tuple[object, ...]:
+def _place(run: RunFacts) -> tuple[object, ...]:
     """Grid order; runs without a place are told apart by what they said, never by the order of lines."""
     return (*run.cell.order, run.status, run.claim, sorted(run.citations))
 
 
-def _values(gold: Gold, runs: Sequence[Run]) -> dict[str, Fraction | None]:
+def _values(gold: Gold, runs: Sequence[RunFacts]) -> dict[str, Fraction | None]:
     """Every number about one question; None where it is undefined."""
     answered = [run for run in runs if run.status == "answered"]
     refused = sum(run.status == "refused" for run in runs)
@@ -76,7 +117,7 @@ def _values(gold: Gold, runs: Sequence[Run]) -> dict[str, Fraction | None]:
     return values | {f"pass^{k}": _all_pass(passed, len(runs), k) for k in KS}
 
 
-def _share(count: int, runs: Sequence[Run]) -> Fraction | None:
+def _share(count: int, runs: Sequence[RunFacts]) -> Fraction | None:
     return Fraction(count, len(runs)) if runs else None
 
 
@@ -85,26 +126,30 @@ def _all_pass(passed: int, runs: int, k: int) -> Fraction | None:
     return Fraction(comb(passed, k), comb(runs, k)) if runs >= k else None
 
 
-def _set_prompts(verdict: Verdict) -> None:
-    """20 runs of 2 prompts are not 20: how many texts were sent, and how many runs differ in text, seed or temperature."""
-    if all(run.asked for run in verdict.runs) and verdict.runs:
-        verdict.distinct_prompts = len({run.asked for run in verdict.runs})
-        if all(run.cell.labelled for run in verdict.runs):
-            told = {(run.asked, run.cell.seed, run.cell.temperature) for run in verdict.runs}
-            verdict.effective_runs = len(told)
+def _prompts(runs: Sequence[RunFacts]) -> tuple[int | None, int | None]:
+    """How many texts were sent, and how many runs differ in text, seed or temperature; 20 runs of 2 prompts are few."""
+    if not runs or not all(run.asked for run in runs):
+        return None, None
+    distinct = len({run.asked for run in runs})
+    if not all(run.cell.labelled for run in runs):
+        return distinct, None
+    return distinct, len({(run.asked, run.cell.seed, run.cell.temperature) for run in runs})
 
 
-def _compare(verdict: Verdict, gold: Gold, bars: Sequence[Gate]) -> None:
+def _missed(
+    values: Mapping[str, Fraction | None], gold: Gold, bars: Sequence[Gate]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The bars that the question does not clear, and those whose metric has no value."""
     failed, undefined = [], []
     for bar in bars:
-        name, value = bar.metric, verdict.values[bar.metric]
+        name, value = bar.metric, values[bar.metric]
         if not _applies(name, gold):
             continue
         if value is None:
             undefined.append(name)
         elif not (value >= bar.bound.number if bar.op == ">=" else value <= bar.bound.number):
             failed.append(name)
-    verdict.failed, verdict.undefined = tuple(failed), tuple(undefined)
+    return tuple(failed), tuple(undefined)
 
 
 def _applies(name: str, gold: Gold) -> bool:

@@ -11,13 +11,25 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ...contracts import Gold, Trace, ids_of
-from ...refusal import TOKEN
+from ...core.contracts import Gold, Trace, ids_of
+from ...core.decision import number
+from ...core.gates import Gate
+from ...core.metrics import Measure
+from ...core.suite import Findings, Reference
+from ...core.tally import Tally
+from ...language.refusal import TOKEN
+from ..answers.judge import Judging
 from .spread import distance_and_agreement
+from .verdict import Context, Question, ReferenceVerdict, RunFacts
 
+PART = "reference"  # the part of the evidence that counts what the original script counts
+DEFAULT_GATES = {"acr": 0.95, "cghc": 0.95, "css": 0.70, "ned50": 0.20, "rcr": 0.98}
+LEAST = 5  # the original's shortest substring
 _DELETED = str.maketrans("", "", string.punctuation)
 _NOBODY = Gold(qid="-", answerable=False)
-DEFAULT_GATES = {"acr": 0.95, "cghc": 0.95, "css": 0.70, "ned50": 0.20, "rcr": 0.98}
+_COMPARED = ("acr", "cghc", "css", "ned50", "scu_cons")  # what decides about an answerable question
+
+Details = Mapping[str, Fraction | int | None]
 
 
 def canon(text: str) -> str:
@@ -25,70 +37,74 @@ def canon(text: str) -> str:
     return re.sub(r"\s+", " ", text.strip().lower().translate(_DELETED))
 
 
-def details(gold: Gold, runs: Sequence[Trace]) -> dict[str, Fraction | int | None]:
-    """The numbers of one question, exact."""
-    n = len(runs)
-    refused = [_refused(run) for run in runs]
-    sets = [set(ids_of(run.answer.citations)) for run in runs]
+def details(gold: Gold, traces: Sequence[Trace]) -> dict[str, Fraction | int | None]:
+    """The numbers of one question, exact, from its traces alone."""
+    n = len(traces)
+    sets = [set(ids_of(trace.answer.citations)) for trace in traces]
     union, shared = set[str]().union(*sets), set.intersection(*sets)
-    said = [canon(run.answer.claim) for run, gone in zip(runs, refused, strict=True) if not gone and run.answer.claim]
-    ned50, _ = distance_and_agreement(said)
+    ned50, _ = distance_and_agreement(
+        canon(trace.answer.claim) for trace in traces if trace.answer.claim and not _refused(trace)
+    )
     return {
-        "acr": Fraction(sum(_contained(gold, run) for run in runs), n),
-        "cghc": Fraction(sum(_hit(gold, run) for run in runs), n),
+        "acr": Fraction(sum(_contained(gold, trace) for trace in traces), n),
+        "cghc": Fraction(sum(_hit(gold, trace) for trace in traces), n),
         "css": Fraction(len(shared), len(union)) if union else Fraction(1),
         "ned50": Fraction(0) if ned50 is None else ned50,
-        "rcr": Fraction(max(sum(refused), n - sum(refused)), n),
-        "scu_cons": _constraints(gold, runs, refused),
+        "rcr": _rcr(traces),
+        "scu_cons": _constraints(gold, traces),
     }
 
 
-def reference(
-    gold: Mapping[str, Gold], runs: Mapping[str, Sequence[Trace]], gates: Mapping[str, Fraction]
-) -> dict[str, Any]:
-    """The report of the original script: totals, pass, details rounded to four places."""
-    totals = {"answerable": 0, "unanswerable": 0, "fail": 0, "pass": 0}
-    shown = {}
-    for qid, own in runs.items():
-        item = gold.get(qid, _NOBODY)
-        exact = details(item, own)
-        totals["answerable" if item.answerable else "unanswerable"] += 1
-        totals["pass" if _passes(item, exact, gates) else "fail"] += 1
-        shown[qid] = {name: _rounded(value) for name, value in exact.items()}
-    return {"totals": totals, "pass": totals["fail"] == 0, "details": shown}
+def _refused(trace: Trace) -> bool:
+    return trace.answer.claim.strip().lower() == TOKEN
 
 
-def _passes(gold: Gold, exact: Mapping[str, Fraction | int | None], gates: Mapping[str, Fraction]) -> bool:
-    if not gold.answerable:
-        return exact["rcr"] >= gates["rcr"]  # type: ignore[operator]
-    lower = all(exact[name] >= gates[name] for name in ("acr", "cghc", "css"))  # type: ignore[operator]
-    return lower and exact["ned50"] <= gates["ned50"] and exact["scu_cons"] in (None, 1)  # type: ignore[operator]
+def _rcr(traces: Sequence[Trace]) -> Fraction:
+    refused = sum(map(_refused, traces))
+    return Fraction(max(refused, len(traces) - refused), len(traces))
 
 
-def _refused(run: Trace) -> bool:
-    return run.answer.claim.strip().lower() == TOKEN
-
-
-def _contained(gold: Gold, run: Trace) -> bool:
+def _contained(gold: Gold, trace: Trace) -> bool:
     """A missing list and an empty one are both vacuous here; a length is that of the text before canon."""
     if not gold.substrings:
         return True
-    claim = canon(run.answer.claim)
-    return any(len(text) >= 5 and canon(text) in claim for text in gold.substrings)
+    claim = canon(trace.answer.claim)
+    return any(len(text) >= LEAST and canon(text) in claim for text in gold.substrings)
 
 
-def _hit(gold: Gold, run: Trace) -> bool:
-    cited, wanted = set(ids_of(run.answer.citations)), set(gold.citations)
+def _hit(gold: Gold, trace: Trace) -> bool:
+    cited, wanted = set(ids_of(trace.answer.citations)), set(gold.citations)
     if not wanted:
         return not cited
-    return bool(wanted & cited) and cited <= set(run.retrieved)
+    return bool(wanted & cited) and cited <= set(trace.retrieved)
 
 
-def _constraints(gold: Gold, runs: Sequence[Trace], refused: Sequence[bool]) -> int | None:
+def _constraints(gold: Gold, traces: Sequence[Trace]) -> int | None:
+    """Every run counts, refusals included; what is echoed twice or in another order is the same set."""
     if not gold.constraints:
         return None
-    answered = (run for run, gone in zip(runs, refused, strict=True) if not gone)
-    return int(all(run.answer.constraints_echo == gold.constraints for run in answered))
+    locked = set(gold.constraints)
+    return int(all(set(trace.answer.constraints_echo) == locked for trace in traces))
+
+
+def bounds(bars: Sequence[Gate]) -> dict[str, Fraction]:
+    """The bounds of the original script, with those of the bars in their place."""
+    known = {name: Fraction(str(value)) for name, value in DEFAULT_GATES.items()}
+    return known | {"rcr" if bar.metric == "refusal_rate" else bar.metric: bar.bound.number for bar in bars}
+
+
+def _passes(gold: Gold, exact: Details, limits: Mapping[str, Fraction]) -> bool:
+    if not gold.answerable:
+        return exact["rcr"] >= limits["rcr"]  # type: ignore[operator]
+    lower = all(exact[name] >= limits[name] for name in ("acr", "cghc", "css"))  # type: ignore[operator]
+    return lower and exact["ned50"] <= limits["ned50"] and exact["scu_cons"] in (None, 1)  # type: ignore[operator]
+
+
+def _facts(gold: Gold, exact: Details, context: Context) -> tuple[str, str]:
+    return (
+        "answerable" if gold.answerable else "unanswerable",
+        "pass" if _passes(gold, exact, context.bounds) else "fail",
+    )
 
 
 def _rounded(value: Fraction | int | None) -> float | int | None:
@@ -96,3 +112,107 @@ def _rounded(value: Fraction | int | None) -> float | int | None:
     if not isinstance(value, Fraction):
         return value
     return round(value.numerator / value.denominator, 4)
+
+
+# --- the profile itself ---
+
+
+def by_reference(qid: str, traces: Sequence[Trace], context: Context) -> ReferenceVerdict:
+    gold = context.gold.get(qid, _NOBODY)
+    exact = details(gold, traces)
+    shown = {name: _rounded(value) for name, value in exact.items()}
+    return ReferenceVerdict(qid=qid, place=context.places[qid], facts=_facts(gold, exact, context), details=shown)
+
+
+def reference(findings: Findings) -> Reference:
+    """The decision of the original script: no question may fail."""
+    context: Context = findings.context
+    shown = _totals(findings.evidence.part(PART))
+    rows, failing = findings.evidence.rows, shown["fail"]
+    limits = {name: number(context.bounds[name]) for name in DEFAULT_GATES}
+    printed = {row["qid"]: {name: value for name, value in row.items() if name != "qid"} for row in rows}
+    return Reference(
+        measures={"failing": Measure("failing", "count", Fraction(failing), len(rows), failing)},
+        headline={"totals": shown, "gates": limits, "details": printed},
+        gates=[Gate.parse("failing <= 0")],
+        items=rows,
+        incomplete=[] if rows else ["there is no run to judge"],
+    )
+
+
+def _totals(tally: Tally) -> dict[str, int]:
+    return {name: tally[name] for name in ("answerable", "unanswerable", "fail", "pass")}
+
+
+# --- what it would say beside the strict profile ---
+
+
+def is_plain(gold: Gold, judging: Judging) -> bool:
+    """Whether both profiles hold a claim and its citations against the same texts and ids, in the same way."""
+    return (
+        judging.min_substr == LEAST
+        and judging.id_map is None
+        and not judging.declared
+        and gold.match == "any"
+        and bool(gold.citations)
+        and bool(gold.substrings)
+        and all(text.isascii() and text == " ".join(text.split()) for text in gold.substrings)
+    )
+
+
+def compared(
+    question: Question,
+    traces: Sequence[Trace],
+    judged: Sequence[tuple[Trace, RunFacts]],
+    values: Mapping[str, Fraction | None],
+    context: Context,
+) -> tuple[str, ...]:
+    """What the original script counts for the question, and whether a number that decides about it differs."""
+    exact = _exact(question, traces, judged, values)
+    names = _COMPARED if question.gold.answerable else ("rcr",)
+    differs = any(_rounded(exact[name]) != _rounded(values[name]) for name in names)
+    return (*_facts(question.gold, exact, context), *(["differs"] if differs else []))
+
+
+def _exact(
+    question: Question,
+    traces: Sequence[Trace],
+    judged: Sequence[tuple[Trace, RunFacts]],
+    values: Mapping[str, Fraction | None],
+) -> Details:
+    """Its numbers; the traces are walked again only where the two profiles can read them differently."""
+    if not question.gold.answerable:
+        return {"rcr": _rcr(traces)}  # all that it looks at
+    if not question.plain or len(judged) < len(traces) or not all(_reads_alike(question, *pair) for pair in judged):
+        return details(question.gold, traces)
+    return {
+        **values,
+        "css": Fraction(1) if values["css_all"] is None else values["css_all"],
+        "ned50": values["ned50"] or Fraction(0),
+        "scu_cons": _constraints(question.gold, traces),
+    }
+
+
+def _reads_alike(question: Question, trace: Trace, run: RunFacts) -> bool:
+    """Whether the strict facts about a run of a plain question are those of the original script."""
+    claim = trace.answer.claim
+    if run.status == "error" or not claim.isascii() or not claim.strip():
+        return False
+    if run.status == "refused":
+        return not run.citations and not _contained(question.gold, trace)
+    # Deleting punctuation on both sides keeps what is contained, but may make a claim contain more than it did.
+    return canon(claim) == run.claim and (run.contained or not _contained(question.gold, trace))
+
+
+def compat(findings: Findings) -> dict[str, Any]:
+    """The original script's totals, and which questions it has other numbers for."""
+    tally, theirs = findings.tally, findings.evidence.part(PART)
+    ours = {"pass": "passing", "fail": "failing", "answerable": "answerable", "unanswerable": "unanswerable"}
+    differs = [name for name, fact in ours.items() if theirs[name] != tally[fact]]
+    return {
+        "agrees": not differs and not theirs["differs"],
+        "differs": differs,
+        "questions": theirs.named("differs"),
+        "questions_that_differ": theirs["differs"],
+        "reference": _totals(theirs),
+    }

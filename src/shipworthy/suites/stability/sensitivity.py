@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import stats
-from .verdict import Flip, Run, Verdict
+from ...core.tally import Tally
+from .verdict import Flip, RunFacts, Verdict
 
+PART = "sensitivity"  # the part of the evidence that is counted along the axes
+AXES = ("jitter", "seed")
 # what a run can differ in → where that stands in the run
 _ASPECTS = {"status": "status", "containment": "contained", "citation": "cited", "constraint": "kept"}
 
 
-def flips(runs: Sequence[Run]) -> list[Flip]:
+def flips(runs: Sequence[RunFacts]) -> list[Flip]:
     """The runs that differ from the majority, and in what; a tie is won by the value that comes first in grid order."""
     usual = {aspect: _majority([getattr(run, field) for run in runs]) for aspect, field in _ASPECTS.items()}
-    found = []
+    flipped = []
     for run in runs:
         differs = tuple(aspect for aspect, field in _ASPECTS.items() if getattr(run, field) != usual[aspect])
         if differs:
-            found.append(Flip(run.cell, differs))
-    return found
+            flipped.append(Flip(run.cell, differs))
+    return flipped
 
 
 def _majority(values: Sequence[Any]) -> Any:
@@ -29,37 +32,43 @@ def _majority(values: Sequence[Any]) -> Any:
     return counted.most_common(1)[0][0] if counted else None
 
 
-def sensitivity(verdicts: Iterable[Verdict]) -> dict[str, list[dict[str, Any]]]:
+def facts(verdict: Verdict) -> Iterator[str]:
+    """`jitter runs punct`, `seed flips 3`: each run and each question once for its place on each axis."""
+    for axis in AXES:
+        runs = [str(value) for run in verdict.runs if (value := getattr(run.cell, axis)) is not None]
+        flipped = [str(value) for flip in verdict.flips if (value := getattr(flip.cell, axis)) is not None]
+        yield from (f"{axis} runs {value}" for value in runs)
+        yield from (f"{axis} flips {value}" for value in flipped)
+        yield from (f"{axis} questions {value}" for value in set(runs))
+        yield from (f"{axis} questions_flipped {value}" for value in set(flipped))
+
+
+def sensitivity(tally: Tally) -> dict[str, list[dict[str, Any]]]:
     """A table for the jitters and one for the seeds, most harmful first."""
-    judged = list(verdicts)
-    return {axis: _table(judged, axis) for axis in ("jitter", "seed")}
+    places: dict[str, dict[str, Counter[str]]] = {axis: {} for axis in AXES}
+    for fact, count in tally.counts.items():
+        axis, what, value = str(fact).split(" ", 2)
+        places[axis].setdefault(value, Counter())[what] += count
+    tables = {axis: [_row(axis, value, counted) for value, counted in rows.items()] for axis, rows in places.items()}
+    return {axis: sorted(rows, key=lambda row: (-row["rate"], str(row[axis]))) for axis, rows in tables.items()}
 
 
-def _table(verdicts: Sequence[Verdict], axis: str) -> list[dict[str, Any]]:
-    runs: Counter[Any] = Counter()
-    flipped: Counter[Any] = Counter()
-    asked: Counter[Any] = Counter()
-    broken: Counter[Any] = Counter()
-    for verdict in verdicts:
-        here = Counter(getattr(run.cell, axis) for run in verdict.runs)
-        there = Counter(getattr(flip.cell, axis) for flip in verdict.flips)
-        runs.update(here)
-        flipped.update(there)
-        asked.update(here.keys())
-        broken.update(there.keys())
-    named = [value for value in runs if value is not None]
-    rows = [_row(axis, value, runs[value], flipped[value], asked[value], broken[value]) for value in named]
-    return sorted(rows, key=lambda row: (-row["rate"], str(row[axis])))
-
-
-def _row(axis: str, value: Any, runs: int, flipped: int, asked: int, broken: int) -> dict[str, Any]:
-    """Rates of runs and of questions: only questions are independent of each other, so theirs is the honest interval."""
+def _row(axis: str, value: str, counted: Mapping[str, int]) -> dict[str, Any]:
+    """Rates of runs and of questions: only questions are independent of each other, so theirs is the honest one."""
+    runs, flipped = counted["runs"], counted["flips"]
+    asked, broken = counted["questions"], counted["questions_flipped"]
     return {
-        axis: value, "runs": runs, "flips": flipped, "rate": flipped / runs, "interval95": _interval(flipped, runs),
-        "questions": asked, "questions_flipped": broken, "questions_interval95": _interval(broken, asked),
-    }  # fmt: skip
+        axis: int(value) if axis == "seed" else value,
+        "runs": runs,
+        "flips": flipped,
+        "rate": flipped / runs,
+        "interval95": _interval(flipped, runs),
+        "questions": asked,
+        "questions_flipped": broken,
+        "questions_interval95": _interval(broken, asked),
+    }
 
 
 def _interval(k: int, n: int) -> list[float] | None:
-    found = stats.wilson(k, n)
-    return None if found is None else [round(edge, 6) for edge in found]
+    interval = stats.wilson(k, n)
+    return None if interval is None else [round(edge, 6) for edge in interval]

@@ -52,13 +52,13 @@ def _distances(counted: Counter[str]) -> Counter[tuple[int, int]]:
 def _median(seen: Mapping[tuple[int, int], int], pairs: int) -> Fraction:
     """The exact median of the fractions. Quotients order them: different ones of such lengths differ as floats too."""
     lower, upper = (pairs - 1) // 2, pairs // 2
-    found: list[Fraction] = []
+    middle: list[Fraction] = []
     passed = 0
     for edits, longest in sorted(seen, key=lambda pair: pair[0] / pair[1]):
         passed += seen[edits, longest]
-        while len(found) < 2 and passed > (lower, upper)[len(found)]:
-            found.append(Fraction(edits, longest))
-    return (found[0] + found[1]) / 2
+        while len(middle) < 2 and passed > (lower, upper)[len(middle)]:
+            middle.append(Fraction(edits, longest))
+    return (middle[0] + middle[1]) / 2
 
 
 def citation_overlap(sets: Collection[frozenset[str]]) -> Overlap:

@@ -1,61 +1,57 @@
-"""What the stability suite knows: options, the facts about one run, the facts about one question."""
+"""What the stability suite knows: what judgements share, a question made ready, the facts about runs and questions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ...gates import Gate
-from .. import answers
-from ..bars import written
-from .grid import Cell
+from ...core.contracts import Gold, Trace
+from ...core.gates import Gate
+from ..answers import judge as answers
+from ..retrieval.sections import Section
+from .grid import Axes, Cell, asked_for
+from .options import Options
+from .sweeps import in_sweep
 
 KS = (1, 2, 3, 5)
 
 
-class Bar(NamedTuple):
-    """A metric of one question that a gate may set a bar for."""
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
 
-    says: str
-    better: str
-    on: str  # which questions it is about: answerable, unanswerable
+    options: Options
+    judging: answers.Judging
+    bars: tuple[Gate, ...]  # what each question must clear
+    bounds: Mapping[str, Fraction]  # what it must clear for the original script
+    paraphrased: bool = False  # whether the gold set has paraphrases
+    sweep: str = ""
+    axes: Axes = Axes()
+    gold: Mapping[str, Gold] = {}  # for the reference profile, which starts from the runs
+    places: Mapping[str, int] = {}  # question → its first line, for the same
 
-
-BARS = {
-    "acr": Bar("runs whose claim contains a gold substring", "higher", "answerable"),
-    "cghc": Bar("runs that cite gold evidence within what was retrieved", "higher", "answerable"),
-    "css": Bar("citations that all answered runs share, of those that any has", "higher", "answerable"),
-    "ned50": Bar("median edit distance between two answers", "lower", "answerable"),
-    "scu_cons": Bar("1 if every answer keeps the constraints", "higher", "answerable"),
-    "refusal_rate": Bar("runs that refuse", "higher", "unanswerable"),
-    "iaa": Bar("pairs of answers with the same wording", "higher", "answerable"),
-    "jaccard": Bar("mean overlap of the citations of two answers", "higher", "answerable"),
-    "css_all": Bar("citations that all runs share, refusals included", "higher", "answerable"),
-}
+    def judges(self, trace: Trace) -> bool:
+        """Whether a run belongs to the sweep, the arm and the grid that are judged."""
+        return in_sweep(trace.sweep_id, self.sweep) and asked_for(trace, self.options)
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that shapes a verdict; it is printed in the report and is part of its digest."""
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A gold item made ready for all its runs."""
 
-    answers: answers.Options
-    bars: tuple[Gate, ...]
-    max_fail_rate: Fraction = Fraction(0)
-    seeds: tuple[int, ...] = ()
-    jitters: tuple[str, ...] = ()
+    expected: answers.Expected
+    place: int  # in the gold set
+    relevant: frozenset[str]  # what a run may cite to have arrived
+    anchor: Section | None
+    plain: bool  # whether the original script compares with it as we do
 
-    def shown(self) -> dict[str, object]:
-        return {
-            "bars": [str(bar) for bar in self.bars], "max_fail_rate": written(self.max_fail_rate),
-            "seeds": list(self.seeds), "jitters": list(self.jitters), "by": list(self.answers.by),
-            "min_substr": self.answers.min_substr,
-            "refusal": self.answers.rule.name if self.answers.declared else "exact", "closed": self.answers.closed,
-            "id_map": str(self.answers.id_map) if self.answers.id_map else None,
-        }  # fmt: skip
+    @property
+    def gold(self) -> Gold:
+        return self.expected.gold
 
 
-class Run(msgspec.Struct):
+class RunFacts(msgspec.Struct, frozen=True):
     """The facts about one run."""
 
     cell: Cell
@@ -69,7 +65,6 @@ class Run(msgspec.Struct):
     asked: str
     arrived: bool = False  # cites something relevant, or within the anchor section
     logged: str | None = None  # λ as the log has it
-    lambda_state: str = ""
 
 
 class Flip(NamedTuple):
@@ -79,20 +74,46 @@ class Flip(NamedTuple):
     differs: tuple[str, ...]
 
 
-class Verdict(msgspec.Struct):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about one question."""
 
-    qid: str
-    answerable: bool
-    runs: list[Run]
+    question: Question
+    runs: list[RunFacts]
     values: dict[str, Fraction | None]
+    states: list[str] = []  # λ of each run
     distinct_prompts: int | None = None
     effective_runs: int | None = None
     flips: list[Flip] = []
     failed: tuple[str, ...] = ()  # bars that were not cleared
     undefined: tuple[str, ...] = ()  # bars whose metric has no value
+    holes: list[str] = []
+    repeated: int = 0  # runs that a later one at the same place replaced
     slices: tuple[str, ...] = ()  # names of the parts that it belongs to, such as type=table
+    reference: tuple[str, ...] = ()  # what the original script counts for it
 
     @property
-    def answered(self) -> list[Run]:
+    def qid(self) -> str:
+        return self.question.gold.qid
+
+    @property
+    def answerable(self) -> bool:
+        return bool(self.question.gold.answerable)
+
+    @property
+    def answered(self) -> list[RunFacts]:
         return [run for run in self.runs if run.status == "answered"]
+
+    @property
+    def state(self) -> str:
+        if not self.runs:
+            return "missing"
+        return "fail" if self.failed else "undefined" if self.undefined else "pass"
+
+
+class ReferenceVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the original script prints about one question that has runs."""
+
+    qid: str
+    place: int  # of its first run
+    facts: tuple[str, ...]
+    details: dict[str, Any]

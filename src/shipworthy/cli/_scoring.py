@@ -1,0 +1,208 @@
+"""Scoring commands: flags made from a suite's inputs and options, one call, one decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..core.options import Field, fields_of
+from ..engines import ENGINES
+from ..errors import UsageError
+from ..suites import load_suite
+from ._output import Ticker, emit, output_flags
+
+if TYPE_CHECKING:
+    from ..core.decision import Decision
+    from ..core.suite import InputSpec, Suite
+
+F = TypeVar("F", bound=Callable[..., Any])
+_LAST = ("only_gates", "require_proof", "offenders", "lenient")  # what every suite has comes after its own
+
+
+class Numbers(click.ParamType[tuple[int, ...]]):
+    """`5`, `1,3,5,10` or `0-4`."""
+
+    name = "N[,N…]"
+    most = 10_000  # 0-999999999 is a slip of the finger
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        numbers: list[int] = []
+        try:
+            for part in str(value).replace(",", " ").split():
+                first, dash, last = part.partition("-")
+                numbers += range(int(first), min(int(last), int(first) + self.most) + 1) if dash else [int(first)]
+        except ValueError:
+            self.fail(f"{value!r} is not a number or a list of numbers such as 1,3,5.", param, ctx)
+        if len(numbers) > self.most:
+            self.fail(f"more than {self.most} numbers.", param, ctx)
+        return tuple(numbers)
+
+
+def scoring_flags(suite: Suite, *, without: Iterable[str] = ()) -> Callable[[F], F]:
+    """A flag for each input and each option of a suite, gates as arguments, and where the decision goes."""
+    left_out = set(without)
+
+    def decorate(command: F) -> F:
+        flags = [_input_flag(spec) for spec in suite.inputs if spec.name not in left_out]
+        flags += [
+            _option_flag(field, suite) for field in _ordered(suite) if field.opt.cli and field.name not in left_out
+        ]
+        command = output_flags(command)
+        command = click.option(
+            "--engine",
+            type=click.Choice(list(ENGINES)),
+            default="inline",
+            show_default=True,
+            help="What does the work.",
+        )(command)
+        command = click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")(command)
+        for flag in reversed(flags):
+            command = flag(command)
+        return command
+
+    return decorate
+
+
+def _ordered(suite: Suite) -> Iterator[Field]:
+    fields = fields_of(suite.options)
+    yield from (field for name, field in fields.items() if name not in _LAST)
+    yield from (fields[name] for name in _LAST if name in fields)
+
+
+def _input_flag(spec: InputSpec) -> Callable[[F], F]:
+    names = spec.flags or (f"--{spec.name.replace('_', '-')}",)
+    return click.option(*names, spec.name, required=spec.required, metavar="FILE", help=spec.help)
+
+
+def _option_flag(field: Field, suite: Suite) -> Callable[[F], F]:
+    names = (field.flag, *field.opt.flags, field.name)
+    if field.kind == "flag":
+        return click.option(*names, is_flag=True, default=None, help=field.opt.help)
+    kinds: dict[str, Any] = {"numbers": Numbers(), "whole": click.IntRange(field.opt.least)}
+    kind = click.Choice(field.choices) if field.choices else kinds.get(field.kind)
+    metavar = "NAME=VALUE,…" if field.kind == "gates" else field.opt.metavar or None
+    return click.option(
+        *names,
+        type=kind,
+        multiple=field.kind in ("gates", "words"),
+        metavar=metavar,
+        help=_gate_help(field, suite) if field.kind == "gates" else _help(field),
+    )
+
+
+def _help(field: Field) -> str:
+    default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+    return field.opt.help if default in (None, "") else f"{field.opt.help}  [default: {default}]"
+
+
+def _gate_help(field: Field, suite: Suite) -> str:
+    names = list(suite.metrics(suite.options()))
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"{field.opt.help} Metrics: {', '.join(names[:8])}{more}."
+
+
+def only_flags(suite: Suite, names: Iterable[str]) -> Callable[[F], F]:
+    """The flags of a few options, for a verb beside the scoring one."""
+
+    def decorate(command: F) -> F:
+        for name in reversed(list(names)):
+            command = _option_flag(fields_of(suite.options)[name], suite)(command)
+        return command
+
+    return decorate
+
+
+def option_flags(suites: Iterable[Suite]) -> Callable[[F], F]:
+    """A flag for each option that any of the suites has, once."""
+
+    def decorate(command: F) -> F:
+        for field, suite in reversed(list(_merged(suites).values())):
+            command = _option_flag(field, suite)(command)
+        return command
+
+    return decorate
+
+
+def table_flags(suites: Iterable[Suite]) -> Callable[[F], F]:
+    """A flag for each table that any of the suites reads, once."""
+
+    def decorate(command: F) -> F:
+        specs = {spec.name: spec for suite in suites for spec in suite.inputs if spec.table}
+        for spec in reversed(list(specs.values())):
+            command = _input_flag(spec)(command)
+        return command
+
+    return decorate
+
+
+def option_values(suites: Iterable[Suite], given: dict[str, Any]) -> dict[str, Any]:
+    """What was written of those flags."""
+    fields = _merged(suites)
+    values = {name: _value(fields[name][0], value) if name in fields else value for name, value in given.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _merged(suites: Iterable[Suite]) -> dict[str, tuple[Field, Suite]]:
+    """Options by name; where suites differ in the choices, all of them."""
+    merged: dict[str, tuple[Field, Suite]] = {}
+    for suite in suites:
+        for field in _ordered(suite):
+            if not field.opt.cli:
+                continue
+            known, first = merged.get(field.name, (field, suite))
+            choices = tuple(dict.fromkeys([*known.choices, *field.choices]))
+            merged[field.name] = known._replace(choices=choices, default=None), first
+    return merged
+
+
+def score(suite: Suite, given: dict[str, Any]) -> Decision:
+    """Run the suite on what the flags say."""
+    from ..jobs.evaluate import run_suite
+
+    given["gates"] = gate_arguments(given.get("gates") or (), given.pop("more", ()))
+    sources = {spec.name: given.pop(spec.name) for spec in suite.inputs if spec.name in given}
+    options = {
+        name: _value(field, given.pop(name)) for name, field in fields_of(suite.options).items() if name in given
+    }
+    engine = given.pop("engine", "inline")
+    ticker = Ticker.for_people("records")
+    try:
+        return run_suite(suite, sources, options | given, tick=ticker, engine=engine)
+    finally:
+        if ticker is not None:
+            ticker.close()
+
+
+def _value(field: Field, value: Any) -> Any:
+    """A flag's value as the option takes it: lists may be written with commas, a file of lines is read."""
+    if field.kind == "words" and value:
+        return [word.strip() for text in value for word in text.split(",") if word.strip()]
+    if field.kind == "lines" and isinstance(value, str):
+        from ..language.refusal import read_phrases
+
+        return read_phrases(value)
+    return None if field.kind in ("words", "gates") and not value else value
+
+
+def gate_arguments(gates: Iterable[str], more: Iterable[str]) -> list[str]:
+    """`--gates a=1 b=2` without quotes: the second one arrives as an argument of its own."""
+    for text in more:
+        if not any(sign in text for sign in "=<>≥≤"):
+            raise UsageError(f"unexpected argument {text!r}", hint="Gates are written name=value.", code="argument")
+    return [*gates, *more]
+
+
+def scoring_command(name: str, command_name: str = "score", description: str = "") -> click.Command:
+    """The command of a suite that needs nothing but its own inputs and options."""
+    suite = load_suite(name)
+
+    @click.command(command_name, context_settings={"max_content_width": 100}, help=description or suite.description)
+    @scoring_flags(suite)
+    def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
+        return emit(score(suite, given), form, outputs)
+
+    return command

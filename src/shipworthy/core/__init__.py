@@ -1,0 +1,1 @@
+"""Core: from cases to a decision. Everything here is pure, exact, and knows no suite by name."""

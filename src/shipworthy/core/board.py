@@ -1,0 +1,45 @@
+"""Board: several suites, one verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .decision import DEFINITIONS, EXIT, REPORT, Decision, digest, report
+
+
+class Board(msgspec.Struct):
+    """Several suites, one verdict: a failing suite does not hide another."""
+
+    decisions: list[Decision]
+    failures: dict[str, str] = {}  # suites that could not be run at all, and why
+    exit_codes: dict[str, int] = {}  # the exit code of each failure
+    notes: list[str] = []  # what holds for the whole board: controls, waivers, baselines
+    trends: dict[str, list[dict[str, Any]]] = {}  # metric → earlier runs from history, oldest first
+    run: dict[str, Any] = {}
+
+    @property
+    def verdict(self) -> str:
+        verdicts = {decision.verdict for decision in self.decisions}
+        if "NO-SHIP" in verdicts:
+            return "NO-SHIP"
+        return "NO VERDICT" if "NO VERDICT" in verdicts or self.failures or not verdicts else "SHIP"
+
+    @property
+    def exit_code(self) -> int:
+        if self.verdict != "NO VERDICT":
+            return EXIT[self.verdict]
+        return max([*self.exit_codes.values(), *(decision.exit_code for decision in self.decisions)], default=3)
+
+    def report(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "shipworthy": {"report": REPORT, "definitions": DEFINITIONS, "board": True},
+            "decision": self.verdict,
+            "exit_code": self.exit_code,
+            "pass": self.verdict == "SHIP",
+            "suites": {decision.suite: report(decision) for decision in self.decisions},
+            "failures": self.failures,
+            "notes": self.notes,
+        }
+        return body | {"digest": digest(body), "run": self.run}

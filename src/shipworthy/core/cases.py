@@ -1,0 +1,149 @@
+"""Cases: records joined with what they are judged by; missing, repeated and unknown are facts, never silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from ..errors import DataError
+
+Keep = Literal["last", "first", "worst", "error", "all"]
+Numbered = tuple[int, Any]  # a record with its place in its file
+
+
+class Case(msgspec.Struct):
+    """Everything known about one question: its gold item made ready, and its records by input, oldest first."""
+
+    key: str
+    gold: Any
+    records: dict[str, list[Any]]
+
+
+class Survey(Protocol):
+    """Facts about the data as a whole that the judge needs; surveys add up in any order."""
+
+    def add(self, source: str, place: int, record: Any, known: bool) -> None: ...
+
+    def __iadd__(self, other: Any) -> Any: ...
+
+
+class Unknown(NamedTuple):
+    """Records of a question that nobody expected: how many, and the first of them."""
+
+    lines: int
+    first: int
+
+
+class Gathered:
+    """Records by question, in whatever order they come; `+=` of any split is the whole, because places are kept."""
+
+    def __init__(self, expected: Collection[str] | None, survey: Survey | None = None) -> None:
+        self._expected = expected  # None: every record is about a case of its own making
+        self.survey = survey
+        self.slots: dict[str, dict[str, list[Numbered]]] = {}
+        self.unknown: dict[str, dict[str, Unknown]] = {}
+        self.superseded = 0  # records that another one of the same question replaced
+
+    def take(self, source: str, records: Iterable[Numbered], keep: Keep, key: Callable[[Any], str]) -> None:
+        """Put records where they belong. `keep` says which of several records of a question count."""
+        slots = self.slots.setdefault(source, {})
+        expected, survey = self._expected, self.survey
+        for place, record in records:
+            name = key(record)
+            slot = slots.get(name)
+            known = slot is not None or expected is None or name in expected
+            if survey is not None:
+                survey.add(source, place, record, known)
+            if slot is not None:
+                self._settle(slot, (place, record), keep)
+            elif known:
+                slots[name] = [(place, record)]
+            else:
+                self._meet(source, name, Unknown(1, place))
+
+    def _settle(self, slot: list[Numbered], pair: Numbered, keep: Keep) -> None:
+        if keep in ("last", "first"):
+            self.superseded += 1
+            if (pair[0] > slot[0][0]) == (keep == "last"):
+                slot[0] = pair
+        else:
+            slot.append(pair)
+            self.superseded += keep == "worst"
+
+    def _meet(self, source: str, name: str, met: Unknown) -> None:
+        known = self.unknown.setdefault(source, {})
+        before = known.get(name, Unknown(0, met.first))
+        known[name] = Unknown(before.lines + met.lines, min(before.first, met.first))
+
+    def merge(self, other: Gathered, keep: Mapping[str, Keep]) -> None:
+        """Add what another part of the same records gave."""
+        self.superseded += other.superseded
+        for source, slots in other.slots.items():
+            own = self.slots.setdefault(source, {})
+            for name, slot in slots.items():
+                if name not in own:
+                    own[name] = slot
+                else:
+                    self._join(own[name], slot, keep.get(source, "all"))
+        for source, names in other.unknown.items():
+            for name, met in names.items():
+                self._meet(source, name, met)
+        if self.survey is not None:
+            self.survey += other.survey
+
+    def _join(self, slot: list[Numbered], other: list[Numbered], keep: Keep) -> None:
+        for pair in other:
+            self._settle(slot, pair, keep)
+        if keep == "worst":
+            self.superseded -= len(other) - 1  # all but one of them were counted where they were gathered
+
+    def cases(self, expected: Mapping[str, Any] | None) -> Iterator[Case]:
+        """One case per expected question, or per question that has a record; records in the order of their places."""
+        names: Iterable[str] = dict.fromkeys(name for slots in self.slots.values() for name in slots)
+        for name in names if expected is None else expected:
+            records = {source: self._records(slots.get(name)) for source, slots in self.slots.items()}
+            yield Case(name, None if expected is None else expected[name], records)
+
+    @staticmethod
+    def _records(slot: list[Numbered] | None) -> list[Any]:
+        if slot is None:
+            return []
+        if len(slot) == 1:
+            return [slot[0][1]]
+        return [record for _, record in sorted(slot, key=_place_of)]
+
+    @property
+    def unknown_total(self) -> int:
+        return sum(met.lines for names in self.unknown.values() for met in names.values())
+
+    def unknown_counts(self, source: str) -> dict[str, int]:
+        return {name: met.lines for name, met in self.unknown.get(source, {}).items()}
+
+    def refuse(self, keep: Mapping[str, Keep], closed: bool) -> None:
+        """Raise what the options call an error: a second record of a question, a record of an unknown one."""
+        if closed:
+            self._refuse_unknown()
+        for source, slots in self.slots.items():
+            seconds = (sorted(slot, key=_place_of)[1] for slot in slots.values() if len(slot) > 1)
+            if keep.get(source) == "error" and (second := min(seconds, key=_place_of, default=None)):
+                raise DataError(
+                    f"line {second[0]} is another trace for qid {second[1].qid!r}",
+                    hint="Keep one, or choose --on-duplicate last, first or worst.",
+                    code="trace-repeated",
+                )
+
+    def _refuse_unknown(self) -> None:
+        met = [(found.first, name) for names in self.unknown.values() for name, found in names.items()]
+        if met:
+            place, name = min(met)
+            raise DataError(
+                f"line {place} has qid {name!r}, which the gold set does not have",
+                hint="Add it to the gold set, or leave out --closed.",
+                code="trace-unknown",
+            )
+
+
+def _place_of(pair: Numbered) -> int:
+    return pair[0]

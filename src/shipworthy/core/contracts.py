@@ -1,0 +1,197 @@
+"""Contracts: what a gold item and a trace are, and what makes a record invalid."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+Offsets = tuple[int, int]
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A block or a citation: an id, and where it stands in its document."""
+
+    id: str
+    offsets: Offsets | None = None
+    section_id: str | None = None
+    type: str | None = None
+    score: float | None = None
+    text: str | None = None
+    doc: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.offsets is not None and not 0 <= self.offsets[0] <= self.offsets[1]:
+            raise ValueError(f"offsets {list(self.offsets)} are reversed or negative, expected [start, end] in bytes")
+
+
+def ids_of(places: Iterable[str | Place]) -> list[str]:
+    return [place if isinstance(place, str) else place.id for place in places]
+
+
+class Gold(msgspec.Struct, omit_defaults=True):
+    """One question, and what is known about its answer."""
+
+    qid: str = ""
+    q_id: str | UnsetType = UNSET
+    id: str | UnsetType = UNSET
+    question: str = ""
+    answerable: bool | None = None
+    gold_claim_substr: list[str] | UnsetType = UNSET
+    gold_citations: list[str | Place] | UnsetType = UNSET
+    constraints: list[str] = []
+    notes: str = ""
+    paraphrases: list[str] = []
+    relevant: list[str | Place] = []
+    anchor_section: str | None = None
+    negatives: list[str] = []
+    type: str | None = None
+    match: Literal["any", "all"] = "any"
+    fields: dict[str, str] = {}  # further string fields, for segmentation
+
+    def __post_init__(self) -> None:
+        self.qid = _one_qid(self.qid, self.q_id, self.id)
+
+    @property
+    def citations(self) -> list[str]:
+        return [] if self.gold_citations is UNSET else ids_of(self.gold_citations)
+
+    @property
+    def substrings(self) -> list[str]:
+        return [] if self.gold_claim_substr is UNSET else self.gold_claim_substr
+
+
+class Answer(msgspec.Struct, omit_defaults=True):
+    """What the pipeline said."""
+
+    claim: str = ""
+    citations: list[str | Place] = []
+    constraints_echo: list[str] = []
+
+
+class Passage(msgspec.Struct, omit_defaults=True):
+    """What the answerer was shown."""
+
+    id: str
+    text: str = ""
+
+
+class Trace(msgspec.Struct, omit_defaults=True):
+    """One run of one question."""
+
+    qid: str = ""
+    q_id: str | UnsetType = UNSET
+    q: str | None = None
+    query: str | None = None
+    question: str | None = None
+    ts: float | str | None = None
+    retrieved_ids: list[str | Place] | UnsetType = UNSET
+    answer_json: Answer | UnsetType | None = UNSET
+    ok: bool | None = None
+    reason: str | None = None
+    run_id: str | None = None
+    sweep_id: str | None = None
+    seed: int | None = None
+    jitter: str | None = None
+    paraphrase: int | str | None = None
+    temperature: float | None = None
+    arm: str | None = None
+    knobs: dict[str, Any] | None = None
+    e2e_ms: float | None = None
+    stage_ms: dict[str, float] | None = None
+    latency_ms: float | dict[str, float] | None = None
+    latency_total_ms: float | None = None
+    tokens: dict[str, float] | None = None
+    cost_usd: float | None = None
+    load_rps: float | None = None
+    topk: list[Place] | UnsetType = UNSET
+    delta_s: list[float] | None = None
+    lambda_state: str | None = None
+    anchor: str | None = None
+    index_hash: str | None = None
+    answer_citations: list[str | Place] | UnsetType = UNSET
+    error: str | None = None
+    evidence: list[Passage] | None = None
+    confidence: float | None = None
+    score: float | None = None
+    warmup: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not self.qid or self.q_id is not UNSET:
+            self.qid = _one_qid(self.qid, self.q_id)
+        if self.answer_json is None and not self.error:
+            raise ValueError("answer_json: expected object, got null")
+
+    @property
+    def answer(self) -> Answer:
+        return self.answer_json if isinstance(self.answer_json, Answer) else _NO_ANSWER
+
+    @property
+    def asked(self) -> str:
+        return self.q or self.query or self.question or ""
+
+    @property
+    def retrieved(self) -> list[str]:
+        """Retrieved ids in rank order, as they were logged."""
+        if self.retrieved_ids is not UNSET:
+            return ids_of(self.retrieved_ids)
+        return [] if self.topk is UNSET else [place.id for place in self.topk]
+
+
+_NO_ANSWER = Answer()
+
+
+class DetailedTrace(Trace):
+    """A trace with the names that retrieval logs use for distance and state."""
+
+    delta_greek: list[float] | None = msgspec.field(name="ΔS", default=None)
+    delta_increment: list[float] | None = msgspec.field(name="∆S", default=None)
+    delta_camel: list[float] | None = msgspec.field(name="deltaS", default=None)
+    delta_list: list[float] | None = msgspec.field(name="ΔS_list", default=None)
+    lambda_greek_state: str | None = msgspec.field(name="λ_state", default=None)
+    lambda_greek: str | None = msgspec.field(name="λ", default=None)
+    lambda_observe: str | None = msgspec.field(name="λ_observe", default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        deltas = (self.delta_s, self.delta_greek, self.delta_increment, self.delta_camel, self.delta_list)
+        self.delta_s = next((delta for delta in deltas if delta is not None), None)
+        states = (self.lambda_state, self.lambda_greek_state, self.lambda_greek, self.lambda_observe)
+        self.lambda_state = _lambda(next((state for state in states if state is not None), None))
+        if self.delta_s is not None and self.topk is not UNSET and len(self.delta_s) != len(self.topk):
+            raise ValueError(
+                f"delta_s has {len(self.delta_s)} values and topk {len(self.topk)} blocks, expected as many"
+            )
+
+
+LAMBDA_STATES = {
+    "→": "→",
+    "->": "→",
+    "convergent": "→",
+    "←": "←",
+    "<-": "←",
+    "backward": "←",
+    "<>": "<>",
+    "split": "<>",
+    "×": "×",
+    "x": "×",
+    "collapse": "×",
+}
+
+
+def _lambda(state: str | None) -> str | None:
+    if state is None:
+        return None
+    try:
+        return LAMBDA_STATES[state.strip().casefold()]
+    except KeyError:
+        raise ValueError(f"lambda_state: expected one of → ← <> ×, got {state!r}") from None
+
+
+def _one_qid(qid: str, *aliases: str | UnsetType) -> str:
+    given = [name for name in (qid, *aliases) if name is not UNSET and name != ""]
+    if not given or not given[0].strip():
+        raise ValueError("qid: expected a name for the question, found none")
+    if any(name != given[0] for name in given):
+        raise ValueError(f"qid: two names for one record, {given[0]!r} and {given[-1]!r}")
+    return given[0]

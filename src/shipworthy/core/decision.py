@@ -1,0 +1,194 @@
+"""Decision: all the gates of a suite taken together, with reasons, offenders and what it was based on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from .gates import Outcome, certainty, sentence
+from .metrics import Measure
+
+DEFINITIONS = "1"  # 1: the first published definitions
+REPORT = 1  # 1: the first published report format
+
+EXIT = {"SHIP": 0, "NO-SHIP": 1, "NO VERDICT": 3, "MEASURED": 0}  # measured: no gate was asked for
+
+
+class Decision(msgspec.Struct):
+    """Everything that a reader of the verdict may ask for; every report is printed from this."""
+
+    suite: str
+    profile: str
+    verdict: str
+    reasons: list[str]
+    outcomes: list[Outcome]
+    measures: dict[str, Measure]
+    slices: dict[str, dict[str, Measure]] = {}
+    counts: dict[str, int] = {}
+    named: dict[str, list[str]] = {}
+    diagnosis: list[str] = []
+    offenders: list[dict[str, Any]] = []
+    items: Sequence[dict[str, Any]] = []  # one row per item
+    sections: dict[str, Any] = {}  # what only this suite has: a matrix, a curve, a table
+    headline: dict[str, Any] = {}  # keys that stand at the top level of the JSON report
+    options: dict[str, Any] = {}
+    inputs: dict[str, dict[str, Any]] = {}
+    compat: dict[str, Any] | None = None
+    warnings: list[str] = []
+    incomplete: list[str] = []  # what else made the data unfit to judge, in sentences
+    partial: bool = False
+    run: dict[str, Any] = {}  # clocks, paths, versions: outside the digest
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT[self.verdict]
+
+    @property
+    def ships(self) -> bool:
+        return self.verdict == "SHIP"
+
+    def report(self) -> dict[str, Any]:
+        """The canonical report as plain values."""
+        return report(self)
+
+
+def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tuple[str, list[str]]:
+    """The verdict and its reasons. One gate that fails decides, even where other data is missing.
+
+    `incomplete` names what else makes the data unfit to judge, such as holes in a grid.
+    """
+    blocking = [outcome for outcome in outcomes if outcome.gate.severity == "block" and not outcome.waived]
+    failed = [outcome for outcome in blocking if not outcome.holds and outcome.state != "NO-DATA"]
+    empty = [outcome for outcome in blocking if outcome.state == "NO-DATA"]
+    if failed:
+        return "NO-SHIP", [*(_reason(outcome) for outcome in failed), *(incomplete or [])]
+    if empty or incomplete:
+        return "NO VERDICT", [*(incomplete or []), *(sentence(outcome) for outcome in empty)]
+    if not any(outcome.state != "NOT-APPLICABLE" for outcome in blocking):
+        return "NO VERDICT", ["no gate applies to this data"]
+    held = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
+    unproven = sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN")
+    doubt = f", {unproven} of them unproven" if unproven else ", each of them proven"
+    return "SHIP", [f"{held} gates hold{doubt}" if held != 1 else "the gate holds" + (", unproven" if unproven else "")]
+
+
+def _reason(outcome: Outcome) -> str:
+    if outcome.met:
+        return f"{sentence(outcome)}, but that is {certainty(outcome)}"
+    return sentence(outcome)
+
+
+def report(decision: Decision) -> dict[str, Any]:
+    """The canonical report: plain values, the same for the same input, with its digest."""
+    body: dict[str, Any] = {
+        "shipworthy": {
+            "report": REPORT,
+            "definitions": DEFINITIONS,
+            "suite": decision.suite,
+            "profile": decision.profile,
+        },
+        "decision": decision.verdict,
+        "exit_code": decision.exit_code,
+        "pass": decision.ships,
+        "partial": decision.partial,
+        "reasons": decision.reasons,
+        "incomplete": decision.incomplete,
+        **decision.headline,
+        "metrics": {name: measure_dict(measure) for name, measure in decision.measures.items()},
+        "outcomes": [outcome_dict(outcome) for outcome in decision.outcomes],
+        "slices": {
+            name: {metric: measure_dict(measure) for metric, measure in measures.items()}
+            for name, measures in decision.slices.items()
+        },
+        "counts": decision.counts,
+        "named": decision.named,
+        "diagnosis": decision.diagnosis,
+        "offenders": decision.offenders,
+        **decision.sections,
+        "options": decision.options,
+        "inputs": decision.inputs,
+        "compat": decision.compat,
+        "warnings": decision.warnings,
+        "items": list(decision.items),
+    }
+    plain = msgspec.to_builtins(body, enc_hook=_plain)
+    plain["digest"] = digest(plain)
+    plain["run"] = decision.run
+    return plain  # type: ignore[no-any-return]
+
+
+def digest(body: dict[str, Any]) -> str:
+    """sha256 of the report's meaning: sorted keys, without the `run` block and the digest itself."""
+    kept = {key: value for key, value in body.items() if key not in ("run", "digest")}
+    if "suites" in kept:
+        kept["suites"] = {name: suite["digest"] for name, suite in kept["suites"].items()}
+    return hashlib.sha256(encode(kept, sort_keys=True, indent=None)).hexdigest()
+
+
+def encode(value: object, *, sort_keys: bool = False, indent: int | None = 2) -> bytes:
+    """JSON as bytes: readable text, valid UTF-8 even for a lone surrogate (which stays a JSON escape)."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, indent=indent, default=_plain)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def measure_dict(measure: Measure) -> dict[str, Any]:
+    shown: dict[str, Any] = {"kind": measure.kind, "value": number(measure.value), "n": measure.n}
+    if measure.kind == "rate":
+        shown |= {"numerator": measure.k, "denominator": measure.n}
+    elif measure.value is not None:
+        shown["exact"] = str(measure.value)
+    if measure.better:
+        shown["better"] = measure.better
+    if measure.interval is not None:
+        shown["interval95"] = [round(edge, 6) for edge in measure.interval]
+    if measure.bounds != (None, None):
+        shown["bounds95"] = [None if edge is None else round(edge, 6) for edge in measure.bounds]
+    if measure.unit:
+        shown["unit"] = measure.unit.strip()
+    if measure.missing:
+        shown["undefined"] = measure.missing
+    return shown
+
+
+def outcome_dict(outcome: Outcome) -> dict[str, Any]:
+    gate = outcome.gate
+    shown = {
+        "gate": str(gate),
+        "metric": gate.metric,
+        "slice": gate.slice,
+        "severity": gate.severity,
+        "on_unproven": gate.on_unproven,
+        "state": outcome.state,
+        "holds": outcome.holds,
+        "bound": number(outcome.bound),
+        "value": number(outcome.measure.value),
+        "n": outcome.measure.n,
+        "k": outcome.measure.k,
+        "says": sentence(outcome),
+        "certainty": certainty(outcome),
+        "waived": outcome.waived,
+    }
+    for name in ("p_prove", "more_best", "more_at_rate", "turn"):
+        value = getattr(outcome, name)
+        if value is not None:
+            shown[name] = round(value, 6) if isinstance(value, float) else value
+    return shown
+
+
+def number(value: Fraction | None) -> float | int | None:
+    """A fraction as the nearest JSON number; whole numbers stay whole."""
+    if value is None:
+        return None
+    return value.numerator if value.denominator == 1 and abs(value) > 1 else float(value)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Fraction):
+        return number(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

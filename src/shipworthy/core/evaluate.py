@@ -1,0 +1,234 @@
+"""Evaluate: read, survey, judge, add, measure, compare, decide. The only place that runs a suite and decides."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from ..errors import UsageError
+from ..text import visible
+from .cases import Gathered, Numbered
+from .decision import Decision, decide
+from .evidence import Evidence
+from .gates import Gate, Outcome, compare
+from .metrics import Measure, Metric
+from .options import SuiteOptions, shown
+from .policy import nearest_to_passing
+from .sources import Input
+from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
+from .tally import Tally
+
+Tick = Callable[[int], None]
+
+
+def evaluate(
+    suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None = None
+) -> Decision:
+    """Run a suite on its inputs and decide."""
+    options = suite.complete(options, sources)
+    wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
+    material = suite.read(sources, options)
+    if tick is not None:
+        material.streams = {name: ticking(stream, tick) for name, stream in material.streams.items()}
+    with gc_paused():
+        judged = engine(suite, material)
+    gates = choose_gates(suite, suite.gates(judged.context), wanted, options)
+    findings = Findings(
+        context=judged.context,
+        material=material,
+        gathered=judged.gathered,
+        evidence=judged.evidence,
+        known=suite.metrics(judged.context.options),
+        gates=gates,
+    )
+    if getattr(options, "profile", "") == "reference" and suite.reference is not None:
+        return _decision(suite, findings, _by_reference(findings, suite.reference(findings)))
+    _measure(suite, findings)
+    return _decision(suite, findings, suite.explain(findings))
+
+
+# --- the steps that an engine puts together ---
+
+
+def gather(suite: Suite, material: Material, streams: Mapping[str, Iterable[Numbered]]) -> Gathered:
+    """Records by question, and the survey of them."""
+    gathered = Gathered(material.expected, suite.survey(material) if suite.survey else None)
+    for source, records in streams.items():
+        gathered.take(source, records, material.keep.get(source, "all"), suite.key)
+    return gathered
+
+
+def settle(suite: Suite, material: Material, gathered: Gathered) -> Any:
+    """The context with what only the whole data can tell; errors of the data as a whole are raised here."""
+    gathered.refuse(material.keep, material.closed)
+    return suite.settle(material.context, gathered, material)
+
+
+def judge(suite: Suite, cases: Iterable[Any], context: Any) -> Evidence:
+    """The evidence of some cases."""
+    evidence = Evidence(context.options.offenders)
+    for case in cases:
+        evidence.add(suite, suite.judge(case, context), context)
+    return evidence
+
+
+def judged(suite: Suite, material: Material, gathered: Gathered) -> Judged:
+    """Everything that follows once all records are gathered, in one process."""
+    context = settle(suite, material, gathered)
+    return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
+
+
+# --- gates and measures ---
+
+
+def choose_gates(suite: Suite, defaults: list[Gate], wanted: list[Gate], options: SuiteOptions) -> list[Gate]:
+    """The default gates with the wanted ones in their place; `only_gates` drops the defaults."""
+    chosen: dict[str, Gate] = {} if options.only_gates else {suite.gate_key(gate): gate for gate in defaults}
+    chosen |= {suite.gate_key(gate): gate for gate in wanted}
+    if not chosen and (defaults or options.only_gates):
+        raise UsageError("no gate is left to decide by", hint="Name one with --gates.", code="gate-none")
+    if options.require_proof:
+        return [msgspec.structs.replace(gate, on_unproven="fail") for gate in chosen.values()]
+    return list(chosen.values())
+
+
+def _measure(suite: Suite, findings: Findings) -> None:
+    """Measures, outcomes, verdict and reasons, in that order, each from what came before."""
+    findings.part = suite.part(findings)
+    findings.baseline = suite.baseline(findings)
+    tally, known = findings.tally, findings.known
+    tally.counts["superseded"] = findings.gathered.superseded
+    tally.counts.setdefault("unknown_qid", findings.gathered.unknown_total)  # unless the suite leaves some out
+    findings.measures, findings.outcomes = measure_all(tally, known, findings.gates, findings.baseline)
+    findings.slices = slice_measures(tally, known)
+    findings.outcomes, found = suite.review(findings)
+    findings.incomplete = [*findings.material.incomplete, *found]
+    findings.verdict, findings.reasons = decide_or_measure(findings.outcomes, findings.incomplete)
+
+
+def measure_all(
+    tally: Tally, known: Mapping[str, Metric], gates: Iterable[Gate], baseline: Mapping[str, Fraction] | None = None
+) -> tuple[dict[str, Measure], list[Outcome]]:
+    """Every metric measured over everything, and every gate compared, the sliced ones on their slice."""
+    measures = {name: _measured(metric, tally) for name, metric in known.items()}
+    outcomes = []
+    for gate in gates:
+        part = tally.slice(gate.slice) if gate.slice else tally
+        measure = _measured(known[gate.metric], part) if gate.slice else measures[gate.metric]
+        base = (baseline or {}).get(gate.key)
+        # A slice that nobody is in is most likely misspelt: that is missing data, not a gate that does not apply.
+        applies = known[gate.metric].applies(part) or (bool(gate.slice) and gate.slice not in tally.slices)
+        outcomes.append(compare(gate, known[gate.metric], measure, applies, base))
+    return measures, outcomes
+
+
+def _measured(metric: Metric, tally: Tally) -> Measure:
+    return msgspec.structs.replace(metric.measure(tally), better=metric.better, against=metric.against)
+
+
+def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[str, Measure]]:
+    return {
+        name: {metric.name: _measured(metric, tally.slice(name)) for metric in known.values()}
+        for name in sorted(tally.slices)
+    }
+
+
+def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[str, list[str]]:
+    """The decision; where no gate was named and the suite has none of its own, there is nothing to decide."""
+    if outcomes:
+        return decide(outcomes, incomplete)
+    return "MEASURED", ["no gate was named: these are numbers, not a decision", *incomplete]
+
+
+# --- the decision ---
+
+
+def _by_reference(findings: Findings, reference: Reference) -> Explanation:
+    """The decision that the original script takes, on its own numbers."""
+    findings.measures = reference.measures
+    findings.slices = {}
+    findings.outcomes = [
+        compare(
+            gate, findings.known[gate.metric], reference.measures[gate.metric], True, reference.baseline.get(gate.key)
+        )
+        for gate in reference.gates
+    ]
+    findings.incomplete = [*findings.material.incomplete, *reference.incomplete]
+    findings.verdict, findings.reasons = decide(findings.outcomes, findings.incomplete)
+    return Explanation(headline=reference.headline, sections=reference.sections, items=reference.items)
+
+
+def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
+    material, options = findings.material, findings.context.options
+    reads = material.reads
+    decision = Decision(
+        suite=suite.name,
+        profile=getattr(options, "profile", "strict"),
+        verdict=findings.verdict,
+        reasons=findings.reasons if told.reasons is None else told.reasons,
+        outcomes=findings.outcomes,
+        measures=findings.measures if told.measures is None else told.measures,
+        slices=findings.slices if told.slices is None else told.slices,
+        counts=told.counts,
+        named={name: names for name, names in told.named.items() if names},
+        diagnosis=told.diagnosis,
+        offenders=told.offenders,
+        items=findings.evidence.rows if told.items is None else told.items,
+        sections=told.sections,
+        headline=told.headline,
+        options={**shown(options), **suite.shown(findings.context)},
+        inputs={name: input_block(name, read) for name, read in reads.items()},
+        compat=told.compat,
+        warnings=[*_reading_notes(reads), *material.warnings, *told.warnings],
+        incomplete=findings.incomplete,
+        partial=any(read.bad for read in reads.values()),
+        run={name: read.path for name, read in reads.items() if read.path},
+    )
+    if nearest := nearest_to_passing(decision):
+        decision.sections["turns"] = nearest
+    return decision
+
+
+def input_block(name: str, read: Input) -> dict[str, Any]:
+    """What was read, by its name and not by its path: digest, records, and how many were bad."""
+    problems = [_unpathed(problem, name, read) for problem in read.problems]
+    block = {"sha256": read.digest or None, "records": read.records, "bad": read.bad, "problems": problems}
+    return block | ({"content": read.content} if read.content else {})
+
+
+def _reading_notes(reads: Mapping[str, Input]) -> list[str]:
+    return [_unpathed(str(note), name, read) for name, read in reads.items() for note in read.warnings]
+
+
+def _unpathed(text: str, name: str, read: Input) -> str:
+    """`trace:3: …` for `/home/me/trace.jsonl:3: …`: where a file lies must not change what a report says."""
+    spelled = next((path for path in (read.path, visible(read.path)) if path and text.startswith(f"{path}:")), "")
+    return f"{name}{text.removeprefix(spelled)}" if spelled else text
+
+
+# --- reading ---
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Without the cyclic collector: what is read has no cycles, and it would look at each record in vain."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def ticking(stream: Iterable[Numbered], tick: Tick) -> Iterator[Numbered]:
+    """The stream, with the count of what has gone by told now and then."""
+    for count, pair in enumerate(stream):
+        if not count & 0x3FFF:
+            tick(count)
+        yield pair

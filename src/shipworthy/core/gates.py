@@ -1,0 +1,285 @@
+"""Gates: a bar that a metric must clear, compared without rounding; the written form is the object."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Literal, cast
+
+import msgspec
+
+from .. import stats
+from ..errors import UsageError
+from .metrics import Measure, Metric, decimal
+
+State = Literal["PASS", "PASS-BUT-UNPROVEN", "FAIL-BUT-CLOSE", "FAIL", "NO-DATA", "NOT-APPLICABLE"]
+Severity = Literal["block", "warn", "info"]
+
+# Patterns are compiled at first use (by `re`, which keeps them): a small run needs few of them.
+_GATE = r"(?P<metric>[\w@^.]+)\s*(?:\[(?P<slice>[^\]]+)\])?\s*(?P<op>>=|<=|==?|≥|≤)\s*(?P<bound>.+)"
+_RELATIVE = r"baseline(?:\s*(?P<sign>[-+*])\s*(?P<number>[0-9.]+))?"
+_LISTED = r"[^\s,=<>≥≤\[]+\s*(?:\[[^\]]+\])?\s*(?:>=|<=|==?|≥|≤)\s*(?:baseline(?:\s*[-+*]\s*[^\s,]+)?|[^\s,]+)"
+_NUMBER = r"\d+(?:\.\d*)?|\.\d+"
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """A number as it was written, or a number relative to the baseline."""
+
+    text: str
+    number: Fraction
+    sign: str = ""  # "" absolute; "=", "+", "-", "*" relative to the baseline
+
+    @classmethod
+    def parse(cls, text: str) -> Bound:
+        text = " ".join(text.split())
+        if text.startswith("baseline") and (relative := re.fullmatch(_RELATIVE, text)):
+            return cls(text, Fraction(relative["number"] or 0), relative["sign"] or "=")
+        if not re.fullmatch(_NUMBER, text):
+            raise UsageError(
+                f"{text!r} is not a bound", hint="Write a number such as 0.80, or baseline - 0.02.", code="gate-bound"
+            )
+        return cls(text, Fraction(text))
+
+    def against(self, baseline: Fraction | None) -> Fraction | None:
+        """The number to compare with; None when it is relative and there is no baseline."""
+        if not self.sign:
+            return self.number
+        if baseline is None:
+            return None
+        return {"=": baseline, "+": baseline + self.number, "-": baseline - self.number, "*": baseline * self.number}[
+            self.sign
+        ]
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """`precision >= 0.80`, `precision[type=table] >= 0.75`, `recall@5 >= baseline - 0.02`."""
+
+    metric: str
+    op: str
+    bound: Bound
+    slice: str = ""
+    severity: Severity = "block"
+    on_unproven: Literal["pass", "fail"] = "pass"
+
+    @classmethod
+    def parse(cls, text: str, **policy: str) -> Gate:
+        found = re.fullmatch(_GATE, text.strip())
+        if not found:
+            raise UsageError(
+                f"{text!r} is not a gate",
+                hint="Write name>=value or name=value, such as precision>=0.80.",
+                code="gate-syntax",
+            )
+        op = {"≥": ">=", "≤": "<=", "==": "="}.get(found["op"], found["op"])
+        bound = Bound.parse(found["bound"])
+        return cls(found["metric"], op, bound, (found["slice"] or "").strip(), **policy)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        where = f"[{self.slice}]" if self.slice else ""
+        return f"{self.metric}{where} {self.op} {self.bound.text}"
+
+    @property
+    def key(self) -> str:
+        """What it is about, without its bound: a later gate with the same key replaces an earlier one."""
+        return f"{self.metric}[{self.slice}]" if self.slice else self.metric
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A gate compared with its measure, and how sure that is."""
+
+    gate: Gate
+    measure: Measure
+    state: State
+    bound: Fraction | None
+    p_prove: float | None = None
+    more_best: int | None = None
+    more_at_rate: int | None = None
+    turn: int | None = None  # how many cases would turn a miss
+    waived: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.state in ("PASS", "PASS-BUT-UNPROVEN", "NOT-APPLICABLE")
+
+    @property
+    def holds(self) -> bool:
+        """Met, and proven where the gate asks for proof."""
+        return self.met and not (self.state == "PASS-BUT-UNPROVEN" and self.gate.on_unproven == "fail")
+
+
+def parse_gates(texts: Iterable[str | Gate], metrics: Mapping[str, Metric], aliases: Mapping[str, str]) -> list[Gate]:
+    """`name=value` gates separated by commas, spaces or both, checked against the metrics that there are."""
+    gates = []
+    for text in texts:
+        if isinstance(text, Gate):
+            gates.append(check_gate(text, metrics, aliases))
+            continue
+        rest = text.strip(" ,\t\n")
+        while rest:
+            found = re.match(_LISTED, rest)
+            gates.append(check_gate(Gate.parse(found[0] if found else rest), metrics, aliases))
+            rest = rest[found.end() :].lstrip(" ,\t\n") if found else ""
+    return gates
+
+
+def check_gate(gate: Gate, metrics: Mapping[str, Metric], aliases: Mapping[str, str]) -> Gate:
+    """The gate under its metric's own name and direction, or an error that says what would be right."""
+    name = aliases.get(gate.metric, gate.metric)
+    if name not in metrics:
+        from difflib import get_close_matches
+
+        near = get_close_matches(gate.metric, [*metrics, *aliases], 1, 0.5)
+        hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(metrics))}."
+        raise UsageError(f"there is no metric {gate.metric!r} to gate on", hint=hint, code="gate-unknown")
+    metric = metrics[name]
+    if gate.op not in ("=", metric.op):
+        raise UsageError(
+            f"{gate} points the wrong way: {name} is better {metric.better}",
+            hint=f"Write {name} {metric.op} {gate.bound.text}.",
+            code="gate-direction",
+        )
+    if not gate.bound.sign and not _in_range(gate.bound.number, metric):
+        span = f"at least {metric.low}" if metric.high is None else f"between {metric.low} and {metric.high}"
+        raise UsageError(
+            f"{gate} is out of range: {name} is {span}", hint="A rate is a fraction: 0.80 for 80 %.", code="gate-range"
+        )
+    return msgspec.structs.replace(gate, metric=name, op=metric.op)
+
+
+def _in_range(number: Fraction, metric: Metric) -> bool:
+    return (metric.low is None or number >= metric.low) and (metric.high is None or number <= metric.high)
+
+
+def compare(gate: Gate, metric: Metric, measure: Measure, applies: bool, baseline: Fraction | None = None) -> Outcome:
+    """Hold a measure against its gate."""
+    bound = gate.bound.against(baseline)
+    if not applies and measure.value is None:
+        return Outcome(gate, measure, "NOT-APPLICABLE", bound)
+    if measure.value is None or bound is None:
+        return Outcome(gate, measure, "NO-DATA", bound)
+    met = measure.value >= bound if gate.op == ">=" else measure.value <= bound
+    if metric.completes and not met:
+        return Outcome(gate, measure, "NO-DATA", bound)
+    if measure.kind == "rate" and measure.k is not None:
+        return _compare_rate(gate, measure, bound, met)
+    return Outcome(gate, measure, _state(gate.op, measure, bound, met), bound)
+
+
+def _compare_rate(gate: Gate, measure: Measure, bound: Fraction, met: bool) -> Outcome:
+    assert measure.k is not None
+    k, n, op = measure.k, measure.n, cast(stats.Direction, gate.op)
+    bound01 = min(max(bound, Fraction(0)), Fraction(1))
+    state = stats.verdict_state(k, n, bound01, op)
+    p_prove = float(stats.prove_p(k, n, bound01, op))
+    more = stats.more_items(k, n, bound01, op) if state == "PASS-BUT-UNPROVEN" else (None, None)
+    return Outcome(gate, measure, state, bound, p_prove, *more, turn=None if met else _turn(k, n, bound, op))
+
+
+def _turn(k: int, n: int, bound: Fraction, op: str) -> int:
+    """How many of the n cases would have to change sides for the bar to be met."""
+    needed = -(-bound.numerator * n // bound.denominator) if op == ">=" else bound.numerator * n // bound.denominator
+    return needed - k if op == ">=" else k - needed
+
+
+def _state(op: str, measure: Measure, bound: Fraction, met: bool) -> State:
+    """Proof from one-sided bounds, for means, percentiles and coefficients; a count is what it is."""
+    if measure.kind == "count":
+        return "PASS" if met else "FAIL"
+    low, high = measure.bounds
+    if met:
+        edge = low if op == ">=" else high
+        proven = edge is not None and (edge >= bound if op == ">=" else edge <= bound)
+        return "PASS" if proven else "PASS-BUT-UNPROVEN"
+    edge = high if op == ">=" else low
+    refuted = edge is not None and (edge < bound if op == ">=" else edge > bound)
+    return "FAIL" if refuted else "FAIL-BUT-CLOSE"
+
+
+def sentence(outcome: Outcome) -> str:
+    """The outcome in words, counts first: `chr 88/120 (0.733) is below 0.75: 2 more hits`."""
+    gate, measure, bound = outcome.gate, outcome.measure, outcome.bound
+    if outcome.state == "NOT-APPLICABLE":
+        return f"{gate.key} does not apply: {measure.missing or 'the gold set has no such item'}"
+    if measure.value is None:
+        return f"{gate.key} is undefined: {measure.missing or 'nothing to divide by'}"
+    if bound is None:
+        return f"{gate} has no baseline to compare with"
+    shown = decimal(measure.value, against=bound) if measure.kind != "count" else str(measure.value)
+    counts = f"{measure.k}/{measure.n} ({shown})" if measure.kind == "rate" else f"{shown}{measure.unit}"
+    side = {
+        (True, ">="): "reaches",
+        (True, "<="): "stays within",
+        (False, ">="): "is below",
+        (False, "<="): "is above",
+    }[(outcome.state.startswith("PASS"), gate.op)]
+    relative = f" ({gate.bound.text})" if gate.bound.sign else ""
+    limit = f"{decimal(bound)}{measure.unit}{relative}" if gate.bound.sign else f"{gate.bound.text}{measure.unit}"
+    turn = f": {outcome.turn} {'more' if gate.op == '>=' else 'fewer'} would turn it" if outcome.turn else ""
+    return f"{gate.key} {counts} {side} {limit}{turn}"
+
+
+def certainty(outcome: Outcome) -> str:
+    """How sure the outcome is, in words."""
+    words = {
+        "PASS": "proven",
+        "FAIL": "proven",
+        "NO-DATA": "no data",
+        "NOT-APPLICABLE": "not applicable",
+        "FAIL-BUT-CLOSE": "noise could explain the miss",
+    }
+    if outcome.measure.kind == "count":
+        return ""
+    if outcome.state == "FAIL-BUT-CLOSE" and outcome.measure.kind != "rate" and outcome.measure.bounds == (None, None):
+        return "there is no interval to judge the miss by"
+    if outcome.state != "PASS-BUT-UNPROVEN":
+        return words[outcome.state]
+    if outcome.more_best is None:
+        return "unproven"
+    rate = f", about {outcome.more_at_rate} at this rate" if outcome.more_at_rate else ""
+    return f"unproven: {outcome.more_best} more items if all pass{rate} would prove it"
+
+
+# --- gates from numbers rather than from their written form, and numbers as people write them ---
+
+Number = Fraction | float | str
+_WRITTEN = r"\d{1,12}(?:\.\d{0,18})?|\.\d{1,18}|\d{1,12}/0*[1-9]\d{0,11}"
+
+
+def gate_of(metric: str, op: str, number: Fraction) -> Gate:
+    """`gate_of("pass_rate", ">=", Fraction(7, 10))` is the gate `pass_rate >= 0.70`."""
+    return Gate(metric, op, Bound(written(number), number))
+
+
+def written(number: Fraction) -> str:
+    """A number in two decimals or as many as it has; a fraction where it has no end."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    for digits in range(2, 19):
+        scaled = number * 10**digits
+        if scaled.denominator == 1:
+            figures = str(scaled.numerator).rjust(digits + 1, "0")
+            return f"{figures[:-digits]}.{figures[-digits:]}"
+    return str(number)
+
+
+def exact(name: str, value: Number, most: int | None = 1) -> Fraction:
+    """A bar's number exactly as it was written, checked for its range."""
+    number = as_written(value)
+    if number is None or number < 0 or (most is not None and number > most):
+        span = f"between 0 and {most}" if most is not None else "of 0 or more"
+        raise UsageError(
+            f"{name} can't be {str(value)[:40]!r}", hint=f"Write a number {span}, such as 0.65.", code="bar"
+        )
+    return number
+
+
+def as_written(value: object) -> Fraction | None:
+    """A number exactly as it was written; None for what is none, or has an exponent that would take for ever."""
+    if isinstance(value, Fraction) or (isinstance(value, int) and not isinstance(value, bool)):
+        return Fraction(value)
+    if isinstance(value, float):
+        return Fraction(str(value)) if math.isfinite(value) else None
+    text = value.strip() if isinstance(value, str) else ""
+    return Fraction(text) if re.fullmatch(_WRITTEN, text) else None

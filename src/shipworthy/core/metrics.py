@@ -1,0 +1,182 @@
+"""Metrics: counts in, one exact number out; what is undefined says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal, cast
+
+import msgspec
+
+from .. import stats
+from .tally import Tally
+
+Better = Literal["higher", "lower"]
+EVERY = ("*",)  # every item that fails counts against the metric
+
+
+class Measure(msgspec.Struct, frozen=True):
+    """A metric's value with its counts: k of n for a rate, n values behind a mean or a percentile."""
+
+    name: str
+    kind: str  # rate, count, mean, percentile, coefficient
+    value: Fraction | None
+    n: int
+    k: int | None = None
+    interval: tuple[float, float] | None = None  # two-sided 95 %, to show
+    bounds: tuple[float | None, float | None] = (None, None)  # one-sided 95 %, to prove, where no exact test is used
+    unit: str = ""
+    missing: str = ""  # why there is no value
+    better: str = ""  # higher or lower
+    against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.k}/{self.n} (undefined)" if self.kind == "rate" else "undefined"
+        if self.kind == "rate":
+            return f"{self.k}/{self.n} ({decimal(self.value)})"
+        return f"{decimal(self.value)}{self.unit}" if self.kind != "count" else str(self.value)
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """What every metric has: a name, a better direction, a range, and a sentence."""
+
+    name: str
+    says: str
+    better: Better = "higher"
+    low: Fraction | None = Fraction(0)
+    high: Fraction | None = Fraction(1)
+    completes: bool = False  # a gate on it asks whether the data is complete, not whether it is good
+    unit: str = ""
+    against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
+
+    @property
+    def op(self) -> str:
+        return ">=" if self.better == "higher" else "<="
+
+    def measure(self, tally: Tally) -> Measure:
+        raise NotImplementedError
+
+    def applies(self, tally: Tally) -> bool:
+        """False when the gold set has no item that this metric could be about."""
+        return True
+
+
+class Rate(Metric, frozen=True, kw_only=True):
+    """Cases with one fact among cases with another."""
+
+    of: str
+    among: str
+    could: str = "items"  # gold items that the metric could be about
+
+    def measure(self, tally: Tally) -> Measure:
+        k, n = tally[self.of], tally[self.among]
+        value = Fraction(k, n) if n else None
+        missing = "" if n else f"there is no case that is {self.among.replace('_', ' ')}"
+        return Measure(self.name, "rate", value, n, k, stats.wilson(k, n), missing=missing)
+
+    def applies(self, tally: Tally) -> bool:
+        return tally[self.could] > 0
+
+
+class Count(Metric, frozen=True, kw_only=True):
+    """How many cases have one of these facts."""
+
+    of: tuple[str, ...]
+
+    def measure(self, tally: Tally) -> Measure:
+        k = sum(tally[fact] for fact in self.of)
+        return Measure(self.name, "count", Fraction(k), tally["items"], k)
+
+
+class Mean(Metric, frozen=True, kw_only=True):
+    """The exact mean of the values seen under a name."""
+
+    of: str
+
+    def measure(self, tally: Tally) -> Measure:
+        values = tally.values(self.of)
+        n = sum(values.values())
+        if not n:
+            return Measure(self.name, "mean", None, 0, unit=self.unit, missing=f"no value of {self.of}")
+        value = Fraction(sum(Fraction(number) * count for number, count in values.items()), n)
+        interval = self._within(stats.mean_interval_of_counts(cast(dict[Fraction, int], values)))
+        return Measure(self.name, "mean", value, n, interval=interval, bounds=interval or (None, None), unit=self.unit)
+
+    def _within(self, interval: tuple[float, float] | None) -> tuple[float, float] | None:
+        """The part of an interval that the metric can reach: a recall is never above 1."""
+        if interval is None:
+            return None
+        low, high = interval
+        return (
+            low if self.low is None else max(low, float(self.low)),
+            high if self.high is None else min(high, float(self.high)),
+        )
+
+
+class Percentile(Metric, frozen=True, kw_only=True):
+    """A percentile by linear interpolation, with the order statistic that bounds it."""
+
+    of: str
+    p: Fraction
+    scale: Fraction = Fraction(1)  # values are counted as integers: microseconds for milliseconds
+
+    def measure(self, tally: Tally) -> Measure:
+        values = tally.values(self.of)
+        n = sum(values.values())
+        if not n:
+            return Measure(self.name, "percentile", None, 0, unit=self.unit, missing=f"no value of {self.of}")
+        q = self.p / 100
+        ranks = (*stats.quantile_ranks(n, q), _lower_rank(n, q), stats.upper_rank(n, q))
+        low, high, lower, upper = (self._at(values, rank) for rank in ranks)
+        value = stats.percentile_of_counts(cast(dict[Fraction, int], values), self.p)
+        assert value is not None
+        return Measure(
+            self.name,
+            "percentile",
+            value * self.scale,
+            n,
+            unit=self.unit,
+            bounds=(lower, upper),
+            interval=None if low is None or high is None else (low, high),
+        )
+
+    def _at(self, values: dict[int | Fraction, int], rank: int | None) -> float | None:
+        """The value of the given rank, counted from one."""
+        if rank is None:
+            return None
+        for value in sorted(values):
+            rank -= values[value]
+            if rank <= 0:
+                return float(value * self.scale)
+        return None
+
+
+def _lower_rank(n: int, q: Fraction) -> int | None:
+    """The upper bound's rank, counted from the other end."""
+    rank = stats.upper_rank(n, 1 - q)
+    return None if rank is None else n + 1 - rank
+
+
+class Computed(Metric, frozen=True, kw_only=True):
+    """A metric with a formula of its own, still from nothing but the tally."""
+
+    formula: Callable[[Tally], Measure]
+
+    def measure(self, tally: Tally) -> Measure:
+        return self.formula(tally)
+
+
+def decimal(value: Fraction, digits: int = 3, against: Fraction | None = None) -> str:
+    """The value cut to `digits` places, with more of them where it would seem to lie on its bound's other side.
+
+    Never rounded towards the bar: 15999/20000 against 0.8 is 0.79995, not 0.800.
+    """
+    while True:
+        text = f"{float(round(value, digits)):.{digits}f}"
+        shown = Fraction(text)
+        if against is None or value == against or digits >= 12:
+            return text
+        if (shown < against) == (value < against) and shown != against:
+            return text
+        digits += 1

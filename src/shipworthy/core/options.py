@@ -1,0 +1,205 @@
+"""Options: what a suite lets people choose. Flags, config keys, JSON Schema and docs tables come from one Struct."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ..errors import UsageError
+from .gates import Gate, as_written, written
+
+Kind = Literal["flag", "whole", "number", "numbers", "text", "words", "lines", "gates"]
+_LISTS = ("numbers", "words", "lines", "gates")
+
+
+class Opt(NamedTuple):
+    """What people read about an option, and where it may be written."""
+
+    help: str
+    metavar: str = ""
+    flags: tuple[str, ...] = ()  # further spellings on the command line
+    kind: str = ""  # where the type alone does not say: `number` (exact), `lines` (a file of texts)
+    least: int | None = None  # smallest value of a whole number
+    shown: bool = True  # part of the report's `options`, and so of what two runs must share to be compared
+    cli: bool = True
+    config: bool = True
+    inert: bool = True  # a value that opens no connection, runs nothing and writes nowhere: a report may bring it along
+
+
+class SuiteOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What every suite has: which gates decide, and how much is shown."""
+
+    gates: Annotated[
+        tuple[str | Gate, ...],
+        Opt("Gates to decide by, each NAME>=VALUE or NAME<=VALUE. The others keep their default.", shown=False),
+    ] = ()
+    only_gates: Annotated[bool, Opt("Decide by the gates named here alone.", shown=False)] = False
+    require_proof: Annotated[
+        bool, Opt("A gate that is met but not proven does not hold.", flags=("--proven",), shown=False)
+    ] = False
+    offenders: Annotated[int, Opt("How many offenders to show.", least=0, shown=False)] = 10
+
+
+class ReadingOptions(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """What suites that read lines have besides."""
+
+    lenient: Annotated[bool, Opt("Skip bad lines, and say that the decision rests on partial data.", shown=False)] = (
+        False
+    )
+
+
+class Field(NamedTuple):
+    """One option, as flags, config keys, schemas and docs need it."""
+
+    name: str
+    kind: Kind
+    default: Any
+    opt: Opt
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+
+Chosen = TypeVar("Chosen", bound=SuiteOptions)
+
+
+@cache
+def fields_of(options: type[SuiteOptions]) -> dict[str, Field]:
+    """Every option of a suite by name, in the order of its declaration."""
+    hints = get_type_hints(options, include_extras=True)
+    defaults = dict(zip(options.__struct_fields__[::-1], options.__struct_defaults__[::-1], strict=False))
+    return {name: _field(name, hints[name], defaults.get(name)) for name in options.__struct_fields__}
+
+
+def _field(name: str, hint: Any, default: Any) -> Field:
+    inner, opt = get_args(hint)[0], next(part for part in get_args(hint)[1:] if isinstance(part, Opt))
+    parts = [part for part in _alternatives(inner) if part is not type(None)]
+    choices = tuple(choice for part in parts if get_origin(part) is Literal for choice in get_args(part))
+    return Field(name, _kind(name, parts[0], opt), default, opt, choices)
+
+
+def _alternatives(hint: Any) -> Sequence[Any]:
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def _kind(name: str, hint: Any, opt: Opt) -> Kind:
+    if name == "gates":
+        return "gates"
+    if opt.kind:
+        return opt.kind  # type: ignore[return-value]
+    if get_origin(hint) is tuple:
+        return "numbers" if get_args(hint)[0] is int else "words"
+    return "flag" if hint is bool else "whole" if hint is int else "text"
+
+
+def make_options(options: type[Chosen], given: Mapping[str, Any], suite: str = "") -> Chosen:
+    """Options from what somebody wrote; None means the default. Every mistake is an error that says what is allowed."""
+    known = fields_of(options)
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise _unknown(name, known, suite)
+        if value is not None:
+            values[name] = _valued(known[name], value)
+    return options(**values)
+
+
+def _unknown(name: str, known: Iterable[str], suite: str) -> UsageError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1, 0.6)
+    hint = f"Did you mean {near[0]}?" if near else f"It has: {', '.join(known)}."
+    return UsageError(f"{suite or 'the suite'} has no option {name!r}", hint=hint, code="option-unknown")
+
+
+def _valued(field: Field, value: Any) -> Any:
+    """The value in the option's own type: one number or text stands for a list of one."""
+    if field.kind in _LISTS:
+        listed = isinstance(value, Iterable) and not isinstance(value, (str, Mapping))
+        value = tuple(_element(field, one) for one in (value if listed else (value,)))
+    if field.kind == "number" and (number := as_written(value)) is not None:
+        # one spelling, so that 0.9 and 0.90 are the same option, and the default is the default however it is written
+        value = field.default if number == as_written(field.default) else written(number)
+    if not _fits(field, value):
+        raise UsageError(
+            f"can't be {str(value)[:60]!r}", where=field.flag, hint=f"Write {_expected(field)}.", code="option-value"
+        )
+    return value
+
+
+def _element(field: Field, value: Any) -> Any:
+    """One of a list: a label or an arm may be called by a number, and a gate may say what a miss does."""
+    if field.kind == "words" and _is_whole(value):
+        return str(value)
+    if field.kind == "gates" and isinstance(value, Mapping) and isinstance(value.get("gate"), str):
+        return Gate.parse(value["gate"], **{name: policy for name, policy in value.items() if name != "gate"})
+    return value
+
+
+def _fits(field: Field, value: Any) -> bool:
+    if field.choices:
+        return value in field.choices
+    least = field.opt.least
+    if field.kind == "numbers":
+        return all(_is_whole(one) and (least is None or one >= least) for one in value)
+    if field.kind == "gates":
+        return all(isinstance(one, (str, Gate)) for one in value)
+    if field.kind in ("words", "lines"):
+        return all(isinstance(one, str) for one in value)
+    if field.kind == "whole":
+        return _is_whole(value) and (least is None or value >= least)
+    return isinstance(value, bool if field.kind == "flag" else str)
+
+
+def _expected(field: Field) -> str:
+    if field.choices:
+        return f"one of {', '.join(map(str, field.choices))}"
+    least = f" of at least {field.opt.least}" if field.opt.least is not None else ""
+    return {
+        "flag": "true or false",
+        "whole": f"a whole number{least}",
+        "numbers": f"whole numbers{least}, such as 5 or 1,3,5",
+        "number": "a number, such as 0.65",
+        "words": "a list of texts",
+        "lines": "a list of texts",
+        "gates": "gates such as precision>=0.80",
+    }.get(field.kind, "a text")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def shown(options: SuiteOptions) -> dict[str, Any]:
+    """The options that shape the numbers, as the report shows them."""
+    return {
+        field.name: _plain(getattr(options, field.name))
+        for field in fields_of(type(options)).values()
+        if field.opt.shown
+    }
+
+
+def recorded(options: SuiteOptions) -> dict[str, Any]:
+    """What was chosen besides the defaults, as plain values from which `make_options` makes the same options again."""
+    values = {name: getattr(options, name) for name in options.__struct_fields__}
+    default = {field.name: field.default for field in fields_of(type(options)).values()}
+    return {name: _plain(value) for name, value in values.items() if value != default[name]}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain_gate(one) if isinstance(one, Gate) else one for one in value]
+    return value
+
+
+def _plain_gate(gate: Gate) -> str | dict[str, str]:
+    """A gate as it is written; a table, as in a config, where it does not block or asks for proof."""
+    if (gate.severity, gate.on_unproven) == ("block", "pass"):
+        return str(gate)
+    return {"gate": str(gate), "severity": gate.severity, "on_unproven": gate.on_unproven}

@@ -1,0 +1,202 @@
+"""Policy: waivers and baselines applied to a decision, and what would turn it."""
+
+from __future__ import annotations
+
+import datetime
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from ..errors import UsageError
+from ..reading.reports import row_name, row_passes
+from .decision import Decision, decide
+from .gates import Gate, Outcome, compare
+from .metrics import EVERY, Metric
+
+NEAREST = 5  # how many of the items nearest to turning a gate are named
+
+
+class Waiver(msgspec.Struct, frozen=True):
+    """A gate that need not hold until a day, because somebody answers for it."""
+
+    gate: str  # a gate's key, such as precision or precision[type=table]; suite:key for one suite alone
+    owner: str
+    reason: str
+    expires: datetime.date
+
+    def expired(self, today: datetime.date) -> bool:
+        """It holds through its last day."""
+        return today > self.expires
+
+    def names(self, suite: str, key: str) -> bool:
+        return self.gate in (key, f"{suite}:{key}")
+
+    def __str__(self) -> str:
+        return f"waived by {self.owner} until {self.expires}: {self.reason}"
+
+
+def apply_policy(
+    decision: Decision,
+    *,
+    waivers: Sequence[Waiver] = (),
+    policies: Sequence[Gate] = (),
+    baseline: Mapping[str, Fraction] | None = None,
+    today: datetime.date | None = None,
+) -> Decision:
+    """The decision with bounds taken from the baseline, severities and waivers laid on its gates, decided anew.
+
+    Only a gate that does not hold is waived; an expired waiver changes nothing and is named in the reasons. What would
+    turn the decision is worked out anew, because a waived gate needs no turning.
+    """
+    day = today or datetime.datetime.now(datetime.UTC).date()
+    judged = [_against(outcome, baseline) for outcome in _with_policies(decision, policies)]
+    outcomes = [_waived(outcome, decision.suite, waivers, day) for outcome in judged]
+    if outcomes == decision.outcomes:
+        return _with_nearest(decision)
+    verdict, reasons = decide(outcomes, decision.incomplete)
+    used = [f"{outcome.gate.key} does not hold and is {outcome.waived}" for outcome in outcomes if outcome.waived]
+    expired = [
+        note for outcome in outcomes if not outcome.holds for note in _expired(outcome, decision.suite, waivers, day)
+    ]
+    return _with_nearest(
+        msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=[*reasons, *used, *expired])
+    )
+
+
+def _with_nearest(decision: Decision) -> Decision:
+    found = nearest_to_passing(decision)
+    if found == decision.sections.get("turns", []):
+        return decision
+    sections = {name: part for name, part in decision.sections.items() if name != "turns"}
+    return msgspec.structs.replace(decision, sections=sections | ({"turns": found} if found else {}))
+
+
+def with_regressions(decision: Decision, regressions: Sequence[str]) -> Decision:
+    """The decision stopped by what got worse since the baseline."""
+    if not regressions:
+        return decision
+    own = [] if decision.verdict == "SHIP" else decision.reasons
+    policy = {**decision.run.get("policy", {}), "regressions": list(regressions)}
+    return msgspec.structs.replace(
+        decision, verdict="NO-SHIP", reasons=[*own, *regressions], run={**decision.run, "policy": policy}
+    )
+
+
+def waiver_notes(waivers: Iterable[Waiver], decisions: Iterable[Decision], today: datetime.date) -> list[str]:
+    """Every waiver in words: used, not needed, or expired."""
+    outcomes = [(decision.suite, outcome) for decision in decisions for outcome in decision.outcomes]
+    return [
+        _note(waiver, [outcome for suite, outcome in outcomes if waiver.names(suite, outcome.gate.key)], today)
+        for waiver in waivers
+    ]
+
+
+def check_waivers(waivers: Iterable[Waiver], decisions: Sequence[Decision]) -> None:
+    """A waiver for a gate that no suite has is a mistake, not a wish."""
+    from difflib import get_close_matches
+
+    keys = sorted(
+        {
+            name
+            for decision in decisions
+            for outcome in decision.outcomes
+            for name in (outcome.gate.key, f"{decision.suite}:{outcome.gate.key}")
+        }
+    )
+    for waiver in waivers:
+        if waiver.gate not in keys:
+            near = get_close_matches(waiver.gate, keys, 1, 0.5)
+            hint = f"Did you mean {near[0]}?" if near else f"Gates: {', '.join(keys)}."
+            raise UsageError(
+                f"there is no gate {waiver.gate!r} to waive", where="[[waivers]]", hint=hint, code="waiver-unknown"
+            )
+
+
+def nearest_to_passing(decision: Decision) -> list[dict[str, Any]]:
+    """For each blocking gate that fails: how many cases would turn it, and the failing items nearest to it."""
+    failing = [
+        outcome
+        for outcome in decision.outcomes
+        if outcome.gate.severity == "block" and not outcome.waived and not outcome.holds and outcome.turn
+    ]
+    return [
+        {"gate": str(outcome.gate), "turn": outcome.turn, "nearest": nearest(decision.items, outcome)}
+        for outcome in failing
+    ]
+
+
+def nearest(items: Iterable[Mapping[str, Any]], outcome: Outcome) -> list[str]:
+    """Failing items that lack least: one check away before two, gold evidence ranked high before low, then by name.
+
+    A row does not say which slices it is in, so a gate on a slice names none.
+    """
+    against = outcome.measure.against
+    if outcome.gate.slice or not against:
+        return []
+    failing = (row for row in items if not row_passes(row) and row.get("correct") is not True)
+    counted = (row for row in failing if against == EVERY or row.get("reason") in against)
+    return [row_name(row) for row in heapq.nsmallest(NEAREST, counted, key=_distance)]
+
+
+def _distance(row: Mapping[str, Any]) -> tuple[int, int, str]:
+    lacking = sum(1 for check in ("contained", "cited") if row.get(check) is False)
+    rank = row.get("recall_rank")
+    return lacking, rank if isinstance(rank, int) else 1 << 30, str(row.get("qid", ""))
+
+
+def _with_policies(decision: Decision, policies: Iterable[Gate]) -> list[Outcome]:
+    """The outcomes, each under the severity and the need for proof that its gate was given."""
+    named = {gate.key: gate for gate in policies}
+    known = {outcome.gate.key for outcome in decision.outcomes}
+    if strange := [key for key in named if key not in known]:
+        raise UsageError(
+            f"{decision.suite} has no gate {strange[0]!r} to give a severity",
+            code="gate-policy",
+            hint=f"Write the metric's own name: {', '.join(sorted(known))}.",
+        )
+    return [_with_policy(outcome, named.get(outcome.gate.key)) for outcome in decision.outcomes]
+
+
+def _with_policy(outcome: Outcome, policy: Gate | None) -> Outcome:
+    if policy is None:
+        return outcome
+    gate = msgspec.structs.replace(outcome.gate, severity=policy.severity, on_unproven=policy.on_unproven)
+    return msgspec.structs.replace(outcome, gate=gate)
+
+
+def _against(outcome: Outcome, baseline: Mapping[str, Fraction] | None) -> Outcome:
+    """A gate relative to the baseline, compared with it; every other outcome as it is."""
+    gate = outcome.gate
+    if not gate.bound.sign or outcome.bound is not None or outcome.state == "NOT-APPLICABLE":
+        return outcome  # absolute, or compared already with what the suite itself takes for its baseline
+    if baseline is None or gate.key not in baseline:
+        return outcome
+    return compare(gate, Metric(gate.metric, ""), outcome.measure, True, baseline[gate.key])
+
+
+def _waived(outcome: Outcome, suite: str, waivers: Iterable[Waiver], day: datetime.date) -> Outcome:
+    if outcome.holds or outcome.waived:
+        return outcome
+    for waiver in waivers:
+        if waiver.names(suite, outcome.gate.key) and not waiver.expired(day):
+            return msgspec.structs.replace(outcome, waived=str(waiver))
+    return outcome
+
+
+def _expired(outcome: Outcome, suite: str, waivers: Iterable[Waiver], day: datetime.date) -> list[str]:
+    return [
+        f"the waiver of {waiver.gate} by {waiver.owner} expired on {waiver.expires}: {waiver.reason}"
+        for waiver in waivers
+        if waiver.names(suite, outcome.gate.key) and waiver.expired(day)
+    ]
+
+
+def _note(waiver: Waiver, outcomes: Sequence[Outcome], today: datetime.date) -> str:
+    if waiver.expired(today):
+        blocks = " and blocks" if any(not outcome.holds for outcome in outcomes) else ""
+        return f"waiver of {waiver.gate} expired on {waiver.expires}{blocks} ({waiver.owner}: {waiver.reason})"
+    used = "in use" if any(outcome.waived for outcome in outcomes) else "not needed by this run"
+    return f"waiver of {waiver.gate} {used}, until {waiver.expires} ({waiver.owner}: {waiver.reason})"

@@ -1,0 +1,252 @@
+"""Sources: gold and traces read from files or iterables, with their digests and what was wrong with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from ..errors import DataError
+from ..reading.jsonl import Problem, Problems, Reader, field_first
+from ..reading.lock import content_digest
+from ..reading.tables import ParquetRows
+from .contracts import Gold, Trace
+
+Record = TypeVar("Record")
+
+
+class Warned(msgspec.Struct, frozen=True):
+    """Something harmless that a reader should know."""
+
+    where: str
+    what: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what} [{self.code}]"
+
+
+class Input(msgspec.Struct):
+    """One thing that was read: its digest, how much of it, and what was wrong with it."""
+
+    path: str = ""
+    digest: str = ""
+    records: int = 0
+    bad: int = 0
+    problems: list[str] = []
+    warnings: list[Warned] = []
+    content: str = ""  # of a gold set: digest of what scoring reads of it, whatever the order of its lines
+
+    def warn(self, line: int, what: str, code: str) -> None:
+        """Keep a few of each kind: a million numeric qids are one remark, not a million."""
+        if sum(1 for warned in self.warnings if warned.code == code) < 3:
+            self.warnings.append(Warned(f"{self.path}:{line}", what, code))
+
+    def close(self, problems: Problems, lenient: bool) -> None:
+        """Keep what was wrong; unless lenient, raise it."""
+        self.bad, self.problems = problems.total, [str(problem) for problem in problems.first]
+        if not lenient:
+            problems.raise_any()
+
+
+class GoldSet(msgspec.Struct):
+    """The gold items by qid, in file order, and what was noticed while reading them."""
+
+    items: dict[str, Gold]
+    lines: dict[str, int]
+    source: Input
+
+
+GoldSource = str | os.PathLike[str] | Iterable[Gold | Mapping[str, Any]]
+TraceSource = str | os.PathLike[str] | Iterable[Trace | Mapping[str, Any]]
+
+_GOLD_KEYS = tuple(f'"{key}"'.encode() for key in ("qid", "answerable", "gold_claim_substr", "gold_citations"))
+_TRACE_KEYS = tuple(f'"{key}"'.encode() for key in ("qid", "claim", "citations", "retrieved_ids", "answer_json"))
+
+
+def read_gold(path: str | os.PathLike[str]) -> list[Gold]:
+    """The gold items of a file; any bad line is an error."""
+    return list(load_gold(path).items.values())
+
+
+def load_gold(source: GoldSource, *, lenient: bool = False, last_wins: bool = False, by: Iterable[str] = ()) -> GoldSet:
+    """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
+    problems, read = Problems(), Input(path=_path_of(source, "gold"))
+    fields = [name for name in by if name not in Gold.__struct_fields__]
+    items: dict[str, Gold] = {}
+    lines: dict[str, int] = {}
+    for number, gold in _records(source, Gold, problems, read, _GOLD_KEYS, fields):
+        name = gold.qid
+        if name in items and not last_wins:
+            what = f"qid {name!r} stands in line {lines[name]} already"
+            problems.add(Problem(read.path, number, what, "Give each question its own qid.", "gold-repeated"))
+            continue
+        items.pop(name, None)
+        items[name], lines[name] = gold, number
+    read.close(problems, lenient)
+    if not items:
+        raise DataError(
+            "there is no gold item to judge by", where=read.path, hint="Write at least one question.", code="gold-empty"
+        )
+    read.content = content_digest(items)
+    return GoldSet(items, lines, read)
+
+
+def stream_traces(
+    source: TraceSource, read: Input, *, record: type[Trace] = Trace, lenient: bool = False, unnamed: bool = False
+) -> Iterator[tuple[int, Trace]]:
+    """Traces one by one with their line numbers; bad lines are raised together when the source is exhausted.
+
+    `unnamed` drops traces without a qid, as the reference scripts did, instead of refusing them.
+    """
+    problems = Problems()
+    read.path = _path_of(source, "trace")
+    yield from _records(source, record, problems, read, _TRACE_KEYS, (), unnamed)
+    read.close(problems, lenient)
+
+
+def _records(
+    source: Any,
+    record: type[Any],
+    problems: Problems,
+    read: Input,
+    keys: tuple[bytes, ...],
+    fields: Iterable[str] = (),
+    unnamed: bool = False,
+) -> Iterator[tuple[int, Any]]:
+    amend = partial(_name_as_text, read)
+    if not isinstance(source, (str, os.PathLike)):
+        yield from _converted(enumerate(source, 1), record, problems, read, fields, unnamed)
+    elif os.fspath(source).endswith(".parquet"):
+        rows = ParquetRows(os.fspath(source))
+        yield from _converted(rows, record, problems, read, fields, unnamed)
+        read.digest = rows.digest
+    elif fields or unnamed:
+        reader = Reader(source, dict, problems, guarded=keys, warn=read.warn)
+        yield from _converted(reader, record, problems, read, fields, unnamed)
+        read.digest = reader.digest
+    else:
+        typed = Reader(source, record, problems, guarded=keys, warn=read.warn, amend=amend)
+        yield from typed
+        read.digest, read.records = typed.digest, typed.records
+
+
+def _converted(
+    numbered: Iterable[tuple[int, Any]],
+    record: type[Any],
+    problems: Problems,
+    read: Input,
+    fields: Iterable[str],
+    unnamed: bool,
+) -> Iterator[tuple[int, Any]]:
+    """Records of an iterable, or of a file whose further fields are wanted."""
+    for number, value in numbered:
+        read.records += 1
+        if isinstance(value, record):
+            yield number, value
+            continue
+        if unnamed and isinstance(value, Mapping) and not (value.get("qid") or value.get("q_id")):
+            continue
+        try:
+            if isinstance(value, Mapping):
+                value = dict(value)
+                _name_as_text(read, number, value)
+            found = msgspec.convert(value, record)
+        except msgspec.ValidationError as error:
+            problems.add(Problem(read.path, number, field_first(str(error)), "", "type"))
+            continue
+        if fields:
+            found.fields = {name: str(value[name]) for name in fields if value.get(name) is not None}
+        yield number, found
+
+
+def _name_as_text(read: Input, number: int, value: dict[str, Any]) -> None:
+    """A number for a qid is read as its decimal string, with a warning."""
+    for key in ("qid", "q_id", "id"):
+        name = value.get(key)
+        if type(name) is int:
+            value[key] = str(name)
+            read.warn(number, f"the {key} {name} is a number; it was read as a string", "qid-number")
+
+
+def _path_of(source: object, name: str) -> str:
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else f"<{name}>"
+
+
+def read_records(
+    source: Any,
+    record: type[Record],
+    read: Input,
+    name: str,
+    problems: Problems,
+    *,
+    guarded: tuple[bytes, ...] = (b'"qid"',),
+    label_code: str = "type",
+) -> Iterator[tuple[int, Record]]:
+    """Records of a file or an iterable with their lines; a bad one is a problem. `name` stands for a missing path."""
+    for number, value in _numbered(source, read, name, problems, guarded):
+        read.records += 1
+        try:
+            converted = value if isinstance(value, record) else msgspec.convert(value, record)
+        except msgspec.ValidationError as error:
+            code = label_code if "label" in str(error) else "type"
+            problems.add(Problem(read.path, number, field_first(str(error)), "", code))
+            continue
+        yield number, converted
+
+
+def _numbered(
+    source: Any, read: Input, name: str, problems: Problems, guarded: tuple[bytes, ...]
+) -> Iterator[tuple[int, Any]]:
+    read.path = _path_of(source, name)
+    if not is_path(source):
+        yield from enumerate(source, 1)
+        return
+    reader = Reader(source, dict, problems, guarded=guarded, warn=read.warn)
+    yield from reader
+    read.digest = reader.digest
+
+
+def read_texts(source: Any, name: str) -> tuple[Mapping[str, str], Input]:
+    """Texts by id, from a mapping or from JSON lines with `id` and `text`."""
+    read = Input(path=_path_of(source, name))
+    if isinstance(source, Mapping):
+        read.records = len(source)
+        return source, read
+    problems, texts = Problems(), {}
+    reader = Reader(source, dict, problems)
+    for line, row in reader:
+        if not isinstance(row.get("id"), str) or not isinstance(row.get("text"), str):
+            where = f"{read.path}:{line}"
+            raise DataError("a chunk needs an id and a text, both strings", where=where, code="chunk")
+        texts[row["id"]] = row["text"]
+    problems.raise_any()
+    read.digest, read.records = reader.digest, reader.records
+    return texts, read
+
+
+def file_input(path: str | os.PathLike[str], records: int = 1) -> Input:
+    """A small file that is read whole, by its digest."""
+    import hashlib
+
+    with open(path, "rb") as stream:
+        return Input(path=os.fspath(path), digest=hashlib.file_digest(stream, "sha256").hexdigest(), records=records)
+
+
+def require_answerable(gold: GoldSet) -> None:
+    """An item that does not say whether it is answerable can't be judged, and nobody guesses."""
+    for qid, item in gold.items.items():
+        if item.answerable is None:
+            raise DataError(
+                f"qid {qid!r} does not say whether it is answerable",
+                where=f"{gold.source.path}:{gold.lines[qid]}",
+                hint='Add "answerable": true or false.',
+                code="gold-answerable",
+            )
+
+
+def is_path(source: object) -> bool:
+    return isinstance(source, (str, os.PathLike))

@@ -1,0 +1,183 @@
+"""Suite: the one contract. A suite is data and pure functions; nothing else in the program knows one by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from .cases import Case, Gathered, Keep, Numbered, Survey
+from .control import Control, Setup
+from .evidence import Counted, Evidence, Offence, Order, Row
+from .gates import Gate, Outcome, parse_gates
+from .metrics import Measure, Metric
+from .options import SuiteOptions
+from .sources import Input
+
+Sources = Mapping[str, Any]  # input → a path, or the records themselves
+
+
+class InputSpec(NamedTuple):
+    """One thing that a suite reads, as flags and config keys name it."""
+
+    name: str
+    help: str
+    required: bool = True
+    flags: tuple[str, ...] = ()  # spellings on the command line; `--name` where there is none
+    driven: bool = False  # `check --run` can have it written by asking a target
+    table: bool = False  # looked things up in, such as texts by id; controls keep it and replace the rest
+
+
+class Material(msgspec.Struct, kw_only=True):
+    """What a suite makes of its inputs before a record is judged."""
+
+    context: Any  # what every judgement shares; can be pickled, has `options`
+    streams: dict[str, Iterable[Numbered]]  # records by input, with their places
+    expected: Mapping[str, Any] | None = None  # question → its gold item made ready; None: the records make the cases
+    reads: dict[str, Input] = {}  # filled while the streams are read
+    keep: dict[str, Keep] = {}  # which of several records of a question count; all where nothing is said
+    closed: bool = False  # a record of an unknown question is an error
+    incomplete: list[str] = []  # what is known already to make the data unfit to judge
+    warnings: list[str] = []
+
+
+class Judged(NamedTuple):
+    """What an engine gives back."""
+
+    context: Any
+    gathered: Gathered
+    evidence: Evidence
+
+
+class Findings(msgspec.Struct, kw_only=True):
+    """Everything that is known when a decision is explained."""
+
+    context: Any
+    material: Material
+    gathered: Gathered
+    evidence: Evidence
+    known: dict[str, Metric]
+    gates: list[Gate]
+    part: str = ""  # the part of the evidence that decides
+    baseline: Mapping[str, Fraction] = {}
+    measures: dict[str, Measure] = {}
+    slices: dict[str, dict[str, Measure]] = {}
+    outcomes: list[Outcome] = []
+    incomplete: list[str] = []
+    verdict: str = ""
+    reasons: list[str] = []
+
+    @property
+    def tally(self) -> Any:
+        return self.evidence.part(self.part)
+
+    @property
+    def ships(self) -> bool:
+        return self.verdict == "SHIP"
+
+
+class Explanation(msgspec.Struct, kw_only=True):
+    """What a suite says about a decision beyond its gates."""
+
+    counts: dict[str, int] = {}
+    named: dict[str, list[str]] = {}
+    diagnosis: list[str] = []
+    offenders: list[Row] = []
+    sections: dict[str, Any] = {}
+    headline: dict[str, Any] = {}
+    compat: dict[str, Any] | None = None
+    warnings: list[str] = []
+    reasons: list[str] | None = None  # in place of the gates' own
+    measures: dict[str, Measure] | None = None  # in place of all that was measured
+    slices: dict[str, dict[str, Measure]] | None = None  # in place of every slice
+    items: Sequence[Row] | None = None  # in place of the evidence's rows
+
+
+class Engine(Protocol):
+    """How evidence is gathered, never what it means."""
+
+    def __call__(self, suite: Suite, material: Material) -> Judged: ...
+
+
+class Reference(msgspec.Struct, kw_only=True):
+    """What the original script of a suite prints and decides."""
+
+    measures: dict[str, Measure]  # unrounded
+    headline: dict[str, Any]
+    gates: list[Gate]  # those of the gates in force that it knows
+    baseline: Mapping[str, Fraction] = {}
+    sections: dict[str, Any] = {}
+    items: Sequence[Row] = []
+    incomplete: list[str] = []
+
+
+# What a suite does where it says nothing else. Functions, not lambdas, so that a suite can be pickled.
+
+
+def as_given(options: Any, sources: Sources) -> Any:
+    return options
+
+
+def no_rows(verdict: Any, context: Any) -> Iterable[Any]:
+    return ()
+
+
+def no_change(context: Any, gathered: Gathered, material: Material) -> Any:
+    return context
+
+
+def no_aliases(options: Any) -> Mapping[str, str]:
+    return {}
+
+
+def main_part(findings: Findings) -> str:
+    return ""
+
+
+def no_baseline(findings: Findings) -> Mapping[str, Fraction]:
+    return {}
+
+
+def no_review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    return findings.outcomes, []
+
+
+class Suite(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to judge a pipeline."""
+
+    name: str
+    description: str
+    inputs: tuple[InputSpec, ...]
+    options: type[SuiteOptions]
+    read: Callable[[Sources, Any], Material]
+    judge: Callable[[Case, Any], Any]  # (case, context) → verdict; pure, top-level, picklable
+    facts: Callable[[Any, Any], Iterable[Counted]]  # (verdict, context)
+    metrics: Callable[[Any], dict[str, Metric]]  # (options)
+    gates: Callable[[Any], list[Gate]]  # (context): the defaults
+    explain: Callable[[Findings], Explanation]
+    rows: Callable[[Any, Any], Iterable[tuple[Order, Row]]] = no_rows
+    offences: Callable[[Any, Any], Iterable[Offence]] = no_rows
+    sees: Callable[[Any, Any], Iterable[tuple[str, Iterable[str]]]] = no_rows
+    key: Callable[[Any], str] = attrgetter("qid")  # record → the question it is about
+    complete: Callable[[Any, Sources], Any] = as_given  # (options, inputs) → options with what the inputs decide
+    survey: Callable[[Material], Survey | None] | None = None
+    settle: Callable[[Any, Gathered, Material], Any] = no_change
+    shown: Callable[[Any], Mapping[str, Any]] = no_aliases  # (context): what options stand for once files are read
+    aliases: Callable[[Any], Mapping[str, str]] = no_aliases
+    wanted: Callable[[Any], list[Gate]] | None = None  # gates that the options name; default: those of `gates`
+    gate_key: Callable[[Gate], str] = attrgetter("key")  # gates of one key replace each other
+    part: Callable[[Findings], str] = main_part  # which part of the evidence decides
+    baseline: Callable[[Findings], Mapping[str, Fraction]] = no_baseline
+    review: Callable[[Findings], tuple[list[Outcome], list[str]]] = no_review
+    reference: Callable[[Findings], Reference] | None = None
+    controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
+    configurable: bool = True  # whether a config may name it
+
+    def named_gates(self, options: SuiteOptions) -> list[Gate]:
+        """The gates that somebody asked for, checked against the suite's metrics."""
+        if self.wanted is not None:
+            return self.wanted(options)
+        return parse_gates(options.gates, self.metrics(options), self.aliases(options))

@@ -1,0 +1,314 @@
+"""Check: every suite of the config, one board, one verdict; then, and only then, history."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+from ..config import Config, SuiteConfig, TargetConfig, load_config
+from ..core.board import Board
+from ..core.decision import Decision, encode
+from ..core.decision import report as report_of
+from ..core.gates import Gate
+from ..core.policy import apply_policy, check_waivers, waiver_notes, with_regressions
+from ..errors import EnvironmentFailure, ShipworthyError, UsageError
+from ..history import SHORT, History, exact_value, where_from
+from ..reading.files import write_whole
+from ..reading.jsonl import read_objects
+from ..suites import load_suite
+from ..text import plural
+from .compare import Comparison, compare, incomparable, sentence
+from .evaluate import run_suite
+from .verify import policy_block
+
+WORTH_A_PROCESS = 20_000_000  # bytes of input from which suites run in processes of their own
+_NAME_ONE = "Bless a run (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
+HISTORY_TIMEOUT = 5.0  # a verdict does not wait longer for its place in history
+
+Result = tuple[Decision | None, str, int]  # a decision, or why there is none and the exit code of that
+
+
+def check(
+    config: Config | str | os.PathLike[str] | None = None,
+    *,
+    suites: Iterable[str] = (),
+    baseline: str = "",
+    require_proof: bool = False,
+    record: bool | None = None,
+    label: str = "",
+    today: datetime.date | None = None,
+) -> Board:
+    """Run the config's suites and decide. One suite that fails, or can't be run, does not hide another."""
+    settings = config if isinstance(config, Config) else load_config(config)
+    chosen = _chosen(settings, list(suites))
+    day = today or datetime.datetime.now(datetime.UTC).date()
+    board = Board([], {}, {}, [], {}, {"config": settings.path})
+    name = baseline or settings.baseline
+    blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
+    for suite, (decision, why, code) in zip(chosen, _run_all(chosen, require_proof), strict=True):
+        if decision is None:
+            board.failures[suite.name], board.exit_codes[suite.name] = why, code
+        else:
+            board.decisions.append(decision)
+    _apply_policy(board, settings, name, blessed, day)
+    if settings.controls:
+        _run_controls(board, settings)
+    if settings.record if record is None else record:
+        _record(board, settings, label)
+    return board
+
+
+def drive(config: Config, *, suites: Iterable[str] = (), failing: set[str] | None = None) -> list[str]:
+    """Ask the targets of the suites that name one, and write their traces; a line for each about what was asked.
+
+    With `failing`, only those questions are asked again, and their new traces replace the old ones.
+    """
+    lines = []
+    for suite in _chosen(config, list(suites)):
+        if target := config.targets.get(suite.driving.get("target", "")):
+            lines.append(_ask(suite, target, failing))
+    if not lines:
+        raise UsageError(
+            "no suite names a target to ask",
+            where=config.path,
+            code="run-no-target",
+            hint='Add target = "NAME" to a suite and a table [targets.NAME].',
+        )
+    return lines
+
+
+def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> str:
+    from ..core.sources import read_gold
+    from ..runner import TargetOptions, run
+
+    out = suite.inputs[next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)]
+    gold = [item for item in read_gold(suite.inputs["gold"]) if failing is None or str(item.qid) in failing]
+    if not gold:
+        return f"{suite.name}: nothing failed, nothing asked"
+    seeds = suite.driving.get("seeds", 0)
+    grid = {
+        "seeds": [seeds] if isinstance(seeds, int) else seeds,
+        "jitters": suite.driving.get("jitters", ["none"]),
+        "paraphrases": suite.driving.get("paraphrases", False),
+    }
+    limits = {
+        "timeout" if name == "timeout_sec" else name: target.options[name]
+        for name in ("concurrency", "rate", "timeout_sec", "retries")
+        if name in target.options
+    }
+    options = TargetOptions(
+        headers=target.options.get("headers", {}),
+        mapping=target.options.get("map", {}),
+        model=target.options.get("model", ""),
+    )
+    os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
+    fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
+    summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits)
+    if failing is None:
+        os.replace(fresh, out)
+    else:
+        _replace_traces(out, fresh, {str(item.qid) for item in gold})
+    return f"{suite.name}: {plural(summary.finished, 'run')} of {target.name}, {summary.failed} failed, in {out}"
+
+
+def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:
+    """The old traces of what was not asked again, then the new ones."""
+    kept = [trace for trace in _traces(out) if str(trace.get("qid", trace.get("q_id"))) not in asked]
+    write_whole(out, b"".join(encode(trace, indent=None) + b"\n" for trace in [*kept, *_traces(fresh)]))
+    os.unlink(fresh)
+
+
+def _traces(path: str) -> Iterator[dict[str, Any]]:
+    return (row for _, row in read_objects(path) if "shipworthy_journal" not in row)
+
+
+def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
+    known = {suite.name: suite for suite in config.suites}
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"the config has no suite {name!r}",
+                where=config.path,
+                hint=f"It has: {', '.join(known)}.",
+                code="suite-unknown",
+            )
+    return [known[name] for name in names] if names else config.suites
+
+
+def _run_all(suites: Sequence[SuiteConfig], require_proof: bool) -> list[Result]:
+    """In a row where that takes moments, each in a process of its own where the inputs are large."""
+    size = sum(os.path.getsize(path) for suite in suites for path in suite.inputs.values() if os.path.isfile(path))
+    workers = min(len(suites), os.cpu_count() or 1)
+    if size < WORTH_A_PROCESS or workers < 2:
+        return [_run(suite, require_proof) for suite in suites]
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_run, suites, [require_proof] * len(suites)))
+
+
+def _run(suite: SuiteConfig, require_proof: bool) -> Result:
+    options = suite.options | {"gates": suite.gates} | ({"require_proof": True} if require_proof else {})
+    try:
+        return run_suite(load_suite(suite.name), suite.inputs, options), "", 0
+    except ShipworthyError as error:
+        error.where = error.where or _place(suite, error)
+        return None, str(error), error.exit_code
+    except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
+        return None, f"{type(error).__name__}: {error} [internal]", 4
+
+
+def _place(suite: SuiteConfig, error: ShipworthyError) -> str:
+    """The line of the config whose gate the error is about."""
+    if not error.code.startswith("gate-"):
+        return ""
+    about = (
+        place
+        for text, place in suite.places.items()
+        if error.what.startswith(text) or repr(Gate.parse(text).metric) in error.what
+    )
+    return next(about, "")
+
+
+def _blessed(board: Board, config: Config, name: str) -> dict[str, dict[str, Any]] | None:
+    """The baseline's reports by suite; None where none is asked for, or where it can't be read, which is a failure."""
+    try:
+        return History(config.history_url()).baseline(name) if name else None
+    except EnvironmentFailure as error:
+        board.failures["baseline"], board.exit_codes["baseline"] = str(error), error.exit_code
+        return None
+
+
+def _apply_policy(
+    board: Board, config: Config, name: str, blessed: Mapping[str, Mapping[str, Any]] | None, day: datetime.date
+) -> None:
+    """Severities, waivers and the baseline, laid on every decision."""
+    if len(board.decisions) == len(config.suites):  # else the waived gate may be one of a suite that did not run
+        check_waivers(config.waivers, board.decisions)
+    policies = {suite.name: suite.policies for suite in config.suites}
+    for index, decision in enumerate(board.decisions):
+        base = (blessed or {}).get(decision.suite)
+        bounds = _bounds(base, decision) if base else None
+        judged = apply_policy(
+            decision, waivers=config.waivers, policies=policies[decision.suite], baseline=bounds, today=day
+        )
+        judged.run = judged.run | {"policy": policy_block(config.waivers, policies[decision.suite], bounds, day)}
+        board.decisions[index] = judged
+        if blessed is not None:
+            board.notes += _against_baseline(board, index, name, base, config.on_regression)
+        elif not name and any(outcome.gate.bound.sign and outcome.bound is None for outcome in judged.outcomes):
+            board.notes.append(f"{judged.suite}: a gate compares with a baseline and none is named. {_NAME_ONE}")
+    board.notes += waiver_notes(config.waivers, board.decisions, day)
+
+
+def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] | None:
+    """The baseline's value for each gate; None where it was made on other terms."""
+    head = report_of(decision)
+    if set(incomparable(base, head)) - {"gates"}:
+        return None
+    found = {}
+    for outcome in decision.outcomes:
+        gate = outcome.gate
+        measures = base.get("slices", {}).get(gate.slice, {}) if gate.slice else base["metrics"]
+        value = exact_value(measures.get(gate.metric, {}))
+        if value is not None:
+            found[gate.key] = value
+    return found
+
+
+def _against_baseline(
+    board: Board, index: int, name: str, base: Mapping[str, Any] | None, on_regression: str
+) -> list[str]:
+    """What changed since the baseline; a regression of a gated metric, or a lost case, stops the ship."""
+    decision = board.decisions[index]
+    if base is None:
+        return [f"{decision.suite}: the baseline {name} has no run of this suite"]
+    head = report_of(decision)
+    differences = [one for one in incomparable(base, head) if one != "gates"]
+    if differences:
+        return [
+            f"{decision.suite}: not compared with the baseline {name}, because the {' and '.join(differences)} differ"
+        ]
+    gated = [
+        outcome.gate.metric for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
+    ]
+    found = compare({**base, "outcomes": head["outcomes"]}, head, only=gated)
+    reasons = _regressions(found, name)
+    if reasons and on_regression == "block":
+        board.decisions[index] = with_regressions(decision, reasons)
+    quiet = [
+        f"{decision.suite}: {sentence(change)} against the baseline {name}"
+        for change in found.changes
+        if change.answer != "regressed" and change.worse
+    ]
+    return (
+        [f"{decision.suite}: {reason}" for reason in reasons]
+        + quiet
+        + [f"{decision.suite}: {note}" for note in found.notes]
+    )
+
+
+def _regressions(found: Comparison, name: str) -> list[str]:
+    reasons = [
+        f"{sentence(change)} against the baseline {name}" for change in found.changes if change.answer == "regressed"
+    ]
+    if found.absent:
+        named = ", ".join(found.absent[:10]) + (" …" if len(found.absent) > 10 else "")
+        reasons.append(f"{plural(len(found.absent), 'case')} of the baseline {name} missing from this run: {named}")
+    return reasons
+
+
+def _run_controls(board: Board, config: Config) -> None:
+    """Known-bad runs must be stopped and known-good ones shipped; gates that fail at that make the config wrong."""
+    from .controls import run_controls, sound, summary
+
+    try:
+        results = run_controls(config)
+    except ShipworthyError as error:
+        board.notes.append(f"the controls could not be run: {error}")
+        return
+    if sound(results):
+        board.notes.append(summary(results))
+    else:
+        board.failures["controls"], board.exit_codes["controls"] = summary(results), UsageError.exit_code
+
+
+def _record(board: Board, config: Config, label: str) -> None:
+    """Each decision into history, and what history tells onto the board. Whatever goes wrong is a warning."""
+    found: list[str] = []
+    ids: dict[str, str] = {}
+    try:
+        history = History(config.history_url(), HISTORY_TIMEOUT)
+        known = {**where_from(config.folder), "label": label}
+        for decision in board.decisions:
+            ids[decision.suite], warning = history.record_or_spool(report_of(decision), **known)
+            found += [warning] if warning else []
+            if not warning:
+                with suppress(ShipworthyError):  # a picture is not worth a warning
+                    board.trends |= _trends(history, decision)
+    except (ShipworthyError, OSError, ValueError) as error:
+        found.append(f"the run is not in history: {error}")
+    board.run = board.run | {"history": ids, "warnings": list(dict.fromkeys(found))}
+
+
+def _trends(history: History, decision: Decision) -> dict[str, list[dict[str, Any]]]:
+    """The gated metrics over the last runs of the suite, this one last."""
+    found = {}
+    for key in dict.fromkeys(outcome.gate.key for outcome in decision.outcomes):
+        points = history.trend(key, suite=decision.suite)
+        found[f"{decision.suite} {key}"] = [
+            {
+                "value": None if point.value is None else float(point.value),
+                "label": point.run.label or point.run.id[:SHORT],
+                "recorded_at": point.run.recorded_at,
+                "commit": point.run.commit,
+                "decision": point.run.decision,
+            }
+            for point in points
+        ]
+    return found

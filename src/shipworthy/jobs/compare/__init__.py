@@ -1,0 +1,297 @@
+"""Comparison: two runs on the same gold set, what got worse or better by name, and whether noise could explain it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ... import stats
+from ...core.decision import report as report_of
+from ...errors import DataError
+from ...reading.reports import load_report, passing, row_name
+from ...text import plural
+from ..evaluate import evaluate
+from ..verify import file_digest, recompute
+from .change import Answer, Change, Comparison
+from .pairing import pairs_of
+from .words import chance, comparison_dict, sentence
+
+__all__ = ["Answer", "Change", "Comparison", "chance", "compare", "comparison_dict", "incomparable", "sentence"]
+
+SLIP = Fraction("0.02")  # a rate may drop by so much
+SLIP_P95 = Fraction("0.15")  # and a latency rise by this share
+SEED = 20_261_115  # of the permutation test, so that the same runs give the same p
+
+
+def compare(
+    base: Mapping[str, Any] | str | os.PathLike[str],
+    head: Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    gold: str = "",
+    slips: Mapping[str, Fraction] | None = None,
+    only: Sequence[str] = (),
+    rescore: bool = True,
+) -> Comparison:
+    """Compare two reports of one suite, or two trace files with the gold set that both are to be scored by.
+
+    Different gold sets, gates, options or definitions are refused, unless the base can be scored again from its traces.
+    """
+    if gold:
+        base, head = (report_of(evaluate("answers", gold=gold, trace=side)) for side in (base, head))
+    before, after = (load_report(side) if isinstance(side, (str, os.PathLike)) else side for side in (base, head))
+    notes = []
+    if before["digest"] == after["digest"]:
+        rows = passing(after)
+        return Comparison(
+            str(after["shipworthy"].get("suite")), [], [], [], [], [], len(rows), 1.0, ["the two runs are the same"]
+        )
+    if differences := incomparable(before, after):
+        if not rescore:
+            raise _refusal(differences)
+        before, note = _rescored(before, after, differences)
+        notes.append(note)
+    return _comparison(before, after, dict(slips or {}), only, notes)
+
+
+def incomparable(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
+    """Why two reports can't be compared; empty when they can."""
+    for side in (base, head):
+        if "suites" in side:
+            raise DataError(
+                "is a board of several suites",
+                hint="Compare the reports of one suite, or name it with --suite.",
+                code="compare-board",
+            )
+    checks = [
+        ("suites", base["shipworthy"].get("suite"), head["shipworthy"].get("suite")),
+        ("profiles", base["shipworthy"].get("profile"), head["shipworthy"].get("profile")),
+        ("definitions versions", base["shipworthy"].get("definitions"), head["shipworthy"].get("definitions")),
+        ("gold sets", *_gold_digests(base, head)),
+        ("gates", _gates(base), _gates(head)),
+        ("options", _options(base), _options(head)),
+    ]
+    return [name for name, old, new in checks if old != new]
+
+
+def _gold_digests(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[Any, Any]:
+    """What tells gold sets apart, the same kind for both: content, else bytes; a fixture stands for gold."""
+    sides = [side.get("inputs", {}).get("gold") or side.get("inputs", {}).get("fixture") or {} for side in (base, head)]
+    kind = "content" if all("content" in side for side in sides) else "sha256"
+    return sides[0].get(kind), sides[1].get(kind)
+
+
+def _options(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What the numbers hang on; by which fields they are also taken apart changes none of them."""
+    return {name: value for name, value in report.get("options", {}).items() if name != "by"}
+
+
+def _gates(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return sorted((str(one["gate"]), str(one.get("severity", ""))) for one in report.get("outcomes", []))
+
+
+def _refusal(differences: Sequence[str]) -> DataError:
+    return DataError(
+        f"the two runs have different {' and '.join(differences)}, so their numbers can't be compared",
+        hint="Score both with the same gold set and gates: compare BASE.jsonl HEAD.jsonl --gold GOLD.",
+        code="compare-different",
+    )
+
+
+def _rescored(base: Mapping[str, Any], head: Mapping[str, Any], differences: list[str]) -> tuple[dict[str, Any], str]:
+    """The base scored again with the head's gold set, gates and options, where its own traces are at hand unchanged."""
+    suite = head["shipworthy"].get("suite")
+    if base["shipworthy"].get("suite") != suite:
+        raise _refusal(differences)
+    stated = {name: given for name, given in base.get("inputs", {}).items() if name not in ("gold", "fixture")}
+    run = base.get("run", {})
+    paths = {name: str(run.get("call", {}).get("inputs", {}).get(name) or run.get(name, "")) for name in stated}
+    usable = all(
+        os.path.isfile(path) and file_digest(path) == stated[name].get("sha256") for name, path in paths.items()
+    )
+    if not usable or not paths:
+        raise _refusal(differences)
+    again = report_of(recompute(head, paths))
+    if again["inputs"].get("gold") != head["inputs"].get("gold"):
+        raise _refusal(differences)
+    return again, f"the base was scored again from its traces, because the {' and '.join(differences)} differ"
+
+
+def _comparison(
+    base: Mapping[str, Any], head: Mapping[str, Any], slips: dict[str, Fraction], only: Sequence[str], notes: list[str]
+) -> Comparison:
+    before, after = passing(base), passing(head)
+    both = [name for name in sorted(before) if name in after]
+    lost = [name for name in both if before[name] and not after[name]]
+    gained = [name for name in both if after[name] and not before[name]]
+    never_run = _never_run(head) - _never_run(base)
+    absent = [name for name in sorted(before) if name not in after or name in never_run]
+    names = [name for name in head["metrics"] if name in base["metrics"] and (not only or name in only)]
+    changes = [_change(name, base, head, slips.get(name)) for name in names]
+    p = float(stats.mcnemar_one_sided(len(lost), len(gained)))
+    return Comparison(
+        str(head["shipworthy"]["suite"]),
+        changes,
+        lost,
+        gained,
+        absent,
+        [name for name in sorted(after) if name not in before],
+        len(both),
+        p,
+        [*notes, *_diagnosis(base, head, lost, gained)],
+    )
+
+
+def _never_run(report: Mapping[str, Any]) -> set[str]:
+    """Items that the run has only as ones without a trace."""
+    rows = (row for row in report.get("items", []) if "missing" in (row.get("status"), row.get("state")))
+    return {row_name(row) for row in rows}
+
+
+def _change(name: str, base: Mapping[str, Any], head: Mapping[str, Any], slip: Fraction | None) -> Change:
+    measures = base["metrics"][name], head["metrics"][name]
+    old, new = (_exact(measure) for measure in measures)
+    sign = _direction(name, base, head)
+    unit, kind = str(measures[1].get("unit", "")), str(measures[1].get("kind", ""))
+    if old is None or new is None or sign is None:
+        undefined = "regressed" if sign is not None and old is not None and new is None else None
+        return Change(name, old, new, None, None, undefined, unit=unit, kind=kind)  # type: ignore[arg-type]
+    worse = (old - new) * sign
+    allowed = _slip(name, measures[0], old, slip)
+    pairs = pairs_of(name, base, head)
+    if pairs and allowed is not None and all(value in (0, 1) for pair in pairs.values() for value in pair):
+        return _paired(name, old, new, worse, allowed, pairs, sign)
+    return _unpaired(name, old, new, worse, allowed, measures, pairs, sign, unit)
+
+
+def _paired(
+    name: str,
+    old: Fraction,
+    new: Fraction,
+    worse: Fraction,
+    slip: Fraction,
+    pairs: dict[str, tuple[Fraction, Fraction]],
+    sign: int,
+) -> Change:
+    """A rate whose items are known one by one: McNemar for a drop, Tango for the absence of one."""
+    lost = [item for item, (was, now) in pairs.items() if (was - now) * sign > 0]
+    gained = [item for item, (was, now) in pairs.items() if (now - was) * sign > 0]
+    b, c, n = len(lost), len(gained), len(pairs)
+    high, low = stats.tango_upper(b, c, n), stats.tango_upper(c, b, n)
+    assert high is not None and low is not None
+    interval = (-high, low) if sign > 0 else (-low, high)
+    excluded = stats.excludes_drop(b, c, n, slip)
+    answer: Answer = "regressed" if worse > slip else "no regression beyond the slip" if excluded else "can't tell"
+    more = stats.more_for_no_regression(b, c, n, slip) if answer == "can't tell" else None
+    return Change(
+        name,
+        old,
+        new,
+        worse,
+        slip,
+        answer,
+        interval,
+        "Tango, both one-sided 95 % bounds",
+        lost,
+        gained,
+        n,
+        float(stats.mcnemar_one_sided(b, c)),
+        None if more is None else n + more,
+    )
+
+
+def _unpaired(
+    name: str,
+    old: Fraction,
+    new: Fraction,
+    worse: Fraction,
+    slip: Fraction | None,
+    measures: tuple[Mapping[str, Any], Mapping[str, Any]],
+    pairs: dict[str, tuple[Fraction, Fraction]],
+    sign: int,
+    unit: str,
+) -> Change:
+    """A metric without a pass or fail for each item: its interval says whether a drop beyond the slip is excluded."""
+    p = None
+    if pairs:
+        differences = [now - was for was, now in pairs.values()]
+        interval, method = stats.mean_interval(differences), "mean of paired differences, 95 %"
+        p = stats.paired_permutation(differences, SEED)
+    else:
+        interval, method = _newcombe(measures), "difference of two 95 % intervals"
+    if slip is None:
+        answer: Answer | None = None
+    elif worse > slip:
+        answer = "regressed"
+    elif measures[1].get("kind") == "count":
+        answer, interval, method = "no regression beyond the slip", None, ""
+    else:
+        reach = None if interval is None else (-interval[0] if sign > 0 else interval[1])
+        answer = "no regression beyond the slip" if reach is not None and reach <= slip else "can't tell"
+    return Change(
+        name,
+        old,
+        new,
+        worse,
+        slip,
+        answer,
+        interval,
+        method if interval else "",
+        pairs=len(pairs),
+        p=p,
+        unit=unit,
+        kind=str(measures[1].get("kind", "")),
+    )
+
+
+def _newcombe(measures: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[float, float] | None:
+    """The interval of new - old from the two intervals, each distance added as squares are."""
+    intervals = [measure.get("interval95") for measure in measures]
+    if None in intervals:
+        return None
+    (low1, high1), (low2, high2) = intervals  # type: ignore[misc]
+    old, new = (float(measure["value"]) for measure in measures)
+    low, high = math.hypot(new - low2, high1 - old), math.hypot(high2 - new, old - low1)
+    return new - old - low, new - old + high
+
+
+def _slip(name: str, measure: Mapping[str, Any], old: Fraction, given: Fraction | None) -> Fraction | None:
+    """How much worse a metric may get: 0.02 for rates and means from 0 to 1, 15 % for latencies, nothing for counts."""
+    if given is not None:
+        return given
+    if measure.get("kind") == "percentile":
+        return old * SLIP_P95
+    if measure.get("kind") == "count":
+        return Fraction(0) if name == "missing" else None
+    return SLIP if measure.get("kind") in ("rate", "mean", "coefficient") and not measure.get("unit") else None
+
+
+def _direction(name: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> int | None:
+    """1 where more is better, -1 where less is; None where neither report says."""
+    for report in (head, base):
+        if better := report["metrics"][name].get("better"):
+            return 1 if better == "higher" else -1
+        for outcome in report.get("outcomes", []):
+            if outcome["metric"] == name:
+                return 1 if ">=" in outcome["gate"] else -1
+    return None
+
+
+def _diagnosis(base: Mapping[str, Any], head: Mapping[str, Any], lost: list[str], gained: list[str]) -> list[str]:
+    """Both ways at once, on the same gold set: the environments differ rather than the pipeline."""
+    if len(lost) >= 2 and len(gained) >= 2 and min(len(lost), len(gained)) * 3 >= max(len(lost), len(gained)):
+        return [
+            f"{plural(len(lost), 'item')} lost and {len(gained)} gained: results that flip between environments "
+            "point to a fragmented index, or to text that is normalised differently"
+        ]
+    return []
+
+
+def _exact(measure: Mapping[str, Any]) -> Fraction | None:
+    if measure.get("value") is None:
+        return None
+    if measure.get("denominator"):
+        return Fraction(int(measure["numerator"]), int(measure["denominator"]))
+    return Fraction(str(measure.get("exact", measure["value"])))

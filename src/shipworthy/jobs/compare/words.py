@@ -1,0 +1,79 @@
+"""Words: a change as a sentence, a comparison as plain values."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from ...core.metrics import decimal
+from .change import Change, Comparison
+
+
+def sentence(change: Change) -> str:
+    """A change in words: old, new, difference, items, and what follows."""
+    old, new = (_shown(value, change) for value in (change.old, change.new))
+    if change.old is None or change.new is None:
+        return f"{change.metric} {old} → {new}"
+    difference = float(change.new - change.old)
+    parts = [
+        f"{change.metric} {old} → {new} ({difference:+g})"
+        if change.kind == "count"
+        else f"{change.metric} {old} → {new} ({difference:+.3f})"
+    ]
+    if change.pairs and (change.lost or change.gained):
+        parts.append(f"{len(change.lost)} lost, {len(change.gained)} gained of {change.pairs}")
+    if change.p is not None and change.worse and change.worse > 0:
+        parts.append(chance(change.p) + (", within noise" if change.within_noise else ""))
+    if change.answer:
+        parts.append(_in_words(change))
+    return "; ".join(parts)
+
+
+def chance(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _shown(value: Fraction | None, change: Change) -> str:
+    if value is None:
+        return "undefined"
+    return str(value) if change.kind == "count" else decimal(value) + change.unit
+
+
+def _in_words(change: Change) -> str:
+    if change.answer != "can't tell" or change.slip is None:
+        return str(change.answer)
+    needed = f"; {change.n_needed} items with no further loss could tell" if change.n_needed else ""
+    return f"can't tell whether it slipped by more than {float(change.slip):g}{needed}"
+
+
+def comparison_dict(comparison: Comparison) -> dict[str, Any]:
+    """Plain values for JSON, in a fixed order."""
+    changes = [
+        {
+            **{
+                name: getattr(change, name)
+                for name in change.__struct_fields__
+                if name not in ("old", "new", "worse", "slip")
+            },
+            **{name: _number(getattr(change, name)) for name in ("old", "new", "worse", "slip")},
+            "within_noise": change.within_noise,
+            "says": sentence(change),
+        }
+        for change in comparison.changes
+    ]
+    plain: dict[str, Any] = msgspec.to_builtins(
+        {
+            "verdict": comparison.verdict,
+            "suite": comparison.suite,
+            "regressed": comparison.regressed,
+            "changes": changes,
+            **{name: getattr(comparison, name) for name in ("lost", "gained", "absent", "new", "items", "p", "notes")},
+        }
+    )
+    return plain
+
+
+def _number(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,187 @@
+"""Run the controls: which suites, on which gold, through which gates."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...config import Config, SuiteConfig
+from ...core.control import Control, Setup
+from ...core.decision import Decision
+from ...core.gates import Gate
+from ...core.options import fields_of, make_options
+from ...core.policy import apply_policy
+from ...core.sources import GoldSource, load_gold, require_answerable
+from ...core.suite import Suite
+from ...errors import ShipworthyError, UsageError
+from ...suites import SUITES, load_suite
+from ..evaluate import run_suite
+from .results import SKIPPED, ControlResult, Results, result
+
+# What says where data comes from or how much is printed: the controls bring their own data, under the gold's own ids.
+_NOT_OURS = frozenset({"id_map", "sweep", "arm", "arms", "offenders"})
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """One suite as it is configured: what decides whether a run ships."""
+
+    suite: Suite
+    inputs: Mapping[str, Any] = {}  # the gold set among them, the demo's where there is none
+    gates: Sequence[str | Gate] = ()
+    policies: Sequence[Gate] = ()  # severities that are laid on the gates
+    options: Mapping[str, Any] = {}
+    named: bool = True
+
+
+def with_controls() -> list[str]:
+    """The suites that have controls."""
+    return [name for name in SUITES if load_suite(name).controls is not None]
+
+
+def run_controls(
+    suite: str | Config | None = None,
+    *,
+    gold: GoldSource | None = None,
+    gates: str | Iterable[str | Gate] = (),
+    options: Mapping[str, Any] | None = None,
+) -> Results:
+    """Hold the control runs of a suite (of every suite; of every suite of a config) against its gates.
+
+    `gold` is what the runs are made of, the demo's where there is none. `options` are the suite's own
+    (scu_enforced, only_gates, k, budget_ms …), and its tables by name, such as `fixture` for reasoning.
+    """
+    if isinstance(suite, Config):
+        return _run_config(suite)
+    wanted = (gates,) if isinstance(gates, (str, Gate)) else tuple(gates)
+    if suite is None:
+        if wanted:
+            raise UsageError(
+                "gates belong to a suite", hint=f"Name it: {', '.join(with_controls())}.", code="controls-suite"
+            )
+        return _run_all(gold, options or {})
+    chosen = _with_controls(suite)
+    inputs, own = _split(chosen, options or {})
+    make_options(chosen.options, own, chosen.name)  # an option that it does not have is told before anything runs
+    return Results(_run(Configuration(suite=chosen, inputs=_named(gold) | inputs, gates=wanted, options=own)))
+
+
+def _with_controls(name: str) -> Suite:
+    if name not in with_controls():
+        hint = f"Use one of {', '.join(with_controls())}."
+        raise UsageError(f"there are no controls for a suite {name!r}", hint=hint, code="suite-unknown")
+    return load_suite(name)
+
+
+def _named(gold: GoldSource | None) -> dict[str, Any]:
+    return {} if gold is None else {"gold": gold}
+
+
+def _split(suite: Suite, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tables of the suite, and its options."""
+    tables = _tables(suite)
+    return (
+        {name: value for name, value in given.items() if name in tables},
+        {name: value for name, value in given.items() if name not in tables},
+    )
+
+
+def _tables(suite: Suite) -> set[str]:
+    return {spec.name for spec in suite.inputs if spec.table}
+
+
+def _run_all(gold: GoldSource | None, options: Mapping[str, Any]) -> Results:
+    """Every suite, each with the options that it has."""
+    if "profile" in options:
+        hint = f"Name it: {', '.join(with_controls())}."
+        raise UsageError("a profile belongs to a suite", hint=hint, code="controls-suite")
+    results = Results()
+    items = None if gold is None else list(load_gold(gold, by=options.get("by") or ()).items.values())
+    for name in with_controls():
+        suite = load_suite(name)
+        inputs, own = _split(suite, options)
+        own = {key: value for key, value in own.items() if key in fields_of(suite.options)}
+        results += _run(Configuration(suite=suite, inputs=_named(items) | inputs, options=own, named=False))
+    return results
+
+
+def _run_config(config: Config) -> Results:
+    """Every suite of a config as `check` would judge it, without waivers: they excuse a gate and don't change it."""
+    results = Results()
+    for suite in config.suites:
+        try:
+            results += _run(_configuration(suite))
+        except (ShipworthyError, OSError) as error:
+            results.append(result(suite.name, Control(name="all"), SKIPPED, str(error)))
+    return results
+
+
+def _configuration(suite: SuiteConfig) -> Configuration:
+    loaded = load_suite(suite.name)
+    if loaded.controls is None:
+        raise UsageError("what people did can't be made up, so this suite has no controls", code="controls-none")
+    return Configuration(
+        suite=loaded, inputs=suite.inputs, gates=suite.gates, policies=suite.policies, options=suite.options
+    )
+
+
+def _run(setting: Configuration) -> Iterator[ControlResult]:
+    suite = setting.suite
+    assert suite.controls is not None
+    options = {key: value for key, value in setting.options.items() if key not in _NOT_OURS}
+    setup = Setup(
+        gold=_items(setting), inputs=setting.inputs, options=options, gates=setting.gates, named=setting.named
+    )
+    tables = {name: source for name, source in setting.inputs.items() if name in _tables(suite)}
+    base: dict[str, Fraction] | None = None
+    for control in suite.controls(setup):  # the good one comes first, and stands in for the baseline of gates
+        if control.skip:
+            yield result(suite.name, control, SKIPPED, control.skip)
+            continue
+        decision = run_suite(suite, tables | control.data, options | {"gates": list(setting.gates)})
+        if control.good:
+            base = _measured(decision)
+        decision = apply_policy(decision, policies=setting.policies, baseline=base, today=datetime.date.min)
+        yield _judged(suite.name, control, decision)
+
+
+def _measured(decision: Decision) -> dict[str, Fraction]:
+    values = {outcome.gate.key: outcome.measure.value for outcome in decision.outcomes}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _judged(suite: str, control: Control, decision: Decision) -> ControlResult:
+    blocking = [outcome for outcome in decision.outcomes if outcome.gate.severity == "block"]
+    if control.needs and not any(outcome.gate.metric in control.needs for outcome in blocking):
+        return result(suite, control, SKIPPED, f"no gate in force is about {' or '.join(control.needs)}")
+    # Where a gate fails, that is what stops; gates without data only do so where none fails.
+    failed = [outcome for outcome in blocking if not outcome.holds and outcome.state != "NO-DATA"]
+    empty = [outcome for outcome in blocking if outcome.state == "NO-DATA"]
+    stopped = [str(outcome.gate) for outcome in failed or empty]
+    return result(suite, control, decision.verdict, "; ".join(decision.reasons), stopped)
+
+
+def _items(setting: Configuration) -> list[Any]:
+    """The gold items that the runs are made of; the demo's where the suite has no other input to make them from."""
+    inputs = setting.inputs
+    reads_gold = any(spec.name == "gold" for spec in setting.suite.inputs)
+    if not reads_gold or ("gold" not in inputs and ("pairs" in inputs or "scholar" in inputs)):
+        return []
+    source = inputs.get("gold", Path(str(files("shipworthy.demo") / "gold.jsonl")))
+    gold = load_gold(source, lenient=bool(setting.options.get("lenient")), by=_fields(setting))
+    if any(spec.name == "gold" and spec.required for spec in setting.suite.inputs):
+        require_answerable(gold)
+    return list(gold.items.values())
+
+
+def _fields(setting: Configuration) -> list[str]:
+    """Fields that the options or the gates slice by, to be kept while reading."""
+    named = [field for gate in setting.gates for field in re.findall(r"\[(\w+)=", str(gate))]
+    by = setting.options.get("by") or ()
+    return [*([by] if isinstance(by, str) else by), *named]

@@ -1,0 +1,101 @@
+"""Evaluate: the one door to a suite, for the command line, check, controls, verify and the library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, overload
+
+from ..core import evaluate as core
+from ..core.decision import Decision
+from ..core.options import SuiteOptions, fields_of, make_options, recorded
+from ..core.sources import GoldSource, TraceSource
+from ..core.suite import InputSpec, Suite
+from ..engines import engine as engine_named
+from ..errors import UsageError
+from ..suites import load_suite
+
+
+@overload
+def evaluate(
+    gold: GoldSource, traces: TraceSource, /, *, tick: core.Tick | None = None, engine: str = "inline", **options: Any
+) -> Decision: ...
+@overload
+def evaluate(
+    suite: str | Suite, /, *, tick: core.Tick | None = None, engine: str = "inline", **inputs_and_options: Any
+) -> Decision: ...
+def evaluate(
+    suite: Any, /, *inputs: Any, tick: core.Tick | None = None, engine: str = "inline", **given: Any
+) -> Decision:
+    """Score with a suite, and decide.
+
+    `evaluate("stability", gold=…, runs=…, gates="css=0.8")`: a suite by name, its inputs and its options by theirs.
+    `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, or iterables of dicts or of typed records.
+    """
+    if len(inputs) == 1:
+        given = {"gold": suite, "trace": inputs[0]} | given
+        suite = "answers"
+    elif inputs or not isinstance(suite, (str, Suite)):
+        raise UsageError(
+            "evaluate takes a suite and its inputs by name, or gold and traces",
+            hint='Write evaluate("stability", gold=…, runs=…), or evaluate(gold, traces).',
+            code="evaluate-arguments",
+        )
+    chosen = load_suite(suite) if isinstance(suite, str) else suite
+    names = {spec.name for spec in chosen.inputs}
+    sources = {name: given.pop(name) for name in list(given) if name in names}
+    return run_suite(chosen, sources, given, tick=tick, engine=engine)
+
+
+def run_suite(
+    suite: Suite,
+    sources: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    tick: core.Tick | None = None,
+    engine: str = "inline",
+) -> Decision:
+    """Run a suite; what it was called with stands in the decision's `run`, so that it can be computed again."""
+    options = make_options(suite.options, given, suite.name)
+    sources = {name: source for name, source in sources.items() if source is not None}
+    check_inputs(suite, sources)
+    decision = core.evaluate(suite, sources, options, engine_named(engine), tick)
+    paths = {
+        name: os.path.abspath(source) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
+    }
+    if engine != "inline":
+        decision.run = decision.run | {"engine": engine}
+    decision.run = decision.run | {"call": {"inputs": paths, "options": recorded(options) | _files(options, decision)}}
+    return decision
+
+
+def _files(options: SuiteOptions, decision: Decision) -> dict[str, str]:
+    """The options that were read as a file, such as an id map, by their whole path."""
+    read = {name: decision.run.get(name) for name in options.__struct_fields__}
+    return {name: os.path.abspath(path) for name, path in read.items() if isinstance(path, str)}
+
+
+def check_inputs(suite: Suite, sources: Mapping[str, Any]) -> None:
+    """Every required input is there, and nothing that the suite does not read."""
+    known = {spec.name: spec for spec in suite.inputs}
+    for name in sources:
+        if name not in known:
+            raise UsageError(
+                f"{suite.name} does not read {name!r}", hint=f"It reads: {', '.join(known)}.", code="input-unknown"
+            )
+    missing = [spec for spec in suite.inputs if spec.required and spec.name not in sources]
+    if missing:
+        raise UsageError(
+            f"{suite.name} needs {missing[0].name}",
+            hint=f"{missing[0].help} Give {_flag(missing[0])}.",
+            code="input-missing",
+        )
+
+
+def _flag(spec: InputSpec) -> str:
+    return f"{(spec.flags or ('--' + spec.name,))[0]} FILE"
+
+
+def parameters(suite: Suite) -> set[str]:
+    """The names of a suite's inputs and options."""
+    return {spec.name for spec in suite.inputs} | set(fields_of(suite.options))

@@ -1,0 +1,1 @@
+"""Language: the few rules about English that the judges use."""

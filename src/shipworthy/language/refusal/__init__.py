@@ -1,0 +1,157 @@
+"""Refusals: the exact token that gates count, claims that nearly say it, and wider rules one may declare."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...errors import UsageError
+
+if TYPE_CHECKING:
+    import os
+
+TOKEN = "not in context"
+MODES = ("exact", "natural", "phrases")
+LONGEST_PHRASE = 1000
+# Letters of other scripts that look like those of the token; NFKD sees to accents and full-width letters.
+LOOKALIKES = {"c": "сϲⲥ", "e": "еεⲉ", "i": "іιıⲓ", "n": "пոռ", "o": "оοօⲟ", "t": "тτⲧ", "x": "хχⲭ"}
+
+
+def is_exact(claim: str) -> bool:
+    """The default rule, and the one that precision is gated on: the token, after strip and case fold."""
+    return claim.strip().casefold() == TOKEN
+
+
+def is_drifted(claim: str) -> bool:
+    """A refusal whose bytes are not exactly the token: other case, or white space around it."""
+    return claim != TOKEN and is_exact(claim)
+
+
+def is_near(claim: str) -> bool:
+    """The claim has the token in it, whatever its case, spacing, punctuation or letters, but is not it."""
+    if claim.isascii() and "context" not in claim.lower():  # nothing to disguise, and not there
+        return False
+    return not is_exact(claim) and f" {TOKEN} " in f" {_skeleton(claim)} "
+
+
+class RefusalRule(msgspec.Struct, frozen=True):
+    """A declared rule: the exact token always matches, and whatever else the rule calls a refusal."""
+
+    name: str
+    whole: frozenset[str] = frozenset()
+    starts: tuple[str, ...] = ()
+
+    def matches(self, claim: str) -> bool:
+        if is_exact(claim):
+            return True
+        if self.name != "natural":
+            return _has_phrase(claim, self.whole, self.starts)
+        from .natural import refuses
+
+        return refuses(claim)
+
+
+def load_rule(mode: str, phrases: Iterable[str] = ()) -> RefusalRule:
+    """The rule `exact` (nothing wider), `natural` (the phrases shipped here) or `phrases` (those given)."""
+    if mode not in MODES:
+        hint = f"Use one of {', '.join(MODES)}."
+        raise UsageError(f"{mode!r} is not a refusal rule", hint=hint, code="refusal-rule-unknown")
+    if mode != "phrases":
+        return RefusalRule(mode)
+    checked = [_checked(phrase, where="") for phrase in phrases]
+    whole = frozenset(_canonical(phrase) for phrase in checked if not phrase.endswith("*"))
+    starts = sorted({_canonical(phrase) for phrase in checked if phrase.endswith("*")})
+    return RefusalRule("phrases", whole, tuple(starts))
+
+
+def read_phrases(path: str | os.PathLike[str]) -> list[str]:
+    """The phrases of a file: one a line, `#` starts a comment line, blank lines are skipped."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file]
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        raise UsageError(
+            f"the phrases can't be read: {reason}",
+            where=str(path),
+            hint="Give a UTF-8 text file with one phrase a line.",
+            code="refusal-phrases-unreadable",
+        ) from None
+    phrases = [
+        _checked(line, where=f"{path}:{number}")
+        for number, line in enumerate(lines, start=1)
+        if line and not line.startswith("#")
+    ]
+    if not phrases:
+        raise UsageError(
+            "no phrase in the file",
+            where=str(path),
+            hint="Write one refusal wording a line, or drop the option to use the exact token only.",
+            code="refusal-phrases-empty",
+        )
+    return phrases
+
+
+# --- near: a skeleton of the text, made one character at a time so that hostile input stays linear ---
+
+
+class _Skeleton(dict[int, str]):
+    """What each character looks like: a plain lower-case letter, a space, or nothing at all."""
+
+    def __missing__(self, point: int) -> str:
+        plain = unicodedata.normalize("NFKD", chr(point)).casefold()
+        look = "".join(_look(character) for character in plain)
+        if len(self) < 10_000:  # text in every script of the world must not make the table a leak
+            self[point] = look
+        return look
+
+
+def _look(character: str) -> str:
+    if character.isalnum():
+        return next((letter for letter, alike in LOOKALIKES.items() if character in alike), character)
+    # Marks (accents) and format characters (zero-width joiners, direction marks) are not seen.
+    return "" if unicodedata.category(character) in ("Mn", "Me", "Cf") else " "
+
+
+_SKELETONS = _Skeleton()
+
+
+def _skeleton(text: str) -> str:
+    return " ".join(text.translate(_SKELETONS).split())
+
+
+# --- phrases: the whole claim, or its beginning where the phrase ends in `*` ---
+
+
+def _has_phrase(claim: str, whole: frozenset[str], starts: tuple[str, ...]) -> bool:
+    # Phrases are short, so the claim's beginning decides and a huge claim costs nothing.
+    text = claim.strip()
+    head = _canonical(text[: 8 * LONGEST_PHRASE])
+    if len(text) <= 8 * LONGEST_PHRASE and head in whole:
+        return True
+    return any(head.startswith(start) and not head[len(start) : len(start) + 1].isalnum() for start in starts)
+
+
+def _checked(phrase: str, where: str) -> str:
+    phrase = phrase.strip()
+    if len(phrase) <= LONGEST_PHRASE and _canonical(phrase):
+        return phrase
+    raise UsageError(
+        f"a refusal phrase needs letters or digits and at most {LONGEST_PHRASE:,} characters",
+        where=where,
+        hint="Write the wording as the system says it; end it with * to match how a claim begins.",
+        code="refusal-phrase-invalid",
+    )
+
+
+def _canonical(text: str) -> str:
+    """NFC, case folded, white space collapsed, straight apostrophes, without punctuation at the end."""
+    folded = unicodedata.normalize("NFC", text).replace("\u2019", "'").casefold()
+    words = " ".join(folded.split())
+    end = len(words)
+    while end and not words[end - 1].isalnum():
+        end -= 1
+    return words[:end]

@@ -1,0 +1,1 @@
+"""Reading: files into records and back, with every problem named by file and line."""

@@ -1,0 +1,55 @@
+"""Files: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import EnvironmentFailure
+from ..text import visible
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Temporary file beside it, flushed to disk, renamed: a reader sees the old bytes or the new ones."""
+    import tempfile
+
+    name = os.path.abspath(path)
+    try:
+        if os.path.exists(name) and not os.path.isfile(name):  # a device or a pipe has no place for a temporary file
+            with open(name, "wb") as stream:
+                stream.write(data)
+            return
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(name)[:40]}.", dir=os.path.dirname(name))
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, name)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"can't be written: {error.strerror or error}",
+            where=visible(os.fspath(path)),
+            hint="What was there is untouched.",
+            code="unwritable",
+        ) from None
+
+
+def create_new(path: str | os.PathLike[str], data: bytes) -> bool:
+    """Write a file that must not exist yet; False, and nothing done, where something is there already."""
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"can't be written: {error.strerror or error}", where=visible(os.fspath(path)), code="unwritable"
+        ) from None
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+    return True

@@ -1,0 +1,221 @@
+"""Gold locks: who signed off which questions, and what changed since."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from ..errors import DataError, EnvironmentFailure, UsageError
+from ..text import plural, visible
+from .files import write_whole
+from .jsonl import read_objects
+
+VERSION = 1  # 1: the first published lock format
+NAMED = 20  # how many changed items a sentence names
+
+_ALIASES = ("q_id", "id")
+
+
+class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A gold set as it was signed off."""
+
+    version: int
+    release: str
+    signed_off_by: str
+    reason: str
+    frozen_at: str
+    count: int
+    digest: str
+    items: dict[str, str]  # qid → digest of the item
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What differs between two gold sets, by qid."""
+
+    added: list[str] = []
+    removed: list[str] = []
+    changed: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def sentences(self) -> list[str]:
+        """One sentence for each kind of change, with the items named."""
+        kinds = (("added", self.added), ("removed", self.removed), ("changed", self.changed))
+        return [
+            f"{plural(len(qids), 'item')} {kind} since the gold set was frozen: {_listed(qids)}"
+            for kind, qids in kinds
+            if qids
+        ]
+
+
+def freeze(
+    gold: str | os.PathLike[str], release: str, signed_off_by: str, reason: str = "", *, frozen_at: str | None = None
+) -> str:
+    """Write `gold.lock` beside the gold file (`NAME.lock` beside `NAME.jsonl`) and return its path."""
+    for name, value in (("--release", release), ("--signed-off-by", signed_off_by)):
+        if not value.strip():
+            raise UsageError(
+                "is blank",
+                where=name,
+                hint="A lock says which release it is for and who answers for it.",
+                code="lock-blank",
+            )
+    import json  # here, as below: scoring reads locks and starts sooner without them
+    from datetime import UTC, datetime
+
+    digests = item_digests(gold)
+    now = frozen_at or datetime.now(UTC).isoformat(timespec="seconds")
+    lock = Lock(VERSION, release, signed_off_by, reason, now, len(digests), set_digest(digests), digests)
+    path = lock_path(gold)
+    write_whole(
+        path, json.dumps(msgspec.to_builtins(lock), ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+    )
+    return path
+
+
+def verify(gold: str | os.PathLike[str]) -> Changes:
+    """What changed since the gold set was frozen; an error where there is no lock."""
+    path = lock_path(gold)
+    if not os.path.exists(path):
+        raise UsageError(
+            "there is no lock beside the gold set",
+            where=visible(path),
+            hint="Write one: shipworthy gold freeze FILE --release R --signed-off-by NAME.",
+            code="lock-absent",
+        )
+    return changes(read_lock(path).items, item_digests(gold))
+
+
+def diff(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Changes:
+    """What differs between two gold files; either may be a lock."""
+    return changes(_digests_of(old), _digests_of(new))
+
+
+def lock_problems(gold: object) -> list[str]:
+    """Sentences that make scoring NO VERDICT: the lock beside the gold set does not match it. Without a lock, none.
+
+    `gold` is whatever the caller scores by; only a path can have a lock beside it.
+    """
+    if not isinstance(gold, (str, os.PathLike)) or not os.path.exists(lock_path(gold)):
+        return []
+    lock = read_lock(lock_path(gold))
+    found = changes(lock.items, item_digests(gold))
+    if not found:
+        return []
+    signed = f"{visible(lock.signed_off_by, 60)} for {visible(lock.release, 60)}"
+    return [
+        *found.sentences(),
+        f"the gold set is not the one that was signed off by {signed}: sign the change off with "
+        f"`shipworthy gold freeze`, or undo it",
+    ]
+
+
+def changes(old: dict[str, str], new: dict[str, str]) -> Changes:
+    return Changes(
+        sorted(new.keys() - old.keys()),
+        sorted(old.keys() - new.keys()),
+        sorted(qid for qid in old.keys() & new.keys() if old[qid] != new[qid]),
+    )
+
+
+def item_digests(gold: str | os.PathLike[str]) -> dict[str, str]:
+    """sha256 of each item as an object: order of keys and lines and white space between them don't matter."""
+    found: dict[str, str] = {}
+    for line, item in read_objects(gold):
+        qid = next((str(item[name]) for name in ("qid", *_ALIASES) if item.get(name) not in (None, "")), "")
+        if not qid or qid in found:
+            what = f"qid {qid!r} stands twice" if qid else "there is no qid"
+            raise DataError(
+                what, where=f"{os.fspath(gold)}:{line}", hint="Give each question its own qid.", code="gold-repeated"
+            )
+        meaning = {key: value for key, value in item.items() if key not in _ALIASES} | {"qid": qid}
+        found[qid] = hashlib.sha256(_canonical(meaning)).hexdigest()
+    return found
+
+
+def content_digest(items: Mapping[str, Any]) -> str:
+    """sha256 of what scoring reads of a gold set, whatever the order of its lines and keys."""
+    return set_digest({qid: hashlib.sha256(_encoded(item)).hexdigest() for qid, item in items.items()})
+
+
+def _encoded(item: Any) -> bytes:
+    try:
+        return msgspec.json.encode(_bare(item))
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8; the slower canonical form spells it out
+        return _canonical(msgspec.to_builtins(_bare(item)))
+
+
+def set_digest(items: dict[str, str]) -> str:
+    """sha256 of the set of items, whatever their order."""
+    try:
+        text = msgspec.json.encode(items, order="sorted")
+    except UnicodeEncodeError:
+        text = _canonical(items)
+    return hashlib.sha256(text).hexdigest()
+
+
+def lock_path(gold: str | os.PathLike[str]) -> str:
+    """`gold.lock` for `gold.jsonl`, `gold.jsonl.gz` and `gold.jsonl.zst`."""
+    name = os.fspath(gold).removesuffix(".gz").removesuffix(".zst")
+    return name.removesuffix(".jsonl").removesuffix(".json") + ".lock"
+
+
+def read_lock(path: str | os.PathLike[str]) -> Lock:
+    """A lock file, whole and of a version that is known; a damaged one never passes for a signature."""
+    where = visible(os.fspath(path))
+    try:
+        with open(path, "rb") as stream:
+            lock = msgspec.json.decode(stream.read(), type=Lock)
+    except OSError as error:
+        raise EnvironmentFailure(f"can't be read: {error.strerror}", where=where, code="unreadable") from None
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"is not a gold lock: {error}",
+            where=where,
+            hint="Restore it, or freeze the gold set again.",
+            code="lock-damaged",
+        ) from None
+    if lock.version != VERSION:
+        raise DataError(
+            f"is a lock of version {lock.version}, this program reads version {VERSION}",
+            where=where,
+            hint="Use the program that wrote it, or freeze the gold set again.",
+            code="lock-version",
+        )
+    if lock.digest != set_digest(lock.items) or lock.count != len(lock.items):
+        raise DataError(
+            "the lock was edited: its digest does not match its items",
+            where=where,
+            hint="Restore it, or freeze the gold set again.",
+            code="lock-damaged",
+        )
+    return lock
+
+
+def _digests_of(path: str | os.PathLike[str]) -> dict[str, str]:
+    return read_lock(path).items if os.fspath(path).endswith(".lock") else item_digests(path)
+
+
+def _bare(item: Any) -> Any:
+    """An item without the fields that were only read to slice by."""
+    return msgspec.structs.replace(item, fields={}) if item.fields else item
+
+
+def _canonical(value: object) -> bytes:
+    """Sorted keys, no blanks, numbers as the standard library writes them, lone surrogates as escapes."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def _listed(qids: Iterable[str]) -> str:
+    names = [visible(qid, 60) for qid in qids]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

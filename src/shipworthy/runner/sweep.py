@@ -1,0 +1,140 @@
+"""Sweep: ask a target everything in a plan, and journal the traces."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from ..core.sources import read_gold
+from .blocking import run_blocking
+from .execute import Execution, header_of
+from .journal import Journal
+from .pace import Limits
+from .plan import Arm, Plan, Question, make_plan
+from .progress import Progress, progress_for
+from .targets import Target, TargetOptions, parse_target
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run did."""
+
+    out: str
+    sweep_id: str
+    planned: int
+    resumed: int  # finished before this call
+    finished: int  # finished by it, failures included
+    failed: int  # runs in the file that carry an error
+    requests: int
+    cost_usd: str
+    seconds: float
+    distinct_prompts: int
+    errors: dict[str, int] = {}  # failures of this call by kind: http-500, timeout, …
+    first_error: str = ""
+    stopped: str = ""  # why not everything was asked; empty if it was
+
+    @property
+    def complete(self) -> bool:
+        return self.resumed + self.finished == self.planned
+
+
+def run(
+    gold: str | os.PathLike[str] | Iterable[Question],
+    target: str | Target,
+    out: str | os.PathLike[str],
+    *,
+    seeds: Sequence[int] = (0,),
+    jitters: Sequence[str] = ("none",),
+    paraphrases: bool = False,
+    arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None = None,
+    profile: str = "strict",
+    concurrency: int = 8,
+    rate: float | None = None,
+    timeout: float = 60.0,
+    retries: int = 3,
+    max_requests: int | None = None,
+    max_seconds: float | None = None,
+    max_cost_usd: Decimal | float | str | None = None,
+    warmup: int = 0,
+    resume: bool = False,
+    overwrite: bool = False,
+    options: TargetOptions | None = None,
+    limits: Limits | None = None,
+    progress: bool = False,
+) -> RunSummary:
+    """Ask the target every question of a gold set (a path, or its items) and journal the traces to `out`.
+
+    Ctrl-C raises KeyboardInterrupt after the journal is closed; what was finished is kept. `limits` replaces the
+    single limits where more of them are needed.
+    """
+    limits = limits or Limits(
+        concurrency=concurrency,
+        rate=rate,
+        timeout=timeout,
+        retries=retries,
+        max_requests=max_requests,
+        max_seconds=max_seconds,
+        max_cost_usd=None if max_cost_usd is None else Decimal(str(max_cost_usd)),
+    )
+    questions = read_gold(gold) if isinstance(gold, (str, os.PathLike)) else gold
+    plan = make_plan(questions, seeds=seeds, jitters=jitters, paraphrases=paraphrases, arms=arms, profile=profile)
+    running = run_async(
+        plan,
+        target,
+        out,
+        limits=limits,
+        warmup=warmup,
+        resume=resume,
+        overwrite=overwrite,
+        options=options,
+        progress=progress,
+    )
+    return run_blocking(running)
+
+
+async def run_async(
+    plan: Plan,
+    target: str | Target,
+    out: str | os.PathLike[str],
+    *,
+    limits: Limits,
+    warmup: int = 0,
+    resume: bool = False,
+    overwrite: bool = False,
+    options: TargetOptions | None = None,
+    progress: bool = False,
+) -> RunSummary:
+    """`run` for a plan, within a loop that is running already."""
+    options = options or TargetOptions()
+    asked = parse_target(target, options) if isinstance(target, str) else target
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    journal = Journal(out, header_of(plan, asked, options), resume=resume, overwrite=overwrite)
+    resumed, failed_before = len(journal.finished), journal.failed
+    shown = progress_for(len(plan), resumed) if progress else Progress(len(plan), resumed)
+    execution = Execution(asked, journal, limits, options.secrets, shown)
+    missing = (ask for ask in plan if ask.run_id not in journal.finished)
+    try:
+        await execution.run(missing, islice(plan, warmup))
+    finally:
+        shown.close()
+    return RunSummary(
+        out=os.fspath(out),
+        sweep_id=journal.header.sweep_id,
+        planned=len(plan),
+        resumed=resumed,
+        finished=execution.finished,
+        failed=failed_before + execution.failed,
+        requests=execution.budget.requests,
+        cost_usd=str(execution.budget.cost),
+        seconds=round(clock() - began, 3),
+        distinct_prompts=plan.distinct_prompts(),
+        stopped=execution.stopped,
+        errors=dict(sorted(execution.errors.items())),
+        first_error=execution.first_error,
+    )

@@ -1,0 +1,125 @@
+"""What a report says about agreement: matrix, rows, disagreements, top-level keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...core.decision import number
+from ...core.evidence import Offence, Order, Row
+from ...core.suite import Explanation, Findings
+from ...core.tally import NAMED, Tally
+from ...text import plural
+from ..answers.explain import judging_shown
+from .hints import diagnose
+from .judge import Context, Verdict
+from .metrics import gate_numbers, table
+from .pairs import LABELS
+from .reference import compat
+from .sides import one_sided
+
+COLUMNS = ("qid", "scholar", "auditor", "final", "why")
+
+
+def explain(findings: Findings) -> Explanation:
+    tally = findings.tally
+    return Explanation(
+        counts={"items": tally["items"], "disagreements": tally["disagreed"], "review": tally["final_REVIEW"]},
+        named=_named(findings),
+        diagnosis=diagnose(findings.outcomes, findings.measures, tally),
+        offenders=findings.evidence.offenders(),
+        sections=sections(tally),
+        headline=headline(findings),
+        compat=compat(findings),
+        warnings=_unanswered(findings),
+    )
+
+
+def shown(context: Context) -> dict[str, Any]:
+    """Where the labels come from; how answers are judged matters only where they are derived."""
+    if context.judging is None:
+        return {"source": context.source, "id_map": None}
+    return {"source": context.source} | judging_shown(context.options, context.judging)
+
+
+def _named(findings: Findings) -> dict[str, list[str]]:
+    tally = findings.tally
+    return {
+        "flagged_agreements": tally.named("flagged_agreement"),
+        "review": tally.named("final_REVIEW"),
+        **{name: qids[:NAMED] for name, qids in one_sided(findings).items()},
+    }
+
+
+def headline(findings: Findings) -> dict[str, Any]:
+    measures, tally = findings.measures, findings.tally
+    shown = {name: number(measures[name].value) for name in ("percent_agreement", "kappa", "ac1", "abstain_rate")}
+    return {
+        "n": tally["items"],
+        **shown,
+        "disagreements": tally["disagreed"],
+        "gates": gate_numbers(findings.gates),
+    }
+
+
+def sections(tally: Tally) -> dict[str, Any]:
+    matrix = [
+        {"scholar": scholar, **dict(zip(LABELS, counts, strict=True))}
+        for scholar, counts in zip(LABELS, table(tally), strict=True)
+    ]
+    finals = {final: tally[f"final_{final}"] for final in ("VALID", "NOT_IN_CONTEXT", "REJECT", "REVIEW")}
+    return {"confusion": matrix, "finals": finals}
+
+
+def _unanswered(findings: Findings) -> list[str]:
+    without = findings.tally["unanswered"]
+    if not without or "without_trace" in findings.evidence.seen:
+        return []
+    return [
+        f"{plural(without, 'pair')} without an answer: their citations could not be looked at. Add --trace. "
+        "[pair-unanswered]"
+    ]
+
+
+# --- one row a pair, and the worst of them ---
+
+
+def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
+    """By qid; the reference goes through them in the order of the file."""
+    if verdict.compared:
+        in_file = context.options.profile == "reference"
+        yield (verdict.place if in_file else 0, verdict.qid), row(verdict)
+
+
+def row(verdict: Verdict) -> Row:
+    passed = verdict.agreed and not verdict.flagged_agreement
+    return {name: getattr(verdict, name) for name in COLUMNS} | {"passed": passed}
+
+
+def disagreements(items: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """The rows on which the validators differ."""
+    return [dict(item) for item in items if item["scholar"] != item["auditor"]]
+
+
+def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
+    """Flagged agreements first, then disagreements in which an answer was accepted by one side."""
+    if verdict.flagged_agreement or not verdict.agreed:
+        accepted = "VALID" in (verdict.scholar, verdict.auditor)
+        yield Offence((not verdict.flagged_agreement, not accepted, verdict.qid), lambda: card(verdict))
+
+
+def card(verdict: Verdict) -> Row:
+    """Who said what and why, and what becomes of the answer."""
+    scholar, auditor = verdict.reasons
+    said = f"scholar {verdict.scholar}{_because(scholar)}, auditor {verdict.auditor}{_because(auditor)}"
+    return {
+        "qid": verdict.qid,
+        "reason": "flagged-agreement" if verdict.flagged_agreement else "disagreement",
+        "says": f"{said}: {verdict.final} ({verdict.why})",
+        "claim": verdict.claim or None,
+        "citations": verdict.citations,
+    }
+
+
+def _because(reason: str) -> str:
+    return f" ({reason})" if reason else ""

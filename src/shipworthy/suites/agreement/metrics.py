@@ -1,0 +1,124 @@
+"""What the agreement suite counts: the table of two labels; and the metrics and gates made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ... import stats
+from ...core.decision import number
+from ...core.evidence import Counted
+from ...core.gates import Gate, parse_gates
+from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate
+from ...core.tally import Fact, Tally
+from .judge import Context, Verdict
+from .options import Options
+from .pairs import LABELS
+
+ALIASES = {"pa": "percent_agreement", "k": "kappa", "abstain": "abstain_rate", "flagged": "flagged_agreements"}
+_SHORT = {"percent_agreement": "pa", "abstain_rate": "abstain", "flagged_agreements": "flagged"}
+Table = list[list[int]]
+
+
+def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
+    if verdict.compared:
+        listed = ("flagged_agreement", verdict.flagged_agreement), ("final_REVIEW", verdict.final == "REVIEW")
+        named = [fact for fact, applies in listed if applies]
+        yield Counted(tuple(pair_facts(verdict)), name=verdict.qid, named=named)
+
+
+def pair_facts(verdict: Verdict) -> Iterator[Fact]:
+    yield "items"
+    yield cell(verdict.scholar, verdict.auditor)
+    yield "agreed" if verdict.agreed else "disagreed"
+    yield f"final_{verdict.final}"
+    if verdict.flagged_agreement:
+        yield "flagged_agreement"
+    if not verdict.answered:
+        yield "unanswered"
+    for role, label in (("scholar", verdict.scholar), ("auditor", verdict.auditor)):
+        if label == "ABSTAIN":
+            yield f"{role}_abstained"
+
+
+def cell(scholar: str, auditor: str) -> str:
+    return f"{scholar}/{auditor}"
+
+
+def table(tally: Tally) -> Table:
+    """The confusion matrix, scholar by auditor, in the order of the labels."""
+    return [[tally[cell(scholar, auditor)] for auditor in LABELS] for scholar in LABELS]
+
+
+class Kappa(Computed, frozen=True, kw_only=True):
+    """κ has nothing to say where one label is all there is: chance agreement is 1, and so is agreement."""
+
+    def applies(self, tally: Tally) -> bool:
+        return not any(tally[cell(label, label)] == tally["items"] for label in LABELS)
+
+
+def metrics(options: Options) -> dict[str, Metric]:
+    listed: list[Metric] = [
+        Rate("percent_agreement", "pairs with equal labels", of="agreed", among="items", against=EVERY),
+        Kappa("kappa", "agreement beyond chance, of what is possible beyond chance", low=Fraction(-1), formula=_kappa),
+        Computed(
+            "ac1",
+            "Gwet's AC1: agreement beyond chance that does not collapse when one label dominates",
+            low=Fraction(-1),
+            formula=_ac1,
+        ),
+        Computed("abstain_rate", "abstentions of the validator that abstains more", "lower", formula=_abstained),
+        Count(
+            "flagged_agreements",
+            "pairs that both accept although a hard flag forbids it",
+            "lower",
+            high=None,
+            of=("flagged_agreement",),
+        ),
+        Count("disagreements", "pairs with different labels", "lower", high=None, of=("disagreed",)),
+        Rate("review_rate", "pairs that a person has to look at", "lower", of="final_REVIEW", among="items"),
+    ]
+    return {metric.name: metric for metric in listed}
+
+
+def _kappa(tally: Tally) -> Measure:
+    counted, n = table(tally), tally["items"]
+    value, spread = stats.kappa(counted), stats.kappa_spread(counted)
+    if value is None or spread is None:  # both or neither
+        return Measure(
+            "kappa", "coefficient", None, n, missing="every pair has the same label, so chance agrees as well"
+        )
+    return Measure("kappa", "coefficient", value, n, interval=spread.interval, bounds=spread.bounds)
+
+
+def _ac1(tally: Tally) -> Measure:
+    return Measure("ac1", "coefficient", stats.gwet_ac1(table(tally)), tally["items"])
+
+
+def _abstained(tally: Tally) -> Measure:
+    k, n = max(tally["scholar_abstained"], tally["auditor_abstained"]), tally["items"]
+    return Measure("abstain_rate", "rate", Fraction(k, n) if n else None, n, k, stats.wilson(k, n))
+
+
+# --- gates ---
+
+
+def aliases(options: Options) -> Mapping[str, str]:
+    return ALIASES
+
+
+def gates(context: Context) -> list[Gate]:
+    """The default gates."""
+    texts = ("percent_agreement >= 0.90", "kappa >= 0.75", "abstain_rate <= 0.02", "flagged_agreements <= 0")
+    return [Gate.parse(text) for text in texts]
+
+
+def wanted(options: Options) -> list[Gate]:
+    """The short gates, then those that are named, which replace them."""
+    return parse_gates([*options.short_gates, *options.gates], metrics(options), ALIASES)
+
+
+def gate_numbers(chosen: Iterable[Gate]) -> dict[str, Any]:
+    """Bounds as numbers, under the short names of old."""
+    return {_SHORT.get(gate.key, gate.key): number(gate.bound.number) for gate in chosen}

@@ -1,0 +1,116 @@
+"""Agreement: do two validators say the same about an answer, and what becomes of it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.cases import Gathered
+from ...core.sources import Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.suite import InputSpec, Material, Sources, Suite
+from ...errors import DataError, UsageError
+from ...reading.lock import lock_problems
+from ..answers.judge import Judging, expect
+from ..answers.options import id_map_file
+from . import explain, sides
+from .controls import controls
+from .judge import Context, Question, judge
+from .metrics import aliases, facts, gates, metrics, wanted
+from .options import Options
+from .pairs import stream_pairs, stream_side
+from .reference import reference
+
+
+def read(sources: Sources, options: Options) -> Material:
+    """Pairs; or two validators' labels, with traces for the answers; or gold and traces to derive both labels from."""
+    given = {name for name, source in sources.items() if source is not None}
+    if given == {"pairs"}:
+        return _from_pairs(sources, options)
+    if given in ({"scholar", "auditor"}, {"scholar", "auditor", "trace"}):
+        return _from_two(sources, options)
+    if given == {"gold", "trace"}:
+        return _derived(sources, options)
+    raise UsageError(
+        "what shall be compared?",
+        code="agreement-inputs",
+        hint="Give --pairs; or --scholar and --auditor (with --trace); or --gold and --trace.",
+    )
+
+
+def _from_pairs(sources: Sources, options: Options) -> Material:
+    pairs = Input()
+    return Material(
+        context=Context(options=options, source="pairs"),
+        streams={"pairs": stream_pairs(sources["pairs"], pairs, lenient=options.lenient)},
+        reads={"pairs": pairs},
+    )
+
+
+def _from_two(sources: Sources, options: Options) -> Material:
+    reads = {name: Input() for name in ("scholar", "auditor", "trace") if sources.get(name) is not None}
+    streams: dict[str, Any] = {
+        role: stream_side(sources[role], role, reads[role], lenient=options.lenient) for role in ("scholar", "auditor")
+    }
+    if "trace" in reads:
+        streams["trace"] = stream_traces(sources["trace"], reads["trace"], lenient=options.lenient)
+    return Material(
+        context=Context(options=options, source="two files"), streams=streams, reads=reads, keep={"trace": "last"}
+    )
+
+
+def _derived(sources: Sources, options: Options) -> Material:
+    gold, trace, judging = load_gold(sources["gold"], lenient=options.lenient), Input(), Judging.of(options)
+    require_answerable(gold)
+    table = id_map_file(options)
+    return Material(
+        context=Context(options=options, source="derived", judging=judging),
+        expected={qid: Question(gold.lines[qid], expect(item, judging)) for qid, item in gold.items.items()},
+        streams={"trace": stream_traces(sources["trace"], trace, lenient=options.lenient)},
+        reads={"gold": gold.source, "trace": trace} | ({"id_map": file_input(table)} if table else {}),
+        keep={"trace": "last"},
+        closed=options.closed,
+        incomplete=lock_problems(sources["gold"]),
+    )
+
+
+def settle(context: Context, gathered: Gathered, material: Material) -> Context:
+    """Nothing is decided on nothing: some question has both of its sides."""
+    if context.source == "two files":
+        auditor = gathered.slots["auditor"]
+        comparable = any(qid in auditor for qid in gathered.slots["scholar"])
+    else:
+        comparable = any(gathered.slots.values())
+    if not comparable:
+        raise DataError(
+            "there is no pair to compare", hint="Each line is one answer with both labels.", code="pairs-none"
+        )
+    return context
+
+
+SUITE = Suite(
+    name="agreement",
+    description="Do two validators agree beyond chance?",
+    inputs=(
+        InputSpec("pairs", "Answers with both labels, JSON lines.", required=False),
+        InputSpec("scholar", "The scholar's labels, JSON lines (qid, label, reason).", required=False),
+        InputSpec("auditor", "The auditor's labels, likewise; both are joined on qid.", required=False),
+        InputSpec("trace", "Traces: the answers behind two files, or what labels are derived from.", required=False),
+        InputSpec("gold", "Gold set: with --trace, both labels are derived by rule.", required=False),
+    ),
+    options=Options,
+    read=read,
+    judge=judge,
+    facts=facts,
+    rows=explain.rows,
+    offences=explain.offences,
+    sees=sides.sees,
+    settle=settle,
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    wanted=wanted,
+    review=sides.review,
+    explain=explain.explain,
+    shown=explain.shown,
+    reference=reference,
+    controls=controls,
+)

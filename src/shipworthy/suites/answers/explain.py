@@ -1,0 +1,248 @@
+"""What a report says about answers beyond its gates: rows, matrix, curve, top-level keys, offenders, where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ... import stats
+from ...core.contracts import ids_of
+from ...core.decision import number
+from ...core.evidence import Offence, Order, Row
+from ...core.gates import Gate
+from ...core.metrics import Measure
+from ...core.suite import Explanation, Findings, Reference
+from ...core.tally import NAMED, Tally
+from .hints import diagnose
+from .judge import SEVERITY, Context, Judging, Verdict
+from .options import JudgingOptions, Options
+from .reference import REFERENCE, numbers
+
+COLUMNS = (
+    "qid",
+    "status",
+    "correct",
+    "contained",
+    "cited",
+    "constraint",
+    "recall_rank",
+    "reason",
+    "answerable",
+    "all_rank",
+)
+_COUNTED = (
+    "items",
+    "answerable",
+    "unanswerable",
+    "shipped",
+    "refused",
+    "empty",
+    "missing",
+    "error",
+    "superseded",
+    "unknown_qid",
+)
+_NAMED = ("refusal_drift", "near_refusals", "wider_refusals", "out_of_scope_citations", "missing")
+_WORDS = {
+    "leak": "answered although it should have refused",
+    "constraint": "a locked constraint was broken",
+    "out-of-scope": "cites something that was not retrieved",
+    "wrong-citation": "cites none of the gold evidence",
+    "containment": "the claim has none of the gold substrings",
+    "over-refusal": "refused although it is answerable",
+    "empty": "there is no claim",
+    "missing": "there is no trace",
+}
+
+
+def explain(findings: Findings) -> Explanation:
+    context: Context = findings.context
+    tally = findings.tally
+    names = {name: tally.named(name) for name in _NAMED}
+    return Explanation(
+        counts={name: tally[name] for name in _COUNTED},
+        named=names | {"unknown_qids": sorted(findings.gathered.unknown_counts("trace"))[:NAMED]},
+        diagnosis=diagnose(findings, context.options.k, context.judging),
+        offenders=findings.evidence.offenders(),
+        sections=sections(tally),
+        headline=headline(findings.measures, tally, context.options, findings.gates),
+        compat=compat(findings),
+    )
+
+
+def shown(context: Context) -> dict[str, Any]:
+    return judging_shown(context.options, context.judging)
+
+
+def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, Any]:
+    """What the options stand for once their files are read; paths are no part of a report."""
+    return {"refusal": options.rule_name, "id_map": str(judging.id_map) if judging.id_map else None}
+
+
+# --- one row a question, and the worst of them ---
+
+
+def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
+    yield (verdict.qid,), row(verdict)
+
+
+def row(verdict: Verdict) -> Row:
+    answered = verdict.status in ("shipped", "empty")  # whether an answer is right is undefined where there is none
+    values = (
+        verdict.qid,
+        verdict.status,
+        verdict.correct if answered else None,
+        verdict.contained,
+        verdict.cited,
+        verdict.constraint,
+        verdict.any_rank,
+        verdict.reason,
+        verdict.answerable,
+        verdict.all_rank,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
+    """Failing answers, most severe first, ties by qid."""
+    if verdict.reason:
+        yield Offence((SEVERITY[verdict.reason], verdict.qid), lambda: card(verdict))
+
+
+def card(verdict: Verdict) -> Row:
+    """What was asked, said, cited and expected, and the one reason."""
+    assert verdict.expected is not None
+    trace, gold = verdict.trace, verdict.expected.gold
+    answer = trace.answer if trace else None
+    return {
+        "qid": verdict.qid,
+        "reason": verdict.reason,
+        "says": reason_in_words(verdict),
+        "question": gold.question or (trace.asked if trace else ""),
+        "claim": answer.claim if answer else None,
+        "citations": ids_of(answer.citations) if answer else [],
+        "retrieved_ids": trace.retrieved if trace else [],
+        "gold_rank": verdict.any_rank,
+        "gold_claim_substr": gold.substrings,
+        "gold_citations": gold.citations,
+        "constraints": gold.constraints,
+        "evidence": [{"id": block.id, "text": block.text} for block in (trace.evidence if trace else None) or ()],
+    }
+
+
+def reason_in_words(verdict: Verdict) -> str:
+    """The one reason in words, with what is particular to the item."""
+    if verdict.status == "error":
+        return f"the run failed: {verdict.why}"
+    words = _WORDS.get(verdict.reason, "")
+    return f"{words} ({verdict.why})" if verdict.reason == "constraint" and verdict.why else words
+
+
+def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
+    """The ids that traces use, to be held against the gold's where hardly any match."""
+    if context.judging.id_map is None and verdict.trace is not None:
+        yield "ids", verdict.trace.retrieved
+        yield "ids", ids_of(verdict.trace.answer.citations)
+
+
+# --- sections and top-level keys ---
+
+
+def sections(tally: Tally) -> dict[str, Any]:
+    shown: dict[str, Any] = {"refusals": matrices(tally)}
+    if curve := risk_coverage(tally):
+        shown["risk_coverage"] = curve
+    return shown
+
+
+def matrices(tally: Tally) -> dict[str, Any]:
+    """Answerable by answered, for the exact rule and for the wider one."""
+    return {
+        rule: {side: _cell(*(tally[f"{rule} {side} {what}"] for what in ("answered", "refused"))) for side in _SIDES}
+        for rule in ("exact", "wider")
+    }
+
+
+_SIDES = ("answerable", "unanswerable")
+
+
+def _cell(answered: int, refused: int) -> dict[str, Any]:
+    interval = stats.wilson(answered, answered + refused)
+    shown = None if interval is None else [round(edge, 6) for edge in interval]
+    return {"answered": answered, "refused": refused, "answered_rate_interval95": shown}
+
+
+def risk_coverage(tally: Tally) -> list[dict[str, Any]]:
+    """How the share of wrong answers grows as less confident ones are let through, where traces say how confident."""
+    right, wrong = tally.values("confident_right"), tally.values("confident_wrong")
+    total = sum(right.values()) + sum(wrong.values())
+    points, answered, missed = [], 0, 0
+    for confidence in sorted({**right, **wrong}, reverse=True):  # ties enter together
+        missed += wrong.get(confidence, 0)
+        answered += right.get(confidence, 0) + wrong.get(confidence, 0)
+        points.append(
+            {
+                "confidence": float(confidence),
+                "answered": answered,
+                "wrong": missed,
+                "coverage": answered / total,
+                "risk": missed / answered,
+            }
+        )
+    return points
+
+
+def headline(measures: Mapping[str, Measure], tally: Tally, options: Options, gates: Iterable[Gate]) -> dict[str, Any]:
+    """The keys that existing checks read from the top level of the report."""
+    first = options.k[0]
+    shown: dict[str, Any] = {name: tally[name] for name in ("answered", "refused", "answerable", "unanswerable")}
+    rates = {
+        "precision": "precision",
+        "chr": "chr",
+        "under_refusal": "under_refusal",
+        "over_refusal": "over_refusal",
+        "under": "under_refusal",
+        "over": "over_refusal",
+        "recall@k": f"recall@{first}",
+    }
+    shown |= {key: number(measures[name].value) for key, name in rates.items()}
+    shown |= {f"recall@{k}": number(measures[f"recall@{k}"].value) for k in options.k}
+    return shown | {"k": first if len(options.k) == 1 else list(options.k), "gates": gate_texts(gates)}
+
+
+def gate_texts(gates: Iterable[Gate]) -> dict[str, str]:
+    """Bounds as they were written, under the short names of old."""
+    short = {"under_refusal": "under", "over_refusal": "over"}
+    return {short.get(gate.key, gate.key): gate.bound.text for gate in gates}
+
+
+# --- the reference profile ---
+
+
+def reference(findings: Findings) -> Reference:
+    """The decision on the reference's numbers; gates on what it does not know are left out."""
+    shown, exact = numbers(findings.evidence.part(REFERENCE), findings.context.options.k[0])
+    gates = [gate for gate in findings.gates if gate.metric in exact]
+    measures = {name: Measure(name, "coefficient", value, shown["answered"]) for name, value in exact.items()}
+    return Reference(
+        measures=measures,
+        headline=shown | {"gates": gate_texts(gates)},
+        gates=gates,
+    )
+
+
+def compat(findings: Findings) -> dict[str, Any] | None:
+    """The reference's numbers where they differ from ours, or the word that they agree; None where it can't say."""
+    options = findings.context.options
+    if not findings.context.compat:
+        return None
+    shown, exact = numbers(findings.evidence.part(REFERENCE), options.k[0])
+    ours = _ours(findings.measures, options.k[0])
+    differ = sorted(name for name, value in exact.items() if ours[name] != value)
+    return {"agrees": not differ, "differs": differ, "reference": shown}
+
+
+def _ours(measures: Mapping[str, Measure], k: int) -> dict[str, Fraction | None]:
+    names = {"recall@k": f"recall@{k}"} | {name: name for name in ("precision", "chr", "under_refusal", "over_refusal")}
+    return {name: measures[own].value for name, own in names.items()}

@@ -1,0 +1,234 @@
+"""What the answers suite counts, the metrics that divide those counts, and the gates that hold by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Protocol
+
+from ...core.evidence import Counted
+from ...core.gates import Gate
+from ...core.metrics import Count, Metric, Rate
+from ...core.tally import Fact
+from .judge import Context, Verdict
+from .reference import REFERENCE, facts_of
+
+ALIASES = {
+    "under": "under_refusal",
+    "over": "over_refusal",
+    "near_refusal": "near_refusals",
+    "error": "errors",
+}
+
+
+class Depths(Protocol):
+    """The options of any suite that reports recall@k."""
+
+    @property
+    def k(self) -> tuple[int, ...]: ...
+
+
+def aliases(options: Depths) -> dict[str, str]:
+    first = options.k[0]
+    short = {"recall": f"recall@{first}", "recall@k": f"recall@{first}", "recall_any@k": f"recall_any@{first}"}
+    return ALIASES | short | {"chr@k": f"chr@{first}"}
+
+
+def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
+    named = [name for name, applies in _named(verdict) if applies]
+    yield Counted(tuple(answer_facts(verdict, context.options.k)), verdict.slices, "", verdict.qid, named)
+    if context.compat:
+        yield Counted(facts_of(verdict, context), part=REFERENCE)
+
+
+def _named(verdict: Verdict) -> tuple[tuple[str, bool], ...]:
+    """The facts whose items somebody will want to look up."""
+    return (
+        ("refusal_drift", verdict.drifted),
+        ("near_refusals", verdict.near),
+        ("wider_refusals", verdict.wider),
+        ("out_of_scope_citations", verdict.out_of_scope),
+        ("missing", verdict.status in ("missing", "error")),
+    )
+
+
+def answer_facts(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
+    """The facts of a verdict under the names that the metrics use."""
+    yield "items"
+    answerable, status = verdict.answerable, verdict.status
+    side = "answerable" if answerable else "unanswerable"
+    yield side
+    yield status
+    if status in ("missing", "error"):
+        yield "absent"
+    else:
+        yield from _matrix(verdict, side)
+    if answerable and verdict.has_citations:
+        yield "recallable"
+        for depth in k:
+            if verdict.all_rank is not None and verdict.all_rank <= depth:
+                yield f"recalled@{depth}"
+            if verdict.any_rank is not None and verdict.any_rank <= depth:
+                yield f"recalled_any@{depth}"
+    if verdict.wider:
+        yield "wider_refusal"
+    if status == "refused":
+        yield from _refused(verdict)
+    elif status in ("shipped", "empty"):
+        yield from _answered(verdict, k)
+
+
+def _matrix(verdict: Verdict, side: str) -> Iterator[Fact]:
+    """Answerable by refused, for the exact rule and for the wider one."""
+    exact = verdict.status == "refused" and not verdict.wider
+    yield f"exact {side} {'refused' if exact else 'answered'}"
+    yield f"wider {side} {'refused' if exact or verdict.wider else 'answered'}"
+
+
+def _refused(verdict: Verdict) -> Iterator[Fact]:
+    if verdict.answerable:
+        yield "over_refused"
+    if verdict.drifted:
+        yield "refusal_drift"
+
+
+def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
+    yield "answered"
+    if verdict.correct:
+        yield "correct"
+    if not verdict.answerable:
+        yield "under_refused"
+    if verdict.cited is not None:
+        yield "citable"
+        if verdict.cited:
+            yield "citation_hit"
+        for depth in k:
+            if verdict.any_rank is not None and verdict.any_rank <= depth:
+                yield f"citable@{depth}"
+    if verdict.constraint:
+        yield "constrained"
+        yield "constraint_kept" if verdict.constraint == "ok" else "constraint_broken"
+    if verdict.supported is not None:
+        yield "supportable"
+        if verdict.supported:
+            yield "supported"
+    for name in ("vacuous", "out_of_scope", "near", "uncited"):
+        if getattr(verdict, name):
+            yield name
+    if verdict.confidence is not None:
+        yield "confident_right" if verdict.correct else "confident_wrong", Fraction(verdict.confidence)
+
+
+def metrics(options: Depths) -> dict[str, Metric]:
+    """Every metric of the suite by name, in the order of the report."""
+    listed: list[Metric] = [
+        Rate(
+            "precision",
+            "shipped answers that are right and rightly cited",
+            of="correct",
+            among="answered",
+            against=("leak", "constraint", "out-of-scope", "wrong-citation", "containment", "empty"),
+        ),
+        Rate(
+            "chr",
+            "citation hit rate: shipped answers that cite gold evidence within what was retrieved",
+            of="citation_hit",
+            among="citable",
+            against=("leak", "out-of-scope", "wrong-citation", "empty"),
+        ),
+        Rate(
+            "under_refusal",
+            "unanswerable questions that were answered",
+            "lower",
+            of="under_refused",
+            among="unanswerable",
+            could="unanswerable",
+            against=("leak",),
+        ),
+        Rate(
+            "over_refusal",
+            "answerable questions that were refused",
+            "lower",
+            of="over_refused",
+            among="answerable",
+            could="answerable",
+            against=("over-refusal",),
+        ),
+    ]
+    for k in options.k:
+        listed += [
+            Rate(
+                f"recall@{k}",
+                f"answerable questions with all gold evidence in the first {k}",
+                of=f"recalled@{k}",
+                among="recallable",
+                could="recallable",
+            ),
+            Rate(
+                f"recall_any@{k}",
+                f"answerable questions with some gold evidence in the first {k}",
+                of=f"recalled_any@{k}",
+                among="recallable",
+                could="recallable",
+            ),
+            Rate(
+                f"chr@{k}",
+                f"shipped answers that could cite gold evidence from the first {k}",
+                of=f"citable@{k}",
+                among="citable",
+            ),
+        ]
+    listed += [
+        Rate(
+            "scu",
+            "constrained answers that echo and keep their constraints",
+            of="constraint_kept",
+            among="constrained",
+            could="constrained",
+        ),
+        Rate(
+            "cite_support",
+            "shipped answers whose cited text contains what they say",
+            of="supported",
+            among="supportable",
+            could="supportable",
+        ),
+        Count(
+            "missing",
+            "gold items without a usable trace: none at all, or one that says the run failed",
+            "lower",
+            high=None,
+            of=("absent",),
+            completes=True,
+            against=("missing",),
+        ),
+        *(Count(name, description, "lower", high=None, of=(of,)) for name, description, of in _COUNTS),
+    ]
+    return {metric.name: metric for metric in listed}
+
+
+_COUNTS = (
+    ("errors", "gold items whose run failed", "error"),
+    ("empty", "shipped answers without a claim", "empty"),
+    ("scu_violations", "constrained answers that break or don't echo a constraint", "constraint_broken"),
+    ("refusal_drift", "refusals whose bytes are not exactly the token", "refusal_drift"),
+    ("near_refusals", "answers that contain the refusal token but are not it", "near"),
+    ("wider_refusals", "answers that only the wider refusal rule takes for refusals", "wider_refusal"),
+    ("out_of_scope_citations", "answers that cite something that was not retrieved", "out_of_scope"),
+    ("uncited", "shipped answers without any citation", "uncited"),
+    ("vacuous_containment", "answers to items with an explicitly empty list of substrings", "vacuous"),
+    ("unknown_qids", "traces for questions that the gold set does not have", "unknown_qid"),
+    ("duplicates", "trace lines that another line for the same question superseded", "superseded"),
+)
+
+
+def gates(context: Context) -> list[Gate]:
+    """The default gates."""
+    return default_gates(context.options.scu_enforced)
+
+
+def default_gates(scu_enforced: bool = False) -> list[Gate]:
+    texts = ["precision >= 0.80", "chr >= 0.75", "under_refusal <= 0.05", "over_refusal <= 0.10", "missing <= 0"]
+    if scu_enforced:
+        texts.append("scu_violations <= 0")
+    return [Gate.parse(text) for text in texts]

@@ -1,0 +1,100 @@
+"""Options of the answers suite, and those that every suite that judges answers shares."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from ...core.gates import Gate
+from ...core.options import Opt, ReadingOptions
+from ...errors import UsageError
+from ...language.refusal import RefusalRule, load_rule
+
+if TYPE_CHECKING:
+    from ...reading.idmap import IdMap
+
+Profile = Annotated[
+    Literal["strict", "reference"], Opt("`reference` prints what the original scripts print.", shown=False)
+]
+By = Annotated[tuple[str, ...], Opt("Also report by a field of the gold item, such as type.", "FIELD")]
+
+
+class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """How an answer is judged, in every suite that judges answers."""
+
+    min_substr: Annotated[int, Opt("Shortest gold substring that counts (4 for years).", least=1)] = 5
+    closed: Annotated[bool, Opt("A trace for a question that the gold set does not have is an error.")] = False
+    refusal: Annotated[
+        Literal["exact", "natural"],
+        Opt("What counts as a refusal: the token alone, or natural wordings too."),
+    ] = "exact"
+    refusal_phrases: Annotated[tuple[str, ...], Opt("Further refusal wordings, one a line.", "FILE", kind="lines")] = ()
+    id_map: Annotated[
+        str | None, Opt("How trace ids map to gold ids, such as drop-extension,casefold, or a file.", "NAMES|FILE")
+    ] = None
+
+    @property
+    def rule_name(self) -> str:
+        """Phrases that were given are the rule."""
+        return "phrases" if self.refusal_phrases else self.refusal
+
+    @property
+    def declared(self) -> bool:
+        """Whether a wider rule than the token counts as a refusal; else it is only watched."""
+        return self.rule_name != "exact"
+
+    def rule(self) -> RefusalRule:
+        return load_rule(self.rule_name if self.declared else "natural", self.refusal_phrases)
+
+    def mapped_ids(self) -> IdMap | None:
+        if self.id_map is None:
+            return None
+        from ...reading.idmap import parse_id_map
+
+        return parse_id_map(self.id_map)
+
+
+class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that people can choose about the answers suite."""
+
+    k: Annotated[tuple[int, ...], Opt("Depth of recall@k: one number or a list.", "N[,N…]")] = (5,)
+    scu_enforced: Annotated[bool, Opt("Constraints count: in precision, and as a gate.", flags=("--scu_enforced",))] = (
+        False
+    )
+    on_duplicate: Annotated[
+        Literal["last", "first", "worst", "error"], Opt("Which of several traces of a question counts.")
+    ] = "last"
+    by: By = ()
+    profile: Profile = "strict"
+
+    def __post_init__(self) -> None:
+        check_depths(self.k)
+
+
+def check_depths(k: Iterable[int]) -> None:
+    depths = list(k)
+    if not depths or any(depth < 1 for depth in depths):
+        raise UsageError("k must be at least 1", hint="Write --k 5 or --k 1,3,5,10.", code="k-range")
+
+
+def slice_fields(by: Iterable[str], gates: Iterable[str | Gate]) -> tuple[str, ...]:
+    """The fields to slice by: those asked for, and those that a gate names."""
+    named = [field for gate in gates for field in re.findall(r"\[(\w+)=", str(gate))]
+    return tuple(dict.fromkeys([*by, *named]))
+
+
+def sliced(options: Options) -> Options:
+    """The options with every field that a gate slices by among the fields to report by."""
+    return msgspec.structs.replace(
+        options, k=tuple(dict.fromkeys(options.k)), by=slice_fields(options.by, options.gates)
+    )
+
+
+def id_map_file(options: JudgingOptions) -> str | None:
+    """The file of an id map, where it is one."""
+    given = options.id_map
+    return given if given is not None and os.path.isfile(given) else None

@@ -1,0 +1,84 @@
+"""Answers: precision, refusals, citation hit rate, constraints, recall@k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...core.control import Control, Setup
+from ...core.sources import Input, file_input, load_gold, read_texts, require_answerable, stream_traces
+from ...core.suite import InputSpec, Material, Sources, Suite
+from ...reading.lock import lock_problems
+from . import explain
+from .judge import Context, Judging, expect, judge
+from .metrics import aliases, facts, gates, metrics
+from .options import Options, id_map_file, sliced
+
+
+def read(sources: Sources, options: Options) -> Material:
+    """Gold made ready once, traces as a stream."""
+    options = sliced(options)
+    as_reference = options.profile == "reference"
+    reads: dict[str, Input] = {}
+    extras = _extras(sources, options, reads)
+    judging = Judging.of(options, **extras)
+    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by)
+    require_answerable(gold)
+    trace = Input()
+    return Material(
+        context=Context(options=options, judging=judging, compat=as_reference or options.on_duplicate == "last"),
+        expected={qid: expect(item, judging) for qid, item in gold.items.items()},
+        streams={
+            "trace": stream_traces(sources["trace"], trace, lenient=options.lenient, unnamed=as_reference),
+        },
+        reads={"gold": gold.source, "trace": trace} | reads,
+        keep={"trace": "last" if as_reference else options.on_duplicate},
+        closed=options.closed,
+        incomplete=lock_problems(sources["gold"]),
+    )
+
+
+def _extras(sources: Sources, options: Options, reads: dict[str, Input]) -> dict[str, Any]:
+    """What is read besides gold and traces: texts of chunks, rules of contradiction, a table of ids."""
+    extras: dict[str, Any] = {}
+    if sources.get("chunks") is not None:
+        extras["chunks"], reads["chunks"] = read_texts(sources["chunks"], "chunks")
+    if sources.get("rules") is not None:
+        from ...language.contradiction import read_rules
+
+        extras["rules"], reads["rules"] = read_rules(sources["rules"]), file_input(sources["rules"])
+    if table := id_map_file(options):
+        reads["id_map"] = file_input(table)
+    return extras
+
+
+def controls(setup: Setup) -> Iterable[Control]:
+    from .controls import controls as made  # scoring starts sooner without them
+
+    return made(setup)
+
+
+SUITE = Suite(
+    name="answers",
+    description="Are the answers right, rightly cited, and refused when they should be?",
+    inputs=(
+        InputSpec("gold", "Gold set, JSON lines (.gz and .zst are read as they are)."),
+        InputSpec("trace", "Traces, JSON lines, one run a line.", driven=True),
+        InputSpec("chunks", "Texts by chunk id: reports whether citations support claims.", False, table=True),
+        InputSpec("rules", "Extra rules of the contradiction check, a TOML file.", False, table=True),
+    ),
+    options=Options,
+    read=read,
+    judge=judge,
+    facts=facts,
+    rows=explain.rows,
+    offences=explain.offences,
+    sees=explain.sees,
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    explain=explain.explain,
+    shown=explain.shown,
+    reference=explain.reference,
+    controls=controls,
+)

@@ -1,0 +1,146 @@
+"""A finished report as it is read: its results, checked against what its summary says of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from ...core.sources import Input
+from ...errors import DataError
+from ..reasoning.fixture import DIMENSIONS, decode, read_bytes
+
+ReportSource = str | os.PathLike[str] | Mapping[str, Any]
+# Reports round to four places at most, so a summary may differ by half of the last one.
+ROUNDED = Fraction(5, 100_000)
+WANTED = "Give the file that `reason run --output` wrote."
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report says about one case."""
+
+    id: str
+    status: str
+    passed: bool
+    error: bool
+    blank: bool  # whatever the token count says
+    overall: Fraction | None
+    hard_failures: tuple[str, ...]
+    failed_hard: bool
+    scores: dict[str, Fraction | None]
+    asked: tuple[str, ...]  # dimensions; a report that does not say what was asked for asks for everything
+
+
+def load_reasoning_report(path: str | os.PathLike[str], read: Input | None = None) -> dict[str, Any]:
+    """A report file, decoded and checked for its two parts; `read` learns what was read."""
+    where = os.fspath(path)
+    raw = read_bytes(path, "the report", WANTED, "report-unreadable")
+    try:
+        report = decode(raw.decode("utf-8-sig"), where)
+    except UnicodeDecodeError as error:
+        raise _refused("the report is not UTF-8", where) from error
+    except DataError as error:
+        raise _refused("the report is not JSON", where) from error
+    if not isinstance(report, dict) or not isinstance(report.get("summary"), dict):
+        raise _refused("the report has no summary", where)
+    results = report.get("results")
+    if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
+        raise _refused("the report has no list of results", where)
+    if read is not None:
+        read.path, read.digest, read.records = where, hashlib.sha256(raw).hexdigest(), len(results)
+    return report
+
+
+def read_results(source: ReportSource, read: Input) -> list[Result]:
+    """The results of a report; one whose summary is not what they add up to is refused."""
+    report = source if isinstance(source, Mapping) else load_reasoning_report(source, read)
+    results = [result_of(result) for result in report["results"]]
+    verify_summary(report["summary"], results, read.path)
+    return results
+
+
+def result_of(body: Mapping[str, Any]) -> Result:
+    asked = body.get("required")
+    hard, error = body.get("hard_failures"), body.get("status") == "error" or bool(body.get("error"))
+    return Result(
+        id=str(body.get("id", "")),
+        status=str(body.get("status", "")),
+        passed=body.get("passed") is True,
+        error=error,
+        blank=not str(body.get("answer") or "").strip(),
+        overall=_number(body.get("overall_score")),
+        hard_failures=tuple(map(str, hard)) if isinstance(hard, list) else (),
+        failed_hard=bool(hard),
+        scores={name: _score(body, name) for name in DIMENSIONS},
+        asked=tuple(name for name in DIMENSIONS if not isinstance(asked, list) or name in asked),
+    )
+
+
+def verify_summary(summary: Mapping[str, Any], results: Sequence[Result], where: str) -> None:
+    """Refuse a report whose summary is not what its results add up to."""
+    averages = summary.get("dimension_averages") or {}
+    stated = {name: summary.get(name) for name in ("total_cases", "passed_cases", "error_cases", "failed_cases")}
+    stated |= {name: summary.get(name) for name in ("pass_rate", "average_overall_score")}
+    stated |= {f"dimension_averages.{name}": averages.get(name) for name in DIMENSIONS}
+    for name, allowed in _counted(results).items():
+        _require_same(name, stated[name], allowed, where)
+
+
+def _counted(results: Sequence[Result]) -> dict[str, tuple[Fraction | None, ...]]:
+    """What each number of a summary may be."""
+    total, passed = len(results), sum(result.passed for result in results)
+    errors = sum(result.error for result in results)
+    counted: dict[str, tuple[Fraction | None, ...]] = {
+        "total_cases": (Fraction(total),),
+        "passed_cases": (Fraction(passed),),
+        "error_cases": (Fraction(errors),),
+        # Some reports count errors among the failed cases.
+        "failed_cases": (Fraction(total - passed - errors), Fraction(total - passed)),
+        "pass_rate": (Fraction(passed, total) if total else None,),
+        "average_overall_score": (_mean(result.overall for result in results if not result.error),),
+    }
+    for name in DIMENSIONS:
+        asked = _mean(result.scores[name] for result in results if name in result.asked)
+        counted[f"dimension_averages.{name}"] = (_mean(result.scores[name] for result in results), asked)
+    return counted
+
+
+def _require_same(name: str, stated: Any, allowed: tuple[Fraction | None, ...], where: str) -> None:
+    if stated is None and (None in allowed or name.startswith("dimension_averages")):
+        return
+    value = _number(stated)
+    if value is not None and any(one is not None and abs(value - one) <= ROUNDED for one in allowed):
+        return
+    shown = "nothing" if stated is None else f"{float(value):g}" if value is not None else repr(stated)
+    counted = "undefined" if allowed[0] is None else f"{float(allowed[0]):g}"
+    raise DataError(
+        f"the summary says {name} is {shown}, its results say {counted}",
+        where=where,
+        hint="The report was changed or cut; run it again.",
+        code="report-disagrees",
+    )
+
+
+def _score(body: Mapping[str, Any], name: str) -> Fraction | None:
+    scores = body.get("dimension_scores")
+    value = scores.get(name) if isinstance(scores, dict) else None
+    return _number(value.get("score") if isinstance(value, dict) else value)
+
+
+def _mean(values: Iterable[Fraction | None]) -> Fraction | None:
+    known = [value for value in values if value is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
+
+
+def _number(value: Any) -> Fraction | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        return None
+    return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+
+
+def _refused(what: str, where: str) -> DataError:
+    return DataError(what, where=where, hint=WANTED, code="report-unreadable")

@@ -1,0 +1,43 @@
+"""Guard: a finished reasoning report, its results counted again, held against bars that a release must clear."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from ...core.sources import Input
+from ...core.suite import InputSpec, Material, Sources, Suite
+from . import explain
+from .judge import Context, judge
+from .metrics import aliases, facts, gates, metrics, wanted
+from .options import Options
+from .results import read_results
+
+
+def read(sources: Sources, options: Options) -> Material:
+    """The results of a report, each a record; a report that contradicts itself is refused here."""
+    report = Input(path="<report>")
+    results = read_results(sources["report"], report)
+    return Material(
+        context=Context(options=options),
+        streams={"report": enumerate(results, 1)},
+        reads={"report": report},
+    )
+
+
+SUITE = Suite(
+    name="guard",
+    description="May a finished reasoning report be relied on?",
+    inputs=(InputSpec("report", "A JSON report of `reason run` or `reason score`."),),
+    options=Options,
+    read=read,
+    judge=judge,
+    facts=facts,
+    rows=explain.rows,
+    key=attrgetter("id"),
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    wanted=wanted,
+    explain=explain.explain,
+    configurable=False,
+)

@@ -1,0 +1,177 @@
+"""What a report says about latency beyond its gates: rows, wrong answers, slow runs, and which arm was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from ...core.contracts import Gold, ids_of
+from ...core.decision import number
+from ...core.evidence import Offence, Order, Row
+from ...core.gates import Outcome
+from ...core.metrics import decimal
+from ...core.suite import Explanation, Findings
+from ...text import plural
+from ..answers.explain import card, judging_shown
+from ..answers.judge import SEVERITY
+from .arms import Choice
+from .deciding import choice, measure_arms, missed, shown_gates
+from .hints import diagnose, ids_kind
+from .judge import ArmVerdict, Context, TimedRun, Verdict
+from .metrics import ACCURACY, TIMES
+from .sections import sections
+from .survey import remarks, survey_of
+from .times import Ticks, in_ms
+
+WRONG, SLOW = "wrong", "slow"
+_COUNTED = (
+    "items",
+    "answerable",
+    "unanswerable",
+    "shipped",
+    "refused",
+    "empty",
+    "missing",
+    "error",
+    "runs",
+    "runs_failed",
+    "runs_untimed",
+    "runs_summed",
+)
+
+
+def explain(findings: Findings) -> Explanation:
+    context: Context = findings.context
+    arms = measure_arms(findings)
+    chosen = choice(arms, context)
+    return Explanation(
+        reasons=[*_trade(findings), *findings.reasons, *_about(findings, chosen)],
+        counts=_counts(findings, context),
+        named={"missing": findings.tally.named("missing")},
+        diagnosis=diagnose(findings, arms, chosen),
+        offenders=_offenders(findings),
+        sections=sections(findings, arms, chosen),
+        headline={"arm": findings.part, "gates": shown_gates(findings.gates)},
+        warnings=[*remarks(findings.gathered, context), *context.options.doubts],
+    )
+
+
+def shown(context: Context) -> dict[str, Any]:
+    """What the options stand for: budgets in their canonical form, rules and tables by name."""
+    budgets = {"budget_ms": context.budget_ms, "relaxed_budget_ms": context.options.relaxed_budget}
+    return judging_shown(context.options, context.judging) | budgets
+
+
+def _counts(findings: Findings, context: Context) -> dict[str, int]:
+    tally, counts = findings.tally, survey_of(findings.gathered).chosen(context.sweep)
+    left_out = {"warm_up": counts.warm_up, "unknown_qid": counts.unknown}
+    return {name: tally[name] for name in _COUNTED} | {"arms": len(context.arms)} | left_out
+
+
+# --- reasons ---
+
+
+def _trade(findings: Findings) -> list[str]:
+    """Accuracy never pays for time that the budget does not have."""
+    before, now = findings.baseline.get("precision"), findings.measures["precision"].value
+    over = next(filter(_over_time, findings.outcomes), None)
+    if before is None or now is None or now <= before or over is None:
+        return []
+    late = f"{over.gate.key} {decimal(over.measure.value or Fraction(0), 1)} ms"
+    return [f"accuracy up but latency over → NO-SHIP: precision {decimal(before)} → {decimal(now)}, {late}"]
+
+
+def _over_time(outcome: Outcome) -> bool:
+    return outcome.gate.metric in TIMES and outcome.state.startswith("FAIL")
+
+
+def _about(findings: Findings, chosen: Choice) -> list[str]:
+    arm, arms = findings.part, findings.context.arms
+    if len(arms) == 1:
+        return []
+    if chosen.interactive is None:
+        return [f"no arm on the frontier passes every accuracy gate; the gates are those of {arm}"]
+    fastest = "the fastest on the frontier that passes every accuracy gate"
+    role = fastest if arm == chosen.interactive else "as asked for"
+    return [f"judged is arm {arm}, {role}; {plural(len(arms), 'arm')} compared"]
+
+
+# --- rows ---
+
+
+def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
+    """One row for each question on each arm."""
+    for on_arm in verdict.arms:
+        yield (on_arm.arm, verdict.qid), _row(on_arm, verdict.qid, context.slow_after)
+
+
+def _row(on_arm: ArmVerdict, qid: str, slow_after: Ticks) -> Row:
+    answer, runs = on_arm.answer, on_arm.runs
+    times = [run.took for run in runs if run.took is not None]
+    return {
+        "arm": on_arm.arm,
+        "qid": qid,
+        "status": answer.status,
+        "correct": answer.correct,
+        "runs": len(runs),
+        "fastest_ms": number(in_ms(min(times))) if times else None,
+        "slowest_ms": number(in_ms(max(times))) if times else None,
+        "length": runs[0].length if runs else None,
+        "reason": answer.reason or ("slow" if times and max(times) > slow_after else ""),
+    }
+
+
+# --- the worst: wrong answers, then slow runs ---
+
+
+def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
+    """By arm, because which one decides is known only when all have been measured."""
+    for on_arm in verdict.arms:
+        answer = on_arm.answer
+        if answer.reason:
+            order = (SEVERITY[answer.reason], verdict.qid)
+            yield Offence(order, partial(card, answer), _kind(WRONG, on_arm.arm))
+        yield from _slow_runs(on_arm, verdict.gold, context.slow_after)
+
+
+def _slow_runs(on_arm: ArmVerdict, gold: Gold, slow_after: Ticks) -> Iterator[Offence]:
+    """The runs above the budget, slowest first."""
+    for place, run in enumerate(on_arm.runs):
+        took = run.took
+        if took is not None and took > slow_after:
+            order = (-took, run.qid, str(run.load), place)
+            yield Offence(order, partial(_slow_card, run, took, gold), _kind(SLOW, on_arm.arm))
+
+
+def _slow_card(run: TimedRun, took: Ticks, gold: Gold) -> Row:
+    """How long a run took, and the stage that took longest."""
+    stage = max(run.times.stages.items(), key=lambda pair: pair[1], default=None)
+    part = f", of which {stage[0]} {decimal(in_ms(stage[1]), 1)} ms" if stage else ""
+    load = f" at {run.load:g} requests/s" if run.load is not None else ""
+    return {
+        "qid": run.qid,
+        "reason": "slow",
+        "says": f"{decimal(in_ms(took), 1)} ms{load}{part}",
+        "question": gold.question,
+    }
+
+
+def _kind(reason: str, arm: str) -> str:
+    return f"{reason} {arm}"
+
+
+def _offenders(findings: Findings) -> list[Row]:
+    """Of the deciding arm: wrong answers where a gate on accuracy is missed, then slow runs."""
+    evidence, arm = findings.evidence, findings.part
+    wrong = evidence.offenders(_kind(WRONG, arm)) if missed(findings.outcomes, ACCURACY) else []
+    return [*wrong, *evidence.offenders(_kind(SLOW, arm))][: evidence.limit]
+
+
+def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
+    """The ids that an arm's traces use, to be held against the gold's where hardly any match."""
+    for on_arm in verdict.arms if context.judging.id_map is None else ():
+        if (trace := on_arm.answer.trace) is not None:
+            yield ids_kind(on_arm.arm), trace.retrieved
+            yield ids_kind(on_arm.arm), ids_of(trace.answer.citations)

@@ -1,0 +1,92 @@
+"""Diagnosis: how the arms compare, and which way to look when the time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import msgspec
+
+from ...core.evidence import Evidence
+from ...core.metrics import decimal
+from ...core.suite import Findings
+from ...core.tally import Tally
+from ...text import plural
+from ..answers import hints as answers
+from .arms import Choice, frontier
+from .deciding import Measured, points
+from .judge import Context
+from .sections import Measures, notes
+from .times import STAGES
+
+
+def diagnose(findings: Findings, arms: Mapping[str, Measured], choice: Choice) -> list[str]:
+    """The arms, the time, and what the answers suite says about the deciding arm's answers."""
+    context: Context = findings.context
+    about_answers = answers.diagnose(_of_one_arm(findings), context.options.k, context.judging)
+    return [*_compare_arms(arms, choice), *_about_time(findings), *about_answers]
+
+
+def ids_kind(arm: str) -> str:
+    """What the ids that an arm's traces use are kept under."""
+    return f"ids {arm}"
+
+
+def _of_one_arm(findings: Findings) -> Findings:
+    """The findings as the answers suite reads them: the ids of the deciding arm are the only ones."""
+    evidence = Evidence()
+    evidence.tallies = findings.evidence.tallies
+    evidence.seen = {"ids": findings.evidence.seen.get(ids_kind(findings.part), set())}
+    return msgspec.structs.replace(findings, evidence=evidence)
+
+
+def _compare_arms(arms: Mapping[str, Measured], choice: Choice) -> list[str]:
+    """The arms in one line, fastest first, and the three choices; nothing where there is one arm."""
+    if len(arms) < 2:
+        return []
+    marks = sorted(points(arms), key=lambda point: (point.p95, point.arm))
+    front = {point.arm for point in frontier(marks)}
+    shown = [
+        f"{point.arm} {decimal(point.p95, 1)} ms at {decimal(point.precision)}{' *' if point.arm in front else ''}"
+        for point in marks
+    ]
+    chosen = ", ".join(f"{role} {arm or 'none'}" for role, arm in choice._asdict().items())
+    return [f"p95 and precision by arm (* on the frontier): {'; '.join(shown)}.", f"Choices: {chosen}."]
+
+
+def _about_time(findings: Findings) -> list[str]:
+    failed = {outcome.gate.metric for outcome in findings.outcomes if outcome.state.startswith("FAIL")}
+    hints = []
+    if failed & {"p50", "p90", "p95", "p99"}:
+        hints += _stage_hint(findings.measures) + _tail_hint(findings.measures, "p50" in failed)
+    if "cost_per_correct" in failed:
+        hints.append("Each correct answer costs more: look at the size of the context, and at retries.")
+    return [*hints, *_run_hints(findings.tally), *notes(findings.measures)]
+
+
+def _run_hints(tally: Tally) -> list[str]:
+    hints = []
+    if summed := tally["runs_summed"]:
+        hints.append(f"{plural(summed, 'run')} only give their stages: the sum is a lower bound of the latency.")
+    if failed := tally["runs_failed"]:
+        hints.append(f"{plural(failed, 'run')} failed; their time is in no percentile.")
+    return hints
+
+
+def _stage_hint(own: Measures) -> list[str]:
+    """The stage with the largest p95, where stages are known."""
+    known = [(own[f"{stage}_p95"].value, stage) for stage in STAGES if own[f"{stage}_p95"].value is not None]
+    if not known:
+        return ["The traces don't say where the time goes: log stage_ms."]
+    value, stage = max(known, key=lambda pair: (pair[0] or Fraction(0), pair[1]))
+    return [f"The slowest stage is {stage}: its p95 is {decimal(value or Fraction(0), 1)} ms."]
+
+
+def _tail_hint(own: Measures, median_over: bool) -> list[str]:
+    tail = own["tail_amplification"].value
+    if median_over or tail is None or tail < 3:
+        return []
+    return [
+        f"The median is fine and p99 is {decimal(tail, 1)} times p50: a few runs wait. Look at queues, retries, cold "
+        "caches and long contexts."
+    ]

@@ -1,0 +1,71 @@
+"""Options of the latency suite."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Annotated
+
+from ...core.gates import written
+from ...core.options import Opt
+from ...errors import UsageError
+from ..answers.options import JudgingOptions, check_depths
+
+_MILLISECONDS = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
+
+
+class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that people can choose about the latency suite."""
+
+    k: Annotated[tuple[int, ...], Opt("Depth of recall@k: one number or a list.", "N[,N…]")] = (5,)
+    scu_enforced: Annotated[bool, Opt("Constraints count: in precision, and as a gate.", flags=("--scu_enforced",))] = (
+        False
+    )
+    budget_ms: Annotated[str, Opt("Most that p95 may take.", "MS", kind="number")] = "2000"
+    relaxed_budget_ms: Annotated[
+        str | None, Opt("Budget of the batch choice.  [default: 1.25 × the budget]", "MS", kind="number")
+    ] = None
+    arms: Annotated[tuple[str, ...], Opt("Arms that must have traces.", "NAMES")] = ()
+    arm: Annotated[
+        str | None,
+        Opt("The arm to decide about.  [default: the only one, or the interactive one]", "NAME", shown=False),
+    ] = None
+    sweep: Annotated[
+        str | None,
+        Opt("Which sweep of the file; `all` mixes them.  [default: that of the last line]", "ID", shown=False),
+    ] = None
+    doubts: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Why the times may be too long by our own fault: then a gate on time can hold, but not fail.",
+            shown=False,
+            cli=False,
+            config=False,
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        check_depths(self.k)
+        for value in (self.budget_ms, self.relaxed_budget_ms):
+            if value is not None:
+                _milliseconds(value)
+
+    @property
+    def budget(self) -> str:
+        """The budget in its canonical form: `2000` where somebody wrote 2000.0."""
+        return written(_milliseconds(self.budget_ms))
+
+    @property
+    def relaxed_budget(self) -> str:
+        if self.relaxed_budget_ms is not None:
+            return written(_milliseconds(self.relaxed_budget_ms))
+        return written(_milliseconds(self.budget_ms) * 5 / 4)
+
+
+def _milliseconds(value: str) -> Fraction:
+    text = value.strip()
+    if not re.fullmatch(_MILLISECONDS, text) or not Fraction(text):
+        raise UsageError(
+            f"{text!r} is not a latency budget", hint="Write milliseconds, such as --budget-ms 2000.", code="budget"
+        )
+    return Fraction(text)

@@ -1,0 +1,111 @@
+"""Latency against accuracy: how long a validated answer takes, on each arm, and what that time buys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from ...core.cases import Numbered
+from ...core.gates import parse_gates
+from ...core.sources import GoldSet, Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.suite import InputSpec, Material, Sources, Suite
+from ...reading.jsonl import Problem, Problems
+from ...reading.lock import lock_problems
+from ..answers.judge import Judging, expect
+from ..answers.options import id_map_file
+from . import deciding, explain
+from .baseline import read_baseline
+from .controls import controls
+from .judge import Context, judge
+from .metrics import aliases, facts, gate_key, gates, metrics
+from .options import Options
+from .survey import settle, survey
+from .times import in_ticks, problem_of
+
+
+def read(sources: Sources, options: Options) -> Material:
+    """Gold made ready once, timed traces as a stream."""
+    options = msgspec.structs.replace(options, k=tuple(dict.fromkeys(options.k)))
+    budget = _budget(options)
+    judging = Judging.of(options)
+    gold = load_gold(sources["gold"], lenient=options.lenient)
+    require_answerable(gold)
+    trace = Input()
+    reads = {"gold": gold.source, "trace": trace}
+    baseline = _baseline(sources, gold, reads)
+    if table := id_map_file(options):
+        reads["id_map"] = file_input(table)
+    return Material(
+        context=Context(
+            options=options,
+            judging=judging,
+            budget_ms=budget,
+            slow_after=in_ticks(Fraction(budget)),
+            baseline=baseline,
+        ),
+        expected={qid: expect(item, judging) for qid, item in gold.items.items()},
+        streams={"trace": _timed_traces(sources["trace"], trace, options.lenient)},
+        reads=reads,
+        incomplete=lock_problems(sources["gold"]),
+    )
+
+
+def _budget(options: Options) -> str:
+    """A p95 gate that was given by hand is the budget; of several the last one is in force."""
+    named = parse_gates(options.gates, metrics(options), aliases(options))
+    given = [gate.bound.text for gate in named if gate.key == "p95" and not gate.bound.sign]
+    return given[-1] if given else options.budget
+
+
+def _baseline(sources: Sources, gold: GoldSet, reads: dict[str, Input]) -> dict[str, Fraction]:
+    if sources.get("baseline") is None:
+        return {}
+    values, reads["baseline"] = read_baseline(sources["baseline"], gold.source)
+    return values
+
+
+def _timed_traces(source: Any, read: Input, lenient: bool) -> Iterator[Numbered]:
+    """The traces whose numbers are numbers; the others are bad lines like any other."""
+    problems = Problems()
+    for place, trace in stream_traces(source, read, lenient=lenient):
+        if problem := problem_of(trace):
+            problems.add(Problem(read.path, place, problem, "Latencies are milliseconds.", "latency-number"))
+        else:
+            yield place, trace
+    read.bad += problems.total
+    read.problems = [*read.problems, *map(str, problems.first)]
+    if not lenient:
+        problems.raise_any()
+
+
+SUITE = Suite(
+    name="latency",
+    description="Is it fast enough for how right it is?",
+    inputs=(
+        InputSpec("gold", "Gold set, JSON lines."),
+        InputSpec("trace", "Traces with their latency, JSON lines."),
+        InputSpec("baseline", "An earlier latency report (JSON) on the same gold set.", False),
+    ),
+    options=Options,
+    read=read,
+    survey=survey,
+    settle=settle,
+    judge=judge,
+    facts=facts,
+    rows=explain.rows,
+    offences=explain.offences,
+    sees=explain.sees,
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    gate_key=gate_key,
+    part=deciding.part,
+    baseline=deciding.baseline,
+    review=deciding.review,
+    explain=explain.explain,
+    shown=explain.shown,
+    controls=controls,
+)

@@ -1,0 +1,148 @@
+"""What a report says about outcomes: rates by week, model and preset, the trend, the prompts that people reject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ... import stats
+from ...core.decision import number
+from ...core.evidence import Offence, Order, Row
+from ...core.metrics import Measure, Metric
+from ...core.suite import Explanation, Findings
+from ...core.tally import Tally
+from .hints import diagnose, foresight_in_words
+from .judge import Context, Verdict
+from .trend import names_of, shown, trend
+
+RATES = ("accept_rate", "action_rate", "useful_rate", "edited_rate")
+BANDS = 5  # of the calibration table
+
+
+def explain(findings: Findings) -> Explanation:
+    tally, context = findings.tally, findings.context
+    return Explanation(
+        counts={
+            "samples": tally["items"],
+            "rows": findings.material.reads["outcomes"].records,
+            "repeated": tally["repeated"],
+            "joined": tally["joined"],
+        },
+        diagnosis=diagnose(tally, findings.known, context.joined),
+        offenders=findings.evidence.offenders(),
+        sections=sections(tally, findings.known, context.joined),
+        headline=headline(findings),
+        slices={},  # `weeks`, `by_model` and `by_preset` have them
+    )
+
+
+def options_shown(context: Context) -> dict[str, Any]:
+    return {"require_useful": context.options.needs_useful}
+
+
+def headline(findings: Findings) -> dict[str, Any]:
+    tally = findings.tally
+    return {
+        "samples": tally["items"],
+        "rows": findings.material.reads["outcomes"].records,
+        "repeated_rows": tally["repeated"],
+        "rates": _rates(findings.measures),
+        "gates": [
+            {"gate": str(one.gate), "value": number(one.measure.value), "n": one.measure.n, "holds": one.holds}
+            for one in findings.outcomes
+        ],
+        "passed": findings.ships,
+    }
+
+
+# --- one row a prompt, and those that people reject ---
+
+
+def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
+    yield (verdict.prompt_id,), row(verdict)
+
+
+def row(verdict: Verdict) -> Row:
+    given = verdict.rows
+    return {
+        "qid": verdict.prompt_id,
+        "n": len(given),
+        "accepted": verdict.accepted,
+        "acted": sum(one.acted for one in given),
+        "edited": sum(bool(one.edited) for one in given),
+        "useful": sum(bool(one.useful) for one in given),
+        "score": number(verdict.score),
+        "reason": verdict.reason,
+    }
+
+
+def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
+    """The prompts whose answers people don't accept, the most often asked first."""
+    if verdict.reason:
+        yield Offence((verdict.accepted - len(verdict.rows), verdict.prompt_id), lambda: card(row(verdict)))
+
+
+def card(shown: Row) -> Row:
+    return {
+        "qid": shown["qid"],
+        "reason": shown["reason"],
+        "score": shown["score"],
+        "says": "accepted {accepted} of {n}, acted on {acted}, edited {edited}".format_map(shown),
+    }
+
+
+# --- sections ---
+
+
+def sections(tally: Tally, known: Mapping[str, Metric], joined: bool) -> dict[str, Any]:
+    """Everything by ISO week, by model and by preset, from the slices of the tally."""
+    return {
+        "weeks": [{"week": name, **group} for name, group in _groups(tally, known, "week").items()],
+        "trend": trend(tally, known["accept_rate"]),
+        "by_model": _groups(tally, known, "model"),
+        "by_preset": _groups(tally, known, "preset"),
+        "calibration": calibration(tally, known["auc"]) if joined else None,
+    }
+
+
+def calibration(tally: Tally, auc: Metric) -> dict[str, Any]:
+    """Scores of a report beside what people accepted."""
+    area = auc.measure(tally).value
+    return {
+        "joined": tally["joined"],
+        "not_joined": tally["items"] - tally["joined"],
+        "auc": number(area),
+        "says": foresight_in_words(area),
+        "table": [band for band in (_band(tally, which) for which in range(BANDS)) if band],
+    }
+
+
+def _band(tally: Tally, band: int) -> dict[str, Any] | None:
+    """The mean score of a band beside its accept rate; None where no score is in it."""
+    accepted, unaccepted = tally.values("score_accepted"), tally.values("score_unaccepted")
+    inside = [score for score in {**accepted, **unaccepted} if min(BANDS - 1, max(0, int(score * BANDS))) == band]
+    taken = sum(accepted.get(score, 0) for score in inside)
+    among = taken + sum(unaccepted.get(score, 0) for score in inside)
+    if not among:
+        return None
+    total = sum((s * (accepted.get(s, 0) + unaccepted.get(s, 0)) for s in inside), Fraction(0))
+    rate = Measure("", "rate", Fraction(taken, among), among, taken, stats.wilson(taken, among))
+    return {
+        "from": band / BANDS,
+        "to": (band + 1) / BANDS,
+        "mean_score": float(total / among),
+        "accept_rate": shown(rate),
+    }
+
+
+def _groups(tally: Tally, known: Mapping[str, Metric], field: str) -> dict[str, Any]:
+    parts = {name: tally.slice(f"{field}={name}") for name in names_of(tally, field)}
+    return {
+        name: {"n": part["items"], **_rates({rate: known[rate].measure(part) for rate in RATES})}
+        for name, part in parts.items()
+    }
+
+
+def _rates(measures: Mapping[str, Measure]) -> dict[str, Any]:
+    return {name: shown(measures[name]) for name in RATES}

@@ -1,0 +1,68 @@
+"""The judge of the outcomes suite: what people did with the answers to one prompt, identical rows once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from ...core.cases import Case
+from .options import Options
+from .read import Feedback
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
+
+    options: Options
+    scores: dict[str, Fraction] = {}  # of a report's answers, by prompt
+    run_id: str | None = None
+    joined: bool = False  # whether there is a report to join with
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What became of the answers to one prompt."""
+
+    prompt_id: str
+    rows: Sequence[Feedback]
+    scores: Sequence[Fraction | None]  # of the answer that each row is about
+    repeated: int  # rows that were there before
+    score: Fraction | None
+
+    @property
+    def accepted(self) -> int:
+        return sum(row.accepted for row in self.rows)
+
+    @property
+    def reason(self) -> str:
+        """A prompt fails where fewer than half of its answers were accepted."""
+        return "unaccepted" if 2 * self.accepted < len(self.rows) else ""
+
+
+def judge(case: Case, context: Context) -> Verdict:
+    given: list[Feedback] = case.records["outcomes"]
+    rows = list({row.row: row for row in given}.values())
+    score = context.scores.get(case.key)
+    scores = [score if _of_this_run(row, context) else None for row in rows]
+    return Verdict(case.key, rows, scores, len(given) - len(rows), score)
+
+
+def _of_this_run(row: Feedback, context: Context) -> bool:
+    """A row is joined with the report by prompt and, where both have one, by run."""
+    return context.run_id is None or row.run_id is None or row.run_id == context.run_id
+
+
+def scores_of(report: Mapping[str, Any]) -> dict[str, Fraction]:
+    given = {str(result.get("id")): result.get("overall_score") for result in report.get("results", ())}
+    return {
+        name: Fraction(str(score))
+        for name, score in given.items()
+        if isinstance(score, int | float | Fraction) and not isinstance(score, bool)
+    }
+
+
+def run_id_of(report: Mapping[str, Any]) -> str | None:
+    value = report.get("run_id", (report.get("run") or {}).get("run_id"))
+    return None if value is None else str(value)

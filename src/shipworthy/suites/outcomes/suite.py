@@ -1,0 +1,62 @@
+"""Outcomes: what people did with the answers against its bars, and the score of a report beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+from ...core.sources import Input
+from ...core.suite import InputSpec, Material, Sources, Suite
+from . import explain
+from .judge import Context, judge, run_id_of, scores_of
+from .metrics import aliases, facts, gates, metrics, wanted
+from .options import Options
+from .read import stream_feedback
+
+
+def read(sources: Sources, options: Options) -> Material:
+    """Rows as a stream, and the scores of a report where there is one."""
+    rows = Input()
+    reads = {"outcomes": rows}
+    report = _report(sources, reads)
+    return Material(
+        context=Context(options=options, scores=scores_of(report), run_id=run_id_of(report), joined="report" in reads),
+        streams={"outcomes": stream_feedback(sources["outcomes"], rows)},
+        reads=reads,
+    )
+
+
+def _report(sources: Sources, reads: dict[str, Input]) -> Mapping[str, Any]:
+    source = sources.get("report")
+    if source is None:
+        return {}
+    reads["report"] = Input(path="<report>")
+    if isinstance(source, Mapping):
+        return source
+    from ..guard.results import load_reasoning_report
+
+    return load_reasoning_report(source, reads["report"])
+
+
+SUITE = Suite(
+    name="outcomes",
+    description="Did people accept and act on it? Accept, action and useful rates by week, model and preset.",
+    inputs=(
+        InputSpec("outcomes", "Outcomes, one JSON object a line.", flags=("--input",)),
+        InputSpec("report", "An evaluation report: does its score foresee what people accept?", False),
+    ),
+    options=Options,
+    read=read,
+    judge=judge,
+    facts=facts,
+    rows=explain.rows,
+    offences=explain.offences,
+    key=attrgetter("prompt_id"),
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    wanted=wanted,
+    explain=explain.explain,
+    shown=explain.options_shown,
+)

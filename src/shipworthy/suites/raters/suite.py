@@ -1,0 +1,104 @@
+"""Raters: do any number of people give the same labels to the same items, beyond chance?"""
+
+from __future__ import annotations
+
+from ...core.cases import Gathered
+from ...core.sources import Input
+from ...core.suite import InputSpec, Material, Sources, Suite
+from ...errors import DataError, UsageError
+from . import explain
+from .judge import Context, judge
+from .metrics import aliases, facts, gates, metrics
+from .options import Options, SettledOptions
+from .ratings import RatingSurvey, item_of, stream_ratings
+
+
+def read(sources: Sources, options: Options) -> Material:
+    ratings = Input()
+    return Material(
+        context=Context(options=options),
+        streams={"ratings": stream_ratings(sources["ratings"], ratings, options.labels, lenient=options.lenient)},
+        reads={"ratings": ratings},
+    )
+
+
+def survey(material: Material) -> RatingSurvey:
+    return RatingSurvey()
+
+
+def settle(context: Context, gathered: Gathered, material: Material) -> Context:
+    """Everybody's place and every label's, now that all of them are known."""
+    seen = gathered.survey
+    assert isinstance(seen, RatingSurvey)
+    raters = tuple(sorted(seen.raters))
+    _require_two(raters, gathered, material.reads["ratings"].path)
+    scale = _scale(seen.labels, context.options)
+    return Context(
+        options=SettledOptions.of(context.options, raters, scale),
+        raters={name: place for place, name in enumerate(raters)},
+        labels={label: place for place, label in enumerate(scale)},
+    )
+
+
+def _require_two(raters: tuple[str, ...], gathered: Gathered, path: str) -> None:
+    """An error where nobody could agree with anybody."""
+    if not raters:
+        raise DataError(
+            "there is no rating to compare",
+            where=path,
+            code="ratings-none",
+            hint='Each line is one rating: {"qid": …, "rater": …, "label": …}.',
+        )
+    if len(raters) == 1:
+        raise DataError(
+            f"every rating is by {raters[0]!r}, and agreement takes two raters",
+            where=path,
+            hint="Add the ratings of another rater.",
+            code="raters-one",
+        )
+    if all(len(ratings) < 2 for ratings in gathered.slots["ratings"].values()):
+        raise DataError(
+            f"no item was rated by two of the {len(raters)} raters",
+            where=path,
+            code="raters-apart",
+            hint="Do the files of the raters name their items alike?",
+        )
+
+
+def _scale(seen: set[str | int], options: Options) -> tuple[str, ...]:
+    """The labels in the declared order, else numbers by size and strings by their letters."""
+    if options.labels is not None:
+        return options.labels
+    words = sorted(label for label in seen if isinstance(label, str))
+    if not words:
+        return tuple(str(number) for number in sorted(label for label in seen if isinstance(label, int)))
+    scale = tuple(sorted({str(label) for label in seen}))
+    if options.weights:
+        raise UsageError(
+            f"{options.weights} weights need an order, and {words[0]!r} is a string",
+            where="--weights",
+            hint=f"Name the labels in their order: --labels {','.join(scale[:5])}.",
+            code="weights-order",
+        )
+    return scale
+
+
+SUITE = Suite(
+    name="raters",
+    description="Do any number of raters give the same labels, beyond chance?",
+    inputs=(InputSpec("ratings", "One rating a line, JSON lines (qid, rater, label)."),),
+    options=Options,
+    read=read,
+    judge=judge,
+    facts=facts,
+    rows=explain.rows,
+    offences=explain.offences,
+    key=item_of,
+    survey=survey,
+    settle=settle,
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    explain=explain.explain,
+    configurable=False,
+)

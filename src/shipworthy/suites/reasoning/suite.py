@@ -1,0 +1,63 @@
+"""Reasoning: is an answer right, sourced, decided and of use, or does it only look so?"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...core.sources import Input
+from ...core.suite import InputSpec, Material, Sources, Suite
+from . import explain
+from .answers import stream_answers
+from .controls import controls
+from .fixture import Fixture, read_fixture
+from .judge import Context, judge
+from .metrics import aliases, count_overlap, facts, gates, metrics
+from .options import Options
+
+
+def read(sources: Sources, options: Options) -> Material:
+    """The cases of a fixture, answers as a stream; of several answers to a case the last one counts."""
+    fixture = _selected(read_fixture(sources.get("fixture")), options)
+    answers = Input()
+    return Material(
+        context=Context(options=options, fixture=replace(fixture, cases=())),
+        expected={case.id: case for case in fixture.cases},
+        streams={"answers": stream_answers(sources["answers"], answers)},
+        reads={
+            "fixture": Input(path=fixture.path, digest=fixture.digest, records=len(fixture.cases)),
+            "answers": answers,
+        },
+        keep={"answers": "last"},
+    )
+
+
+def _selected(fixture: Fixture, options: Options) -> Fixture:
+    """The first so many cases, under the bars that were overwritten."""
+    bars: Any = options.bars()
+    return replace(fixture, cases=fixture.cases[: options.max_cases], thresholds=replace(fixture.thresholds, **bars))
+
+
+SUITE = Suite(
+    name="reasoning",
+    description="Are answers right, sourced, decided and of use?",
+    inputs=(
+        InputSpec("fixture", "The cases (default: the fixture that comes with the package).", False, table=True),
+        InputSpec("answers", "One JSON line a case: id, content, evidence?, repaired?."),
+    ),
+    options=Options,
+    read=read,
+    judge=judge,
+    facts=facts,
+    rows=explain.rows,
+    offences=explain.offences,
+    key=attrgetter("case_id"),
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    part=count_overlap,
+    explain=explain.explain,
+    controls=controls,
+)

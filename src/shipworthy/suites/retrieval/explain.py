@@ -1,0 +1,167 @@
+"""What a report says about retrieval beyond its gates: states, bands, short lists, the comparison, top-level keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from ...core.decision import number
+from ...core.evidence import Row, Rows
+from ...core.metrics import Measure
+from ...core.suite import Explanation, Findings
+from ...core.tally import NAMED, Tally
+from .board import details
+from .hints import diagnose
+from .judge import Context
+from .lambda_states import STATES
+from .metrics import LIVE
+from .pairs import Live, compare_logs, compare_measures, fallen_slices, measure_live
+from .remarks import list_remarks, remarks
+
+_COUNTED = (
+    "items",
+    "rankable",
+    "no_relevant",
+    "placeless",
+    "citable",
+    "missing",
+    "runs",
+    "failed_runs",
+    "answered_runs",
+    "groups_converged",
+    "groups_split",
+    "groups_undecided",
+)
+
+
+def explain(findings: Findings) -> Explanation:
+    return _explain_lists(findings) if findings.context.ids_only else _explain_logs(findings)
+
+
+def baseline(findings: Findings) -> dict[str, Fraction]:
+    """Live's value for each gate that asks for one, on the gate's own slice."""
+    tally, values = findings.evidence.part(LIVE), {}
+    for gate in findings.gates if findings.context.compared else ():
+        measure = findings.known[gate.metric].measure(tally.slice(gate.slice) if gate.slice else tally)
+        if gate.bound.sign and measure.value is not None:
+            values[gate.key] = measure.value
+    return values
+
+
+# --- lists of ids ---
+
+
+def _explain_lists(findings: Findings) -> Explanation:
+    context: Context = findings.context
+    tally, measures = findings.tally, findings.measures
+    unknown = findings.gathered.unknown_counts("shadow")
+    names = [one.name(context.choices.preset) for one in context.wanted]
+    return Explanation(
+        counts={name: tally[name] for name in ("items", "scored", "missing", "no_relevant")}
+        | {"unknown_qid": sum(unknown.values())},
+        named={name: tally.named(name) for name in ("missing", "no_relevant")}
+        | {"unknown_qids": sorted(unknown)[:NAMED]},
+        headline={name: number(measures[name].value) for name in names} | {"settings": context.choices.header},
+        warnings=list(list_remarks(findings)),
+    )
+
+
+# --- logs ---
+
+
+def _explain_logs(findings: Findings) -> Explanation:
+    context: Context = findings.context
+    tally, rows = findings.tally, findings.evidence.rows
+    live = measure_live(findings.evidence.part(LIVE), findings.known) if context.compared else None
+    metric = f"recall@{context.choices.canary_k}"
+    fallen = fallen_slices(findings.slices, live.slices, metric) if live else []
+    measures = {name: one for name, one in findings.measures.items() if _worth_showing(name, findings.measures)}
+    headline = _headline(findings, measures)
+    sections = _sections(tally, rows, context.logs["shadow"].made_with)
+    if live is not None:
+        sections["comparison"] = _comparison(findings, live, metric)
+    sections["details"] = details(headline["settings"], context.choices.canary_k, findings.slices, sections)
+    return Explanation(
+        counts=_counts(findings),
+        named=_named(findings),
+        diagnosis=diagnose(findings, fallen),
+        offenders=findings.evidence.offenders(),
+        sections=sections,
+        headline=headline,
+        warnings=list(remarks(findings)),
+        measures=measures,
+        items=_items(findings),
+    )
+
+
+def _items(findings: Findings) -> Sequence[Row] | None:
+    """The rows of questions, without the changes against live, which stand behind them."""
+    if not findings.context.options.per_question:
+        return []
+    return findings.evidence.rows[: findings.tally["items"]] if findings.context.compared else None
+
+
+def _worth_showing(name: str, measures: Mapping[str, Measure]) -> bool:
+    """trec_eval's P_k only where some list is shorter than k, so that it differs from precision@k."""
+    return not name.startswith("P_") or measures[name].value != measures[f"precision@{name[2:]}"].value
+
+
+def _counts(findings: Findings) -> dict[str, int]:
+    tally = findings.tally
+    unknown = findings.gathered.unknown_counts("shadow")
+    return {name: tally[name] for name in _COUNTED} | {
+        "superseded": tally["superseded_lines"],
+        "unknown_qid": sum(unknown.values()),
+    }
+
+
+def _named(findings: Findings) -> dict[str, list[str]]:
+    """Names behind the counts; bad_qids are all listed."""
+    few = {name: findings.tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")}
+    unknown = sorted(findings.gathered.unknown_counts("shadow"))[:NAMED]
+    return {"bad_qids": _bad_qids(findings), **few, "unknown_qids": unknown}
+
+
+def _bad_qids(findings: Findings) -> list[str]:
+    return sorted(findings.evidence.seen.get("bad_qids", ()))
+
+
+def _sections(tally: Tally, rows: Rows, made_with: str) -> dict[str, Any]:
+    """The distribution of λ states, the bands of ΔS, and the questions with lists shorter than k."""
+    states = {state: tally[f"state {state}"] for state in STATES}
+    bands = {band: tally[f"delta_s {band}"] for band in ("stable", "transitional", "risk")}
+    short = islice(((row["qid"], row["short"]) for row in rows if row.get("short")), NAMED)
+    return {
+        "lambda": {"states": states, "derived": tally["derived_states"], "read": tally["read_states"]},
+        "delta_s": {"embedder": made_with, "bands": bands},
+        "short_lists": dict(short),
+        "unknown_sections": tally["unknown_section"],
+    }
+
+
+def _comparison(findings: Findings, live: Live, metric: str) -> dict[str, Any]:
+    tally, logs = findings.tally, findings.context.logs
+    changes = findings.evidence.rows[tally["items"] :]
+    one_embedder = logs["shadow"].made_with == logs["live"].made_with
+    return compare_logs(changes, tally["pairs"], metric) | compare_measures(
+        findings.measures, findings.slices, live, metric, one_embedder
+    )
+
+
+def _headline(findings: Findings, measures: Mapping[str, Measure]) -> dict[str, Any]:
+    """The keys that existing checks read from the top level of the report."""
+    choices = findings.context.choices
+    names = [
+        *("coverage", "citation_accuracy", "delta_s_median", "delta_s_p90", "lambda_convergent", "anchor_proximity"),
+        *("answer_rate", "mrr", "map"),
+        *(f"{kind}@{k}" for k in choices.k for kind in ("precision", "recall", "ndcg")),
+    ]
+    shown = {name: number(measures[name].value) for name in names}
+    return shown | {"bad_qids": _bad_qids(findings), "settings": choices.header}
+
+
+def shown(context: Context) -> dict[str, Any]:
+    """Every choice, those of the preset among them."""
+    return context.choices.shown()

@@ -1,0 +1,93 @@
+"""Inputs: what is scored follows from which files are given; a flag without effect on them is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ...core.options import fields_of
+from ...core.suite import Sources
+from ...errors import UsageError
+from ..answers.options import slice_fields
+from .options import Options, canary_depth, choices_of, resolved
+
+_PLACES = (
+    "match",
+    "min_overlap",
+    "window",
+    "offset_match",
+    "by",
+    "sections",
+    "texts",
+    "embedder",
+    "embed_url",
+    "embed_model",
+    "embed_key_env",
+    "embed_cache",
+    "profile",
+)
+
+
+def complete(options: Options, sources: Sources) -> Options:
+    """The options with what the inputs decide: preset, metrics, fields to slice by, and live's gate for TREC files."""
+    check_inputs(options, sources)
+    trec, compared = _given(sources, "qrels"), _given(sources, "live")
+    changes: dict[str, Any] = {"by": _beyond_type(options), "preset": options.preset or ("trec" if trec else "native")}
+    if trec and compared:
+        gates = options.gates or (f"recall@{canary_depth(options.k)}>=baseline-0.02",)
+        changes |= {"gates": gates, "only_gates": True}  # a run has ids alone, and the other gates ask for more
+    elif trec and options.metrics is None:
+        changes["metrics"] = _at_depths(choices_of(options).k)
+    if not compared and (trec or options.metrics is not None):
+        changes["only_gates"] = False  # there are no default gates to leave out
+    return resolved(msgspec.structs.replace(options, **changes))
+
+
+def _given(sources: Sources, name: str) -> bool:
+    return sources.get(name) is not None
+
+
+def _beyond_type(options: Options) -> tuple[str, ...]:
+    """The fields to slice by; the type is always one, from the relevant blocks."""
+    return tuple(name for name in slice_fields(options.by, options.gates) if name != "type")
+
+
+def _at_depths(depths: tuple[int, ...]) -> str:
+    return ",".join([f"{kind}@{k}" for kind in ("P", "R", "nDCG") for k in depths] + ["MRR", "MAP"])
+
+
+def check_inputs(options: Options, sources: Sources) -> None:
+    """Two files that belong together, and no flag that would be without effect."""
+    gold, shadow, qrels, run = (_given(sources, name) for name in ("gold", "shadow", "qrels", "run"))
+    if gold == qrels or gold != shadow or qrels != run:
+        raise UsageError(
+            "what shall be scored?", hint="Give --gold with --shadow, or --qrels with --run.", code="retrieval-inputs"
+        )
+    if options.metrics is not None and _given(sources, "live"):
+        raise UsageError("--metrics measures one log", hint="Leave out --live, or --metrics.", code="retrieval-inputs")
+    chosen = set(_chosen(options, sources))
+    if qrels:
+        _refuse(chosen, "with --qrels, which has ids and nothing else", *_PLACES, "lenient")
+    else:
+        _refuse(chosen, "with --gold, which has no grades", "rel_level")
+    if options.metrics is not None:
+        _refuse(chosen, "with --metrics, which looks at ids and names its depths", *_PLACES, "k")
+
+
+def _chosen(options: Options, sources: Sources) -> Iterator[str]:
+    """Options that are not as they are by themselves, and inputs that are there."""
+    yield from (name for name, field in fields_of(Options).items() if getattr(options, name) != field.default)
+    yield from (name for name in sources if _given(sources, name))
+
+
+def _refuse(chosen: set[str], why: str, *names: str) -> None:
+    for name in names:
+        if name in chosen:
+            raise UsageError(
+                f"has no effect {why}",
+                where=f"--{name.replace('_', '-')}",
+                hint="Leave it out.",
+                code="retrieval-inputs",
+            )

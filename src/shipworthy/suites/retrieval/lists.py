@@ -1,0 +1,221 @@
+"""Ranked lists: files of ids read in one pass into what the metrics need of them, and no more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ...core.cases import Numbered
+from ...core.sources import Input, is_path, read_records
+from ...errors import DataError
+from ...reading.jsonl import Problem, Problems, Reader
+from .options import Choices
+from .ranking import Duplicate, Ranked, RankedList, arrange
+from .trec import Block, Scattered, name_of, read_qrels, read_run, read_whole_run
+
+
+class Slot(msgspec.Struct, gc=False):
+    """What one question has to find."""
+
+    wanted: tuple[Any, ...] | frozenset[Any]
+    grades: dict[Any, int] | None = None  # only where relevance is graded
+
+
+class _Name(msgspec.Struct):
+    id: str
+
+
+class _GoldIds(msgspec.Struct):
+    qid: str | int = ""
+    q_id: str | int | UnsetType = UNSET
+    id: str | int | UnsetType = UNSET
+    relevant: list[str | _Name] = []
+    gold_citations: list[str | _Name] = []
+
+
+class _Scored(msgspec.Struct):
+    id: str
+    score: float | None = None
+
+
+class _LogIds(msgspec.Struct):
+    qid: str | int = ""
+    q_id: str | int | UnsetType = UNSET
+    retrieved_ids: list[str | _Scored] | UnsetType = UNSET
+    topk: list[_Scored] | UnsetType = UNSET
+    error: str | None = None
+
+
+Slots = dict[Any, Slot]  # by qid: bytes as a TREC file has them, text as JSON lines have it
+Lists = Iterable[tuple[Any, list[Any], list[float] | None]] | Iterable[Block]
+_STRINGS = frozenset((str,))
+_NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody asked about
+
+
+def relevant_counts(slots: Slots) -> dict[str, int]:
+    """How much there is to find for each question: all that is left of it once the lists are ranked."""
+    return {_shown(qid): len(slot.wanted) for qid, slot in slots.items()}
+
+
+# --- TREC files ---
+
+
+def qrels_slots(path: str, read: Input, choices: Choices) -> Slots:
+    """What there is to find for each query of the qrels."""
+    judged = read_qrels(path, read)
+    slots: Slots = {}
+    for qid in list(judged):
+        grades = judged.pop(qid)
+        graded = choices.rel_level > 1 or max(grades.values(), default=0) > 1
+        names = [name for name, level in grades.items() if level >= choices.rel_level] if graded else list(grades)
+        slots[qid] = _slot(names, grades if graded else None)
+    return slots
+
+
+def run_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
+    """The lists of a run. It is read anew where the lines of a query don't stand together, before any list is told."""
+    try:
+        records = list(ranked_lists(slots, read_run(path, read, choices.score_bits), choices))
+    except Scattered:
+        records = list(ranked_lists(slots, read_whole_run(path, read, choices.score_bits), choices))
+    yield from enumerate(records, 1)
+
+
+# --- JSON lines ---
+
+
+def gold_slots(source: Any, read: Input, problems: Problems) -> Slots:
+    slots: Slots = {}
+    for line, item in _records(source, _GoldIds, read, "gold", problems, (b'"qid"', b'"relevant"')):
+        qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
+        if qid in (UNSET, "") or str(qid) in slots:
+            what = f"qid {qid!r} is missing or stands twice"
+            problems.add(Problem(read.path, line, what, "Give each question its own qid.", "gold-repeated"))
+            continue
+        slots[str(qid)] = _slot(list(dict.fromkeys(_names(item.relevant or item.gold_citations))))
+    read.records = len(slots)
+    _close(read, problems)
+    if not slots and not problems.total:
+        raise DataError(
+            "there is no gold item to judge by", where=read.path, hint="Write at least one question.", code="gold-empty"
+        )
+    return slots
+
+
+def log_lists(
+    source: Any, read: Input, slots: Slots, choices: Choices, problems: Problems, lenient: bool
+) -> Iterator[Numbered]:
+    """The lists of a log; bad lines, the gold's among them, are raised together when it is exhausted."""
+    before = problems.total
+    yield from enumerate(ranked_lists(slots, _log_lists(source, read, problems), choices), 1)
+    _close(read, problems, before)
+    if not lenient:
+        problems.raise_any()
+
+
+def _log_lists(source: Any, read: Input, problems: Problems) -> Iterator[tuple[str, list[str], list[float] | None]]:
+    for line, run in _records(source, _LogIds, read, "trace", problems, (b'"qid"', b'"retrieved_ids"', b'"topk"')):
+        qid = run.qid or run.q_id
+        given: Any = run.topk if run.topk is not UNSET else run.retrieved_ids
+        if qid in (UNSET, "") or (given is UNSET and not run.error):
+            problems.add(Problem(read.path, line, _lacking(given), "", "type"))
+            continue
+        places = [] if given is UNSET else given
+        if _STRINGS.issuperset(map(type, places)):
+            yield str(qid), places, None
+        else:
+            scores: list[Any] = [getattr(place, "score", None) for place in places]
+            yield str(qid), _names(places), None if None in scores else scores
+
+
+def _lacking(given: Any) -> str:
+    if given is UNSET:
+        return "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
+    return "qid: expected a name for the question, found none"
+
+
+def _records(
+    source: Any, record: type[Any], read: Input, name: str, problems: Problems, guarded: tuple[bytes, ...]
+) -> Iterator[tuple[int, Any]]:
+    """Records of a file, decoded at once, or of an iterable."""
+    if not is_path(source):
+        plain = (msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value for value in source)
+        yield from read_records(plain, record, read, name, problems)
+        return
+    read.path = os.fspath(source)
+    reader = Reader(source, record, problems, guarded=guarded)
+    yield from reader
+    read.digest, read.records = reader.digest, reader.records
+
+
+def _close(read: Input, problems: Problems, before: int = 0) -> None:
+    """Keep how many of the problems are this file's, and the first of them."""
+    read.bad = problems.total - before
+    read.problems = [str(problem) for problem in problems.first if problem.path == read.path]
+
+
+def _names(places: list[Any]) -> list[str]:
+    if _STRINGS.issuperset(map(type, places)):
+        return places
+    return [place if type(place) is str else place.id for place in places]
+
+
+# --- lists of either kind ---
+
+
+def _slot(names: list[Any], grades: dict[Any, int] | None = None) -> Slot:
+    return Slot(tuple(names) if len(names) < 9 else frozenset(names), grades)
+
+
+def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[RankedList]:
+    """What each list hits; lists of questions that the gold does not have are passed on without their ids."""
+    shared: dict[Ranked, Ranked] = {}
+    for qid, names, scores in lists:
+        slot = slots.get(qid)
+        if slot is None:
+            yield RankedList(_shown(qid), _NOTHING)
+            continue
+        names = _in_order(qid, names, scores, choices)
+        ranked = _ranked(slot, names, choices.duplicates == "occupy_slot" and len(set(names)) < len(names))
+        yield RankedList(_shown(qid), shared.setdefault(ranked, ranked))
+
+
+def _in_order(qid: Any, names: list[Any], scores: list[float] | None, choices: Choices) -> list[Any]:
+    if choices.order == "score" and scores is None:
+        raise DataError(
+            f"a block of qid {_shown(qid)!r} has no score",
+            hint="Give each topk block a score, or use --order list.",
+            code="retrieval-no-score",
+        )
+    try:
+        order = arrange(names, scores, choices)
+    except Duplicate as repeated:
+        raise DataError(
+            f"qid {_shown(qid)!r} retrieved {_shown(repeated.args[0])!r} twice",
+            code="retrieval-duplicate",
+            hint="Remove it, or choose --duplicates first or occupy_slot.",
+        ) from None
+    return names if order is None else [names[place] for place in order]
+
+
+def _ranked(slot: Slot, names: list[Any], repeats: bool) -> Ranked:
+    wanted = slot.wanted
+    hits = [rank for rank, name in enumerate(names, 1) if name in wanted]
+    if repeats:  # a repeated id keeps its slots, and hits once
+        hits = [rank for rank in hits if names.index(names[rank - 1]) == rank - 1]
+    if slot.grades is None:
+        return Ranked(len(names), len(wanted), tuple(hits))
+    once = [name if not repeats or names.index(name) == place else None for place, name in enumerate(names)]
+    gains = [slot.grades.get(name, 0) for name in once]
+    while gains and not gains[-1]:  # what gains nothing at the end says nothing either
+        gains.pop()
+    ideal = tuple(sorted(slot.grades.values(), reverse=True))
+    return Ranked(len(names), len(wanted), tuple(hits), (), tuple(gains), ideal)
+
+
+def _shown(qid: str | bytes) -> str:
+    return name_of(qid) if isinstance(qid, bytes) else qid

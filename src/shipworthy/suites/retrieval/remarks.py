@@ -1,0 +1,125 @@
+"""Remarks: what the data lacks to be judged, and what a reader should know before believing the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...core.gates import Outcome
+from ...core.suite import Findings
+from ...core.tally import Tally
+from ...errors import DataError
+from ...text import plural, visible
+from .hints import hardly_any
+from .judge import Context
+from .metrics import LIVE
+from .options import Choices
+from .survey import log_warnings, noticed_in, pair_warnings
+
+
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    """What makes the data unfit to judge."""
+    context: Context = findings.context
+    lacking = _lacking_lists(findings, context) if context.ids_only else _lacking(findings, context)
+    return findings.outcomes, list(lacking)
+
+
+def _lacking_lists(findings: Findings, context: Context) -> Iterator[str]:
+    tally: Tally = findings.tally
+    if not tally["scored"]:
+        others = sum(findings.gathered.unknown_counts("shadow").values())
+        raise DataError(
+            f"no question is left to score: of {tally['items']}, {tally['missing']} have no list and "
+            f"{tally['no_relevant']} nothing relevant; {plural(others, 'list')} of other questions",
+            where=findings.material.reads["shadow"].path,
+            hint="Do the two files belong together?",
+            code="log-empty",
+        )
+    if tally["missing"] and _counts_missing(context.choices):
+        yield f"{tally['missing']} of {plural(tally['items'], 'question')} have no list, and count as 0"
+
+
+def _lacking(findings: Findings, context: Context) -> Iterator[str]:
+    """What the grid of questions × seeds × paraphrases lacks, and what live lacks to be a baseline."""
+    tally, live, gates = findings.tally, findings.evidence.part(LIVE), findings.gates
+    among = plural(tally["items"], "question")
+    if _counts_missing(context.choices):
+        if tally["missing"]:
+            yield f"{tally['missing']} of {among} have no log line, and count as 0"
+        if live["missing"] and any(gate.bound.sign for gate in gates):
+            yield (
+                f"{live['missing']} of {among} have no line in live's log: a baseline that counts them as 0 is too low"
+            )
+    if any(gate.metric == "lambda_convergent" for gate in gates):
+        yield from _holes(tally, len(noticed_in(findings.gathered, "shadow").seeds))
+
+
+def _counts_missing(choices: Choices) -> bool:
+    return choices.preset == "native" and choices.missing_query == "zero"
+
+
+def _holes(tally: Tally, seeds: int) -> Iterator[str]:
+    if undecided := tally["groups_undecided"]:
+        groups = plural(undecided, "group")
+        yield f"{groups} of one question and seed: too few paraphrases to say whether they converge"
+    run = tally["groups_converged"] + tally["groups_split"] + undecided
+    if holes := seeds * tally["grouped"] - run:
+        yield f"{holes} of {seeds * tally['items']} groups of one question and seed were not run"
+
+
+def list_remarks(findings: Findings) -> Iterator[str]:
+    """What is to be said of lists of ids: those that are not there."""
+    context: Context = findings.context
+    if missing := findings.tally["missing"]:
+        how = "counts as 0" if context.choices.missing_query == "zero" else "is left out"
+        lists = plural(missing, "question")
+        yield f"shadow: {lists} without a list; each {how} (--missing-query) [retrieval-missing]"
+
+
+def remarks(findings: Findings) -> Iterator[str]:
+    context: Context = findings.context
+    shadow, superseded = noticed_in(findings.gathered, "shadow"), findings.tally["superseded_lines"]
+    yield from log_warnings("shadow", shadow, superseded, context.choices)
+    yield from _about_gold(findings, context)
+    made_with = context.logs["shadow"].made_with
+    if len(shadow.embedders) > 1:
+        yield f"the log mixes distances of several embedders: {made_with} [delta-mixed]"
+    if any(gate.severity == "warn" and gate.metric.startswith("delta_s_") for gate in findings.gates):
+        yield (
+            f"delta_s was made with {made_with}; its default bars are a sentence model's and don't block. Find bars "
+            "of your own with `retrieval calibrate` and name them with --gates [delta-uncalibrated]"
+        )
+    if context.compared:
+        yield from _about_live(findings, context)
+
+
+def _about_gold(findings: Findings, context: Context) -> Iterator[str]:
+    """Where gold and log don't fit together."""
+    tally, choices = findings.tally, context.choices
+    if choices.match == "ids" and hardly_any(tally):
+        yield (
+            "gold ids turn up in fewer than a tenth of the lists: were the blocks cut anew? --match offsets or "
+            "--match text judges by place [ids-hardly-match]"
+        )
+    if placeless := tally["placeless"]:
+        yield (
+            f"{placeless} questions have relevant blocks that --match {choices.match} can't see; these are left out "
+            "[gold-placeless]"
+        )
+    if unknown := tally["unknown_section"]:
+        first = tally.named("unknown_sections")[0].partition(" ")[2]
+        yield (
+            f"the section of {plural(unknown, 'retrieved block')} is unknown ({visible(first, 60)!r} is the first); "
+            "they don't count as inside the anchor. Log section_id, or give --sections [section-unknown]"
+        )
+    for field in choices.by:
+        if not any(name.startswith(f"{field}=") for name in findings.slices):
+            yield f"no gold item has the field {visible(field, 60)!r} that --by names [by-unknown]"
+
+
+def _about_live(findings: Findings, context: Context) -> Iterator[str]:
+    live, superseded = noticed_in(findings.gathered, "live"), findings.evidence.part(LIVE)["superseded_lines"]
+    yield from log_warnings("live", live, superseded, context.choices)
+    yield from pair_warnings(noticed_in(findings.gathered, "shadow"), live)
+    made_with = {name: log.made_with for name, log in context.logs.items()}
+    if made_with["shadow"] != made_with["live"]:
+        yield (f"delta_s is not compared: shadow has {made_with['shadow']}, live {made_with['live']} [delta-embedders]")

@@ -1,0 +1,126 @@
+"""Rows and cards: one row a question, the change against live where there is one, and the worst questions in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+from ...core.contracts import ids_of
+from ...core.decision import number
+from ...core.evidence import Offence, Order, Row
+from ...core.metrics import decimal
+from .judge import Context, Line, ListVerdict, LogVerdict, Verdict
+from .options import Choices
+from .pairs import changed
+from .ranking import Ranked, Wanted, mean_value
+
+ITEM, CHANGE = 0, 1  # rows of changes stand behind those of items, which are as many as there are questions
+
+_SEVERITY = {
+    reason: rank
+    for rank, reason in enumerate(
+        ("missing", "error", "uncited", "uncovered", "far", "answered", "not-retrieved", "off-place")
+    )
+}
+_WORDS = {
+    "missing": "there is no log line",
+    "error": "every run failed",
+    "uncited": "the answer cites nothing",
+    "uncovered": "cites nothing relevant and nothing in the anchor section",
+    "far": "the cited snippet is in the risk band",
+    "answered": "cites something although it is unanswerable",
+    "not-retrieved": "nothing relevant was retrieved",
+    "off-place": "no citation fits the gold section and byte range",
+}
+
+
+def rows(verdict: Verdict | ListVerdict, context: Context) -> Iterable[tuple[Order, Row]]:
+    if isinstance(verdict, Verdict):
+        return _rows(verdict, context)
+    return (((ITEM, verdict.qid), list_item(verdict, context)),) if context.options.per_question else ()
+
+
+def _rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
+    yield (ITEM, verdict.qid), item(verdict, context.choices)
+    for change in changed(verdict, context):
+        yield (CHANGE, verdict.expected.number), change
+
+
+def list_item(verdict: ListVerdict, context: Context) -> Row:
+    returned = max((ranked.returned for ranked in verdict.lists), default=0)
+    shown: Row = {"qid": verdict.qid, "relevant": verdict.relevant, "returned": returned}
+    choices = context.choices
+    if verdict.scored:
+        return shown | _worth(verdict.lists, context.wanted, choices.preset, choices.denominator, choices.recall)
+    return shown | {one.name(choices.preset): None for one in context.wanted}
+
+
+@lru_cache(maxsize=1 << 16)
+def _worth(
+    lists: tuple[Ranked, ...], wanted: tuple[Wanted, ...], preset: str, denominator: str, recall: str
+) -> dict[str, float | int | None]:
+    return {one.name(preset): number(mean_value(one, lists, denominator, recall)) for one in wanted}
+
+
+def item(verdict: Verdict, choices: Choices) -> Row:
+    shadow, values = verdict.shadow, verdict.shadow.values
+    shown: Row = {"qid": verdict.qid, "type": " ".join(shadow.target.types), "runs": len(shadow.lines)}
+    shown["states"] = " ".join(line.state for line in shadow.lines)
+    names = [f"{kind}@{k}" for kind in ("precision", "recall", "ndcg") for k in choices.k]
+    names += ["mrr", "map", "coverage", "citation_accuracy", "anchor_proximity", "delta_s"]
+    shown |= {name: number(values.get(name)) for name in names}
+    return shown | {"short": short_list(shadow, choices), "reason": shadow.reason}
+
+
+def short_list(verdict: LogVerdict, choices: Choices) -> str:
+    """`precision@5 0.667 of 3 returned; trec P_5 0.400` for the shallowest k that a list does not fill."""
+    lengths = [line.ranked.returned for line in verdict.lines]
+    k = next((k for k in choices.k if lengths and min(lengths) < k), None)
+    if k is None or choices.denominator == "k" or f"precision@{k}" not in verdict.values:
+        return ""
+    value, trec = verdict.values[f"precision@{k}"], verdict.values[f"P_{k}"]
+    return f"precision@{k} {decimal(value)} of {min(lengths)} returned; trec P_{k} {decimal(trec)}"
+
+
+def offences(verdict: Verdict | ListVerdict, context: Context) -> Iterable[Offence]:
+    """The worst questions first."""
+    if isinstance(verdict, ListVerdict) or not verdict.shadow.reason:
+        return ()
+    return (Offence((_SEVERITY[verdict.shadow.reason], verdict.qid), partial(card, verdict)),)
+
+
+def card(verdict: Verdict) -> Row:
+    gold, shadow = verdict.expected.gold, verdict.shadow
+    line = _telling(shadow)
+    retrieved = list(line.blocks) if line else []
+    shown: dict[str, Any] = {
+        "qid": verdict.qid,
+        "reason": shadow.reason,
+        "says": _reason_in_words(shadow, line),
+        "question": gold.question,
+        "claim": "" if line else None,
+        "citations": list(line.cited) if line else [],
+        "retrieved_ids": retrieved[:10],
+        "gold_rank": line.ranked.hits[0] if line and line.ranked.hits else None,
+    }
+    return shown | {
+        "gold_citations": ids_of(gold.relevant) or gold.citations,
+        "anchor_section": gold.anchor_section,
+    }
+
+
+def _telling(verdict: LogVerdict) -> Line | None:
+    """The run to show: the farthest where distance is the fault, else the first that covers nothing, else the first."""
+    lines = verdict.lines
+    if verdict.reason == "far":
+        return max(lines, key=lambda line: line.delta or Fraction(0))
+    return next((line for line in lines if not line.covered), lines[0] if lines else None)
+
+
+def _reason_in_words(verdict: LogVerdict, line: Line | None) -> str:
+    words = _WORDS[verdict.reason]
+    if verdict.reason == "far":
+        words += f" (ΔS {float(verdict.values['delta_s']):.4f})"
+    return words if line is None or len(verdict.lines) < 2 else f"{words} ({len(verdict.lines)} runs)"

@@ -1,0 +1,129 @@
+"""What only whole logs can tell: whether they fit the gold set, what they cite, and what makes their distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from ...core.cases import Gathered
+from ...core.suite import Material
+from ...errors import DataError
+from .judge import Context, Expected, LogContext, delta_texts, in_order
+from .log import LogLine, runs_of
+from .options import Choices
+from .survey import Noticed, noticed_in
+
+
+def settle(context: Context, gathered: Gathered, material: Material) -> Context:
+    """The context with what is known of each log; errors of the data as a whole are raised here."""
+    expected = material.expected or {}
+    if context.ids_only:
+        _check_lists(expected, gathered, context)
+        return context
+    logs = {}
+    for name in material.streams:
+        noticed = noticed_in(gathered, name)
+        _check_log(name, noticed, gathered, context, material)
+        logs[name] = _log_context(name, noticed, gathered, context, expected)
+    return msgspec.structs.replace(context, logs=logs)
+
+
+def _check_lists(expected: Mapping[str, int], gathered: Gathered, context: Context) -> None:
+    """A question without a list, or with nothing to find, where that was called an error."""
+    choices, lists = context.choices, gathered.slots["shadow"]
+    if "error" not in (choices.missing_query, choices.no_relevant):
+        return
+    for qid, relevant in expected.items():
+        rules = (
+            (qid not in lists, choices.missing_query, "no list", "retrieval-missing"),
+            (not relevant, choices.no_relevant, "no relevant block", "retrieval-no-relevant"),
+        )
+        _, rule, lacking, code = next((one for one in rules if one[0] and one[1] != "zero"), (False, "", "", ""))
+        if rule == "error":
+            raise DataError(f"qid {qid!r} has {lacking}", hint="Add it, or choose skip or zero.", code=code)
+
+
+def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context, material: Material) -> None:
+    path = material.reads[name].path
+    if not noticed.lines:
+        others = sum(gathered.unknown_counts(name).values())
+        about = f"; its {others} lines are about other questions" if others else ""
+        raise DataError(
+            f"the log has no line for any question of the gold set{about}",
+            where=path,
+            hint="Do gold and log belong together?",
+            code="log-empty",
+        )
+    expected: Mapping[str, Expected] = material.expected or {}
+    if context.choices.match == "offsets":
+        _check_offsets(expected, material.reads["gold"].path, noticed, path)
+    if _strict(context.choices):
+        for case in gathered.cases(expected):
+            _check_question(case.gold, runs_of(case.records[name]), context.choices)
+
+
+def _check_offsets(expected: Mapping[str, Expected], gold: str, noticed: Noticed, log: str) -> None:
+    relevant = (place for item in expected.values() for place in item.gold.relevant if not isinstance(place, str))
+    if not any(place.offsets is not None for place in relevant):
+        raise DataError(
+            "no relevant block has offsets to match by",
+            where=gold,
+            code="retrieval-no-offsets",
+            hint='Write relevant as {"id": …, "offsets": [start, end]}, or use --match ids.',
+        )
+    if not noticed.has_offsets:
+        raise DataError(
+            "no retrieved block has offsets to match by",
+            where=log,
+            code="retrieval-no-offsets",
+            hint="Log topk with offsets in bytes, or use --match ids.",
+        )
+
+
+def _strict(choices: Choices) -> bool:
+    """Whether something about a question can be an error. It is looked for here, so that the first is always told."""
+    return choices.order == "score" or "error" in (choices.missing_query, choices.no_relevant, choices.duplicates)
+
+
+def _check_question(item: Expected, runs: Sequence[LogLine], choices: Choices) -> None:
+    qid = item.gold.qid
+    if not runs and choices.missing_query == "error":
+        raise DataError(
+            f"qid {qid!r} has no log line",
+            hint="Run it, or choose --missing-query zero or skip.",
+            code="retrieval-missing",
+        )
+    if not item.target.places and choices.no_relevant == "error":
+        raise DataError(
+            f"qid {qid!r} has no relevant block",
+            hint="Add one, or choose --no-relevant skip or zero.",
+            code="retrieval-no-relevant",
+        )
+    for line in runs:
+        in_order(line, choices)
+
+
+def _log_context(
+    name: str, noticed: Noticed, gathered: Gathered, context: Context, expected: Mapping[str, Expected]
+) -> LogContext:
+    """ΔS is made where the log has none at all; logged and made distances are never mixed."""
+    if noticed.read_deltas:
+        return LogContext(cites=noticed.cites, made_with=noticed.embedder_names)
+    embedder = context.embedder
+    pairs = list(_pairs(name, gathered, context, expected)) if embedder is not None else []
+    if embedder is None or not pairs:
+        return LogContext(cites=noticed.cites)
+    embedder.prepare(text for pair in pairs for text in pair)
+    return LogContext(cites=noticed.cites, embedder=embedder, made_with=embedder.id)
+
+
+def _pairs(
+    name: str, gathered: Gathered, context: Context, expected: Mapping[str, Expected]
+) -> Iterator[tuple[str, str]]:
+    """The question and the first cited text of each run, where both are at hand."""
+    for case in gathered.cases(expected):
+        for line in runs_of(case.records[name]):
+            pair = delta_texts(line, case.gold.gold, context.texts)
+            if pair is not None:
+                yield pair

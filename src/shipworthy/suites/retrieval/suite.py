@@ -1,0 +1,160 @@
+"""Retrieval: may the shadow index replace the live one?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.contracts import Gold
+from ...core.sources import GoldSet, Input, load_gold, read_texts, stream_traces
+from ...core.suite import InputSpec, Material, Sources, Suite
+from ...reading.jsonl import Problems
+from ...reading.lock import lock_problems
+from ..answers.judge import slices_of
+from .controls import controls
+from .embedders import make_embedder
+from .explain import baseline, explain, shown
+from .inputs import complete
+from .judge import Context, Expected, judge
+from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists
+from .log import LogLine
+from .matching import prepare
+from .metrics import aliases, facts, gates, metrics, sees
+from .options import Choices, Options, choices_of
+from .ranking import default_metrics, parse_wanted
+from .reference import reference
+from .remarks import review
+from .rows import offences, rows
+from .sections import read_sections
+from .settle import settle
+from .survey import LogSurvey
+from .trec import gold_of_qrels, log_of_run
+
+
+def read(sources: Sources, options: Options) -> Material:
+    """Gold made ready once, logs as streams; of lists of ids only their ranks."""
+    if options.metrics is None:
+        return _read_logs(sources, options, choices_of(options))
+    return _read_lists(sources, options, choices_of(options))
+
+
+def _read_lists(sources: Sources, options: Options, choices: Choices) -> Material:
+    gold, log = Input(), Input()
+    if sources.get("qrels") is not None:
+        slots = qrels_slots(os.fspath(sources["qrels"]), gold, choices)
+        stream = run_lists(os.fspath(sources["run"]), log, slots, choices)
+    else:
+        problems = Problems()
+        slots = gold_slots(sources["gold"], gold, problems)
+        stream = log_lists(sources["shadow"], log, slots, choices, problems, options.lenient)
+    assert options.metrics is not None
+    wanted = tuple(parse_wanted(options.metrics))
+    return Material(
+        context=Context(options=options, choices=choices, wanted=wanted, ids_only=True),
+        expected=relevant_counts(slots),
+        streams={"shadow": stream},
+        reads={"gold": gold, "shadow": log},
+        incomplete=lock_problems(sources.get("gold")),
+    )
+
+
+def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material:
+    reads: dict[str, Input] = {}
+    context = _context(sources, options, choices, reads)
+    gold = _gold(sources, options, choices)
+    given = {"shadow": sources.get("run", sources.get("shadow")), "live": sources.get("live")}
+    logs = {name: Input() for name, source in given.items() if source is not None}
+    return Material(
+        context=context,
+        expected=_expected(gold, choices, context.texts),
+        streams={name: _stream(given[name], log, sources, options) for name, log in logs.items()},
+        reads={"gold": gold.source} | logs | reads,
+        incomplete=lock_problems(sources.get("gold")),
+    )
+
+
+def _context(sources: Sources, options: Options, choices: Choices, reads: dict[str, Input]) -> Context:
+    """What judging takes besides gold and logs: sections and texts of blocks, and what makes distances."""
+    sections: Mapping[str, str] = {}
+    texts: Mapping[str, str] = {}
+    if sources.get("sections") is not None:
+        sections, reads["sections"] = read_sections(sources["sections"])
+    if sources.get("texts") is not None:
+        texts, reads["texts"] = read_texts(sources["texts"], "texts")
+    embedder = make_embedder(
+        options.embedder,
+        url=options.embed_url,
+        model=options.embed_model,
+        key_env=options.embed_key_env,
+        cache=options.embed_cache,
+    )
+    return Context(
+        options=options,
+        choices=choices,
+        wanted=default_metrics(choices.k),
+        sections=sections,
+        texts=texts,
+        embedder=embedder,
+    )
+
+
+def _gold(sources: Sources, options: Options, choices: Choices) -> GoldSet:
+    if sources.get("qrels") is not None:
+        return gold_of_qrels(os.fspath(sources["qrels"]), choices.rel_level)
+    return load_gold(sources["gold"], lenient=options.lenient, by=choices.by)
+
+
+def _stream(source: Any, read: Input, sources: Sources, options: Options) -> Any:
+    if sources.get("qrels") is not None:
+        return log_of_run(os.fspath(source), read)
+    return stream_traces(source, read, record=LogLine, lenient=options.lenient)
+
+
+def _expected(gold: GoldSet, choices: Choices, texts: Mapping[str, str]) -> dict[str, Expected]:
+    return {qid: _expect(item, number, choices, texts) for number, (qid, item) in enumerate(gold.items.items())}
+
+
+def _expect(item: Gold, number: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
+    target = prepare(item, choices, texts)
+    types = tuple(f"type={name}" for name in target.types)
+    return Expected(item, number, target, types + slices_of(item, choices.by))
+
+
+def survey(material: Material) -> LogSurvey | None:
+    """Nothing has to be noticed about lists of ids."""
+    return None if material.context.ids_only else LogSurvey()
+
+
+SUITE = Suite(
+    name="retrieval",
+    description="May the shadow index replace the live one?",
+    inputs=(
+        InputSpec("gold", "Gold set, JSON lines with relevant, anchor_section, paraphrases, negatives.", False),
+        InputSpec("shadow", "Log of the index that wants to ship, JSON lines.", False),
+        InputSpec("live", "Log of the index that serves now, on the same questions (a run with --qrels).", False),
+        InputSpec("qrels", "TREC judgements in place of --gold.", False),
+        InputSpec("run", "TREC run in place of --shadow.", False),
+        InputSpec("sections", "Sections of blocks: JSON lines with id and section_id.", False, table=True),
+        InputSpec("texts", "Texts of blocks: JSON lines with id and text.", False, table=True),
+    ),
+    options=Options,
+    complete=complete,
+    read=read,
+    survey=survey,
+    settle=settle,
+    judge=judge,
+    facts=facts,
+    rows=rows,
+    offences=offences,
+    sees=sees,
+    metrics=metrics,
+    aliases=aliases,
+    gates=gates,
+    baseline=baseline,
+    review=review,
+    explain=explain,
+    shown=shown,
+    reference=reference,
+    controls=controls,
+)

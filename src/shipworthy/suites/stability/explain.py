@@ -1,0 +1,277 @@
+"""What a report says about stability beyond its gates: totals, details and rows by question, tables, remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...core.decision import number
+from ...core.evidence import Offence, Order, Row
+from ...core.gates import Outcome, written
+from ...core.suite import Explanation, Findings
+from ...core.tally import NAMED, Tally
+from ...text import first_few, plural
+from ..answers.explain import judging_shown
+from . import pooled, sensitivity
+from .hints import diagnose, reasons, total
+from .metrics import ASIDE, first_holes
+from .options import BARS, names_rcr
+from .reference import compat
+from .survey import Survey
+from .verdict import KS, Context, ReferenceVerdict, Verdict
+
+_VALUES = (
+    "rcr",
+    "refusal_rate",
+    "acr",
+    "cghc",
+    "css",
+    "css_all",
+    "jaccard",
+    "ned50",
+    "iaa",
+    "scu_cons",
+    *(f"pass^{k}" for k in KS),
+)
+_DETAILS = (*_VALUES, "runs", "answered", "distinct_prompts", "effective_runs", "failed", "undefined", "flips")
+_COUNTED = (
+    "items",
+    "answerable",
+    "unanswerable",
+    "judged",
+    "missing",
+    "passing",
+    "failing",
+    "undecided",
+    "runs",
+    "runs_answered",
+    "runs_refused",
+    "runs_error",
+    "flips",
+)
+_STATES = {"convergent": "→", "backward": "←", "split": "<>", "collapse": "×"}
+_FEW = 8  # names in a sentence; the report has more of them
+
+
+def explain(findings: Findings) -> Explanation:
+    tally, evidence = findings.tally, findings.evidence
+    shown = sections(findings)
+    return Explanation(
+        counts=counts(findings),
+        named=named(findings),
+        diagnosis=diagnose(evidence.part(ASIDE), shown["sensitivity"]),
+        offenders=evidence.offenders(),
+        items=[item(row) for row in evidence.rows],
+        sections=shown,
+        headline=headline(findings),
+        compat=compat(findings),
+        warnings=warnings(findings),
+        reasons=findings.reasons if findings.ships else [*findings.reasons, *reasons(tally)],
+    )
+
+
+def shown(context: Context) -> dict[str, Any]:
+    """What the options stand for: bars among the gates, numbers as they are written, files as what is in them."""
+    return {
+        "bars": [str(bar) for bar in context.bars],
+        "max_fail_rate": written(context.options.most_failing),
+        **judging_shown(context.options, context.judging),
+    }
+
+
+def counts(findings: Findings) -> dict[str, int]:
+    tally, aside = findings.tally, findings.evidence.part(ASIDE)
+    unknown = sum(_unknown(findings).values())
+    return {name: tally[name] for name in _COUNTED} | {
+        "holes": aside["holes"],
+        "repeated": aside["repeated"],
+        "unknown_qid": unknown,
+    }
+
+
+def named(findings: Findings) -> dict[str, list[str]]:
+    names = {fact: findings.tally.named(fact) for fact in ("failing", "undecided", "missing")}
+    holes = first_holes(findings.evidence.part(ASIDE))
+    return names | {"holes": holes, "unknown_qids": sorted(_unknown(findings))[:NAMED]}
+
+
+def _unknown(findings: Findings) -> dict[str, int]:
+    """Questions that the gold set does not have, with their runs in the sweep that is judged."""
+    surveyed = findings.gathered.survey
+    assert isinstance(surveyed, Survey)
+    return {qid: met.lines for qid, met in surveyed.chosen(findings.context.sweep).unknown.items()}
+
+
+# --- what makes the data unfit to judge ---
+
+
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    return findings.outcomes, [*_missing(findings.tally), *_incomplete(findings.tally, findings.evidence.part(ASIDE))]
+
+
+def _missing(tally: Tally) -> Iterator[str]:
+    if missing := tally["missing"]:
+        yield f"{plural(missing, 'question')} without any run: {_listed(tally.named('missing'), missing)}"
+
+
+def _incomplete(tally: Tally, aside: Tally) -> Iterator[str]:
+    if holes := aside["holes"]:
+        yield f"the grid has {plural(holes, 'hole')}: {_listed(first_holes(aside), holes)}"
+    if vague := tally["undecided"]:
+        bars = sorted(name for name in BARS if aside[f"undefined_{name}"])
+        yield (
+            f"{', '.join(bars)} undefined for {plural(vague, 'question')}, with fewer than two answers to "
+            f"compare: {_listed(tally.named('undecided'), vague)}"
+        )
+
+
+def _listed(names: Sequence[str], count: int) -> str:
+    """The first few of so many names."""
+    more = f" and {count - _FEW} more" if count > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
+
+
+# --- one row a question, and the worst of them ---
+
+
+def rows(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[tuple[Order, Row]]:
+    """Everything about one question; the report has it as details and, in short, as an item."""
+    if isinstance(verdict, ReferenceVerdict):
+        yield (verdict.place, verdict.qid), {"qid": verdict.qid, **verdict.details}
+        return
+    yield (
+        (verdict.qid,),
+        {
+            "qid": verdict.qid,
+            "state": verdict.state,
+            "answerable": verdict.answerable,
+            **{name: number(verdict.values[name]) for name in _VALUES},
+            "runs": len(verdict.runs),
+            "answered": len(verdict.answered),
+            "distinct_prompts": verdict.distinct_prompts,
+            "effective_runs": verdict.effective_runs,
+            "failed": list(verdict.failed),
+            "undefined": list(verdict.undefined),
+            "flips": [{"run": str(flip.cell), "differs": list(flip.differs)} for flip in verdict.flips],
+        },
+    )
+
+
+def item(row: Row) -> Row:
+    """The question in one line of a table."""
+    return {
+        "qid": row["qid"],
+        "state": row["state"],
+        "answerable": row["answerable"],
+        "runs": row["runs"],
+        **{name: row[name] for name in _VALUES},
+        "flips": len(row["flips"]),
+        "distinct_prompts": row["distinct_prompts"],
+        "failed": " ".join(row["failed"]),
+    }
+
+
+def offences(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Offence]:
+    """Failing questions, those that miss most bars first, then those with most flips."""
+    if isinstance(verdict, Verdict) and verdict.failed:
+        yield Offence((-len(verdict.failed), -len(verdict.flips), verdict.qid), lambda: card(verdict))
+
+
+def card(verdict: Verdict) -> Row:
+    """Which bars a question misses, by how much, and which of its runs differ."""
+    gold = verdict.question.gold
+    misses = ", ".join(f"{name} {float(verdict.values[name] or 0):.3f}" for name in verdict.failed)
+    flips = [f"{flip.cell} ({', '.join(flip.differs)})" for flip in verdict.flips]
+    more = f" and {len(flips) - 3} more" if len(flips) > 3 else ""
+    where = f"; differs from the majority: {', '.join(flips[:3])}{more}" if flips else ""
+    return {
+        "qid": verdict.qid,
+        "reason": verdict.failed[0],
+        "says": f"{misses} over {len(verdict.runs)} runs{where}",
+        "question": gold.question,
+        "gold_claim_substr": gold.substrings,
+        "gold_citations": gold.citations,
+        "runs": len(verdict.runs),
+        "flips": flips,
+    }
+
+
+# --- sections and top-level keys ---
+
+
+def headline(findings: Findings) -> dict[str, Any]:
+    tally, bars = findings.tally, findings.context.bars
+    totals = {"answerable": "answerable", "unanswerable": "unanswerable", "pass": "passing", "fail": "failing"}
+    return {
+        "totals": {name: tally[fact] for name, fact in totals.items()},
+        "gates": {bar.metric: number(bar.bound.number) for bar in bars},
+        "details": {row["qid"]: {name: row[name] for name in _DETAILS} for row in findings.evidence.rows},
+    }
+
+
+def sections(findings: Findings) -> dict[str, Any]:
+    tally, evidence = findings.tally, findings.evidence
+    aside, runs = evidence.part(ASIDE), tally["runs"]
+    prompts = {name: _total(aside, name, tally["judged"]) for name in ("distinct_prompts", "effective_runs")}
+    states = {name: tally[f"lambda_{state}"] for name, state in _STATES.items()}
+    read = aside["lambda_read"]
+    return {
+        "sensitivity": sensitivity.sensitivity(evidence.part(sensitivity.PART)),
+        "pooled": pooled.pooled(evidence.part(pooled.PART)),
+        "prompts": {"runs": runs, **prompts},
+        "lambda": {"distribution": states, "read": read, "derived": runs - read},
+        "sweep": {"id": findings.context.sweep, "left_out": _left_out(findings)},
+    }
+
+
+def _total(aside: Tally, name: str, questions: int) -> int | None:
+    """None as soon as one trace does not say what was sent."""
+    known = sum(aside.values(name).values())
+    return total(aside, name) if known and known == questions else None
+
+
+def _left_out(findings: Findings) -> dict[str, int]:
+    surveyed = findings.gathered.survey
+    assert isinstance(surveyed, Survey)
+    return surveyed.sweeps.left_out(findings.context.sweep)
+
+
+# --- remarks ---
+
+
+def warnings(findings: Findings) -> list[str]:
+    context: Context = findings.context
+    return [
+        *_repeated(findings.evidence.part(ASIDE)["repeated"]),
+        *_other_sweeps(context.sweep, _left_out(findings)),
+        *_aliased(names_rcr(context.options.gates)),
+        *_of_unknown(_unknown(findings)),
+    ]
+
+
+def _repeated(count: int) -> Iterable[str]:
+    if count:
+        yield f"{plural(count, 'run')} repeated a place of the grid; the last line counts. [run-repeated]"
+
+
+def _other_sweeps(chosen: str, left_out: Mapping[str, int]) -> Iterator[str]:
+    if left_out:
+        others = ", ".join(f"{name or '(none)'}: {plural(count, 'line')}" for name, count in left_out.items())
+        yield (
+            f"judged is sweep {chosen or '(none)'}; lines of other sweeps were left out ({others}). Choose with "
+            "--sweep ID, or mix them with --sweep all. [sweep-mixed]"
+        )
+
+
+def _aliased(named_rcr: bool) -> Iterator[str]:
+    if named_rcr:
+        yield (
+            "the bar of rcr was set on refusal_rate: rcr also passes a pipeline that always answers. "
+            "--profile reference gates rcr itself. [gate-rcr]"
+        )
+
+
+def _of_unknown(unknown: Mapping[str, int]) -> Iterator[str]:
+    if unknown:
+        runs = plural(sum(unknown.values()), "run")
+        yield (f"{runs} for questions that the gold set does not have: {first_few(sorted(unknown))}. [trace-unknown]")

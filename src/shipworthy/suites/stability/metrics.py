@@ -1,0 +1,213 @@
+"""What the stability suite counts, the metrics made of those counts, and the gates that hold by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from ... import stats
+from ...core.evidence import Counted
+from ...core.gates import Gate, gate_of, parse_gates
+from ...core.metrics import Count, Mean, Measure, Metric, Rate
+from ...core.tally import Fact, Tally
+from ...errors import UsageError
+from . import pooled, reference, sensitivity
+from .hints import causes
+from .options import BARS, Options, default_bars
+from .verdict import KS, Context, ReferenceVerdict, Verdict
+
+ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
+LAMBDA_GATES = ("lambda_convergent >= 0.80", "lambda_collapse <= 0", "lambda_split <= 0.10")
+ASIDE = "aside"  # the part of the evidence that no metric is made of
+_MEANS = {
+    "acr": "the mean over answerable questions of runs with a right claim",
+    "cghc": "the mean over answerable questions of runs with a citation hit",
+    "css": "the mean over questions of citations that all answers share",
+    "css_all": "the same over all runs, refusals included",
+    "jaccard": "the mean over questions of the overlap of two answers' citations",
+    "ned50": "the mean over questions of the median edit distance",
+    "iaa": "the mean over questions of pairs of answers with the same wording",
+    "rcr": "the mean over questions of the larger of refusals and answers",
+    "refusal_rate": "the mean over unanswerable questions of runs that refuse",
+}
+
+
+# --- facts ---
+
+
+def facts(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Counted]:
+    if isinstance(verdict, ReferenceVerdict):
+        yield Counted(verdict.facts, part=reference.PART)
+        return
+    state = {"fail": "failing", "undefined": "undecided", "missing": "missing"}.get(verdict.state)
+    yield Counted(tuple(question_facts(verdict)), verdict.slices, "", verdict.qid, [state] if state else ())
+    yield Counted(_aside(verdict), part=ASIDE)
+    yield Counted(sensitivity.facts(verdict), part=sensitivity.PART)
+    yield Counted(pooled.facts(verdict), part=pooled.PART)
+    for number, hole in enumerate(verdict.holes):
+        yield Counted(("holes",), (), ASIDE, _in_order(verdict.question.place, number, hole), ("holes",))
+    differs = [fact for fact in verdict.reference if fact == "differs"]
+    yield Counted(verdict.reference, (), reference.PART, verdict.qid, differs)
+
+
+def question_facts(verdict: Verdict) -> Iterator[Fact]:
+    """The facts of a verdict under the names that the metrics use."""
+    yield "items"
+    yield "answerable" if verdict.answerable else "unanswerable"
+    if not verdict.runs:
+        yield "missing"
+        return
+    yield "judged"
+    yield {"fail": "failing", "undefined": "undecided", "pass": "passing"}[verdict.state]
+    yield from (f"failing_{name}" for name in verdict.failed)
+    if verdict.flips:
+        yield "flipped"
+    yield from _runs(verdict)
+    for name, value in verdict.values.items():
+        if value is not None and (name != "refusal_rate" or not verdict.answerable):
+            yield name, value
+    answered = verdict.answered
+    if len(answered) > 1:
+        yield "compared"
+        if len({run.claim for run in answered}) == 1:
+            yield "identical_claims"
+        if len({run.citations for run in answered}) == 1:
+            yield "identical_citations"
+
+
+def _runs(verdict: Verdict) -> Iterator[Fact]:
+    for run, state in zip(verdict.runs, verdict.states, strict=True):
+        yield "runs"
+        yield f"runs_{run.status}"
+        yield f"lambda_{state}"
+    yield from ("flips" for _ in verdict.flips)
+    for state in ("→", "<>"):
+        yield f"lambda_{state}", Fraction(verdict.states.count(state), len(verdict.runs))
+
+
+def _aside(verdict: Verdict) -> Iterator[Fact]:
+    """What sections, hints and remarks are made of."""
+    yield from ("repeated" for _ in range(verdict.repeated))
+    yield from ("lambda_read" for run in verdict.runs if run.logged is not None)
+    yield from (f"undefined_{name}" for name in verdict.undefined)
+    yield from (f"cause_{cause}" for cause in causes(verdict))
+    if verdict.distinct_prompts is not None:
+        yield "distinct_prompts", verdict.distinct_prompts
+    if verdict.effective_runs is not None:
+        yield "effective_runs", verdict.effective_runs
+        yield "runs_told_apart", len(verdict.runs)
+
+
+def _in_order(place: int, number: int, hole: str) -> str:
+    """A name that sorts by its place in the gold set and in the grid."""
+    return f"{place:09d} {number:06d} {hole}"
+
+
+def first_holes(tally: Tally) -> list[str]:
+    """The first few holes, in the order of the gold set and of the grid."""
+    return [name.split(" ", 2)[2] for name in tally.named("holes")]
+
+
+# --- metrics ---
+
+
+class Share(Metric, frozen=True, kw_only=True):
+    """Runs with a fact, of all runs; how sure that is depends on the questions, for their runs are one cluster each."""
+
+    of: str
+
+    def measure(self, tally: Tally) -> Measure:
+        k, n = tally[self.of], tally["runs"]
+        if not n:
+            return Measure(self.name, "mean", None, 0, missing="there is no run")
+        shares = {Fraction(share): count for share, count in tally.values(self.of).items()}
+        spread = stats.mean_interval_of_counts(shares)
+        return Measure(
+            self.name, "mean", Fraction(k, n), tally["judged"], interval=spread, bounds=spread or (None, None)
+        )
+
+
+def metrics(options: Options) -> dict[str, Metric]:
+    """Every metric of the whole by name, in the order of the report."""
+    listed = [*_failing(), *_means(), *_agreeing(), *_lambda()]
+    return {metric.name: metric for metric in listed}
+
+
+def _failing() -> Iterator[Metric]:
+    yield Count("failing", "questions that miss a bar", "lower", high=None, of=("failing",))
+    yield Rate("fail_rate", "questions that miss a bar, of those with runs", "lower", of="failing", among="judged")
+    for name in BARS:
+        description = f"questions that miss the bar of {name}"
+        yield Count(f"{name}_failing", description, "lower", high=None, of=(f"failing_{name}",))
+
+
+def _means() -> Iterator[Metric]:
+    for name, description in _MEANS.items():
+        yield Mean(f"mean_{name}", description, "lower" if name == "ned50" else "higher", of=name)
+    for k in KS:
+        yield Mean(f"pass^{k}", f"the chance that {k} random runs of a question all pass", of=f"pass^{k}")
+
+
+def _agreeing() -> Iterator[Metric]:
+    worded, cited = "questions whose answers are all worded alike", "questions whose answers all cite the same"
+    yield Rate("identical_answers", worded, of="identical_claims", among="compared")
+    yield Rate("identical_citations", cited, of="identical_citations", among="compared")
+    differing = "questions of which some run differs from the majority"
+    yield Rate("flipped", differing, "lower", of="flipped", among="judged")
+
+
+def _lambda() -> Iterator[Metric]:
+    yield Share("lambda_convergent", "runs that converge on the evidence", of="lambda_→")
+    collapse = "runs of questions that no run finds evidence for"
+    yield Count("lambda_collapse", collapse, "lower", high=None, of=("lambda_×",))
+    split = "runs that miss evidence which another run of the question finds"
+    yield Share("lambda_split", split, "lower", of="lambda_<>")
+
+
+def bar_metrics() -> dict[str, Metric]:
+    """The metrics of single questions, under their own names, so that gates can name them."""
+    return {name: Mean(name, bar.description, bar.better, of=name) for name, bar in BARS.items()}
+
+
+# --- gates ---
+
+
+def split_gates(options: Options) -> tuple[list[Gate], list[Gate]]:
+    """Bars that each question must clear, and gates on the whole that somebody named."""
+    named = parse_gates(options.gates, bar_metrics() | metrics(options), ALIASES)
+    bars = {} if options.only_gates else default_bars()
+    bars |= {gate.metric: gate for gate in named if gate.metric in BARS}
+    if not bars and not named:
+        raise UsageError("no gate is left to decide by", hint="Name one with --gates.", code="gate-none")
+    relative = next((bar for bar in bars.values() if bar.bound.sign or bar.slice), None)
+    if relative:
+        raise UsageError(
+            f"{relative} can't be a bar for single questions",
+            code="gate-bound",
+            hint=f"Give a number, or gate mean_{relative.metric}.",
+        )
+    return list(bars.values()), [gate for gate in named if gate.metric not in BARS]
+
+
+def wanted(options: Options) -> list[Gate]:
+    """The gates on the whole that the options name; a bar that is named asks for the count of those that miss it."""
+    bars, named = split_gates(options)
+    return [*_on_bars(bars, options), *named] if options.only_gates else named
+
+
+def gates(context: Context) -> list[Gate]:
+    """How many questions may fail, and λ where there are paraphrases."""
+    states = [Gate.parse(text) for text in LAMBDA_GATES if context.paraphrased]
+    return _on_bars(context.bars, context.options) + states
+
+
+def _on_bars(bars: Sequence[Gate], options: Options) -> list[Gate]:
+    """A line for each bar goes along for information; which questions miss it is what a reader asks first.
+
+    Without any bar no question can fail, and there is nothing to count.
+    """
+    if not bars:
+        return []
+    share = options.most_failing
+    allowed = gate_of("fail_rate", "<=", share) if share else Gate.parse("failing <= 0")
+    return [allowed, *(Gate.parse(f"{bar.metric}_failing <= 0", severity="info") for bar in bars)]

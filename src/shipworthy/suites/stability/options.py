@@ -1,0 +1,79 @@
+"""Options of the stability suite, and the bars that single questions must clear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Annotated, NamedTuple
+
+from ...core.gates import Gate, exact
+from ...core.metrics import Better
+from ...core.options import Opt
+from ..answers.options import By, JudgingOptions, Profile
+
+
+class Bar(NamedTuple):
+    """A metric of one question that a gate may set a bar for."""
+
+    description: str
+    better: Better
+    on: str  # which questions it is about: answerable, unanswerable
+
+
+BARS = {
+    "acr": Bar("runs whose claim contains a gold substring", "higher", "answerable"),
+    "cghc": Bar("runs that cite gold evidence within what was retrieved", "higher", "answerable"),
+    "css": Bar("citations that all answered runs share, of those that any has", "higher", "answerable"),
+    "ned50": Bar("median edit distance between two answers", "lower", "answerable"),
+    "scu_cons": Bar("1 if every answer keeps the constraints", "higher", "answerable"),
+    "refusal_rate": Bar("runs that refuse", "higher", "unanswerable"),
+    "iaa": Bar("pairs of answers with the same wording", "higher", "answerable"),
+    "jaccard": Bar("mean overlap of the citations of two answers", "higher", "answerable"),
+    "css_all": Bar("citations that all runs share, refusals included", "higher", "answerable"),
+}
+DEFAULT_BARS = ("acr >= 0.95", "cghc >= 0.95", "css >= 0.70", "ned50 <= 0.20", "scu_cons >= 1", "refusal_rate >= 0.98")
+
+
+class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that people can choose about the stability suite."""
+
+    gates: Annotated[
+        tuple[str | Gate, ...],
+        Opt(
+            "Bars that each question must clear, such as acr=0.95,cghc=0.95,css=0.70,ned50=0.20,rcr=0.98 (the "
+            "defaults); also gates on the whole, such as mean_iaa=0.80 or pass^3=0.90.",
+            shown=False,
+        ),
+    ] = ()
+    max_fail_rate: Annotated[str, Opt("Most questions that may miss a bar.", "SHARE", kind="number")] = "0"
+    seeds: Annotated[
+        tuple[int, ...],
+        Opt("Seeds that the grid must have, such as 0,1,2 or 0-4.  [default: all that occur]", "N[,N…]"),
+    ] = ()
+    jitters: Annotated[
+        tuple[str, ...], Opt("Jitters that it must have.  [default: all that occur]", "NAME[,NAME…]")
+    ] = ()
+    sweep: Annotated[
+        str | None,
+        Opt("Which sweep of the file; `all` mixes them.  [default: that of the last line]", "ID", shown=False),
+    ] = None
+    arm: Annotated[str | None, Opt("Which arm, where the runs are of several.", "NAME", shown=False)] = None
+    by: By = ()
+    profile: Profile = "strict"
+
+    def __post_init__(self) -> None:
+        exact("max_fail_rate", self.max_fail_rate)
+
+    @property
+    def most_failing(self) -> Fraction:
+        """The share of questions that may miss a bar."""
+        return exact("max_fail_rate", self.max_fail_rate)
+
+
+def default_bars() -> dict[str, Gate]:
+    return {bar.metric: bar for bar in map(Gate.parse, DEFAULT_BARS)}
+
+
+def names_rcr(gates: Iterable[str | Gate]) -> bool:
+    """Whether somebody set a bar on rcr, which is taken for one on refusal_rate."""
+    return any("rcr" in str(gate).replace("mean_rcr", "") for gate in gates)

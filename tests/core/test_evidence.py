@@ -1,0 +1,141 @@
+"""Evidence: tallies, the worst few and one row per item add up to the same from any split."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shipworthy.core import evidence as module
+from shipworthy.core.evidence import Counted, Evidence, Offence, Row, Rows
+
+
+class Verdict(NamedTuple):
+    qid: str
+    bad: int
+
+
+class Cards:
+    """How many cards were made: only those that get among the worst should be."""
+
+    made = 0
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Row:
+        cls.made += 1
+        return {"qid": verdict.qid, "bad": verdict.bad}
+
+
+def facts(verdict: Verdict, context: object) -> Iterator[Counted]:
+    name = "bad" if verdict.bad else "good"
+    yield Counted((name,), (f"first={verdict.qid[:1]}",), "", verdict.qid, (name,))
+    if verdict.bad > 1:
+        yield Counted(("very bad", ("amount", verdict.bad)), part="reference")
+
+
+def offences(verdict: Verdict, context: object) -> Iterator[Offence]:
+    if verdict.bad:
+        yield Offence((-verdict.bad, verdict.qid), lambda: Cards.of(verdict), "odd" if verdict.bad % 2 else "")
+
+
+SUITE: Any = SimpleNamespace(
+    facts=facts,
+    rows=lambda verdict, context: [((verdict.qid,), {"qid": verdict.qid, "bad": verdict.bad})],
+    offences=offences,
+    sees=lambda verdict, context: [("names", [verdict.qid])],
+)
+
+
+def evidence_of(verdicts: list[Verdict], worst: int = 3) -> Evidence:
+    total = Evidence(worst)
+    for verdict in verdicts:
+        total.add(SUITE, verdict, None)
+    return total
+
+
+def plain(evidence: Evidence) -> tuple[Any, ...]:
+    parts = {name: evidence.part(name) for name in ("", "reference")}
+    return parts, evidence.offenders(), evidence.offenders("odd"), list(evidence.rows), evidence.seen
+
+
+VERDICTS = [Verdict("b2", 2), Verdict("a1", 0), Verdict("c3", 2), Verdict("a4", 3), Verdict("d5", 1)]
+
+
+def test_facts_go_to_their_part_with_slices_and_names() -> None:
+    total = evidence_of(VERDICTS)
+    assert (total.tally["bad"], total.tally["good"]) == (4, 1)
+    assert total.tally.named("bad") == ["a4", "b2", "c3", "d5"]
+    assert total.tally.slice("first=a")["bad"] == 1
+    assert total.part("reference").values("amount") == {2: 2, 3: 1}
+    assert total.part("nothing")["bad"] == 0
+    assert total.seen == {"names": {"a1", "a4", "b2", "c3", "d5"}}
+
+
+def test_the_worst_few_of_each_kind_are_kept_in_their_order() -> None:
+    total = evidence_of(VERDICTS, 1)
+    assert [card["qid"] for card in total.offenders()] == ["b2"]
+    assert [card["qid"] for card in total.offenders("odd")] == ["a4"]
+    assert total.offenders("other") == []
+    assert evidence_of(VERDICTS, 0).offenders() == []
+
+
+def test_a_card_is_made_only_for_what_gets_among_the_worst() -> None:
+    Cards.made = 0
+    evidence_of([Verdict(f"q{index:03}", 2) for index in range(100)], 3)
+    assert Cards.made == 3
+
+
+@given(
+    st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.integers(0, 4)), unique_by=lambda pair: pair[0]),
+    st.integers(0, 4),
+    st.integers(1, 4),
+    st.randoms(use_true_random=False),
+)
+def test_any_split_in_any_order_adds_up_to_the_same(
+    drawn: list[tuple[str, int]], worst: int, parts: int, random: Any
+) -> None:
+    verdicts = [Verdict(*pair) for pair in drawn]
+    dealt: list[list[Verdict]] = [[] for _ in range(parts)]
+    for verdict in random.sample(verdicts, len(verdicts)):
+        random.choice(dealt).append(verdict)
+    total = Evidence(worst)
+    for part in dealt:
+        total += pickle.loads(pickle.dumps(evidence_of(part, worst)))
+    assert plain(total) == plain(evidence_of(verdicts, worst))
+
+
+# --- rows ---
+
+ROWS: list[Row] = [
+    {"qid": "a", "value": None, "list": [1, 2.5, "ü"]},
+    {"qid": "b", "text": "lone \ud800 surrogate"},
+    {"qid": "c", "number": 2**80, "negative": -(2**70)},
+]
+
+
+def test_rows_come_back_in_their_order_as_they_were() -> None:
+    rows = Rows(((row["qid"],), row) for row in reversed(ROWS))
+    assert len(rows) == 3 and list(rows) == ROWS == rows[:] and rows == ROWS
+    assert rows[0] == ROWS[0] and rows[-1] == ROWS[2] and rows[1:] == ROWS[1:]
+    assert repr(rows) == repr(ROWS) and rows != ROWS[:2]
+    assert pickle.loads(pickle.dumps(rows)) == ROWS
+    with pytest.raises(IndexError):
+        rows[3]
+
+
+@pytest.mark.parametrize("memory", [0, 30, 1_000_000])
+def test_many_rows_are_kept_in_a_file_with_the_same_content(monkeypatch: pytest.MonkeyPatch, memory: int) -> None:
+    monkeypatch.setattr(module, "MEMORY", memory)
+    made = [{"qid": f"q{index:03}", "text": "x" * index} for index in range(20)]
+    first, second = Rows(((row["qid"],), row) for row in made[::2]), Rows(((row["qid"],), row) for row in made[1::2])
+    first += second
+    assert first == made
+    assert next(iter(first)) == made[0]
+    first.append(("q",), {"qid": "q"})  # between two looks
+    assert [row["qid"] for row in first][:2] == ["q", "q000"] and len(first) == 21
+    assert pickle.loads(pickle.dumps(first)) == first

@@ -1,0 +1,481 @@
+"""History on SQLite and on a real PostgreSQL server: nothing recorded twice, nothing lost, nothing rounded."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import Cli, gold, trace
+from shipworthy import evaluate
+from shipworthy.core.decision import report
+from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
+from shipworthy.history import History, exact_value
+from shipworthy.history import store as storing
+from shipworthy.history.nightly import nightly, nightly_of
+from shipworthy.history.page import sparkline, sparkline_svg, write_page
+
+SERVERS = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres")) + [
+    found for found in [shutil.which("postgres")] if found
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server that runs for these tests alone, as a user who is not root."""
+    if not SERVERS:
+        pytest.skip("PostgreSQL is not on this machine")
+    binaries = os.path.dirname(SERVERS[-1])
+    folder = tempfile.mkdtemp(prefix="sw-pg-")
+    owner: dict[str, Any] = {}
+    if os.getuid() == 0:
+        owner = {"user": "postgres", "group": "postgres"}
+        shutil.chown(folder, "postgres", "postgres")
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **owner}
+    data = os.path.join(folder, "data")
+    subprocess.run([f"{binaries}/initdb", "-D", data, "-U", "tester", "--auth=trust", "--no-sync"], check=True, **quiet)
+    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+    control = [f"{binaries}/pg_ctl", "-D", data, "-w"]
+    subprocess.run([*control, "-o", options, "-l", os.path.join(folder, "log"), "start"], check=True, **quiet)
+    try:
+        yield f"postgresql://tester@/postgres?host={folder}"
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], check=False, **quiet)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty history on either database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "deep" / "history.db")
+    import psycopg
+
+    address: str = request.getfixturevalue("server")
+    name = f"h{abs(hash(tmp_path.name)) % 10**12}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name}".encode())
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return address.replace("/postgres?", f"/{name}?")
+
+
+def made(wrong: int = 0, of: int = 7, **options: Any) -> dict[str, Any]:
+    items = [gold(f"Q{index}") for index in range(of)]
+    traces = [trace(f"Q{index}", cite=("d2",) if index < wrong else ("d1",)) for index in range(of)]
+    return report(evaluate(items, traces, **options))
+
+
+def small(index: int) -> dict[str, Any]:
+    """A report that is cheap to make, of which there can be many."""
+    measure = {"kind": "rate", "value": 1 / 3, "n": 3, "numerator": 1, "denominator": 3}
+    outcome = {"gate": "precision >= 0.1", "metric": "precision", "slice": "", "state": "PASS", "holds": True}
+    return {
+        "shipworthy": {"suite": "answers", "profile": "strict", "definitions": "1"},
+        "digest": f"{index:064x}",
+        "decision": "SHIP",
+        "inputs": {},
+        "metrics": {"precision": measure},
+        "outcomes": [outcome],
+    }
+
+
+def test_what_is_recorded_comes_back(url: str) -> None:
+    history = History(url)
+    made_report = made(2, by=["type"])
+    name = history.record(made_report, commit="c0ffee", branch="main", label="nightly ü\x00?%s")
+    (run,) = history.runs()
+    assert (run.id, run.suite, run.decision, run.commit, run.branch) == (name, "answers", "NO-SHIP", "c0ffee", "main")
+    assert run.digest == made_report["digest"] and run.gold == made_report["inputs"]["gold"]["content"]
+    assert history.report(name) == made_report and run.label == "nightly ü\\x00?%s"
+
+
+def test_recording_twice_is_recording_once(url: str) -> None:
+    history = History(url)
+    assert history.record(made(), label="a") == history.record(made(), label="a")
+    history.record(made(), label="b")
+    history.record(made(1), label="a")
+    assert [run.label for run in history.runs()] == ["a", "b", "a"]
+
+
+def test_runs_are_found_by_id_start_number_label_and_last(url: str) -> None:
+    history = History(url)
+    names = [history.record(small(index), label=f"n{index}") for index in range(3)]
+    for word in (names[1], names[1][:12], "n1"):
+        assert history.find(word).id == names[1]
+    assert history.find(str(history.runs()[1].seq)).id == names[1]
+    assert history.find("last").id == names[2]
+    with pytest.raises(UsageError, match="history-no-run"):
+        history.find("nope")
+
+
+def test_numbers_are_kept_exactly(url: str) -> None:
+    history = History(url)
+    history.record(made(1, 7))
+    (point,) = history.trend("precision")
+    assert (point.num, point.den, point.value) == (6, 7, Fraction(6, 7))
+    odd = small(1)
+    odd["metrics"]["mean"] = {"kind": "mean", "value": 0.3, "exact": f"{10**30 + 1}/{3 * 10**30}", "n": 3}
+    odd["metrics"]["gone"] = {"kind": "mean", "value": None, "n": 0}
+    history.record(odd)
+    assert history.trend("mean")[0].value == Fraction(10**30 + 1, 3 * 10**30)
+    assert history.trend("gone")[0].value is None and str(history.trend("gone")[0]) == "undefined"
+    assert exact_value({"value": 0.1, "kind": "mean"}) == Fraction(1, 10)
+
+
+def test_trends_by_suite_branch_and_limit(url: str) -> None:
+    history = History(url)
+    for index in range(4):
+        history.record(small(index), branch="main" if index % 2 else "topic")
+    assert [point.run.branch for point in history.trend("precision", branch="main")] == ["main", "main"]
+    assert len(history.trend("precision", limit=3)) == 3
+    with pytest.raises(UsageError, match="Recorded: precision"):
+        history.trend("precison")
+
+
+def test_prune_keeps_the_last_and_the_blessed(url: str) -> None:
+    history = History(url)
+    names = [history.record(small(index)) for index in range(6)]
+    history.bless("main", names[0], by="Ada", reason="released")
+    assert history.prune(2) == 3
+    assert [run.id for run in history.runs()] == [names[0], *names[4:]]
+    assert len(history.trend("precision")) == 3
+    with pytest.raises(UsageError):
+        history.prune(0)
+
+
+def test_baselines_have_names_and_a_past(url: str) -> None:
+    history = History(url)
+    first, second = (history.record(made(wrong)) for wrong in (0, 1))
+    history.bless("main", first, by="Ada", reason="released")
+    history.bless("main", second, by="Bo", reason="better wording")
+    assert [(one.run_id, one.blessed_by) for one in history.baselines()] == [(first, "Ada"), (second, "Bo")]
+    assert history.baseline("main")["answers"]["digest"] == made(1)["digest"]
+    with pytest.raises(UsageError, match="There are: main"):
+        history.baseline("mian")
+    with pytest.raises(UsageError, match="baseline-blank"):
+        history.bless("main", first, by="", reason="x")
+
+
+def test_export_and_import_move_a_history(url: str, tmp_path: Path) -> None:
+    history = History(url)
+    for wrong in range(3):
+        history.record(made(wrong), commit="c", branch="b", label=str(wrong))
+    rows = [json.loads(json.dumps(row)) for row in history.export()]
+    other = History(tmp_path / "other.db")
+    assert other.import_runs(iter(rows)) == 3 and other.import_runs(iter(rows)) == 3
+    assert [(run.id, run.recorded_at) for run in other.runs()] == [(run.id, run.recorded_at) for run in history.runs()]
+    with pytest.raises(DataError, match="history-export"):
+        other.import_runs(iter([{"label": "x"}]))
+
+
+def test_gate_health(url: str) -> None:
+    history = History(url)
+    for wrong in range(6):
+        history.record(made(wrong, gates=["precision >= 0.5", "chr >= 1.0", "over_refusal <= 0.1"], only_gates=True))
+    health = {one.gate: (one.held, one.runs, one.says) for one in history.gate_health()}
+    assert health == {
+        "chr >= 1.0": (1, 6, ""),
+        "over_refusal <= 0.1": (6, 6, "never failed"),
+        "precision >= 0.5": (4, 6, ""),
+    }
+    assert history.gate_health(least=7) == []
+
+
+def test_what_is_not_a_report_is_not_recorded(url: str) -> None:
+    for odd in ({}, {"shipworthy": {}}, {"shipworthy": {"board": True}, "digest": "x"}):
+        with pytest.raises(DataError, match="history-not-report"):
+            History(url).record(odd)
+
+
+def test_two_hundred_writers_at_once_lose_nothing(url: str) -> None:
+    failures: list[str] = []
+
+    def write(index: int) -> None:
+        try:
+            History(url, timeout=60).record(small(index))
+        except ShipworthyError as error:
+            failures.append(str(error))
+
+    threads = [threading.Thread(target=write, args=(index,)) for index in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert {run.digest for run in History(url).runs()} == {f"{index:064x}" for index in range(200)}
+
+
+def test_threads_in_several_processes_leave_a_sound_file(tmp_path: Path) -> None:
+    script = (
+        "import sys, json, threading\nfrom shipworthy.history import History\n"
+        "lines = [json.loads(line) for line in sys.stdin]\n"
+        "write = lambda report: History(sys.argv[1], timeout=60).record(report)\n"
+        "threads = [threading.Thread(target=write, args=(report,)) for report in lines]\n"
+        "[thread.start() for thread in threads], [thread.join() for thread in threads]\n"
+    )
+    path = str(tmp_path / "history.db")
+
+    def start(part: int) -> int:
+        lines = "\n".join(json.dumps(small(index)) for index in range(part * 15, part * 15 + 15))
+        return subprocess.run([sys.executable, "-c", script, path], input=lines, text=True, check=False).returncode
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(start, range(4))) == [0] * 4
+    assert len(History(path).runs()) == 60
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_an_older_schema_is_brought_up_to_date_with_its_runs(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(storing, "VERSION", 1)
+        with storing.opened(url, 5) as old:
+            old.rows(
+                "INSERT INTO shipworthy_runs (id, recorded_at, suite, profile, decision, definitions, digest, inputs, "
+                "commit_id, branch, label, report) "
+                "VALUES ('x', 't', 'answers', '', 'SHIP', '1', 'd', '{}', '', '', 'old', '{}')"
+            )
+    assert [run.label for run in History(url).runs()] == ["old"]
+    History(url).record(small(1))
+    assert History(url).baselines() == []
+
+
+def test_a_newer_schema_is_left_alone(url: str) -> None:
+    History(url).record(small(1))
+    with storing.opened(url, 5) as newer:
+        newer.rows("INSERT INTO shipworthy_schema (version) VALUES (?)", (storing.VERSION + 1,))
+    for use in (lambda: History(url).record(small(2)), lambda: History(url).runs()):
+        with pytest.raises(EnvironmentFailure, match="history-newer"):
+            use()
+
+
+def test_statements_have_no_sign_that_the_placeholder_swap_would_break() -> None:
+    text = "".join(statement for statements in storing.MIGRATIONS.values() for statement in statements)
+    assert "?" not in text and "%" not in text
+
+
+def test_a_locked_database_says_so_in_time(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    History(path).record(small(1))
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(EnvironmentFailure, match="history-locked"):
+        History(path, timeout=0.2).record(small(2))
+    holder.close()
+    assert History(path).record(small(2))
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 4096, 8192, 12_288])
+def test_a_database_cut_short_is_never_taken_for_whole_nor_touched(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "history.db"
+    for index in range(20):
+        History(path).record(small(index))
+    with sqlite3.connect(path, isolation_level=None) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    path.write_bytes(path.read_bytes()[:size])
+    before = path.read_bytes()
+    if size == 0:
+        assert History(path).record(small(1))  # an empty file is a new database
+        return
+    with pytest.raises(EnvironmentFailure) as caught:
+        History(path).record(small(99))
+        History(path).runs()
+    assert caught.value.code in ("history-corrupt", "history-unusable")
+    assert path.read_bytes() == before or size >= 4096  # beyond the first page SQLite may write to its own file
+
+
+def test_junk_is_left_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    path.write_bytes(b"this is not a database" * 500)
+    with pytest.raises(EnvironmentFailure, match="left as it is"):
+        History(path).record(small(1))
+    assert path.read_bytes() == b"this is not a database" * 500
+    name, warning = History(path).record_or_spool(small(1), label="kept")
+    assert "history-corrupt" in warning
+    path.unlink()
+    (tmp_path / "history.spool" / "torn.json").write_bytes(b'{"rep')
+    assert History(path).absorb() == 1
+    assert [left.name for left in (tmp_path / "history.spool").iterdir()] == ["torn.json"]  # not ours to judge, so kept
+    assert History(path).find("kept").id == name
+
+
+def test_what_was_kept_beside_the_database_comes_back_in_the_order_in_which_it_happened(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    path.write_bytes(b"this is not a database" * 500)
+    for day in (3, 1, 2, 5, 4):
+        History(path).record_or_spool(small(day), label=f"day {day}", recorded_at=f"2026-11-0{day}T00:00:00+00:00")
+    path.unlink()
+    assert History(path).absorb() == 5
+    assert [run.label for run in History(path).runs()] == [f"day {day}" for day in range(1, 6)]
+
+
+def test_a_recorded_report_that_went_bad_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    History(path).record(made(), label="a")
+    History(path).bless("main", "a", by="Ada", reason="ok")
+    with storing.opened(str(path), 5) as database:
+        database.rows("UPDATE shipworthy_runs SET report = replace(report, 'shipped', 'refused')")
+    with pytest.raises(EnvironmentFailure, match="history-corrupt"):
+        History(path).baseline("main")
+    with storing.opened(str(path), 5) as database:
+        database.rows("UPDATE shipworthy_runs SET report = '{broken'")
+    with pytest.raises(EnvironmentFailure, match="history-corrupt"):
+        History(path).report("a")
+
+
+def test_there_is_no_history_yet(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="history-absent"):
+        History(tmp_path / "none.db").runs()
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(UsageError, match="history-url"):
+        History("mysql://root:secret@db/x").runs()
+
+
+def test_a_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for address in ("mysql://root:hunter2@db/x", "postgresql://root:hunter2@127.0.0.1:1/x"):
+        with pytest.raises(ShipworthyError) as caught:
+            History(address, timeout=1).runs()
+        assert "hunter2" not in str(caught.value) and "root:***@" in str(caught.value)
+    assert (
+        storing.masked("postgresql://h/db?user=u&password=hunter2&x=1") == "postgresql://h/db?user=u&password=***&x=1"
+    )
+    assert storing.masked("postgresql://:hunter2@h/db") == "postgresql://:***@h/db"
+
+
+# --- nightly ---------------------------------------------------------------------------------------------------------
+
+
+def night(failing: set[int], of: int = 200) -> dict[str, bool]:
+    return {f"Q{index}": index not in failing for index in range(of)}
+
+
+def runs_of(*nights: dict[str, bool]) -> list[tuple[str, dict[str, bool]]]:
+    return [(f"n{index}", items) for index, items in enumerate(nights)]
+
+
+def test_seven_broken_items_raise_the_alarm_when_they_are_confirmed() -> None:
+    broken = night(set(range(7)))
+    found = nightly(runs_of(*[night(set())] * 5, broken, broken, broken))
+    assert [(one.lost, one.alarm) for one in found.nights] == [(0, False), (0, False), (7, True)]
+    assert found.nights[-1].evidence == Fraction(255, 8) and found.alarm  # 31.875, as worked out
+    assert found.lost == [f"Q{index}" for index in range(7)]
+
+
+def test_six_broken_items_do_not() -> None:
+    found = nightly(runs_of(*[night(set())] * 5, *[night(set(range(6)))] * 30))
+    assert not found.alarm and found.nights[-1].evidence == Fraction(127, 7)  # a flip counts once, however often seen
+
+
+def test_flaky_items_are_listed_and_left_out() -> None:
+    flaky = [night({1} if index % 2 else set()) for index in range(5)]
+    found = nightly(runs_of(*flaky, *[night({1})] * 5))
+    assert found.flaky == ["Q1"] and found.stable == 199 and found.lost == []
+
+
+def test_one_bad_night_is_only_waiting() -> None:
+    found = nightly(runs_of(*[night(set())] * 5, night({3}), night(set()), night({3, 4})))
+    assert found.lost == [] and found.waiting == ["Q3", "Q4"]
+
+
+def test_an_item_that_is_gone_is_lost_and_a_new_one_is_listed() -> None:
+    gone = {name: passed for name, passed in night(set()).items() if name != "Q0"} | {"NEW": False}
+    found = nightly(runs_of(*[night(set())] * 5, gone, gone, gone))
+    assert found.lost == ["Q0"] and found.new == ["NEW"]
+
+
+def test_the_baseline_needs_five_runs() -> None:
+    assert nightly(runs_of(night(set()), night(set()))).missing_runs == 3
+    assert "3 more runs" in nightly(runs_of(night(set()), night(set()))).lines()[0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 11), max_size=4), min_size=5, max_size=12))
+def test_nightly_counts_each_item_at_most_once(failing: list[set[int]]) -> None:
+    found = nightly(runs_of(*[night(set(one), 12) for one in failing]))
+    assert len(set(found.lost) | set(found.gained)) == len(found.lost) + len(found.gained)
+    assert not set(found.flaky) & (set(found.lost) | set(found.gained))
+    assert [one.evidence for one in found.nights] == [
+        one.evidence for one in nightly(runs_of(*[night(set(one), 12) for one in failing])).nights
+    ]
+
+
+def test_nightly_over_recorded_runs_leaves_out_other_gold_sets(url: str) -> None:
+    history = History(url)
+    history.record(made(0, 3), label="other gold")
+    for index in range(8):
+        history.record(made(7 if index >= 5 else 0), label=f"night {index}")
+    found, left_out = nightly_of(history, suite="answers")
+    assert left_out == 1 and found.alarm and len(found.lost) == 7
+    since, _ = nightly_of(history, suite="answers", since="night 4")
+    assert since.missing_runs == 1
+
+
+# --- page ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_runs_and_pictures(url: str, tmp_path: Path) -> None:
+    history = History(url)
+    for wrong in (0, 1, 3):
+        history.record(made(wrong), label="<b>|`x`](http://evil)", branch="a|b")
+    page, *pictures = write_page(history, str(tmp_path / "eval" / "report.md"))
+    text = Path(page).read_text("utf-8")
+    assert "## answers" in text and "0.571 \\(4/7\\)" in text
+    assert "<b>" not in text and "](http" not in text.replace("](report.trends/", "")
+    assert text.count("NO\\-SHIP") == 1 and len(pictures) == 5
+    for picture in pictures:
+        root = ElementTree.parse(picture).getroot()
+        assert root.tag.endswith("svg") and root[0].text
+        assert Path(picture).parent == tmp_path / "eval" / "report.trends"
+        assert f"](report.trends/{Path(picture).name})" in text
+
+
+def test_sparklines_show_gaps_and_never_fail() -> None:
+    assert sparkline([Fraction(0), None, Fraction(1)]) == "▁ █"
+    assert sparkline([]) == "" and sparkline([Fraction(1)]) == "▁"
+    for values in ([], [None], [Fraction(1, 2)], [Fraction(0), None, Fraction(1), Fraction(1, 3)]):
+        root = ElementTree.fromstring(sparkline_svg(values, "a <b> & \x1b"))
+        assert root[0].text is not None and "\\x1b" in root[0].text
+
+
+def test_the_command_line(url: str, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SHIPWORTHY_HISTORY", url)
+    for index, wrong in enumerate((0, 0, 0, 0, 0, 1)):
+        (tmp_path / "report.json").write_text(json.dumps(made(wrong)))
+        assert cli("history", "record", "report.json", "--label", f"r{index}").code == 0
+    assert cli("history", "list").out.count("answers") == 6
+    assert [run["label"] for run in cli("history", "list", "--limit", 2, "--json").json] == ["r4", "r5"]
+    assert "precision 6/7 (0.857)" in cli("history", "show", "r5").out
+    assert cli("history", "show", "r5", "--json").json["digest"] == made(1)["digest"]
+    trend = cli("history", "trend", "precision")
+    assert trend.out.splitlines()[0] == "precision  █████▁" and "0.857 (6/7)" in trend.out
+    ran = cli("history", "nightly")
+    assert ran.code == 0 and "turned, not yet confirmed: Q0" in ran.out
+    assert "held 6 of 6  never failed" in cli("history", "gates").out
+    assert cli("history", "report").code == 0 and (tmp_path / "eval" / "report.md").exists()
+    assert cli("compare", "r0", "r5").code == 1
+    assert cli("baseline", "bless", "main", "r0", "--by", "Ada", "--reason", "ok").code == 0
+    assert cli("baseline", "list").out.startswith("* main")
+    exported = cli("history", "export").out
+    (tmp_path / "all.jsonl").write_text(exported)
+    assert "6 runs read" in cli("history", "import", "all.jsonl", "--history", "copy.db").out
+    assert "5 runs dropped" in cli("history", "prune", "--keep", 1, "--history", "copy.db").out
+    assert cli("history", "show", "nope").code == 2

@@ -1,0 +1,221 @@
+"""Comparing two runs: flips by name, exact tests, slips, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli, gold, refusal, trace, unanswerable
+from conftest import write_lines as write
+from shipworthy import evaluate
+from shipworthy.core.decision import report
+from shipworthy.errors import DataError
+from shipworthy.jobs.compare import compare, comparison_dict, incomparable, sentence
+
+GOLD = [gold(f"Q{index:03}") for index in range(200)] + [unanswerable("U1"), unanswerable("U2")]
+
+
+def scored(
+    wrong: set[int] = frozenset(), leaks: int = 0, drop: set[str] = frozenset(), **options: Any
+) -> dict[str, Any]:  # type: ignore[assignment]
+    traces = [trace(f"Q{index:03}", cite=("d2",) if index in wrong else ("d1",)) for index in range(200)]
+    traces += [trace("U1") if leaks > 0 else refusal("U1"), trace("U2") if leaks > 1 else refusal("U2")]
+    return report(evaluate(GOLD, [one for one in traces if one["qid"] not in drop], **options))
+
+
+def change(found: Any, name: str) -> Any:
+    return next(one for one in found.changes if one.metric == name)
+
+
+def test_the_drop_of_the_worked_example() -> None:
+    """9 lost and 1 gained of 200: p = 0.011."""
+    found = compare(scored({100}), scored(set(range(9))))
+    precision = change(found, "precision")
+    assert precision.answer == "regressed" and found.verdict == "regressed"
+    assert precision.worse == Fraction(8, 200)
+    assert precision.lost == [f"Q{index:03}" for index in range(9)] and precision.gained == ["Q100"]
+    assert round(precision.p, 3) == 0.011 and precision.within_noise is False
+    assert found.lost == precision.lost and found.gained == ["Q100"]
+
+
+def test_not_shown_and_not_excluded() -> None:
+    """2 lost and 1 gained of 200: a drop up to 2.5 points is still possible; 255 items could tell."""
+    found = compare(scored({100}), scored({1, 2}))
+    precision = change(found, "precision")
+    assert precision.answer == "can't tell" and precision.n_needed == 255
+    assert round(-precision.interval[0], 5) == 0.02537
+    assert precision.within_noise is True
+    assert "can't tell whether it slipped by more than 0.02; 255 items" in sentence(precision)
+
+
+def test_no_regression_beyond_the_slip() -> None:
+    found = compare(scored({1}), scored(set()))
+    assert change(found, "precision").answer == "no regression beyond the slip"
+    assert found.regressed == []
+
+
+def test_a_drop_beyond_the_slip_may_be_noise_and_says_so() -> None:
+    found = compare(scored({100, 101, 102}), scored({1, 2, 3, 4, 5, 6, 7, 8}), slips={"precision": Fraction(1, 100)})
+    precision = change(found, "precision")
+    assert precision.answer == "regressed" and precision.within_noise is True
+    assert "within noise" in sentence(precision)
+
+
+def test_lower_is_better_for_refusals() -> None:
+    found = compare(scored(), scored(leaks=1))
+    leaked = change(found, "under_refusal")
+    assert leaked.answer == "regressed" and leaked.worse == Fraction(1, 2) and leaked.lost == ["U1"]
+    better = change(compare(scored(leaks=1), scored()), "under_refusal")
+    assert better.worse == Fraction(-1, 2) and better.gained == ["U1"]
+
+
+def test_a_case_that_is_gone_is_a_regression() -> None:
+    found = compare(scored(), scored(drop={"Q007"}))
+    assert found.absent == ["Q007"] and found.verdict == "regressed"
+    assert compare(scored(drop={"Q007"}), scored(drop={"Q007"}, wrong={1})).absent == []
+
+
+def test_flips_both_ways_point_to_the_environment() -> None:
+    found = compare(scored({1, 2, 3}), scored({7, 8, 9}))
+    assert any("fragmented index" in note for note in found.notes)
+    assert not compare(scored(), scored({7, 8, 9})).notes
+
+
+def test_the_same_run_twice() -> None:
+    found = compare(scored(), scored())
+    assert found.verdict == "no regression beyond the slip" and found.notes == ["the two runs are the same"]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [({"gates": ["precision >= 0.9"]}, "gates"), ({"k": 3}, "options"), ({"profile": "reference"}, "profiles")],
+)
+def test_different_terms_are_refused(options: dict[str, Any], what: str) -> None:
+    with pytest.raises(DataError, match=what) as caught:
+        compare(scored(), scored({1}, **options))
+    assert caught.value.code == "compare-different" and caught.value.exit_code == 3
+
+
+def test_another_gold_set_is_refused_and_a_reordered_one_is_not() -> None:
+    traces = [trace(f"Q{index:03}") for index in range(200)] + [refusal("U1"), refusal("U2")]
+    reordered = report(evaluate(GOLD[::-1], traces))
+    assert incomparable(scored({1}), reordered) == []
+    other = report(evaluate([*GOLD[1:], gold("Q000", notes="edited")], traces))
+    assert incomparable(scored({1}), other) == ["gold sets"]
+
+
+def test_another_definitions_version_is_refused() -> None:
+    old = scored()
+    old["shipworthy"] = old["shipworthy"] | {"definitions": "0"}
+    old["digest"] = "0" * 64
+    with pytest.raises(DataError, match="definitions versions"):
+        compare(old, scored({1}))
+
+
+def test_scored_again_from_traces_that_are_at_hand(tmp_path: Path) -> None:
+    gold_file = write(tmp_path / "gold.jsonl", GOLD[:3])
+    base_file = write(tmp_path / "base.jsonl", [trace("Q000"), trace("Q001"), trace("Q002")])
+    head_file = write(tmp_path / "head.jsonl", [trace("Q000"), trace("Q001"), trace("Q002", cite=("d2",))])
+    base = report(evaluate(str(gold_file), str(base_file)))
+    head = report(evaluate(str(gold_file), str(head_file), gates=["precision >= 0.6"]))
+    found = compare(base, head)
+    assert found.lost == ["Q002"] and "scored again" in found.notes[0]
+    with pytest.raises(DataError, match="gates"):
+        compare(base, head, rescore=False)
+    write(base_file, [trace("Q000")])  # not the traces that the report was made from
+    with pytest.raises(DataError, match="gates"):
+        compare(base, head)
+
+
+def test_two_trace_files(tmp_path: Path) -> None:
+    gold_file = write(tmp_path / "gold.jsonl", GOLD[:2])
+    sides = [
+        write(tmp_path / name, rows)
+        for name, rows in (("a.jsonl", [trace("Q000"), trace("Q001")]), ("b.jsonl", [trace("Q000"), refusal("Q001")]))
+    ]
+    found = compare(*map(str, sides), gold=str(gold_file))
+    assert found.lost == ["Q001"] and found.regressed == ["over_refusal"]
+
+
+def test_recall_is_paired_where_any_and_all_are_the_same_items() -> None:
+    def recalled(lost: set[int]) -> dict[str, Any]:
+        traces = [trace(f"Q{index:03}", found=("d2",) if index in lost else ("d1", "d2")) for index in range(200)]
+        return report(evaluate(GOLD, [*traces, refusal("U1"), refusal("U2")]))
+
+    recall = change(compare(recalled({100}), recalled(set(range(9)))), "recall@5")
+    assert (recall.pairs, len(recall.lost), recall.gained) == (200, 9, ["Q100"]) and round(recall.p, 3) == 0.011
+
+
+def test_metrics_whose_items_do_not_add_up_have_an_interval_of_their_own() -> None:
+    def scattered(found: int) -> dict[str, Any]:
+        items = [gold(f"Q{index}", cite=("d1", "d9")) for index in range(20)]
+        traces = [trace(f"Q{index}", found=("d1", "d9") if index < found else ("d1",)) for index in range(20)]
+        return report(evaluate(items, traces))
+
+    recall = change(compare(scattered(10), scattered(9)), "recall@5")
+    assert recall.pairs == 0 and recall.method == "difference of two 95 % intervals"
+    assert recall.interval[0] < -0.05 < recall.interval[1]
+
+
+def test_a_metric_that_became_undefined_regressed() -> None:
+    items, traces = [gold("A1"), gold("A2")], [trace("A1"), trace("A2")]
+    before = report(evaluate(items, traces))
+    after = report(evaluate(items, [refusal("A1"), refusal("A2")]))
+    assert change(compare(before, after), "precision").answer == "regressed"
+
+
+def test_percentiles_may_rise_by_fifteen_per_cent() -> None:
+    def latency(value: int) -> dict[str, Any]:
+        measure = {"kind": "percentile", "value": value, "n": 100, "exact": str(value), "better": "lower", "unit": "ms"}
+        return {
+            "shipworthy": {"suite": "latency"},
+            "digest": str(value),
+            "metrics": {"p95": measure},
+            "items": [],
+            "outcomes": [],
+        }
+
+    assert compare(latency(1000), latency(1150)).regressed == []
+    assert compare(latency(1000), latency(1151)).regressed == ["p95"]
+
+
+def test_values_for_each_item_are_compared_in_pairs() -> None:
+    def retrieval(values: list[float]) -> dict[str, Any]:
+        mean = sum(map(Fraction, map(str, values)), Fraction(0)) / len(values)
+        rows = [{"qid": f"Q{index}", "recall@5": value, "reason": ""} for index, value in enumerate(values)]
+        measure = {"kind": "mean", "value": float(mean), "n": len(values), "exact": str(mean), "better": "higher"}
+        return {
+            "shipworthy": {"suite": "retrieval"},
+            "digest": str(values),
+            "metrics": {"recall@5": measure},
+            "items": rows,
+        }
+
+    found = change(compare(retrieval([0.5] * 12), retrieval([0.5] * 6 + [0.25] * 6)), "recall@5")
+    assert found.answer == "regressed" and found.pairs == 12
+    assert found.p == 2 / 2**6  # all six differences have the same sign
+    assert found.method.startswith("mean of paired differences")
+
+
+def test_the_command_line(tmp_path: Path, cli: Cli) -> None:
+    for name, made in (("old.json", scored({100})), ("new.json", scored(set(range(9))))):
+        (tmp_path / name).write_text(json.dumps(made))
+    ran = cli("compare", tmp_path / "old.json", tmp_path / "new.json")
+    assert ran.code == 1
+    assert "REGRESSED  answers  202 items in both" in ran.out
+    assert "Lost (9): Q000, Q001" in ran.out and "a drop has p = 0.011 (exact McNemar)" in ran.out
+    plain = cli("compare", tmp_path / "old.json", tmp_path / "new.json", "--json").json
+    assert plain["verdict"] == "regressed" and plain["gained"] == ["Q100"]
+    assert cli("compare", tmp_path / "new.json", tmp_path / "old.json").code == 0
+    assert cli("compare", tmp_path / "new.json", tmp_path / "old.json", "--proven").code == 1
+    assert cli("compare", tmp_path / "old.json", tmp_path / "new.json", "--slip", "precision").code == 2
+    (tmp_path / "junk.json").write_text("[]")
+    assert cli("compare", tmp_path / "old.json", tmp_path / "junk.json").code == 3
+
+
+def test_plain_values_are_json() -> None:
+    assert json.loads(json.dumps(comparison_dict(compare(scored(), scored({1})))))["lost"] == ["Q001"]

@@ -1,0 +1,318 @@
+"""The exact token, what drifts from it, what nearly says it, and the wider rules."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import ROOT
+from counting import calls
+from shipworthy.errors import UsageError
+from shipworthy.language import refusal
+from shipworthy.language.refusal import TOKEN, RefusalRule, is_drifted, is_exact, is_near, load_rule, read_phrases
+
+NATURAL = load_rule("natural")
+
+
+@pytest.mark.parametrize(
+    ("claim", "exact", "drifted", "near"),
+    [
+        ("not in context", True, False, False),
+        ("Not in context", True, True, False),
+        ("  NOT IN CONTEXT\n", True, True, False),
+        ("\u00a0not in context\u2003", True, True, False),
+        ("Not in context.", False, False, True),
+        ("The answer is not in context.", False, False, True),
+        ("not  in\tcontext", False, False, True),
+        ("n\u043et in context", False, False, True),  # Cyrillic o
+        ("not \u0456n \u0441ontext", False, False, True),  # Cyrillic i and es
+        ("n\u03bft in c\u03bfntext", False, False, True),  # Greek omicron
+        ("ｎｏｔ ｉｎ ｃｏｎｔｅｘｔ", False, False, True),
+        ("nót in contéxt", False, False, True),
+        ("not\u200b in con\u00adtext", False, False, True),
+        ("not-in-context", False, False, True),
+        ("'not in context'", False, False, True),
+        ("not_in_context", False, False, True),
+        ("not in contexts", False, False, False),
+        ("knot in context", False, False, False),
+        ("not in the context", False, False, False),
+        ("in context", False, False, False),
+        ("", False, False, False),
+        ("   ", False, False, False),
+        ("Paris", False, False, False),
+    ],
+)
+def test_exact_drifted_near(claim: str, exact: bool, drifted: bool, near: bool) -> None:
+    assert (is_exact(claim), is_drifted(claim), is_near(claim)) == (exact, drifted, near)
+
+
+REFUSALS = [
+    "I don't know.",
+    "I don\u2019t know",
+    '"I don\'t know."',
+    "I'm sorry, but the given context does not provide information about the tyre pressure.",
+    "Sorry, I can't help with that.",
+    "The document does not mention the author's birthplace.",
+    "The provided passages do not contain enough information to answer the question.",
+    "There is no information in the context about the warranty.",
+    "There's no mention of a sunroof in the manual.",
+    "Based on the provided context, it is not possible to determine the capacity.",
+    "Insufficient information.",
+    "No answer found.",
+    "Unfortunately, the text doesn't say who won.",
+    "I couldn't find any relevant information in the sources.",
+    "The answer is not provided in the given context.",
+    "The question is unanswerable.",
+    "I cannot answer this question based on the context.",
+    "I do not have access to that information.",
+    "This information is not available in the documents.",
+    "The article fails to mention the date.",
+    "None of the passages mention the price.",
+    "Nothing in the manual addresses this.",
+    "Unable to determine from the provided text.",
+    "The exact date is not specified.",
+    "It is not clear from the context which engine is meant. Could you please clarify?",
+    "I'm not sure. Please refer to the owner's manual.",
+    "The context does not state when it was built. It only describes the architecture.",
+    "As an AI language model, I don't have access to real-time data.",
+    "The context is insufficient to answer.",
+    "Not in context.",
+    "The answer is not in context.",
+    "I apologize, but there is not enough context to answer your question.",
+    "It cannot be determined from the given text.",
+    "That is outside the scope of the documents I have.",
+    "The retrieved documents are not relevant to the question.",
+    "I'm sorry, but I can't provide that. The document covers the 1830 revolution in Belgium alone.",
+    "Hello! The document does not mention the fee. Is there anything else I can help you with?",
+    "The exact place is not mentioned in the provided text. You can refer to your boat's manual to find it.",
+    "We don't have that information.",
+    "There's nothing about that in the sources.",
+    "That detail isn't in the documents.",
+    "The article does not touch on that.",
+    "Answer not found in context.",
+    "N/A",
+    "The tower is tall. It stands in a city. Therefore the question is unanswerable.",
+]
+ANSWERS = [
+    "",
+    "   ",
+    "...",
+    "Paris.",
+    "Yes.",
+    "The manual does not recommend using methanol.",
+    "The battery is 12 V. The context does not mention its brand.",
+    "The document was signed in 1848, but it does not say by whom.",
+    "The steps are not listed in the provided text. However, one usually descales a kettle by boiling "
+    "vinegar in it, waiting for an hour, and rinsing it twice.",
+    "You cannot tow with the parking brake on.",
+    "No, never mix the two cleaning agents.",
+    "I'm sorry to hear that your engine stalls. Check the battery and the fuel level, then restart it.",
+    "I apologize, but the passage is about closing a tent. To open it, loosen the cord at the entrance, pull "
+    "the zip upwards with one hand, hold the fabric with the other, and roll the flap to the side.",
+    "I don't know the full list. The sources name tea, coffee and cocoa as taxed goods.",
+    "The plan does not cover cosmetic surgery.",
+    "The contract does not have a notice period.",
+    "The light turns on when there is no information from the sensor, and the display shows dashes.",
+    "Unknown Pleasures is an album by Joy Division.",
+    "He did not know that the ship had sunk.",
+    'The defendant said "I don\'t know" when asked.',
+    "The story does not have a happy ending.",
+    "It is not possible to open the door while driving.",
+    "The system cannot determine the location when GPS is off.",
+    "The drug is not available in Europe.",
+    "You can't answer calls while recording.",
+    "No answer key is needed.",
+    "The court found insufficient evidence to convict him.",
+    "There is no evidence that the vaccine causes autism.",
+    "An error is raised when the file is not found.",
+    "The spare wheel is not provided.",
+    "Scientists do not know why cats purr.",
+    "If you need more information, call 555-0100.",
+    "Smoking is not mentioned as a risk factor, but obesity and age are.",
+    "If the context menu does not appear, restart the program.",
+    "Data is not shared with third parties.",
+    "The exact number is not known, but estimates put it at around 300,000 people.",
+    "It is unclear who invented it; most historians credit Smith, who filed the patent in 1901.",
+    # Other languages are not supported: a refusal in one of them is an answer until its wording is declared.
+    "Das steht nicht im Kontext.",
+    "Je ne sais pas.",
+    "文脈には情報がありません。",
+]
+
+
+@pytest.mark.parametrize("claim", REFUSALS)
+def test_natural_sees_a_refusal(claim: str) -> None:
+    assert NATURAL.matches(claim)
+    assert not load_rule("exact").matches(claim)
+
+
+@pytest.mark.parametrize("claim", ANSWERS)
+def test_natural_leaves_an_answer_alone(claim: str) -> None:
+    assert not NATURAL.matches(claim)
+
+
+@pytest.mark.parametrize("claim", [*REFUSALS, *ANSWERS])
+def test_case_and_spacing_decide_nothing(claim: str) -> None:
+    assert NATURAL.matches(claim.upper()) == NATURAL.matches(claim)
+    assert NATURAL.matches(f"\n {claim.replace(' ', '  ')} ") == NATURAL.matches(claim)
+
+
+def test_a_claim_of_many_pages_is_an_answer() -> None:
+    assert not NATURAL.matches("I don't know. " * 1000)
+
+
+@pytest.mark.parametrize("mode", ["exact", "natural", "phrases"])
+def test_every_rule_matches_the_token_and_travels(mode: str) -> None:
+    rule = load_rule(mode, ["no idea"])
+    assert rule.name == mode
+    assert rule.matches(" Not In Context ")
+    assert not rule.matches("Paris")
+    assert pickle.loads(pickle.dumps(rule)) == rule
+
+
+# --- declared phrases ---
+
+PHRASES = load_rule("phrases", ["No lo sé", "Das steht nicht im Kontext*", "caf\u00e9 inconnu"])
+
+
+@pytest.mark.parametrize(
+    ("claim", "refused"),
+    [
+        ("No lo sé", True),
+        ("  no  LO sé...  ", True),
+        ("No lo sé, pero es Madrid", False),
+        ("Das steht nicht im Kontext.", True),
+        ("Das steht nicht im Kontext, fragen Sie die Redaktion.", True),
+        ("Das steht nicht im Kontextmenü.", False),
+        ("Ich sage: Das steht nicht im Kontext", False),
+        ("cafe\u0301 inconnu!", True),
+        ("not in context", True),
+        ("I don't know", False),
+        ("", False),
+    ],
+)
+def test_a_phrase_matches_the_whole_claim_or_its_beginning(claim: str, refused: bool) -> None:
+    assert PHRASES.matches(claim) is refused
+
+
+def test_phrases_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "phrases.txt"
+    path.write_text("\ufeff# ours\r\n\r\nNo lo sé\r\n  weiß nicht*  \r\n", encoding="utf-8")
+    assert read_phrases(path) == ["No lo sé", "weiß nicht*"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "refusal-phrases-empty"),
+        (b"# nothing\n\n", "refusal-phrases-empty"),
+        (b"\xff\xfe\x00", "refusal-phrases-unreadable"),
+        (b"fine\n*\n", "refusal-phrase-invalid"),
+        (b"fine\n" + b"x" * 1001, "refusal-phrase-invalid"),
+    ],
+)
+def test_a_bad_file_of_phrases_is_refused(tmp_path: Path, content: bytes, code: str) -> None:
+    path = tmp_path / "phrases.txt"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as error:
+        read_phrases(path)
+    assert error.value.code == code
+    assert "phrases.txt" in str(error.value)
+    if code == "refusal-phrase-invalid":
+        assert "phrases.txt:2" in str(error.value)
+
+
+def test_a_missing_file_and_an_unknown_rule_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as missing:
+        read_phrases(tmp_path / "none.txt")
+    assert missing.value.code == "refusal-phrases-unreadable"
+    with pytest.raises(UsageError) as unknown:
+        load_rule("fuzzy")
+    assert unknown.value.code == "refusal-rule-unknown"
+
+
+# --- properties ---
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=300))
+def test_no_text_is_too_odd(claim: str) -> None:
+    for rule in (NATURAL, PHRASES, load_rule("exact")):
+        assert rule.matches(claim) in (True, False)
+    assert not (is_exact(claim) and is_near(claim))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from([*REFUSALS, *ANSWERS, TOKEN, "however", "\n", '"', "1."]), max_size=6))
+def test_no_mixture_is_too_odd(parts: list[str]) -> None:
+    assert NATURAL.matches(" ".join(parts)) in (True, False)
+
+
+HOSTILE = {
+    "combining marks out of order": "\u0301\u0316" * 500_000,
+    "the token": "not in context " * 70_000,
+    "beginnings": "the context i can not " * 45_000,
+    "white space": " " * 1_000_000 + "I don't know",
+    "one word": "a" * 1_000_000,
+    "quotes": '"' * 1_000_000,
+    "near the limit": ("the context you provided to me that was given does not the " * 80)[:3999],
+    "marks near the limit": "\u0301\u0316" * 1999,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_costs_no_more_than_the_longest_claim_that_is_read(name: str) -> None:
+    claim, rules = HOSTILE[name], [NATURAL, PHRASES]
+    NATURAL.matches("I don't know")  # phrases are read once
+    for check in (is_exact, is_drifted, is_near, *(rule.matches for rule in rules)):
+        assert calls(check, claim) < 100_000  # for a megabyte; reading every character of it would be ten times that
+
+
+def test_importing_reads_no_patterns() -> None:
+    code = "import sys, shipworthy.language.refusal; print('tomllib' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
+def test_a_rule_is_a_value() -> None:
+    assert load_rule("natural") == RefusalRule("natural")
+    assert load_rule("phrases", ["b*", "a*", "a*"]) == load_rule("phrases", ["a*", "b*"])
+
+
+def test_the_quick_look_never_hides_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims without any cue are answers by the full rule too."""
+    claims = [
+        "The refund window is 30 days.",
+        "Yes.",
+        "Paris",
+        "Press the brake and hold the button.",
+        "42",
+        "na",
+        "NA",
+    ]
+    quick = [load_rule("natural").matches(claim) for claim in claims]
+    monkeypatch.setattr("shipworthy.language.refusal.natural._CUES", ("",))
+    assert [load_rule("natural").matches(claim) for claim in claims] == quick
+
+
+def test_refusals_in_many_words_are_told_from_answers() -> None:
+    """1,200 claims in the manner of chat models, half of them refusals; docs/refusals.md has the figures."""
+    path = ROOT / "tests" / "refusals_written.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    wrong = [row["answer"] for row in rows if NATURAL.matches(row["answer"]) != row["refusal"]]
+    assert len(rows) == 1200
+    assert len(wrong) <= 13, wrong
+
+
+def test_a_verdict_can_be_ruled_out_at_a_glance() -> None:
+    with (Path(refusal.__file__).parents[1] / "data" / "refusals.toml").open("rb") as stream:
+        verdicts = tomllib.load(stream)["kinds"]["verdict"]
+    assert all("answer" in phrase for phrase in verdicts)

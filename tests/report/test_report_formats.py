@@ -1,0 +1,341 @@
+"""Markdown, JUnit, annotations, TSV, JSON, the terminal and the job summary: one decision, many readers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from junitparser import JUnitXml
+
+from conftest import gold, refusal, trace, unanswerable, write_lines
+from report_helpers import shipping, small
+from shipworthy import evaluate, report
+from shipworthy.core.board import Board
+from shipworthy.core.decision import Decision
+from shipworthy.core.gates import Outcome
+from shipworthy.errors import UsageError
+from shipworthy.report import terminal, views
+
+Cli = Callable[..., Any]
+
+
+def text(shown: Decision | Board, form: str) -> str:
+    return report.render(shown, form).decode("utf-8")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    items = [gold("Q1"), gold("Q2"), unanswerable("Q3")]
+    traces = [trace("Q1"), trace("Q2", "Something else."), refusal("Q3")]
+    return write_lines(tmp_path / "gold.jsonl", items), write_lines(tmp_path / "trace.jsonl", traces)
+
+
+def both() -> Board:
+    return Board([small(), shipping()], {"latency": "runs.jsonl is not there"}, {"latency": 3}, ["a note for all"])
+
+
+@pytest.mark.parametrize("form", report.FORMATS)
+def test_every_format_renders_decisions_and_boards_to_utf8_that_does_not_change(form: str) -> None:
+    for shown in (small(), shipping(), both(), Board([])):
+        first = report.render(shown, form)
+        assert first.decode("utf-8") == report.render(shown, form).decode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("a.md", "markdown"), ("a.XML", "junit"), ("a.html", "html"), ("a.txt", "text")]
+)
+def test_the_ending_chooses_the_format(name: str, form: str) -> None:
+    assert report.form_of(name) == form
+
+
+def test_an_unknown_ending_names_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match=r"\.html"):
+        report.form_of("report.pdf")
+
+
+# Markdown
+
+
+def test_markdown_says_the_verdict_first_and_each_gate_with_counts_and_interval() -> None:
+    lines = text(small(), "markdown").splitlines()
+    assert lines[0] == "# ❌ NO-SHIP: answers"
+    row = next(line for line in lines if line.startswith("| ✗ | `precision >= 0.80`"))
+    assert row.split(" | ")[2:6] == ["0.500", "1/2", "0.095 to 0.905", "FAIL-BUT-CLOSE"]
+    assert "- precision \\>= 0.80: 1 more of 2 (1 now); noise could explain the miss; nearest: Q2" in lines
+    assert any("`Q2`" in line and "`It takes a while.`" in line and "`forty-two days`" in line for line in lines)
+
+
+def test_markdown_of_a_board_has_a_line_for_each_suite_also_for_one_that_could_not_run() -> None:
+    lines = text(both(), "markdown").splitlines()
+    assert lines[0] == "# ❌ NO-SHIP: 1 of 3 suites ships"
+    assert sum(line.startswith(("| ❌ NO-SHIP |", "| ✅ SHIP |", "| ⚠️ NOT RUN |")) for line in lines) == 3
+    assert "- a note for all" in lines
+
+
+# JUnit: the common subset that CI systems read
+
+_CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"testcase"},
+    "testcase": {"failure", "error", "skipped"},
+    "failure": set(),
+    "error": set(),
+    "skipped": set(),
+}
+_NEEDED = {
+    "testsuites": {"tests", "failures", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped"},
+    "testcase": {"classname", "name"},
+    "failure": {"message", "type"},
+    "error": {"message"},
+    "skipped": {"message"},
+}
+
+
+def conforms(element: ElementTree.Element) -> None:
+    assert set(element.attrib) >= _NEEDED[element.tag]
+    for child in element:
+        assert child.tag in _CHILDREN[element.tag]
+        conforms(child)
+
+
+def test_junit_has_a_case_for_each_gate_and_each_failing_item() -> None:
+    root = ElementTree.fromstring(report.render(small(), "junit"))
+    conforms(root)
+    gates, items = root
+    assert [case.get("name") for case in items] == ["Q2"]
+    assert len(gates) == len(small().outcomes)
+    failure = next(case for case in gates if case.get("name") == "precision >= 0.80").find("failure")
+    assert failure is not None and failure.get("type") == "FAIL-BUT-CLOSE"
+    assert "precision 1/2 (0.500) is below 0.80" in (failure.text or "") and "95 % interval" in (failure.text or "")
+    item = items[0].find("failure")
+    assert (
+        item is not None and "claim: It takes a while." in (item.text or "") and "forty-two days" in (item.text or "")
+    )
+
+
+def test_junit_counts_agree_with_the_cases_and_with_another_parser() -> None:
+    shown = both()
+    found = JUnitXml.fromstring(report.render(shown, "junit"))
+    cases = [case for suite in found for case in suite]
+    assert found.tests == len(cases)
+    assert found.failures == sum(any(r._tag == "failure" for r in case.result) for case in cases)
+    assert found.errors == sum(any(r._tag == "error" for r in case.result) for case in cases) == 1
+
+
+def test_no_failing_case_stands_in_the_junit_of_a_decision_that_ships() -> None:
+    found = ElementTree.fromstring(report.render(shipping(), "junit"))
+    assert shipping().ships and found.get("failures") == "0" and found.get("errors") == "0"
+    skipped = found.find(".//testcase[@name='A70']/skipped")
+    assert skipped is not None and (skipped.get("message") or "").startswith("within the gates")
+
+
+def test_a_case_that_never_came_is_an_error_and_not_a_failure() -> None:
+    decision = evaluate([gold("Q1"), gold("Q2")], [trace("Q1")])
+    root = ElementTree.fromstring(report.render(decision, "junit"))
+    assert root.find(".//testcase[@name='Q2']/error") is not None
+    assert root.find(".//testcase[@name='missing <= 0']/error") is not None
+
+
+# Annotations
+
+
+def test_annotations_show_nine_and_say_how_many_more() -> None:
+    items = [gold(f"Q{n:02}") for n in range(40)]
+    lines = text(evaluate(items, [trace(item["qid"], "wrong", ["d7"]) for item in items]), "github").splitlines()
+    assert len(lines) == 10 and all(line.startswith("::error title=") for line in lines)
+    assert lines[0].startswith("::error title=NO-SHIP answers::") and "and 33 more findings" in lines[-1]
+
+
+def test_annotations_of_what_ships_are_a_notice() -> None:
+    assert text(shipping(), "github").startswith("::notice title=SHIP answers::")
+
+
+def test_annotations_escape_what_would_end_them() -> None:
+    decision = small()
+    decision.offenders[0]["says"] = "50 %\r\n::error::x"
+    decision.offenders[0]["reason"] = "a: b, c"
+    lines = text(decision, "github").splitlines()
+    line = next(line for line in lines if "Q2" in line)
+    assert "title=Q2 a%3A b%2C c::50 %25\\r\\n::error::x" in line
+
+
+# TSV and JSON
+
+
+def test_a_board_in_tsv_names_the_suite_of_each_item() -> None:
+    lines = [line.split("\t") for line in text(both(), "tsv").splitlines()]
+    assert lines[0][:2] == ["suite", "qid"]
+    assert {len(line) for line in lines} == {len(lines[0])} and len(lines) == 1 + 3 + 141
+
+
+def test_a_board_in_json_has_each_suite_and_the_exit_code() -> None:
+    found = json.loads(text(both(), "json"))
+    assert found["decision"] == "NO-SHIP" and found["exit_code"] == 1
+    assert found["failures"] == {"latency": "runs.jsonl is not there"}
+
+
+# Terminal
+
+
+def test_the_terminal_board_has_a_line_a_suite_and_the_details_of_those_that_do_not_ship() -> None:
+    lines = terminal.render(both(), width=100).splitlines()
+    assert lines[0] == "NO-SHIP  1 of 3 suites ships"
+    assert lines[2].startswith("  NO-SHIP     answers  ") and "gates" in lines[2]
+    assert any(line.startswith("  SHIP        answers  ") for line in lines)
+    assert any(line.startswith("  NOT RUN     latency") for line in lines)
+    assert sum(line.startswith("NO-SHIP  answers") for line in lines) == 1  # details, of the one that does not ship
+
+
+def test_incomplete_data_is_called_incomplete_on_the_board() -> None:
+    lines = terminal.render(Board([evaluate([gold("Q1"), gold("Q2")], [trace("Q1")])]), width=100).splitlines()
+    assert lines[0].startswith("NO VERDICT") and lines[2].startswith("  INCOMPLETE  answers")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_of_the_board_is_wider_than_the_terminal(width: int) -> None:
+    lines = terminal.render(both(), width=width).splitlines()
+    suites = lines[: lines.index("─" * width)]
+    assert max(map(len, suites)) <= width
+
+
+def test_colour_is_only_there_when_asked_for() -> None:
+    assert "\x1b[" in terminal.render(both(), colour=True)
+    assert "\x1b" not in terminal.render(both())
+
+
+def test_the_terminal_report_imports_nothing_heavy() -> None:
+    heavy = "[name for name in ('jinja2', 'rich', 'xml.etree') if name in sys.modules]"
+    code = f"import sys, shipworthy.report.terminal; print({heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# Views
+
+
+def test_what_would_turn_it_speaks_of_counts_for_rates_and_of_distance_for_the_rest() -> None:
+    words = views.turning(small())
+    assert "precision >= 0.80: 1 more of 2 (1 now); noise could explain the miss; nearest: Q2" in words
+    late = evaluate([gold("Q1"), gold("Q2")], [trace("Q1")], gates=["missing<=0"], only_gates=True)
+    assert views.turning(late) == ["missing <= 0: 1 down, from 1"]
+
+
+def test_the_worst_gate_is_the_one_that_stops_the_release() -> None:
+    assert views.worst_gate(small()).startswith("chr 1/2 (0.500) is below 0.75") or "precision" in views.worst_gate(
+        small()
+    )
+    assert views.worst_gate(small(), brief=True).endswith(("0.80", "0.75"))
+    assert (
+        "is" not in views.worst_gate(shipping()).split()
+        and views.gates_held(shipping())[0] == views.gates_held(shipping())[1]
+    )
+
+
+def test_a_miss_that_stops_nothing_says_so_on_the_board() -> None:
+    missed = next(outcome for outcome in small().outcomes if not outcome.holds)
+    held = next(outcome for outcome in small().outcomes if outcome.holds)
+    warned, told = (
+        msgspec.structs.replace(missed, gate=msgspec.structs.replace(missed.gate, severity=severity))
+        for severity in ("warn", "info")
+    )
+
+    def worst(*outcomes: Outcome) -> str:
+        return views.worst_gate(msgspec.structs.replace(small(), outcomes=list(outcomes)), brief=True)
+
+    assert worst(held, warned).endswith("is below 0.80 (warn only)")
+    assert worst(held, msgspec.structs.replace(missed, waived="by Ada")).endswith("is below 0.80 (waived)")
+    assert worst(held, told).startswith(held.gate.metric)  # what is for information only never stands for the suite
+    assert worst(told).endswith("(info only)")
+
+
+def measured() -> Decision:
+    """Numbers without a gate: nothing to hold, nothing to stop."""
+    found = small()
+    return msgspec.structs.replace(found, verdict="MEASURED", reasons=["no gate was named"], outcomes=[], sections={})
+
+
+def test_numbers_without_gates_look_neutral_and_stop_nothing_in_any_format() -> None:
+    xml = ElementTree.fromstring(report.render(measured(), "junit"))
+    assert (xml.get("failures"), xml.get("errors"), xml.get("skipped")) == ("0", "0", "1")
+    assert text(measured(), "github").startswith("::notice title=MEASURED answers::no gate was named")
+    assert text(measured(), "markdown").startswith("# 📏 MEASURED: answers")
+    assert "| `precision` | 0.500 | 1/2 | 0.095 to 0.905 |" in text(measured(), "markdown")
+    lines = text(measured(), "text").splitlines()
+    assert lines[0].startswith("MEASURED  answers") and any(
+        line.split() == ["precision", "1/2", "(0.500)", "0.095", "to", "0.905"] for line in lines
+    )
+    assert '<section class="verdict dim"' in text(measured(), "html")
+    assert views.worst_gate(measured()) == "no gate was asked for"
+
+
+def test_broken_controls_are_no_suite_and_are_not_called_unrun() -> None:
+    board = Board([shipping()], {"controls": "0 of 1 bad controls stopped"}, {"controls": 2})
+    assert text(board, "text").startswith("NO VERDICT  1 of 1 suite ships\n")
+    assert "  BROKEN      controls  0 of 1 bad controls stopped" in text(board, "text").splitlines()
+    assert "| ⚠️ BROKEN | controls |" in text(board, "markdown")
+    assert "::error title=controls show that the gates can't be trusted::0 of 1" in text(board, "github")
+    assert "BROKEN" in text(board, "junit") and "</span> BROKEN</td>" in text(board, "html")
+    assert "NOT RUN" not in "".join(text(board, form) for form in report.FORMATS)
+
+
+# Command line and job summary
+
+
+def test_a_report_that_can_not_be_written_never_changes_the_verdict(
+    cli: Cli, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "folder.html").mkdir()
+    options = ("score", "--gold", files[0], "--trace", files[1], "--gates", "precision=0.1 chr=0.1")
+    plain, ran = cli(*options), cli(*options, "-o", tmp_path / "folder.html", "-o", tmp_path / "r.md")
+    assert (ran.code, ran.out) == (plain.code, plain.out) and plain.code == 0
+    assert "the report is not written" in ran.err and "[unwritable]" in ran.err
+    assert (tmp_path / "r.md").exists()  # the next one is still written
+
+
+def test_an_ending_that_names_no_format_is_told_before_anything_is_read(cli: Cli) -> None:
+    ran = cli("score", "--gold", "nowhere.jsonl", "--trace", "nowhere.jsonl", "-o", "r.pdf")
+    assert ran.code == 2 and "[report-format]" in ran.err
+
+
+def test_the_command_line_writes_every_format(cli: Cli, files: tuple[Path, Path], tmp_path: Path) -> None:
+    names = ["r.json", "r.tsv", "r.txt", "r.md", "r.xml", "r.html"]
+    outputs = [part for name in names for part in ("-o", tmp_path / name)]
+    ran = cli("score", "--gold", files[0], "--trace", files[1], "--format", "github", *outputs)
+    assert ran.code == 1 and ran.out.startswith("::error title=NO-SHIP")
+    assert all((tmp_path / name).stat().st_size for name in names)
+    assert (tmp_path / "r.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_the_job_summary_is_appended_to(
+    cli: Cli, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("earlier\n", "utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert cli("score", "--gold", files[0], "--trace", files[1]).code == 1
+    assert summary.read_text("utf-8").startswith("earlier\n# ❌ NO-SHIP: answers\n")
+
+
+def test_a_summary_that_can_not_be_written_warns_and_leaves_the_verdict(
+    cli: Cli, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    ran = cli("score", "--gold", files[0], "--trace", files[1])
+    assert ran.code == 1 and "[summary]" in ran.err and "NO-SHIP" in ran.out
+
+
+def test_a_summary_is_cut_at_a_line_and_says_so() -> None:
+    decision = small()
+    decision.warnings = [f"{n} " + "x" * 1900 for n in range(600)]
+    whole = report.summary(decision)
+    assert len(whole) <= report.SUMMARY_LIMIT and whole.endswith(b"see the report.\n")
+    assert len(report.summary(decision, report.SUMMARY_LIMIT)) < 100
+    assert b"did not fit" not in report.summary(small())

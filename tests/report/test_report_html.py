@@ -1,0 +1,551 @@
+"""The HTML report: what it says, that nothing in it comes alive, and how it works in a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import gold, refusal, trace, unanswerable
+from report_helpers import PAYLOADS, board, decision, shipping, small
+from shipworthy import evaluate, report
+from shipworthy.core.board import Board
+from shipworthy.core.decision import Decision
+from shipworthy.core.gates import Gate, Outcome
+from shipworthy.core.metrics import Measure
+from shipworthy.report import svg
+from shipworthy.report.html import cards, highlight, pictures, tables
+
+CHROMIUM = "/usr/bin/chromium"
+each = pytest.mark.parametrize("name", PAYLOADS)
+
+
+def page(shown: Decision | Board) -> str:
+    return report.render(shown, "html").decode("utf-8")
+
+
+class Reader(HTMLParser):
+    """The page as a parser sees it: elements, attributes, text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.text += " " if tag in ("td", "th", "li", "p", "h1", "h2", "h3", "code", "ul") else ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def count(self, tag: str) -> int:
+        return sum(found == tag for found, _ in self.elements)
+
+
+# What it says
+
+
+def test_the_verdict_comes_first_with_its_reasons_and_what_would_turn_it() -> None:
+    read = Reader(page(small()))
+    words = " ".join(read.text[read.text.index("To the verdict") :].split())
+    assert re.search(
+        r"✗ NO-SHIP answers · 3 questions · 3 of 5 gates hold Why precision 1/2 \(0.500\) is below 0.80", words
+    )
+    assert "What would turn it precision >= 0.80: 1 more of 2 (1 now); noise could explain the miss" in words
+
+
+def test_each_gate_has_a_picture_with_the_same_numbers_in_words() -> None:
+    read = Reader(page(small()))
+    drawn = [
+        attributes["aria-label"] or ""
+        for tag, attributes in read.elements
+        if tag == "svg" and attributes["role"] == "img"
+    ]
+    wanted = (
+        "precision >= 0.80, FAIL-BUT-CLOSE: precision 1/2 (0.500) is below 0.80: 1 more would turn it, "
+        "95 % interval 0.095 to 0.905"
+    )
+    assert any(label.startswith(wanted) for label in drawn)
+    assert read.count("title") == 1 + len(drawn) and read.count("desc") == len(drawn)
+
+
+def test_an_offender_shows_claim_gold_and_evidence_with_matches_marked() -> None:
+    items = [gold("Q1", ["forty-two  DAYS"], ["d1"])]
+    shown = evaluate(
+        items,
+        [
+            trace(
+                "Q1",
+                "It is Forty-Two days long.",
+                ["d9"],
+                ["d9", "d1"],
+                evidence=[{"id": "d1", "text": "Leave is forty-two\ndays."}],
+            )
+        ],
+    )
+    shown.offenders[0]["evidence"] = [{"id": "d1", "text": "Leave is forty-two\ndays."}]
+    text = page(shown)
+    assert "<mark>Forty-Two days</mark>" in text and "<mark>forty-two\ndays</mark>" in text
+    words = " ".join(Reader(text).text.split())
+    assert "d9 not gold" in words and "d1 not cited, rank 2" in words and "in the claim" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "marked"),
+    [
+        ("Straße 5", ["STRASSE"], ["Straße"]),
+        ("cafe\u0301 au lait", ["CAFÉ"], ["cafe\u0301"]),
+        ("a  b\n\nc", ["b c"], ["b\n\nc"]),
+        ("banana", ["ana", "nan"], ["anan"]),
+        ("nothing here", ["else", ""], []),
+        ("x" * 50 + "needle", ["needle"], []),  # beyond the cut
+    ],
+)
+def test_matches_are_found_as_the_judge_finds_them(text: str, wanted: list[str], marked: list[str]) -> None:
+    found = highlight.pieces(text, wanted, 40)
+    assert [piece.text for piece in found if piece.found] == marked
+    shown = "".join(piece.text for piece in found)
+    assert shown == text if len(text) <= 40 else shown.endswith("… (16 more characters)")
+
+
+def test_a_board_shows_every_suite_and_those_that_could_not_run() -> None:
+    text = page(
+        Board(
+            [small(), shipping()],
+            {"latency": "no runs"},
+            {},
+            ["a note"],
+            {"precision": [{"value": 0.5}, {"value": 0.7}]},
+        )
+    )
+    words = " ".join(Reader(text).text.split())
+    assert "1 of 3 suites ships" in words and "NOT RUN latency – no runs" in words and "a note" in words
+    assert "Trend of precision" in words
+
+
+def words_of(found: Decision) -> str:
+    return " ".join(Reader(page(found)).text.split())
+
+
+def test_a_card_says_nothing_of_what_its_suite_does_not_tell() -> None:
+    found = small()
+    found.offenders = [{"qid": "Q2", "reason": "acr", "says": "over 8 runs", "gold_citations": ["d1"]}]
+    assert "not cited" not in words_of(found) and "not retrieved" not in words_of(found)
+    found.offenders[0] |= {"citations": ["b7"], "retrieved_ids": ["b7", "b8"], "claim": ""}
+    assert "d1 not cited, not retrieved" in words_of(found) and "b7 not gold" in words_of(found)
+    assert "Said" not in words_of(found).replace("Said Cited", "")
+    found.offenders[0]["gold_rank"] = 1  # the suite found it by its place, so that ids prove nothing
+    shown = words_of(found)
+    assert "d1 found under another id, first at rank 1" in shown
+    assert "not cited" not in shown and "not gold" not in shown
+
+
+def test_a_card_does_not_repeat_what_its_sentence_says() -> None:
+    found = small()
+    found.offenders = [
+        {
+            "qid": "Q2",
+            "reason": "acr",
+            "says": "over 8 runs; seed=0;j=punct (status)",
+            "runs": 8,
+            "flips": ["seed=0;j=punct (status)"],
+            "other": "elsewhere",
+        }
+    ]
+    (card,) = cards.offender_cards(found, "")
+    assert card.more == [("runs", "8"), ("other", "elsewhere")]
+
+
+def test_evidence_that_is_not_gold_is_folded_away() -> None:
+    items = [gold("Q1", ["forty-two days"], ["d1"])]
+    texts = [{"id": name, "text": f"text of {name}"} for name in ("d7", "d1", "d8")]
+    found = evaluate(items, [trace("Q1", "It takes a while.", ["d1"], ["d7", "d1", "d8"], evidence=texts)])
+    (card,) = cards.offender_cards(found, "")
+    assert [chip.text for chip, _ in card.evidence] == ["d1"] and [chip.text for chip, _ in card.others] == ["d7", "d8"]
+    assert "2 more that were shown" in words_of(found)
+
+
+def test_counts_among_so_many_read_as_a_share() -> None:
+    assert tables.figure({"count": 15, "n": 21, "rate": 15 / 21}) == "15/21 (0.714)"
+    assert tables.figure({"count": 0, "n": 0, "rate": None}) == "0/0 (–)"
+    found = small()
+    found.sections["overall"] = {
+        "accepted": {"count": 15, "n": 21, "rate": 15 / 21},
+        "acted on": {"count": 3, "n": 21, "rate": 1 / 7},
+    }
+    assert "accepted 15/21 (0.714) acted on 3/21 (0.143)" in words_of(found)
+
+
+def test_what_would_turn_it_is_told_once_with_the_nearest_items() -> None:
+    assert "1 more of 2 (1 now); noise could explain the miss; nearest: Q2" in words_of(small())
+    assert "Turns" not in words_of(small())
+
+
+def test_ticks_have_the_digits_that_tell_them_apart() -> None:
+    for high in (0.007, 0.04, 1.0, 7.0, 36.0, 2500.0):
+        shown = svg.chart([svg.Point(0, 0), svg.Point(1, high)], "t", "w", ("x", "y"))
+        ticks = re.findall(r'class="tick end"[^>]*>([^<]*)<', shown)
+        assert len(set(ticks)) == 5 and [float(tick.replace(",", "")) for tick in ticks][-1] >= high, ticks
+
+
+def test_rows_are_named_and_linked_by_their_question_whatever_comes_first() -> None:
+    found = small()
+    found.items = [{"arm": "fast", **item} for item in found.items]
+    assert cards.item_rows(found, "").columns[:2] == ["qid", "arm"]
+
+
+def test_an_empty_board_is_still_a_page() -> None:
+    assert "NO VERDICT" in page(Board([]))
+
+
+def test_items_fail_first_and_have_links_of_their_own() -> None:
+    read = Reader(page(small()))
+    ids = [attributes["id"] for _, attributes in read.elements if attributes.get("id")]
+    assert len(ids) == len(set(ids)) and {"item-Q1", "item-Q2", "item-Q3"} <= set(ids)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page(small()), re.DOTALL)[1])  # type: ignore[index]
+    assert [row[0] for row in data[""]["rows"]] == ["Q2", "Q1", "Q3"] and data[""]["failing"] == 1
+
+
+def test_a_name_that_is_not_plain_gets_a_digest_in_its_link() -> None:
+    assert cards.anchor("Q-1.a") == "item-Q-1.a"
+    assert re.fullmatch(r"item-[0-9a-f]{16}", cards.anchor("a b/<c>"))
+    assert cards.anchor("\ud800") != cards.anchor("\ud801")
+
+
+def test_the_same_decision_gives_the_same_bytes() -> None:
+    assert page(small()) == page(small())
+
+
+# Pictures and tables of any shape
+
+
+def test_a_section_that_nobody_knows_becomes_a_readable_table() -> None:
+    block = tables.generic(
+        "odd_things", {"rows": [{"a": 1, "b": None}, {"a": 0.25, "c": [1.0, 2.0]}], "n": 3, "deep": {"x": {"y": 1}}}
+    )
+    assert block is not None and block.title == "Odd things"
+    assert [table.caption for table in block.tables] == ["Odd things: rows", "deep", "Odd things"]
+    assert [[cell.text for cell in row] for row in block.tables[0].rows] == [["1", "–"], ["0.25", "1 to 2"]]
+    assert tables.generic("nothing", {}) is None
+
+
+def test_a_known_section_of_another_shape_becomes_a_table_and_not_an_error() -> None:
+    shown = small()
+    shown.sections |= {
+        "confusion": {"a": 1},
+        "comparison": [1, 2],
+        "curve": {"points": []},
+        "summary": "words",
+        "refusals": {},
+    }
+    titles = [block.title for block in pictures.blocks(shown)]
+    assert {"Confusion", "Comparison", "Summary"} <= set(titles)
+
+
+def test_the_heat_map_counts_flips_of_each_question_under_each_rewording() -> None:
+    shown = small()
+    shown.headline = {
+        "details": {"Q1": {"flips": [{"run": "seed=0;j=ws"}, {"run": "seed=1;j=ws"}]}, "Q2": {"flips": []}}
+    }
+    shown.sections = {
+        "sensitivity": {
+            "jitter": [{"jitter": "ws", "runs": 8, "questions": 2}, {"jitter": "none", "runs": 8, "questions": 2}]
+        }
+    }
+    block = next(block for block in pictures.blocks(shown) if block.title.startswith("Flips"))
+    assert block.words.startswith("1 of 2 questions")
+    assert [[(cell.text, cell.tone) for cell in row] for row in block.tables[0].rows] == [
+        [("Q1", ""), ("2 of 4", "h3"), ("·", "h0")]
+    ]
+
+
+def test_reasoning_has_bars_for_its_dimensions_and_a_heat_map_of_its_cases() -> None:
+    shown = small()
+    summary = {
+        "dimension_averages": {"usefulness": 0.5, "grounding": None},
+        "dimension_n": {"usefulness": 3, "grounding": 0},
+        "thresholds": {"dimension_min_average": {"usefulness": 0.65}},
+    }
+    cases = [
+        {
+            "id": "good",
+            "passed": True,
+            "overall_score": 0.9,
+            "dimension_scores": {"usefulness": 1.0, "grounding": None},
+        },
+        {
+            "id": "bad",
+            "passed": False,
+            "overall_score": 0.1,
+            "dimension_scores": {"usefulness": 0.0, "grounding": None},
+        },
+    ]
+    shown.sections = {"summary": summary, "results": cases}
+    bars, heat = pictures.blocks(shown)
+    assert 'class="bar bad"' in bars.svg and ">undefined</text>" in bars.svg
+    assert [[cell.text for cell in row] for row in heat.tables[0].rows] == [
+        ["bad", "0.00", "–", "0.10"],
+        ["good", "1.00", "–", "0.90"],
+    ]
+
+
+def test_shadow_against_live_counts_what_changed() -> None:
+    shown = small()
+    value = {
+        "metric": "recall@5",
+        "pairs": 3,
+        "worse": [{"qid": "Q1"}],
+        "better": [],
+        "slices": {"type=table": {"shadow": 0.5, "live": 1.0}},
+        "metrics": {"recall@5": {"shadow": 0.6, "live": 0.9}},
+        "mcnemar_drop_p": 0.25,
+    }
+    shown.sections = {"comparison": value}
+    block = pictures.blocks(shown)[0]
+    assert block.words.startswith("1 question got worse and 0 better of 3") and "0.900 → 0.600" in block.svg
+
+
+def test_the_curve_has_frontier_budget_and_numbered_arms() -> None:
+    shown = small()
+    points = [
+        {"arm": "lean", "p95_ms": 500.0, "precision": 0.6, "frontier": True},
+        {"arm": "slow", "p95_ms": 2600.0, "precision": 0.5, "frontier": False},
+    ]
+    shown.sections = {"curve": {"points": points, "budget_ms": 2000, "relaxed_budget_ms": 2500}}
+    block = pictures.blocks(shown)[0]
+    assert block.words.startswith("1 of 2 arms")
+    assert all(f">{word}</text>" in block.svg for word in ("budget", "relaxed", "precision 0.80", "1", "2"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "interval", "bound"),
+    [
+        ("rate", Fraction(1), (0.9, 1.0), "0.80"),
+        ("coefficient", Fraction(-1, 2), (-0.9, 0.1), "0.75"),
+        ("percentile", Fraction(2300), None, "2000"),
+        ("mean", Fraction(0), None, "0"),
+    ],
+)
+def test_a_gate_of_any_kind_is_drawn_inside_its_picture(kind: str, value: Fraction, interval: Any, bound: str) -> None:
+    outcome = Outcome(Gate.parse(f"m >= {bound}"), Measure("m", kind, value, 5, 5, interval), "PASS", Fraction(bound))
+    places = [float(number) for number in re.findall(r' (?:cx|x)="(-?[\d.]+)"', svg.gate_bar(outcome))]
+    assert places and all(0 <= place <= 260 for place in places)
+
+
+def test_what_can_not_be_drawn_is_not_drawn() -> None:
+    nothing = Outcome(Gate.parse("m >= 0.5"), Measure("m", "rate", None, 0, 0), "NO-DATA", Fraction(1, 2))
+    assert svg.gate_bar(nothing) == "" and svg.spark([None, None], "t", "w") == ""
+    assert "M6 " in svg.spark([1.0], "t", "w")
+
+
+# Nothing comes alive
+
+
+@each
+def test_the_page_has_no_element_that_is_not_ours(name: str) -> None:
+    read, plain = Reader(page(board(PAYLOADS[name]))), Reader(page(board("harmless")))
+    for tag in ("script", "img", "a", "iframe", "b", "style", "meta", "link", "object"):
+        assert read.count(tag) == plain.count(tag), tag
+    names = {key for _, attributes in read.elements for key in attributes}
+    assert not any(key.startswith("on") or key == "style" for key in names)
+    assert all(
+        (attributes["href"] or "").startswith(("#", "data:,"))
+        for _, attributes in read.elements
+        if "href" in attributes
+    )
+    policy = next(attributes["content"] or "" for tag, attributes in read.elements if attributes.get("http-equiv"))
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+
+
+@each
+def test_the_embedded_data_is_json_and_ends_nowhere_early(name: str) -> None:
+    content = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', page(decision(PAYLOADS[name])), re.DOTALL
+    )
+    assert content and "<" not in content[1] and json.loads(content[1])
+
+
+def test_a_template_in_a_claim_stays_text() -> None:
+    assert "{{7*7}}" in Reader(page(decision("{{7*7}}"))).text
+
+
+def test_controls_and_overrides_are_spelled_out() -> None:
+    text = page(board(PAYLOADS["bidi"] + PAYLOADS["control"] + PAYLOADS["c1"] + PAYLOADS["surrogate"]))
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", text)
+    assert "\\u202e" in text
+
+
+# Size
+
+
+def many(count: int) -> Decision:
+    items = [gold(f"Q{n:05}", [f"answer {n} of all"]) if n % 4 else unanswerable(f"Q{n:05}") for n in range(count)]
+    return evaluate(
+        items,
+        [
+            trace(f"Q{n:05}", f"It is answer {n} of all." if n % 9 else "No idea.") if n % 4 else refusal(f"Q{n:05}")
+            for n in range(count)
+        ],
+    )
+
+
+def test_four_hundred_items_stay_far_below_the_limit() -> None:
+    assert len(page(many(400))) < 400_000
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not os.path.exists(CHROMIUM):
+        pytest.skip(f"no browser at {CHROMIUM}")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page with everything that it complained of, asked for or tried."""
+
+    def __init__(self, browser: Any, file: Path, link: str = "", **context: Any) -> None:
+        self.complaints: list[str] = []
+        self.page = browser.new_context(**context).new_page()
+        self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("dialog", lambda dialog: self.complaints.append("dialog") or dialog.dismiss())
+        self.page.on(
+            "request", lambda request: request.url.startswith(("file:", "data:")) or self.complaints.append(request.url)
+        )
+        self.page.goto(file.as_uri() + link)
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Callable[..., Opened]:
+    def show(shown: Decision | Board, link: str = "", **context: Any) -> Opened:
+        file = tmp_path / "report.html"
+        file.write_bytes(report.render(shown, "html"))
+        return Opened(browser, file, link, **context)
+
+    return show
+
+
+def test_hostile_text_runs_nothing_and_asks_for_nothing(opened: Callable[..., Opened]) -> None:
+    shown = Board([decision(text) for text in PAYLOADS.values()])
+    for place, part in enumerate(shown.decisions):
+        part.suite = f"suite{place}"
+    found = opened(shown)
+    found.page.wait_for_timeout(200)
+    assert found.complaints == []
+    text = found.page.locator("body").inner_text()
+    assert "<script>alert(1)</script>" in text and "{{7*7}}" in text and "\\x1b[31mred" in text
+    assert found.page.locator("script").count() == 2 and found.page.locator("img, iframe").count() == 0
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
+    opened: Callable[..., Opened], scheme: str, width: int
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    shown = Board(
+        [decision("A question | with <b>odd</b> text"), many(12)],
+        {"latency": "no runs"},
+        {},
+        ["note"],
+        {"precision": [{"value": 0.5, "label": "a"}, {"value": 0.75, "label": "b"}]},
+    )
+    shown.decisions[1].suite = "second"
+    shown.decisions[1].sections["risk_coverage"] = [
+        {"confidence": 0.9, "answered": 1, "wrong": 0, "coverage": 0.5, "risk": 0.0},
+        {"confidence": 0.5, "answered": 2, "wrong": 1, "coverage": 1.0, "risk": 0.5},
+    ]
+    found = opened(shown, color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True)
+    result = Axe().run(found.page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]})
+    assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in result.response["violations"]] == []
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert found.complaints == []
+
+
+def test_items_can_be_filtered_sorted_and_paged(opened: Callable[..., Opened]) -> None:
+    from playwright.sync_api import expect
+
+    found = opened(many(120))
+    where, rows = found.page.locator(".where"), found.page.locator(".items tbody tr")
+    expect(where).to_have_text("1 to 25 of 120")
+    found.page.get_by_role("button", name="Next").click()
+    expect(where).to_have_text("26 to 50 of 120")
+    found.page.get_by_role("button", name="qid").click()
+    expect(rows.first).to_contain_text("Q00000")
+    found.page.get_by_role("button", name="qid").click()
+    expect(rows.first).to_contain_text("Q00119")
+    expect(found.page.locator("th[aria-sort=descending]")).to_have_text("qid")
+    found.page.get_by_label("failing only").check()
+    expect(where).to_have_text(re.compile("1 to 10 of 10"))
+    found.page.get_by_label("Filter").fill("q00009")
+    expect(where).to_have_text("1 to 1 of 1")
+    assert found.complaints == []
+
+
+def test_a_link_leads_to_an_item_on_any_page(opened: Callable[..., Opened]) -> None:
+    from playwright.sync_api import expect
+
+    found = opened(many(120), "#item-Q00118")
+    expect(found.page.locator("tr.here")).to_contain_text("Q00118")
+    assert found.page.evaluate("document.activeElement.textContent") == "Q00118"
+    found.page.evaluate("location.hash = 'item-Q00009'")  # an offender has a card
+    expect(found.page.locator("article#item-Q00009")).to_be_in_viewport()
+    found.page.evaluate("location.hash = 'item-%'")
+    found.page.evaluate("location.hash = 'item-unknown'")
+    assert found.complaints == []
+
+
+def test_the_page_is_complete_without_script(opened: Callable[..., Opened]) -> None:
+    found = opened(many(120), java_script_enabled=False)
+    assert found.page.locator(".items tbody tr").count() == 120
+    assert not found.page.locator(".controls").is_visible()
+    assert found.page.locator("h1").inner_text().endswith(("NO-SHIP", "SHIP"))
+
+
+def test_it_can_be_used_by_keyboard(opened: Callable[..., Opened]) -> None:
+    found = opened(many(120))
+    found.page.keyboard.press("Tab")
+    assert found.page.evaluate("document.activeElement.className") == "skip"
+    found.page.locator(".card a").first.focus()
+    first = found.page.evaluate("document.activeElement.closest('.card').id")
+    found.page.keyboard.press("j")
+    second = found.page.evaluate("document.activeElement.id")
+    found.page.keyboard.press("k")
+    assert first and second and first != second and found.page.evaluate("document.activeElement.id") == first
+
+
+def test_twenty_thousand_items_are_usable(opened: Callable[..., Opened]) -> None:
+    from playwright.sync_api import expect
+
+    shown = many(20_000)
+    assert len(report.render(shown, "html")) < 3_000_000
+    found = opened(shown, "#item-Q19999")
+    expect(found.page.locator("tr.here")).to_contain_text("Q19999")
+    found.page.get_by_label("Filter").fill("q0123")
+    expect(found.page.locator(".where")).to_have_text("1 to 10 of 10")
+    assert found.complaints == []
+
+
+def test_printing_shows_no_controls(opened: Callable[..., Opened]) -> None:
+    found = opened(many(60))
+    found.page.emulate_media(media="print")
+    assert not found.page.locator(".controls").is_visible() and not found.page.locator(".top").is_visible()
+    assert found.page.pdf()[:4] == b"%PDF"

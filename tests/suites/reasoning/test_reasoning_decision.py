@@ -1,0 +1,281 @@
+"""The reasoning suite as a decision: gates, splits and orders, every format, and text that means harm."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from engines.scattered import scattered
+from shipworthy.core import evaluate as core
+from shipworthy.core.control import Setup
+from shipworthy.core.gates import written
+from shipworthy.core.options import make_options
+from shipworthy.errors import DataError, UsageError
+from shipworthy.jobs.evaluate import evaluate
+from shipworthy.jobs.verify import verify
+from shipworthy.report import render
+from shipworthy.suites.reasoning.controls import BAD, GOOD, answer_anyway, control_answers, controls
+from shipworthy.suites.reasoning.fixture import bundled_fixture, parse_fixture
+from shipworthy.suites.reasoning.suite import SUITE
+from shipworthy.suites.reasoning.verdict import ReasonerAnswer
+
+RAW = {
+    "name": "small",
+    "thresholds": {"suite_min_pass_rate": 0.5},
+    "cases": [
+        {
+            "id": f"c{n}",
+            "prompt": f"How large is disk {n}?",
+            "preset": "odd" if n % 2 else "even",
+            "answerable": n != 5,
+            "evidence": [
+                {"id": f"m{n}", "source": "disks.md", "line": n, "text": f"Kim must replace disk {n} of {n}0 GB today."}
+            ],
+            "bindings": [{"value": f"{n}0 GB", "source": [f"m{n}"]}] if n != 5 else [],
+        }
+        for n in range(1, 7)
+    ],
+}
+ANSWERS = {f"c{n}": f"Disk {n} has {n}0 GB [m{n}]. Kim must replace disk {n} today." for n in range(1, 5)} | {
+    "c5": "not in context"
+}
+NASTY = (
+    '<script>alert("x")</script> [link](javascript:alert(1)) | `code` '
+    "\x1b[31mred\x1b[0m\n# forged\n::error::forged \u202e \ud800"
+)
+
+
+def test_the_gates_are_the_bars_of_the_fixture():
+    decision = evaluate("reasoning", fixture=RAW, answers=ANSWERS, fail_on_errors=True)
+    assert [str(outcome.gate) for outcome in decision.outcomes] == [
+        "pass_rate >= 0.50",
+        "actionability >= 0.60",
+        "factual_grounding >= 0.55",
+        "contradiction_handling >= 0.50",
+        "usefulness >= 0.65",
+        "answer_overlap <= 0.30",
+        "under_refusal <= 0.05",
+        "errors <= 0",
+    ]
+    assert decision.verdict == "NO-SHIP" and decision.reasons == ["errors 1 is above 0"]
+    assert evaluate("reasoning", fixture=RAW, answers=ANSWERS).ships
+
+
+def test_gates_that_are_named_go_before_those_of_the_fixture():
+    assert not evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates="pass_rate=0.95").ships
+    alone = evaluate("reasoning", fixture=RAW, answers={}, gates="error_rate<=1", only_gates=True)
+    assert alone.ships and [str(outcome.gate) for outcome in alone.outcomes] == ["error_rate <= 1"]
+    part = evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates=["pass_rate[preset=even]=0.9"], only_gates=True)
+    assert part.reasons == ["pass_rate[preset=even] 2/3 (0.667) is below 0.9: 1 more would turn it"]
+    with pytest.raises(UsageError, match="gate-unknown"):
+        evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates="precision=0.9")
+
+
+def test_that_no_case_may_end_in_an_error_can_be_proven():
+    answers = ANSWERS | {"c6": "not in context"}
+    decision = evaluate(
+        "reasoning", fixture=RAW, answers=answers, gates="errors<=0", only_gates=True, require_proof=True
+    )
+    assert decision.ships and decision.outcomes[0].state == "PASS"
+
+
+def test_who_answers_what_nobody_can_answer_does_not_ship():
+    fixture = bundled_fixture()
+    right = control_answers(fixture, "terse right answers")
+    leaks = {case.id: ReasonerAnswer(answer_anyway(case)) for case in fixture.cases}
+    assert evaluate("reasoning", fixture=fixture, answers=right).ships
+    decision = evaluate("reasoning", fixture=fixture, answers=leaks)
+    assert decision.measures["pass_rate"].value == Fraction(25, 30)
+    assert decision.reasons == ["under_refusal 5/5 (1.000) is above 0.05: 5 fewer would turn it"]
+    leak = next(row for row in decision.items if row["reason"] == "under_refusal")
+    assert leak["passed"] is False and leak["overall"] == 0
+
+
+def test_the_summary_says_the_bars_in_force():
+    decision = evaluate(
+        "reasoning", fixture=RAW, answers={"c1": "no"}, gates="actionability=0.9", suite_min_pass_rate="0.75"
+    )
+    summary = decision.report()["summary"]
+    assert summary["thresholds"]["suite_min_pass_rate"] == 0.75
+    assert summary["thresholds"]["dimension_min_average"]["actionability"] == 0.9
+    assert "actionability" in summary["dimension_threshold_failures"] and summary["reasons"] == decision.reasons
+    assert summary["passed"] is decision.ships is False
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"profile": "vibes"}, "option-value"),
+        ({"case_min_overall": 65}, "bar"),
+        ({"case_min_overall": "most"}, "bar"),
+        ({"suite_min_pass_rate": -1}, "bar"),
+        ({"max_cases": 0}, "option-value"),
+        ({"min_cases": 3}, "option-unknown"),
+    ],
+)
+def test_options_that_make_no_sense(options, code):
+    with pytest.raises(UsageError, match=code):
+        evaluate("reasoning", fixture=RAW, answers={}, **options)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("7/10", "0.70"),
+        ("13/20", "0.65"),
+        ("29/40", "0.725"),
+        ("1", "1"),
+        ("0", "0"),
+        ("2/3", "2/3"),
+        ("1/1000", "0.001"),
+    ],
+)
+def test_bars_are_written_as_people_write_them(number, text):
+    assert written(Fraction(number)) == text and Fraction(text) == Fraction(number)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(0, 1000))
+def test_any_split_and_order_gives_the_same_report(shuffler: random.Random, seed: int):
+    cases, answers = RAW["cases"][:], list(ANSWERS.items())
+    shuffler.shuffle(cases)
+    shuffler.shuffle(answers)
+    whole = evaluate("reasoning", fixture=RAW, answers=ANSWERS).report()
+    shuffled = {"fixture": RAW | {"cases": cases}, "answers": dict(answers)}
+    assert evaluate("reasoning", **shuffled).report()["digest"] == whole["digest"]
+    options = make_options(SUITE.options, {})
+    assert core.evaluate(SUITE, shuffled, options, scattered(seed)).report()["digest"] == whole["digest"]
+
+
+def test_the_overlap_is_of_the_answers_refusals_aside():
+    fixture = bundled_fixture()
+    answers = control_answers(fixture, "structured right answers")
+    overlap = evaluate("reasoning", fixture=fixture, answers=answers).measures["answer_overlap"]
+    assert overlap.n == 25 and 0 < overlap.value < Fraction(3, 10)
+    backwards = replace(fixture, cases=fixture.cases[::-1])
+    assert evaluate("reasoning", fixture=backwards, answers=answers).measures["answer_overlap"] == overlap
+    alone = evaluate("reasoning", fixture=RAW, answers={"c1": ANSWERS["c1"], "c5": ANSWERS["c5"]})
+    assert alone.measures["answer_overlap"].missing == "there are no two answers"
+
+
+def test_answers_are_read_by_id_and_the_last_line_counts(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"id": "c1", "content": "1"}\n{"id": "zz", "content": "?"}\n{"id": "c1", "content": "2"}\n')
+    decision = evaluate("reasoning", fixture=RAW, answers=path)
+    assert decision.headline["results"][0]["answer"] == "2"
+    assert decision.inputs["answers"]["records"] == 3 and len(decision.inputs["answers"]["sha256"]) == 64
+    assert decision.warnings == [
+        "1 answer superseded by a later line for the same case",
+        "1 answer with an id that no case has",
+    ]
+    path.write_text('{"id": "a", "content": "1"}\n{"content": "1"}\n{"id": null}\nno\n')
+    with pytest.raises(DataError) as refusal:
+        evaluate("reasoning", fixture=RAW, answers=path)
+    assert str(refusal.value).count("answer-id") == 2 and "answers.jsonl:4" in str(refusal.value)
+
+
+def test_answers_may_be_a_mapping_of_anything_that_is_an_answer():
+    given = {"a": {"answer": "x", "tokens_out": 3}, "b": ReasonerAnswer("y"), "c": "z", "d": {"content": None}, "e": 7}
+    fixture = parse_fixture({"cases": [{"id": name, "prompt": "p"} for name in "abcdef"]})
+    results = {r["id"]: r for r in evaluate("reasoning", fixture=fixture, answers=given).report()["results"]}
+    assert [results[name]["answer"] for name in "abc"] == ["x", "y", "z"] and results["a"]["tokens_out"] == 3
+    assert [results[name]["status"] for name in "def"] == ["error"] * 3
+    assert "null" in results["d"]["error"] and "no answer for this case" in results["f"]["error"]
+
+
+def test_what_a_reasoner_says_of_itself_changes_no_row():
+    boasting = ReasonerAnswer("no", meta={"passed": True, "tokens_out": 10**30})
+    decision = evaluate("reasoning", fixture=RAW, answers={"c1": boasting})
+    assert decision.items[0]["passed"] is False and decision.headline["results"][0]["tokens_out"] == 10**30
+
+
+def test_the_controls_are_the_good_ones_first_and_those_who_never_and_always_answer():
+    made = list(controls(Setup(inputs={"fixture": RAW})))
+    assert [control.name for control in made] == [*GOOD, *BAD, "all-refuse", "all-answer"]
+    assert [control.good for control in made] == [True] * 3 + [False] * 10
+    assert all(control.data["answers"]["c5"].content == "not in context" for control in made[:-1])
+    answerable = RAW | {"cases": RAW["cases"][:4]}
+    assert [c.name for c in controls(Setup(inputs={"fixture": answerable})) if c.skip] == ["all-answer"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "tsv", "markdown", "junit", "github", "html"])
+def test_every_format_renders_the_decision_and_the_guard(form):
+    decision = evaluate("reasoning", fixture=RAW, answers=ANSWERS)
+    report = decision.report()
+    for shown in (decision, evaluate("guard", report=report)):
+        text = render(shown, form).decode()
+        assert shown.suite in text or form == "tsv"
+        assert "c6" in text or form == "github" or (shown.suite, form) in (("guard", "text"), ("guard", "markdown"))
+    assert json.loads(render(decision, "json"))["summary"]["total_cases"] == 6
+
+
+def _hostile(form: str) -> str:
+    raw = RAW | {"cases": [case | {"id": NASTY[:40] + case["id"], "prompt": NASTY} for case in RAW["cases"]]}
+    raw = json.loads(json.dumps(raw))
+    answers = {case["id"]: ReasonerAnswer(NASTY, meta={"model": NASTY}) for case in raw["cases"][:-1]}
+    answers[raw["cases"][-1]["id"]] = ReasonerAnswer(error=NASTY, seen=NASTY)
+    return render(evaluate("reasoning", fixture=raw, answers=answers), form).decode()
+
+
+def test_hostile_text_is_spelled_out_in_the_terminal():
+    text = _hostile("text")
+    assert "\x1b" not in text and "\u202e" not in text and "\\x1b[31m" in text
+    assert not any(line.startswith(("::", "# forged")) for line in text.splitlines())
+
+
+def test_hostile_text_is_inert_in_markdown():
+    from markdown_it import MarkdownIt
+
+    text = _hostile("markdown")
+    html = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(text)
+    assert "<script" not in html and "javascript:" not in html.replace("&quot;", "").split("<code>")[0]
+    assert 'href="javascript' not in html and "<h1>forged" not in html and "\x1b" not in text
+
+
+def test_hostile_text_is_escaped_in_html():
+    text = _hostile("html")
+    assert "<script>alert" not in text and "\x1b" not in text and 'href="javascript' not in text
+    assert "&lt;script&gt;alert" in text
+
+
+def test_the_dimensions_are_drawn_in_the_page():
+    text = render(evaluate("reasoning", fixture=RAW, answers=ANSWERS), "html").decode()
+    assert "Averages over the cases that ask for the dimension" in text and "<svg" in text
+
+
+def test_a_report_can_be_computed_again_from_its_files(tmp_path):
+    fixture, answers = tmp_path / "f.json", tmp_path / "a.jsonl"
+    fixture.write_text(json.dumps(RAW))
+    answers.write_text("".join(json.dumps({"id": id_, "content": text}) + "\n" for id_, text in ANSWERS.items()))
+    paths = {"fixture": fixture, "answers": answers}
+    strict = evaluate("reasoning", **paths, fail_on_errors=True)
+    by_hand = evaluate("reasoning", **paths, case_min_overall=0.7, offenders=1)
+    for decision in (strict, by_hand, evaluate("reasoning", answers=answers)):
+        (receipt,) = verify(decision.report())
+        assert receipt.agrees, receipt.differences
+    assert by_hand.inputs["fixture"]["sha256"] and by_hand.inputs["answers"]["records"] == 5
+
+
+def test_scoring_starts_without_what_only_asking_needs():
+    code = "import sys, shipworthy.jobs.evaluate, shipworthy.suites.reasoning.suite; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert loaded.isdisjoint({"httpx2", "jinja2", "rich", "subprocess", "selectors", "asyncio", "ssl"})
+
+
+def test_offenders_say_what_was_wrong_and_what_was_cited():
+    raw = RAW | {"cases": RAW["cases"][:5]}
+    answers = ANSWERS | {"c1": "Disk 1 has 10 GB [m99]. Kim must replace disk 1 today.", "c5": "50 GB [m5]."}
+    first, second = evaluate("reasoning", fixture=raw, answers=answers).offenders
+    assert (first["qid"], first["reason"], first["citations"]) == ("c5", "under_refusal", ["m5"])
+    assert (second["qid"], second["reason"], second["citations"]) == ("c1", "fabrication", ["m99"])
+    assert "m99" in second["says"] and second["gold_claim_substr"] == ["10 GB"] and second["evidence"][0]["id"] == "m1"

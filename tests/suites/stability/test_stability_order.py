@@ -1,0 +1,96 @@
+"""Stability: neither the order of lines nor how they are dealt out changes a byte."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scattered import scattered
+from stability_helpers import grid, score
+
+from conftest import gold, trace, unanswerable
+from shipworthy.core.decision import encode, report
+from shipworthy.core.evaluate import evaluate, gather, judge, settle
+from shipworthy.core.evidence import Evidence
+from shipworthy.core.options import make_options
+from shipworthy.engines.inline import run
+from shipworthy.errors import DataError
+from shipworthy.suites.stability.suite import SUITE
+
+
+def test_the_order_of_lines_changes_nothing() -> None:
+    runs = grid("a", **{"0/ws": "wrong"}) + grid("b", cite=("d1", "d2")) + grid("u", "not in context")
+    items = [gold("a"), gold("b"), unanswerable("u")]
+    first = report(score(items, runs))["digest"]
+    for number in range(5):
+        shuffled = runs[:]
+        random.Random(number).shuffle(shuffled)
+        assert report(score(items, shuffled))["digest"] == first
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.sampled_from(["a", "b", "c", "u"]), unique=True), st.integers(0, 4))
+def test_facts_of_parts_add_up_to_the_whole(order: list[str], cut: int) -> None:
+    items = [gold("a"), gold("b"), gold("c"), unanswerable("u")]
+    runs = grid("a") + grid("b", **{"0/ws": "wrong"}) + grid("c", "wrong") + grid("u", "blue")
+    material = SUITE.read({"gold": items, "runs": runs}, make_options(SUITE.options, {"gates": "acr=0.95"}))
+    gathered = gather(SUITE, material, material.streams)
+    context = settle(SUITE, material, gathered)
+    cases = {case.key: case for case in gathered.cases(material.expected)}
+
+    def evidence(names: list[str]) -> Evidence:
+        return judge(SUITE, [cases[name] for name in names], context)
+
+    whole, added = evidence(sorted(order)), evidence(order[:cut])
+    added += evidence(order[cut:])
+    assert {part: tally for part, tally in added.tallies.items() if tally.counts} == {
+        part: tally for part, tally in whole.tallies.items() if tally.counts
+    }
+    assert added.rows == whole.rows and added.offenders() == whole.offenders()
+
+
+def _mixed() -> list[dict[str, Any]]:
+    """Two sweeps, holes, repeated places, an unknown question, refusals and constraints."""
+    kept = trace("c", echo=["Keep keys sorted."])
+    rows = grid("a", **{"0/ws": "wrong", "1/punct": "not in context"}) + grid("b", cite=("d1", "d2"))[:-1]
+    rows += grid("c", **{"0/none": kept}) + grid("u", "not in context", **{"2/ws": "blue"}) + grid("z")
+    old = [{**row, "sweep_id": "old"} for row in rows[::2]]
+    new = [{**row, "sweep_id": "new"} for row in [*rows, rows[3], rows[12]]]
+    return old + new
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sweep": "old"},
+        {"sweep": "all", "refusal": "natural"},
+        {"seeds": [0, 1, 5], "jitters": ["ws", "none"]},
+        {"by": "type", "gates": "mean_acr[type=table]=0.5", "offenders": 1},
+        {"profile": "reference"},
+    ],
+    ids=str,
+)
+def test_however_the_work_is_dealt_out_the_report_is_the_same(options: dict[str, Any]) -> None:
+    items = [gold("c", constraints=["Keep keys sorted."]), gold("b", type="table"), unanswerable("u"), gold("a")]
+    sources, chosen = {"gold": items, "runs": _mixed()}, make_options(SUITE.options, options)
+    whole = encode(report(evaluate(SUITE, sources, chosen, run)))
+    for seed in range(20):
+        assert encode(report(evaluate(SUITE, sources, chosen, scattered(seed)))) == whole
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [({"sweep": "x"}, "sweep-unknown"), ({"arm": "x"}, "arm-without-traces"), ({"closed": True}, "trace-unknown")],
+)
+def test_however_the_work_is_dealt_out_the_error_is_the_same(options: dict[str, Any], code: str) -> None:
+    sources, chosen = {"gold": [gold("a"), gold("b")], "runs": _mixed()}, make_options(SUITE.options, options)
+    errors = set()
+    for engine in (run, scattered(1), scattered(2)):
+        with pytest.raises(DataError, match=code) as error:
+            evaluate(SUITE, sources, chosen, engine)
+        errors.add(str(error.value))
+    assert len(errors) == 1
