@@ -193,7 +193,7 @@ def test_what_would_turn_it_is_told_once_with_the_nearest_items() -> None:
 
 def test_ticks_have_the_digits_that_tell_them_apart() -> None:
     for high in (0.007, 0.04, 1.0, 7.0, 36.0, 2500.0):
-        shown = svg.chart([svg.Point(0, 0), svg.Point(1, high)], "t", "w", ("x", "y"))
+        shown = svg.chart([svg.Mark(0, 0), svg.Mark(1, high)], "t", "w", ("x", "y"))
         ticks = re.findall(r'class="tick end"[^>]*>([^<]*)<', shown)
         assert len(set(ticks)) == 5 and [float(tick.replace(",", "")) for tick in ticks][-1] >= high, ticks
 

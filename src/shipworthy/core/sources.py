@@ -12,7 +12,6 @@ import msgspec
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems, Reader, field_first
 from ..reading.lock import content_digest
-from ..reading.tables import ParquetRows
 from .contracts import Gold, Trace
 
 Record = TypeVar("Record")
@@ -121,6 +120,8 @@ def _records(
     if not isinstance(source, (str, os.PathLike)):
         yield from _converted(enumerate(source, 1), record, problems, read, fields, unnamed)
     elif os.fspath(source).endswith(".parquet"):
+        from ..reading.tables import ParquetRows
+
         rows = ParquetRows(os.fspath(source))
         yield from _converted(rows, record, problems, read, fields, unnamed)
         read.digest = rows.digest

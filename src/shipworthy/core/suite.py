@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from .cases import Case, Gathered, Keep, Numbered, Survey
-from .control import Control, Setup
 from .evidence import Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
 from .metrics import Measure, Metric
 from .options import SuiteOptions
 from .sources import Input
+
+if TYPE_CHECKING:
+    from .control import Control, Setup
 
 Sources = Mapping[str, Any]  # input → a path, or the records themselves
 

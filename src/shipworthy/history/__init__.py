@@ -22,10 +22,30 @@ from ..core.decision import digest
 from ..errors import DataError, ShipworthyError, UsageError
 from ..reading.files import write_whole
 from ..text import visible
-from .records import Baseline, GateHealth, Point, RecordedRun, damaged, exact_value, rows_of, run_id, run_of, stored
+from .records import (
+    Baseline,
+    GateHealth,
+    RecordedRun,
+    TrendPoint,
+    damaged,
+    exact_value,
+    rows_of,
+    run_id,
+    run_of,
+    stored,
+)
 from .store import HistoryStore, masked, opened, retried
 
-__all__ = ["Baseline", "GateHealth", "History", "Point", "RecordedRun", "exact_value", "spool_folder", "where_from"]
+__all__ = [
+    "Baseline",
+    "GateHealth",
+    "History",
+    "RecordedRun",
+    "TrendPoint",
+    "exact_value",
+    "spool_folder",
+    "where_from",
+]
 
 TIMEOUT = 10.0  # seconds that a busy database is waited for
 SHORT = 12  # characters of a run's id that people type
@@ -99,7 +119,7 @@ class History:
 
         return retried(read, self.timeout)
 
-    def trend(self, metric: str, *, suite: str = "", branch: str = "", limit: int = 30) -> list[Point]:
+    def trend(self, metric: str, *, suite: str = "", branch: str = "", limit: int = 30) -> list[TrendPoint]:
         """A metric over the last runs that have it, oldest first."""
         runs = {run.id: run for run in self.runs(suite=suite, branch=branch)}
         rows = self._read("SELECT run_id, kind, num, den FROM shipworthy_metrics WHERE name = ?", (metric,))
@@ -113,7 +133,7 @@ class History:
                 code="history-no-metric",
             )
         points = [
-            Point(run, found[name][0], *map(_int, found[name][1:])) for name, run in runs.items() if name in found
+            TrendPoint(run, found[name][0], *map(_int, found[name][1:])) for name, run in runs.items() if name in found
         ]
         return points[-limit:]
 

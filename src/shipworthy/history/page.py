@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 from ..core.metrics import decimal
 from ..reading.files import write_whole
 from ..text import visible
-from . import SHORT, History, Point, RecordedRun
+from . import SHORT, History, RecordedRun, TrendPoint
 
 WIDTH, HEIGHT, EDGE = 220, 44, 5
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -87,7 +87,7 @@ def _strokes(dots: Iterable[tuple[float, float] | None]) -> list[str]:
     return [" ".join(stretch) for stretch in stretches if stretch]
 
 
-def _trends(history: History, runs: Sequence[RecordedRun], suite: str, branch: str) -> dict[str, list[Point]]:
+def _trends(history: History, runs: Sequence[RecordedRun], suite: str, branch: str) -> dict[str, list[TrendPoint]]:
     """The gated metrics of the newest run, each over the runs that are shown."""
     report = history.report(runs[-1].id)
     names = list(
@@ -104,7 +104,7 @@ def _trends(history: History, runs: Sequence[RecordedRun], suite: str, branch: s
     return found
 
 
-def _section(suite: str, runs: Sequence[RecordedRun], trends: dict[str, list[Point]], folder: str) -> str:
+def _section(suite: str, runs: Sequence[RecordedRun], trends: dict[str, list[TrendPoint]], folder: str) -> str:
     lines = [f"## {_plain(suite)}", ""]
     lines += ["| metric | trend | last |", "|---|---|---|"]
     for metric, points in trends.items():

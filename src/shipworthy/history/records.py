@@ -39,7 +39,7 @@ class RecordedRun(msgspec.Struct, frozen=True):
         return str(gold.get("content") or gold.get("sha256") or "")
 
 
-class Point(msgspec.Struct, frozen=True):
+class TrendPoint(msgspec.Struct, frozen=True):
     """A metric in one run; num and den are whole numbers, so that nothing is rounded by a database."""
 
     run: RecordedRun

@@ -11,7 +11,6 @@ import msgspec
 
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import plural, visible
-from .files import write_whole
 from .jsonl import read_objects
 
 VERSION = 1  # 1: the first published lock format
@@ -67,6 +66,8 @@ def freeze(
             )
     import json  # here, as below: scoring reads locks and starts sooner without them
     from datetime import UTC, datetime
+
+    from .files import write_whole
 
     digests = item_digests(gold)
     now = frozen_at or datetime.now(UTC).isoformat(timespec="seconds")

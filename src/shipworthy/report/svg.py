@@ -15,7 +15,7 @@ _WIDTH, _HEIGHT = 440, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 24, 18, 44
 
 
-class Point(NamedTuple):
+class Mark(NamedTuple):
     """A point of a chart, and what it is called."""
 
     x: float
@@ -24,7 +24,7 @@ class Point(NamedTuple):
     filled: bool = True
 
 
-class Line(NamedTuple):
+class Guide(NamedTuple):
     """A limit drawn across a chart: `x` or `y` is its place, the other one is None."""
 
     x: float | None
@@ -66,14 +66,14 @@ def gate_bar(outcome: Outcome) -> str:
 
 
 def chart(
-    points: Sequence[Point],
+    points: Sequence[Mark],
     title: str,
     words: str,
     axes: tuple[str, str],
     *,
     joined: bool = True,
-    path: Sequence[Point] = (),
-    limits: Iterable[Line] = (),
+    path: Sequence[Mark] = (),
+    limits: Iterable[Guide] = (),
     numbered: bool = False,
 ) -> str:
     """Points on two axes; `path` is a line of its own, such as a frontier; limits are drawn across."""
@@ -175,7 +175,7 @@ def _axes(
 
 
 def _limit(
-    line: Line,
+    line: Guide,
     at: Callable[[float, float], tuple[float, float]],
     spans: tuple[tuple[float, float], tuple[float, float]],
     right_of: bool,

@@ -18,7 +18,7 @@ from shipworthy.core.metrics import Percentile
 from shipworthy.core.options import make_options
 from shipworthy.engines.inline import run
 from shipworthy.errors import DataError
-from shipworthy.suites.latency.arms import Point, choose, frontier
+from shipworthy.suites.latency.arms import ArmPoint, choose, frontier
 from shipworthy.suites.latency.suite import SUITE
 
 
@@ -65,12 +65,14 @@ def test_knobs_name_an_arm_where_nothing_else_does() -> None:
     ]
 
 
-POINTS = st.lists(st.builds(Point, st.uuids().map(str), st.fractions(1, 9), st.fractions(0, 1)), min_size=1, max_size=8)
+POINTS = st.lists(
+    st.builds(ArmPoint, st.uuids().map(str), st.fractions(1, 9), st.fractions(0, 1)), min_size=1, max_size=8
+)
 
 
 @settings(max_examples=60, deadline=None)
 @given(POINTS)
-def test_the_frontier_is_what_no_point_dominates(points: list[Point]) -> None:
+def test_the_frontier_is_what_no_point_dominates(points: list[ArmPoint]) -> None:
     front = frontier(points)
     assert front
     for point in points:
@@ -87,9 +89,9 @@ def test_the_frontier_is_what_no_point_dominates(points: list[Point]) -> None:
 
 def test_the_knee_is_farthest_from_the_chord() -> None:
     points = [
-        Point("a", Fraction(100), Fraction(1, 2)),
-        Point("b", Fraction(200), Fraction(9, 10)),
-        Point("c", Fraction(1000), Fraction(1)),
+        ArmPoint("a", Fraction(100), Fraction(1, 2)),
+        ArmPoint("b", Fraction(200), Fraction(9, 10)),
+        ArmPoint("c", Fraction(1000), Fraction(1)),
     ]
     chosen = choose(points, {"a": False, "b": False, "c": True}, Fraction(500))
     assert chosen == ("c", "b", "b")

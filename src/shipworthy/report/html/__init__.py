@@ -14,10 +14,10 @@ from ...core.decision import Decision
 from ...core.gates import Outcome, certainty
 from ...text import visible
 from .. import svg, views
-from .cards import STATIC, Card, Rows, embedded, item_rows, offender_cards
+from .cards import STATIC, Card, ItemRows, embedded, item_rows, offender_cards
 from .highlight import long
 from .pictures import blocks
-from .tables import Block, Cell, Table, figure, spoken
+from .tables import Block, Table, TableCell, figure, spoken
 from .trends import trends
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MARKS = {"good": "✓", "bad": "✗", "odd": "?", "dim": "="}
 
 
-class Gate(NamedTuple):
+class GateView(NamedTuple):
     """A gate as the page shows it."""
 
     mark: str
@@ -43,7 +43,7 @@ class Gate(NamedTuple):
     svg: str
 
 
-class Suite(NamedTuple):
+class SuiteView(NamedTuple):
     """A decision with everything that the page shows of it."""
 
     decision: Decision
@@ -53,12 +53,12 @@ class Suite(NamedTuple):
     worst: str
     reasons: list[str]
     turning: list[str]
-    gates: list[Gate]
+    gates: list[GateView]
     cards: list[Card]
     failing: int
     blocks: list[Block]
     measures: Table | None
-    rows: Rows
+    rows: ItemRows
     problems: list[str]
     facts: list[tuple[str, str]]
 
@@ -92,10 +92,10 @@ def render(shown: views.Shown) -> str:
     )
 
 
-def _suite(decision: Decision, prefix: str) -> Suite:
+def _suite(decision: Decision, prefix: str) -> SuiteView:
     shown = offender_cards(decision, prefix)
     rows = item_rows(decision, prefix)
-    return Suite(
+    return SuiteView(
         decision,
         prefix,
         views.style(decision.verdict),
@@ -114,10 +114,10 @@ def _suite(decision: Decision, prefix: str) -> Suite:
     )
 
 
-def _gate(outcome: Outcome) -> Gate:
+def _gate(outcome: Outcome) -> GateView:
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
     severity = "" if outcome.gate.severity == "block" else outcome.gate.severity
-    return Gate(
+    return GateView(
         mark,
         views.mood(outcome),
         outcome.state,
@@ -142,11 +142,11 @@ def _measures(decision: Decision) -> Table | None:
         note = f"undefined: {measure.missing}" if measure.value is None else ""
         rows.append(
             [
-                Cell(visible(name)),
-                Cell(views.number(measure)),
-                Cell(views.counts(measure)),
-                Cell(views.interval(measure)),
-                Cell(visible(note)),
+                TableCell(visible(name)),
+                TableCell(views.number(measure)),
+                TableCell(views.counts(measure)),
+                TableCell(views.interval(measure)),
+                TableCell(visible(note)),
             ]
         )
     return Table("Also measured", ["metric", "value", "counts", "95 % interval", ""], rows) if rows else None

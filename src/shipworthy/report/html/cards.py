@@ -180,7 +180,7 @@ def _strings(values: object) -> list[str]:
     return [str(value) for value in values] if isinstance(values, list) else []
 
 
-class Rows(NamedTuple):
+class ItemRows(NamedTuple):
     """The items' table: failing ones first, then in their own order."""
 
     columns: list[str]
@@ -189,13 +189,13 @@ class Rows(NamedTuple):
     failing: int
 
 
-def item_rows(decision: Decision, prefix: str) -> Rows:
+def item_rows(decision: Decision, prefix: str) -> ItemRows:
     columns = list(dict.fromkeys(column for item in decision.items for column in item))
     columns.sort(key=lambda column: column != "qid")  # the first names the row, and links to it
     failing = views.failing_items(decision)
     ordered = [*failing, *(item for item in decision.items if not views.failing(item))]
     rows = [[_cell(item.get(column)) for column in columns] for item in ordered]
-    return Rows(columns, rows, [anchor(_item_name(item), prefix) for item in ordered], len(failing))
+    return ItemRows(columns, rows, [anchor(_item_name(item), prefix) for item in ordered], len(failing))
 
 
 def _item_name(item: Mapping[str, Any]) -> str:
@@ -212,7 +212,7 @@ def _cell(value: object) -> object:
     return visible(figure(value) if not isinstance(value, str) else value, _LONG_CELL)
 
 
-def embedded(tables: Iterable[tuple[str, Rows, Sequence[Card]]]) -> str:
+def embedded(tables: Iterable[tuple[str, ItemRows, Sequence[Card]]]) -> str:
     """The rows as JSON that can stand inside a script element: nothing in it ends the element or begins another."""
     data = {}
     for prefix, found, shown in tables:
@@ -227,7 +227,7 @@ def embedded(tables: Iterable[tuple[str, Rows, Sequence[Card]]]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _anchors(found: Rows, prefix: str) -> list[str] | None:
+def _anchors(found: ItemRows, prefix: str) -> list[str] | None:
     """None where each follows from the first cell of its row, which spares a large page a lot."""
     pairs = zip(found.anchors, found.rows, strict=True)
     return None if all(name == f"item-{prefix}{row[0]}" for name, row in pairs) else found.anchors

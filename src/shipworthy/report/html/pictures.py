@@ -10,7 +10,7 @@ from typing import Any
 from ...core.decision import Decision
 from ...text import plural, visible
 from .. import svg, views
-from .tables import Block, Cell, Table, cells, figure, generic, records, spoken
+from .tables import Block, Table, TableCell, cells, figure, generic, records, spoken
 
 MOST_QUESTIONS = 96  # rows of the heat map
 _COLUMN = 16  # rows of it that stand below each other
@@ -58,9 +58,9 @@ def _matrix(caption: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
         }
         shown.append(
             [
-                Cell(spoken(name)),
-                *(Cell(figure(row.get(part)), tones[part]) for part in tones),
-                Cell(figure(row.get("answered_rate_interval95"))),
+                TableCell(spoken(name)),
+                *(TableCell(figure(row.get(part)), tones[part]) for part in tones),
+                TableCell(figure(row.get("answered_rate_interval95"))),
             ]
         )
     return Table(caption, ["", "answered", "refused", "share answered, 95 %"], shown)
@@ -68,7 +68,7 @@ def _matrix(caption: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def risk_coverage(points: Sequence[Mapping[str, Any]], decision: Decision) -> Block:
     """How many answers are wrong as less confident ones are let through."""
-    marks = [svg.Point(point["coverage"], point["risk"]) for point in points]
+    marks = [svg.Mark(point["coverage"], point["risk"]) for point in points]
     last = points[-1]
     words = f"{last['wrong']} of {last['answered']} answers are wrong when all are let through."
     picture = svg.chart(marks, "Risk against coverage", words, ("coverage", "risk"))
@@ -82,17 +82,17 @@ def curve(value: Mapping[str, Any], decision: Decision) -> Block | None:
     points = value.get("points") or []
     if not points:
         return None
-    marks = [svg.Point(point["p95_ms"], point["precision"], point["arm"], bool(point["frontier"])) for point in points]
+    marks = [svg.Mark(point["p95_ms"], point["precision"], point["arm"], bool(point["frontier"])) for point in points]
     bars = [
         outcome for outcome in decision.outcomes if outcome.gate.metric == "precision" and outcome.bound is not None
     ]
     limits = [
-        svg.Line(value[name], None, label)
+        svg.Guide(value[name], None, label)
         for name, label in (("budget_ms", "budget"), ("relaxed_budget_ms", "relaxed"))
         if value.get(name) is not None
     ]
     limits += [
-        svg.Line(None, float(bar.bound), f"precision {bar.gate.bound.text}")
+        svg.Guide(None, float(bar.bound), f"precision {bar.gate.bound.text}")
         for bar in bars[:1]
         if bar.bound is not None
     ]
@@ -133,7 +133,7 @@ def heat_map(decision: Decision) -> list[Block]:
     flipped = {qid: _flips(row) for qid, row in details.items()}
     order = sorted((qid for qid in details if flipped[qid]), key=lambda qid: (-sum(flipped[qid].values()), qid))
     rows = [
-        [Cell(visible(qid, 60)), *(_heat(flipped[qid][jitter], each[jitter]) for jitter in jitters)]
+        [TableCell(visible(qid, 60)), *(_heat(flipped[qid][jitter], each[jitter]) for jitter in jitters)]
         for qid in order[:MOST_QUESTIONS]
     ]
     parts = [rows[start : start + _COLUMN] for start in range(0, len(rows), _COLUMN)]
@@ -154,9 +154,9 @@ def _flips(row: Mapping[str, Any]) -> Counter[str]:
     return Counter(match[1] for match in found if match)
 
 
-def _heat(flips: int, runs: float) -> Cell:
+def _heat(flips: int, runs: float) -> TableCell:
     level = min(5, round(5 * flips / runs + 0.49)) if runs and flips else 0
-    return Cell(f"{flips} of {runs:g}" if flips else "·", f"h{level}")
+    return TableCell(f"{flips} of {runs:g}" if flips else "·", f"h{level}")
 
 
 def by_slice(decision: Decision) -> list[Block]:
@@ -165,24 +165,24 @@ def by_slice(decision: Decision) -> list[Block]:
     if not names:
         return []
     rows = [
-        [Cell(visible(part, 80)), *(_sliced(name, measures, decision) for name in names)]
+        [TableCell(visible(part, 80)), *(_sliced(name, measures, decision) for name in names)]
         for part, measures in decision.slices.items()
     ]
     table = Table("By slice", ["slice", *map(visible, names)], rows[:200], max(len(rows) - 200, 0))
     return [Block("By slice", "Red marks a slice below the bound that holds for all.", tables=[table])]
 
 
-def _sliced(name: str, measures: Mapping[str, Any], decision: Decision) -> Cell:
+def _sliced(name: str, measures: Mapping[str, Any], decision: Decision) -> TableCell:
     measure = measures.get(name)
     if measure is None or measure.value is None:
-        return Cell("–")
+        return TableCell("–")
     gate = next(
         (outcome for outcome in decision.outcomes if outcome.gate.metric == name and not outcome.gate.slice), None
     )
     if gate is None or gate.bound is None:
-        return Cell(str(measure))
+        return TableCell(str(measure))
     met = measure.value >= gate.bound if gate.gate.op == ">=" else measure.value <= gate.bound
-    return Cell(str(measure), "" if met else "bad")
+    return TableCell(str(measure), "" if met else "bad")
 
 
 def confusion(value: Any, decision: Decision) -> Block | None:
@@ -192,8 +192,8 @@ def confusion(value: Any, decision: Decision) -> Block | None:
     side, *columns = value[0]
     rows = [
         [
-            Cell(figure(row[side])),
-            *(Cell(figure(row.get(name, 0)), _agrees(str(row[side]), name, row.get(name))) for name in columns),
+            TableCell(figure(row[side])),
+            *(TableCell(figure(row.get(name, 0)), _agrees(str(row[side]), name, row.get(name))) for name in columns),
         ]
         for row in value
     ]
@@ -270,7 +270,7 @@ def results(value: Any, decision: Decision) -> Block | None:
     )
     rows = [
         [
-            Cell(visible(str(row.get("id")), 60)),
+            TableCell(visible(str(row.get("id")), 60)),
             *(_score(row["dimension_scores"].get(name)) for name in names),
             _score(row.get("overall_score")),
         ]
@@ -286,8 +286,8 @@ def results(value: Any, decision: Decision) -> Block | None:
     )
 
 
-def _score(score: float | None) -> Cell:
-    return Cell("–") if score is None else Cell(f"{score:.2f}", f"h{min(5, max(0, round(5 * (1 - score))))}")
+def _score(score: float | None) -> TableCell:
+    return TableCell("–") if score is None else TableCell(f"{score:.2f}", f"h{min(5, max(0, round(5 * (1 - score))))}")
 
 
 # section → what draws it; a section that is not named here, or has another shape, becomes a table

@@ -11,7 +11,7 @@ MOST_ROWS = 60
 _LONGEST = 300
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What a table's cell says, and the tone of its background: good, bad, or h0 to h5 of a heat map."""
 
     text: str
@@ -23,7 +23,7 @@ class Table(NamedTuple):
 
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
     more: int = 0  # rows that were left out
     heat: bool = False
 
@@ -86,8 +86,8 @@ def spoken(name: str) -> str:
     return visible(name, 120).replace("_", " ").replace("interval95", "interval").strip()
 
 
-def cells(*values: object) -> list[Cell]:
-    return [value if isinstance(value, Cell) else Cell(figure(value)) for value in values]
+def cells(*values: object) -> list[TableCell]:
+    return [value if isinstance(value, TableCell) else TableCell(figure(value)) for value in values]
 
 
 def records(caption: str, rows: Sequence[Mapping[str, Any]], most: int = MOST_ROWS) -> Table:

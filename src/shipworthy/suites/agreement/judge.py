@@ -24,7 +24,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     judging: Judging | None = None  # where they are derived
 
 
-class Question(msgspec.Struct, frozen=True):
+class ExpectedPair(msgspec.Struct, frozen=True):
     """A gold item made ready for deriving labels, with its line."""
 
     place: int
@@ -83,7 +83,7 @@ def _joined(case: Case, context: Context) -> Verdict:
 
 
 def _derived(case: Case, context: Context) -> Verdict:
-    question: Question = case.gold
+    question: ExpectedPair = case.gold
     traces: list[Trace] = case.records["trace"]
     if not traces:
         return Verdict(case.key, compared=False, lacks="gold_only")

@@ -13,7 +13,7 @@ from ..answers.judge import Judging, expect
 from ..answers.options import id_map_file
 from . import explain, sides
 from .controls import controls
-from .judge import Context, Question, judge
+from .judge import Context, ExpectedPair, judge
 from .metrics import aliases, facts, gates, metrics, wanted
 from .options import Options
 from .pairs import stream_pairs, stream_side
@@ -63,7 +63,7 @@ def _derived(sources: Sources, options: Options) -> Material:
     table = id_map_file(options)
     return Material(
         context=Context(options=options, source="derived", judging=judging),
-        expected={qid: Question(gold.lines[qid], expect(item, judging)) for qid, item in gold.items.items()},
+        expected={qid: ExpectedPair(gold.lines[qid], expect(item, judging)) for qid, item in gold.items.items()},
         streams={"trace": stream_traces(sources["trace"], trace, lenient=options.lenient)},
         reads={"gold": gold.source, "trace": trace} | ({"id_map": file_input(table)} if table else {}),
         keep={"trace": "last"},

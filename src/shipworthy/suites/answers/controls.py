@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...core.control import Control, Setup, draws, with_gold
-from .material import UNKNOWN, Material, Row, evidence_of, least_length
+from .material import UNKNOWN, ControlAnswers, Row, evidence_of, least_length
 
 CONSTRAINT_METRICS = ("scu", "scu_violations")
 
@@ -17,7 +17,7 @@ def controls(setup: Setup) -> Iterator[Control]:
 
 
 def _controls(setup: Setup) -> Iterator[Control]:
-    made = Material(setup.gold, least_length(setup.options))
+    made = ControlAnswers(setup.gold, least_length(setup.options))
     yield Control(name="copy of the gold", good=True, data=_run(made.right(item) for item in made.items))
     yield from _refusals(made)
     yield from _claims(made)
@@ -26,7 +26,7 @@ def _controls(setup: Setup) -> Iterator[Control]:
     yield Control(name="missing traces", data=_run(made.right(item) for item in made.items[1::2]))
 
 
-def _refusals(made: Material) -> Iterator[Control]:
+def _refusals(made: ControlAnswers) -> Iterator[Control]:
     none = "" if made.answerable else "the gold set has no answerable question"
     yield Control(name="all-refuse", data=_run(map(made.refusal, made.items)), skip=none)
     kept = {item.qid for item in made.answerable[::10]}
@@ -38,7 +38,7 @@ def _refusals(made: Material) -> Iterator[Control]:
     yield Control(name="all-answer", data=_run(rows), skip=absent)
 
 
-def _claims(made: Material) -> Iterator[Control]:
+def _claims(made: ControlAnswers) -> Iterator[Control]:
     for name, every in (("wrong claim with right citation", 1), ("half the claims wrong", 2)):
         rows, skip = made.claims_wrong(every)
         yield Control(name=name, data=_run(rows), skip=skip)
@@ -47,7 +47,7 @@ def _claims(made: Material) -> Iterator[Control]:
     yield Control(name="empty claims", data=_run(rows), skip=skip)
 
 
-def _citations(made: Material) -> Iterator[Control]:
+def _citations(made: ControlAnswers) -> Iterator[Control]:
     cited = [item for item in made.answerable if item.citations]
     skip = made.too_few(len(cited), "name the evidence that an answer should cite")
     wrong = {item.qid: made.others(item)[:1] for item in made.answerable}
@@ -64,7 +64,7 @@ def _citations(made: Material) -> Iterator[Control]:
     )
 
 
-def _cited(made: Material, citations: Mapping[str, list[str]]) -> dict[str, Any]:
+def _cited(made: ControlAnswers, citations: Mapping[str, list[str]]) -> dict[str, Any]:
     """Right claims under other citations; an id of the gold set counts as retrieved."""
     rows = []
     for item in made.items:
@@ -77,7 +77,7 @@ def _cited(made: Material, citations: Mapping[str, list[str]]) -> dict[str, Any]
     return _run(rows)
 
 
-def _constraints(made: Material, enforced: bool) -> Control:
+def _constraints(made: ControlAnswers, enforced: bool) -> Control:
     constrained = [item for item in made.answerable if item.constraints]
     rows = [made.right(item) for item in made.items]
     for row in rows:

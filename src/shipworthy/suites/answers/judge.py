@@ -14,7 +14,6 @@ from ...core.contracts import Gold, Trace, ids_of
 from ...language import refusal
 from ...text import fold, tidy
 from .options import JudgingOptions, Options
-from .support import supported
 
 if TYPE_CHECKING:
     from ...language.contradiction import Rules
@@ -199,6 +198,8 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     verdict.near = not empty and refusal.is_near(answer.claim)
     verdict.constraint, verdict.why = constraint(expected, answer.claim, answer.constraints_echo, judging.rules)
     if judging.chunks is not None and not empty:
+        from .support import supported
+
         verdict.supported = supported(answer.claim, citations, expected.substrings, judging.chunks)
     verdict.correct = verdict.answerable and verdict.contained and verdict.cited is not False
     return verdict

@@ -19,7 +19,7 @@ UNKNOWN = "control-unknown-block"  # cited, never retrieved
 OTHER = "control-other-block"  # retrieved where the gold set has no other id
 
 
-class Material:
+class ControlAnswers:
     """A gold set, and the answers that one can make of it without asking anybody."""
 
     def __init__(self, items: Iterable[Gold], min_substr: int = 5) -> None:

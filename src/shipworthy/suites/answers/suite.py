@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...core.control import Control, Setup
 from ...core.sources import Input, file_input, load_gold, read_texts, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
@@ -13,6 +12,9 @@ from . import explain
 from .judge import Context, Judging, expect, judge
 from .metrics import aliases, facts, gates, metrics
 from .options import Options, id_map_file, sliced
+
+if TYPE_CHECKING:
+    from ...core.control import Control, Setup
 
 
 def read(sources: Sources, options: Options) -> Material:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...core.control import Control, Setup, with_gold
-from ..answers.material import Material, Row, least_length
+from ..answers.material import ControlAnswers, Row, least_length
 
 BUDGET_MS = 2000.0
 FAST_MS = 10.0  # within any budget of a pipeline that has something to do
@@ -22,7 +22,7 @@ def controls(setup: Setup) -> Iterator[Control]:
 
 
 def _controls(setup: Setup) -> Iterator[Control]:
-    made, budget = Material(setup.gold, least_length(setup.options)), _budget(setup)
+    made, budget = ControlAnswers(setup.gold, least_length(setup.options)), _budget(setup)
     fast = min(FAST_MS, budget / 4)
     right = [made.right(item) for item in made.items]
     yield Control(name="fast and right", good=True, data=_timed(right, [fast] * len(right)))

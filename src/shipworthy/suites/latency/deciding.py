@@ -14,7 +14,7 @@ from ...core.metrics import Measure
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural
-from .arms import Choice, Point, choose, frontier
+from .arms import ArmPoint, Choice, choose, frontier
 from .judge import Context
 from .metrics import UNASKED, about_time
 from .survey import survey_of
@@ -86,10 +86,10 @@ def choice(arms: Mapping[str, Measured], context: Context) -> Choice:
     return choose(points(arms), accurate, Fraction(context.options.relaxed_budget))
 
 
-def points(arms: Mapping[str, Measured]) -> list[Point]:
+def points(arms: Mapping[str, Measured]) -> list[ArmPoint]:
     """The arms that have both a p95 and a precision, in milliseconds and shares."""
     values = ((arm, one.measures["p95"].value, one.measures["precision"].value) for arm, one in arms.items())
-    return [Point(arm, p95, right) for arm, p95, right in values if p95 is not None and right is not None]
+    return [ArmPoint(arm, p95, right) for arm, p95, right in values if p95 is not None and right is not None]
 
 
 def baseline(findings: Findings) -> Mapping[str, Fraction]:

@@ -13,7 +13,7 @@ from ...core.metrics import Measure, Metric
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural
-from .arms import Choice, Point, frontier
+from .arms import ArmPoint, Choice, frontier
 from .deciding import Measured, points
 from .judge import Context
 from .metrics import ACCURACY, PERCENTILES, TIMES
@@ -63,7 +63,7 @@ def notes(own: Measures) -> list[str]:
     return remarks
 
 
-def _curve(marks: Sequence[Point], front: set[str], context: Context) -> dict[str, Any]:
+def _curve(marks: Sequence[ArmPoint], front: set[str], context: Context) -> dict[str, Any]:
     """The points of the picture: p95 against precision, which are on the frontier, and the budget."""
     shown = [
         {

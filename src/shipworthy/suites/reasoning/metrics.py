@@ -100,7 +100,7 @@ class Dimension(Mean, frozen=True, kw_only=True):
         return replace(measure, missing=why)
 
 
-class Overlap(Computed, frozen=True, kw_only=True):
+class AnswerOverlap(Computed, frozen=True, kw_only=True):
     """A template takes two answers."""
 
     def applies(self, tally: Tally) -> bool:
@@ -112,7 +112,7 @@ def metrics(options: Options) -> dict[str, Metric]:
         Rate("pass_rate", "cases that pass", of="passed", among="items", against=EVERY),
         Mean("average_overall", "the weighted mean of the dimensions, over the cases without an error", of="overall"),
         *(Dimension(name, _DESCRIPTIONS[name], of=name) for name in DIMENSIONS),
-        Overlap(
+        AnswerOverlap(
             "answer_overlap", "mean overlap of any two answers: what a template would raise", "lower", formula=_overlap
         ),
         Rate(

@@ -25,7 +25,7 @@ _WHEN = frozenset(
 COUNT = re.compile(r"\d{1,9}(?:\.\d{1,6})?%?")
 
 
-class Place(msgspec.Struct, frozen=True):
+class NotePlace(msgspec.Struct, frozen=True):
     """A count or a full name, and the words of its clause that belong to it rather than to another one."""
 
     holder: str
@@ -51,14 +51,14 @@ def exchanged(evidence: Iterable[Clause], said: Iterable[Clause]) -> list[str]:
     return [f"{one[1]} and {other[1]}" for one, other in pairs if has_moved(one, other) and has_moved(other, one)]
 
 
-def places(clauses: Iterable[Clause]) -> Iterator[Place]:
+def places(clauses: Iterable[Clause]) -> Iterator[NotePlace]:
     for clause in clauses:
         edges = [0, *(match.start() for match in COLON.finditer(clause.text)), len(clause.text)]
         for start, end in pairwise(edges):
             yield from _in_segment([token for token in clause.tokens if start <= token.start < end])
 
 
-def _in_segment(words: list[Token]) -> Iterator[Place]:
+def _in_segment(words: list[Token]) -> Iterator[NotePlace]:
     named = {token.start for _, _, token in labels(words)}
     kinds = [_kind(words, i) if t.start not in named else None for i, t in enumerate(words)]
     yield from _around(words, kinds, ("count", "measure"))
@@ -77,7 +77,7 @@ def _kind(words: list[Token], position: int) -> str | None:
     return "when" if norm in _WHEN else None
 
 
-def _around(words: list[Token], kinds: list[str | None], wanted: Collection[str]) -> Iterator[Place]:
+def _around(words: list[Token], kinds: list[str | None], wanted: Collection[str]) -> Iterator[NotePlace]:
     """Each word belongs to the holder that is nearest; of two as near to the one that follows."""
     holders = [i for i, kind in enumerate(kinds) if kind in wanted]
     belonging: dict[int, set[str]] = {i: set() for i in holders}
@@ -90,13 +90,13 @@ def _around(words: list[Token], kinds: list[str | None], wanted: Collection[str]
         if [t.norm for t in words[one + 1 : other] if t.norm != "the"] == ["of"]:
             belonging[one] = belonging[other] = belonging[one] | belonging[other]
     for i in holders:
-        yield Place(words[i].norm, kinds[i] or "", frozenset(belonging[i]))
+        yield NotePlace(words[i].norm, kinds[i] or "", frozenset(belonging[i]))
 
 
-def _behind_names(words: list[Token]) -> Iterator[Place]:
+def _behind_names(words: list[Token]) -> Iterator[NotePlace]:
     """What is said of a full name stands behind it."""
     starts = [i for i in full_names(words) if not words[i].raw.isupper()]  # `SE-VTK` is nobody
     starts = [i for i in starts if i - 1 not in starts]
     for i, end in zip(starts, [*starts[1:], len(words)], strict=False):
         said = frozenset(t.norm for t in words[i + 2 : end] if t.is_content and not t.is_anchor)
-        yield Place(f"{words[i].norm} {words[i + 1].norm}", "name", said)
+        yield NotePlace(f"{words[i].norm} {words[i + 1].norm}", "name", said)

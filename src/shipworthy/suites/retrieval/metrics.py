@@ -262,7 +262,7 @@ class Distance(Percentile, frozen=True, kw_only=True):
         return measure if measure.n else msgspec.structs.replace(measure, missing=why)
 
 
-class Share(Mean, frozen=True, kw_only=True):
+class MeanShare(Mean, frozen=True, kw_only=True):
     """A mean over questions; where each is 0 or 1 it is a rate, with the exact tests that a rate has."""
 
     could: str = "items"  # gold items that the metric could be about
@@ -295,8 +295,8 @@ class MeanOfLists(Mean, frozen=True, kw_only=True):
         return super().measure(Tally(values))
 
 
-def _share(name: str, description: str, better: Better = "higher", **more: Any) -> Share:
-    return Share(name, description, better, of=name, **more)
+def _share(name: str, description: str, better: Better = "higher", **more: Any) -> MeanShare:
+    return MeanShare(name, description, better, of=name, **more)
 
 
 def _convergent(tally: Tally) -> Measure:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...core.contracts import Gold
 from ...core.control import Control, Setup, draws, with_gold
-from ..answers.material import Material, Row, least_length
+from ..answers.material import ControlAnswers, Row, least_length
 
 SEEDS = (1, 2, 3)
 JITTERS = ("none", "ws", "punct")
@@ -27,7 +27,7 @@ def controls(setup: Setup) -> Iterator[Control]:
 
 
 def _controls(setup: Setup) -> Iterator[Control]:
-    made = Material(setup.gold, least_length(setup.options))
+    made = ControlAnswers(setup.gold, least_length(setup.options))
     seeds, jitters = setup.options.get("seeds") or SEEDS, setup.options.get("jitters") or JITTERS
     grid = [GridPlace(n, *cell) for n, cell in enumerate((seed, jitter) for seed in seeds for jitter in jitters)]
 
@@ -62,7 +62,7 @@ def _controls(setup: Setup) -> Iterator[Control]:
     yield Control(name="one jitter breaks", data=broken, skip=_no_jitter(made, jitters))
 
 
-def _coins(made: Material, runs: int) -> Callable[[Gold, GridPlace], Row]:
+def _coins(made: ControlAnswers, runs: int) -> Callable[[Gold, GridPlace], Row]:
     """Answer or refuse, whichever the coin says; no question gets the same side throughout."""
     thrown = iter(draws(len(made.items) * runs, 2))
     sides: dict[str, list[int]] = {}
@@ -78,7 +78,7 @@ def _coins(made: Material, runs: int) -> Callable[[Gold, GridPlace], Row]:
     return answer
 
 
-def _no_jitter(made: Material, jitters: Iterable[str]) -> str:
+def _no_jitter(made: ControlAnswers, jitters: Iterable[str]) -> str:
     if len(list(jitters)) < 2:
         return "the grid has one jitter, and no other to differ from it"
     return "" if made.answerable else "the gold set has no answerable question"

@@ -17,7 +17,7 @@ from .hints import diagnose, reasons, total
 from .metrics import ASIDE, first_holes
 from .options import BARS, names_rcr
 from .reference import compat
-from .survey import Survey
+from .survey import StabilitySurvey
 from .verdict import KS, Context, ReferenceVerdict, Verdict
 
 _VALUES = (
@@ -98,7 +98,7 @@ def named(findings: Findings) -> dict[str, list[str]]:
 def _unknown(findings: Findings) -> dict[str, int]:
     """Questions that the gold set does not have, with their runs in the sweep that is judged."""
     surveyed = findings.gathered.survey
-    assert isinstance(surveyed, Survey)
+    assert isinstance(surveyed, StabilitySurvey)
     return {qid: met.lines for qid, met in surveyed.chosen(findings.context.sweep).unknown.items()}
 
 
@@ -232,7 +232,7 @@ def _total(aside: Tally, name: str, questions: int) -> int | None:
 
 def _left_out(findings: Findings) -> dict[str, int]:
     surveyed = findings.gathered.survey
-    assert isinstance(surveyed, Survey)
+    assert isinstance(surveyed, StabilitySurvey)
     return surveyed.sweeps.left_out(findings.context.sweep)
 
 

@@ -18,13 +18,13 @@ from .reference import by_reference, compared, is_plain
 from .sensitivity import flips
 from .spread import citation_overlap, distance_and_agreement
 from .states import arrived, states
-from .verdict import KS, Context, Question, ReferenceVerdict, RunFacts, Verdict
+from .verdict import KS, Context, ExpectedRuns, ReferenceVerdict, RunFacts, Verdict
 
 
-def prepare(gold: Gold, place: int, judging: answers.Judging) -> Question:
+def prepare(gold: Gold, place: int, judging: answers.Judging) -> ExpectedRuns:
     """The gold item made ready, once for all its runs."""
     relevant = [*gold.citations, *ids_of(gold.relevant)]
-    return Question(
+    return ExpectedRuns(
         expected=answers.expect(gold, judging),
         place=place,
         relevant=frozenset(relevant if judging.id_map is None else map(judging.id_map.gold, relevant)),
@@ -41,7 +41,7 @@ def judge(case: Case, context: Context) -> Verdict | ReferenceVerdict:
     return judge_question(case.gold, [trace for trace in traces if context.judges(trace)], context)
 
 
-def judge_question(question: Question, traces: Sequence[Trace], context: Context) -> Verdict:
+def judge_question(question: ExpectedRuns, traces: Sequence[Trace], context: Context) -> Verdict:
     gold, kept = question.gold, one_per_cell(traces)
     judged = [(trace, judge_run(question, trace, context.judging)) for trace in kept]
     runs = sorted((run for _, run in judged), key=_place)
@@ -65,7 +65,7 @@ def judge_question(question: Question, traces: Sequence[Trace], context: Context
     )
 
 
-def judge_run(question: Question, trace: Trace, judging: answers.Judging) -> RunFacts:
+def judge_run(question: ExpectedRuns, trace: Trace, judging: answers.Judging) -> RunFacts:
     gold = question.gold
     answer = answers.judge_trace(question.expected, trace, judging)
     status = {"refused": "refused", "error": "error"}.get(answer.status, "answered")

@@ -111,7 +111,7 @@ def first_holes(tally: Tally) -> list[str]:
 # --- metrics ---
 
 
-class Share(Metric, frozen=True, kw_only=True):
+class RunShare(Metric, frozen=True, kw_only=True):
     """Runs with a fact, of all runs; how sure that is depends on the questions, for their runs are one cluster each."""
 
     of: str
@@ -157,11 +157,11 @@ def _agreeing() -> Iterator[Metric]:
 
 
 def _lambda() -> Iterator[Metric]:
-    yield Share("lambda_convergent", "runs that converge on the evidence", of="lambda_→")
+    yield RunShare("lambda_convergent", "runs that converge on the evidence", of="lambda_→")
     collapse = "runs of questions that no run finds evidence for"
     yield Count("lambda_collapse", collapse, "lower", high=None, of=("lambda_×",))
     split = "runs that miss evidence which another run of the question finds"
-    yield Share("lambda_split", split, "lower", of="lambda_<>")
+    yield RunShare("lambda_split", split, "lower", of="lambda_<>")
 
 
 def bar_metrics() -> dict[str, Metric]:

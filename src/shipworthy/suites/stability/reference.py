@@ -20,7 +20,7 @@ from ...core.tally import Tally
 from ...language.refusal import TOKEN
 from ..answers.judge import Judging
 from .spread import distance_and_agreement
-from .verdict import Context, Question, ReferenceVerdict, RunFacts
+from .verdict import Context, ExpectedRuns, ReferenceVerdict, RunFacts
 
 PART = "reference"  # the part of the evidence that counts what the original script counts
 DEFAULT_GATES = {"acr": 0.95, "cghc": 0.95, "css": 0.70, "ned50": 0.20, "rcr": 0.98}
@@ -161,7 +161,7 @@ def is_plain(gold: Gold, judging: Judging) -> bool:
 
 
 def compared(
-    question: Question,
+    question: ExpectedRuns,
     traces: Sequence[Trace],
     judged: Sequence[tuple[Trace, RunFacts]],
     values: Mapping[str, Fraction | None],
@@ -175,7 +175,7 @@ def compared(
 
 
 def _exact(
-    question: Question,
+    question: ExpectedRuns,
     traces: Sequence[Trace],
     judged: Sequence[tuple[Trace, RunFacts]],
     values: Mapping[str, Fraction | None],
@@ -193,7 +193,7 @@ def _exact(
     }
 
 
-def _reads_alike(question: Question, trace: Trace, run: RunFacts) -> bool:
+def _reads_alike(question: ExpectedRuns, trace: Trace, run: RunFacts) -> bool:
     """Whether the strict facts about a run of a plain question are those of the original script."""
     claim = trace.answer.claim
     if run.status == "error" or not claim.isascii() or not claim.strip():

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from ...core.contracts import Place, Trace
 from ..retrieval import lambda_states
 from ..retrieval.sections import Section, inside, section_of
-from .verdict import Question, RunFacts
+from .verdict import ExpectedRuns, RunFacts
 
 
-def arrived(question: Question, trace: Trace, cited: Iterable[str]) -> bool:
+def arrived(question: ExpectedRuns, trace: Trace, cited: Iterable[str]) -> bool:
     """Whether a run cites something relevant, or a place within the anchor section."""
     if not question.relevant.isdisjoint(cited):
         return True

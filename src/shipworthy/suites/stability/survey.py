@@ -62,7 +62,7 @@ class SweepRuns:
         gathered.refuse({}, closed=True)
 
 
-class Survey:
+class StabilitySurvey:
     """What was seen of each sweep, because only the last line says which of them is judged."""
 
     def __init__(self, options: Options) -> None:
@@ -86,7 +86,7 @@ class Survey:
             self.runs[sweep] = SweepRuns()
         return self.runs[sweep]
 
-    def __iadd__(self, other: Survey) -> Survey:
+    def __iadd__(self, other: StabilitySurvey) -> StabilitySurvey:
         self.sweeps += other.sweeps
         for sweep, runs in other.runs.items():
             own = self._runs_of(sweep)
@@ -117,9 +117,9 @@ class FirstPlaces:
         return self
 
 
-def survey(material: Material) -> Survey | FirstPlaces:
+def survey(material: Material) -> StabilitySurvey | FirstPlaces:
     options: Options = material.context.options
-    return FirstPlaces() if options.profile == "reference" else Survey(options)
+    return FirstPlaces() if options.profile == "reference" else StabilitySurvey(options)
 
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:

@@ -37,7 +37,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return in_sweep(trace.sweep_id, self.sweep) and asked_for(trace, self.options)
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ExpectedRuns(msgspec.Struct, frozen=True, kw_only=True):
     """A gold item made ready for all its runs."""
 
     expected: answers.Expected
@@ -77,7 +77,7 @@ class Flip(NamedTuple):
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about one question."""
 
-    question: Question
+    question: ExpectedRuns
     runs: list[RunFacts]
     values: dict[str, Fraction | None]
     states: list[str] = []  # λ of each run
