@@ -31,6 +31,10 @@ PAYLOADS = {
     "older-command": "text ##[set-output name=verdict]SHIP",
     "azure": "##vso[task.setvariable variable=x]y",
     "stop": "\n::stop-commands::x\n",
+    "teamcity": "x ##teamcity[testFailed name='a']",
+    "late-command": "\u3000\t ::add-mask::x",
+    "carriage": "a\r::warning::b\x0b::warning::c\x85::warning::d",
+    "line": "\nSHIP  forged\nshipworthy: forged",
     "percent": "100 %0A::error::x",
     "formula": '=HYPERLINK("https://evil.example")',
     "plus": "+1+1",
@@ -49,9 +53,10 @@ PAYLOADS = {
 def decision(text: str, **more: Any) -> Decision:
     """A decision that has the text in every place that a trace or a gold set can put it."""
     told = text.encode("utf-8", "backslashreplace").decode("utf-8")  # a gold set has no lone surrogate, a trace may
+    seen = told if any(map(str.isprintable, told.replace(" ", ""))) else f"{told} x"  # gold of blanks is refused
     odd = f"{told}#1"
     items = [
-        gold("plain", [told[:400] or "x", "right answer"], [told], question=told, type=told, constraints=[told]),
+        gold("plain", [f"{told[:400]} x", "right answer"], [seen], question=told, type=told, constraints=[seen]),
         gold(odd, ["right answer"], ["d1"], question=told, type=told),
         gold("missing", type=told),
         unanswerable("leaky", question=told),

@@ -10,6 +10,10 @@ CODES: dict[str, str] = {
         "agreement score was not told what to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),
     "answer-id": "A line of an answers file has no id. Give it the id of its case in the fixture.",
+    "archive-ratio": (
+        "An archive unpacks to more than 200 times its size, as bombs do. Give the unpacked file if it is right."
+    ),
+    "archive-size": "An archive holds more than is read from one file. Split it.",
     "argument": "A command got an argument that it does not take. The message says what it expected.",
     "arm-knobs": "A warning: traces of one arm carry different knobs. Give each configuration its own arm.",
     "arm-without-traces": "The arm that was named has no trace. Check --arm against the arms in the message.",
@@ -29,6 +33,9 @@ CODES: dict[str, str] = {
     "calibrate-texts": "There is no text to measure distances of. Give texts by block id with --texts.",
     "check-filter": "--filter-failing says which questions to ask again, so something must be asked. Add --run.",
     "chunk": "A line of the chunk file has no id or no text. Both must be strings.",
+    "claims-long": (
+        "A warning: answers are too long to compare in full, so their distance is an upper bound. Shorten them."
+    ),
     "compare-board": "A report of several suites was given where one is compared. Name the suite with --suite.",
     "compare-different": (
         "The two runs have different gold sets, gates, options or definitions. Score both alike, or give the traces."
@@ -117,17 +124,23 @@ CODES: dict[str, str] = {
     "gate-policy": "A severity was given to a gate that the suite does not have. Write the metric's own name.",
     "gate-range": "The bound of a gate lies outside the metric's range. A rate is a fraction: 0.80 for 80 %.",
     "gate-rcr": "A warning: the bar of rcr was set on refusal_rate, because rcr passes a pipeline that always answers.",
+    "gate-repeated": "A gate is named twice, and one of the two would be ignored. Keep one of them.",
     "gate-syntax": "A gate can't be read. Write name=value, such as precision=0.80, or precision[type=table]>=0.75.",
     "gate-unknown": "A gate names a metric that the suite does not have. The message suggests the nearest one.",
     "gold-answerable": "A gold item does not say whether it is answerable. Add true or false.",
+    "gold-blank": (
+        "A gold item expects a blank text, which every answer or none would meet. Write the text, or remove it."
+    ),
     "gold-cited-refusal": "An unanswerable item has citations or substrings. Decide which is meant.",
-    "gold-constraint": "A constraint is blank. Write it, or remove it.",
     "gold-duplicate": "Two gold items ask the same. Keep one.",
     "gold-echo": (
         "A gold substring stands in the question, so that repeating the question passes. Choose one that only "
         "the answer has."
     ),
     "gold-empty": "The gold set has no item to judge by, and nothing is never a pass. Write at least one question.",
+    "gold-keys": (
+        "A warning: gold items have keys that no suite reads. Check their spelling; fields of your own are fine."
+    ),
     "gold-near-duplicate": "Two gold items ask nearly the same. Keep one, or make the difference plain.",
     "gold-negative": "An id is relevant and a hard negative at once. Remove it from one of the lists.",
     "gold-no-question": "A gold item has neither a question nor paraphrases, so nothing can be asked. Give it one.",
@@ -184,7 +197,10 @@ CODES: dict[str, str] = {
     "index-same": "Warning: shadow and live have the same index_hash; perhaps this is the same index twice.",
     "input-missing": "A suite lacks a file that it can't judge without. Give it by the flag or key in the message.",
     "input-unknown": "A suite was given an input that it does not read. The message lists those that it does.",
-    "internal": "A fault of shipworthy itself in one suite; the other suites' verdicts stand. Please report it.",
+    "internal": (
+        "A fault of shipworthy itself, or of code that it called. In a check the other suites' verdicts stand; "
+        "elsewhere there is no verdict. Please report it."
+    ),
     "jitter-unknown": "There is no jitter or profile of that name. Use one of the names in the message.",
     "journal-damaged": "A line in the middle of a journal is not a trace: something else changed the file. Start anew.",
     "journal-exists": (
@@ -210,6 +226,7 @@ CODES: dict[str, str] = {
     "lock-absent": "There is no lock beside the gold set. Write one with `shipworthy gold freeze`.",
     "lock-blank": "A lock needs a release and a name. Give --release and --signed-off-by.",
     "lock-damaged": "The gold lock can't be read or was edited. Restore it, or freeze the gold set again.",
+    "lock-link": "A lock is a symbolic link, and locks are not written through links. Remove the link.",
     "lock-version": "The gold lock is of another version. Use the program that wrote it, or freeze again.",
     "log-empty": "No line of a log is about a question of the gold set. Check that the two belong together.",
     "log-no-question": "A log does not say what was asked. Its lines need q, query or question.",
@@ -274,6 +291,7 @@ CODES: dict[str, str] = {
     "report-disagrees": (
         "The summary of a reasoning report is not what its results add up to. Run the evaluation again."
     ),
+    "report-edited": "The report was changed after it was written: its digest is not that of its content. Score again.",
     "report-format": (
         "There is no such report format. Use .html, .json, .md, .tsv, .txt or .xml as the ending of an -o file."
     ),
@@ -307,6 +325,7 @@ CODES: dict[str, str] = {
     "retrieval-option": (
         "A named option of the retrieval suite has a value that it can't have. Use one of those in the message."
     ),
+    "row-too-long": "A row of a Parquet file is larger than a line may be. Split it, or leave out what is not scored.",
     "run-all-failed": "No run of the plan succeeded. Mend what the first error says, then run again with --overwrite.",
     "run-filter": "The report that --filter-failing names is of another gold set. Give the gold set it was made with.",
     "run-line": "A line of the run lacks a column or its score is no number. Write: qid Q0 docno rank score tag.",
@@ -354,6 +373,7 @@ CODES: dict[str, str] = {
         "A field has the wrong type, or a value that it can't have. The message names the field, what was "
         "found and what was expected."
     ),
+    "unknown-key": "A key looks like a misspelt one that the score hangs on. Rename it as the message says.",
     "unreadable": "A file can't be opened or read to its end. Check its rights, and whether it is complete.",
     "unwritable": "A file can't be written. Check the path, the rights and the room; what was there is untouched.",
     "waiver-unknown": "A waiver names a gate that no suite has. The message says which was probably meant.",

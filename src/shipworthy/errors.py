@@ -8,11 +8,14 @@ ShipworthyError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class ShipworthyError(Exception):
     """A refusal to go on, written for the person who has to fix it."""
 
     exit_code = 4
+    lines: Sequence[str] = ()  # of an error that is several: each is told on a line of its own
 
     def __init__(self, what: str, *, where: str = "", hint: str = "", code: str) -> None:
         self.where, self.what, self.hint, self.code = where, what, hint, code

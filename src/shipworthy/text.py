@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -66,12 +67,34 @@ def _spelled(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+# What a CI system reads as an order to itself: `::name::` after leading blanks and colours; `##[`, `##vso[` and
+# `##teamcity[` anywhere in a line.
+_OPENS_COMMAND = re.compile(r"(?m)^((?:[^\S\n]|\x1b\[[0-9;]*m)*):(?=:)")
+_INNER_COMMAND = re.compile(r"##(?=\w*\[)")
+
+
+def inert(text: str, colon: str = r"\x3a", hash_sign: str = r"\x23") -> str:
+    """Lines that no CI system reads as commands to itself, whatever text they carry.
+
+    The sign that makes the command is written in the way of the format: spelled out, or as an entity of markup.
+    """
+    if "::" in text:
+        text = _OPENS_COMMAND.sub(lambda found: found[1] + colon, text)
+    return _INNER_COMMAND.sub(lambda _: f"#{hash_sign}", text) if "##" in text else text
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """Text as a single line of a terminal or a CI log: nothing in it moves a cursor, hides, or gives an order."""
+    return inert(visible(text, limit))
+
+
 def plural(count: int, noun: str) -> str:
     """`1 item`, `2 items`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def first_few(names: Sequence[str], few: int = 8) -> str:
-    """The first few names, and how many more there are."""
-    more = f" and {len(names) - few} more" if len(names) > few else ""
+def first_few(names: Sequence[str], few: int = 8, total: int | None = None) -> str:
+    """The first few names, and how many more there are of the total."""
+    others = (len(names) if total is None else total) - few
+    more = f" and {others} more" if others > 0 else ""
     return ", ".join(names[:few]) + more

@@ -137,7 +137,7 @@ def test_both_gate_syntaxes(cli: Cli, files: tuple[Path, Path], gates: list[str]
         (["--refusal-phrases", "nothing.txt"], 2, "nothing.txt"),
         (["--id-map", "drop-everything"], 2, "drop-"),
         (["-o", "report.docx"], 2, "names no report format"),
-        (["-o", "/proc/no/such/report.json"], 0, "can't be written"),  # a destination never changes a verdict
+        (["-o", "/proc/no/such/report.json"], 4, "can't be written"),  # after the verdict was printed
     ],
 )
 def test_mistakes_are_told_in_one_line_with_their_exit_code(

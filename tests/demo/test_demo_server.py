@@ -283,9 +283,59 @@ def _health(process: subprocess.Popen[str]) -> int:
         connection.close()
 
 
+# DNS rebinding
+
+
+@pytest.mark.parametrize("path", ["/qa", "/retrieve", "/healthz", "/openapi.json", "/nothing"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8080",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "169.254.169.254",
+        "192.168.0.7:8080",
+        "localhost:8080:80",
+        "localhost@evil.example",
+        "[::1",
+        "",
+    ],
+)
+def test_another_host_is_not_served(plain: Served, host: str, path: str) -> None:
+    assert error_of(plain.send("POST", path, {"q": "Hi?"}, Host=host)) == (421, "wrong-host", "host")
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.2:9", "[::1]:8080", "[::1]", "localhost."]
+)
+def test_this_machine_is_served_by_its_names(plain: Served, host: str) -> None:
+    assert plain.send("GET", "/healthz", Host=host)[0] == 200
+
+
+def test_two_hosts_or_none_are_not_served(plain: Served) -> None:
+    for head in ("", "Host: localhost\r\nHost: evil.example\r\n", "Host: evil.example\r\nHost: localhost\r\n"):
+        with socket.create_connection(("127.0.0.1", plain.port), timeout=FOREVER) as connection:
+            connection.sendall(f"GET /healthz HTTP/1.0\r\n{head}\r\n".encode())
+            assert connection.recv(100).split()[1] in (b"400", b"421")
+
+
+def test_the_bound_host_is_served_and_numbers_where_every_address_is_bound() -> None:
+    for bound, served, refused in (
+        ("demo.internal", ["demo.internal:80", "localhost"], ["other.internal", "10.0.0.7"]),
+        ("0.0.0.0", ["10.0.0.7:80", "[fd00::7]", "localhost"], ["evil.example"]),
+    ):
+        server = Served(token=TOKEN, host=bound)
+        try:
+            assert {server.send("GET", "/healthz", Host=host)[0] for host in served} == {200}
+            assert {server.send("GET", "/healthz", Host=host)[0] for host in refused} == {421}
+        finally:
+            server.close()
+
+
 # the contract
 
-schema = schemathesis.openapi.from_asgi("/openapi.json", create_app())
+schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(host="testserver"))
 
 
 @schema.parametrize()

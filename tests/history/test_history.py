@@ -3,97 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
-import os
-import shutil
+import random
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from histories import made, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import Cli, gold, trace
-from shipworthy import evaluate
-from shipworthy.core.decision import report
+from conftest import Cli
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
 from shipworthy.history import History, exact_value
 from shipworthy.history import store as storing
 from shipworthy.history.nightly import nightly, nightly_of
 from shipworthy.history.page import sparkline, sparkline_svg, write_page
 
-SERVERS = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres")) + [
-    found for found in [shutil.which("postgres")] if found
-]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL server that runs for these tests alone, as a user who is not root."""
-    if not SERVERS:
-        pytest.skip("PostgreSQL is not on this machine")
-    binaries = os.path.dirname(SERVERS[-1])
-    folder = tempfile.mkdtemp(prefix="sw-pg-")
-    owner: dict[str, Any] = {}
-    if os.getuid() == 0:
-        owner = {"user": "postgres", "group": "postgres"}
-        shutil.chown(folder, "postgres", "postgres")
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **owner}
-    data = os.path.join(folder, "data")
-    subprocess.run([f"{binaries}/initdb", "-D", data, "-U", "tester", "--auth=trust", "--no-sync"], check=True, **quiet)
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    control = [f"{binaries}/pg_ctl", "-D", data, "-w"]
-    subprocess.run([*control, "-o", options, "-l", os.path.join(folder, "log"), "start"], check=True, **quiet)
-    try:
-        yield f"postgresql://tester@/postgres?host={folder}"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=False, **quiet)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty history on either database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "deep" / "history.db")
-    import psycopg
-
-    address: str = request.getfixturevalue("server")
-    name = f"h{abs(hash(tmp_path.name)) % 10**12}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS {name}".encode())
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    return address.replace("/postgres?", f"/{name}?")
-
-
-def made(wrong: int = 0, of: int = 7, **options: Any) -> dict[str, Any]:
-    items = [gold(f"Q{index}") for index in range(of)]
-    traces = [trace(f"Q{index}", cite=("d2",) if index < wrong else ("d1",)) for index in range(of)]
-    return report(evaluate(items, traces, **options))
-
-
-def small(index: int) -> dict[str, Any]:
-    """A report that is cheap to make, of which there can be many."""
-    measure = {"kind": "rate", "value": 1 / 3, "n": 3, "numerator": 1, "denominator": 3}
-    outcome = {"gate": "precision >= 0.1", "metric": "precision", "slice": "", "state": "PASS", "holds": True}
-    return {
-        "shipworthy": {"suite": "answers", "profile": "strict", "definitions": "1"},
-        "digest": f"{index:064x}",
-        "decision": "SHIP",
-        "inputs": {},
-        "metrics": {"precision": measure},
-        "outcomes": [outcome],
-    }
+pytest_plugins = ("databases",)  # the fixture url: SQLite, and PostgreSQL where it is installed
 
 
 def test_what_is_recorded_comes_back(url: str) -> None:
@@ -371,23 +304,40 @@ def runs_of(*nights: dict[str, bool]) -> list[tuple[str, dict[str, bool]]]:
     return [(f"n{index}", items) for index, items in enumerate(nights)]
 
 
-def test_seven_broken_items_raise_the_alarm_when_they_are_confirmed() -> None:
-    broken = night(set(range(7)))
-    found = nightly(runs_of(*[night(set())] * 5, broken, broken, broken))
-    assert [(one.lost, one.alarm) for one in found.nights] == [(0, False), (0, False), (7, True)]
-    assert found.nights[-1].evidence == Fraction(255, 8) and found.alarm  # 31.875, as worked out
-    assert found.lost == [f"Q{index}" for index in range(7)]
+def alarms(*nights: dict[str, bool]) -> int:
+    """The number of the first night with an alarm, counted from one; 0 without."""
+    found = nightly(runs_of(*nights)).nights
+    return next((number for number, night in enumerate(found, 1) if night.alarm), 0)
 
 
-def test_six_broken_items_do_not() -> None:
-    found = nightly(runs_of(*[night(set())] * 5, *[night(set(range(6)))] * 30))
-    assert not found.alarm and found.nights[-1].evidence == Fraction(127, 7)  # a flip counts once, however often seen
+@pytest.mark.parametrize("quiet", [5, 10, 20, 40])
+@pytest.mark.parametrize("broken", [1, 10])
+def test_a_break_is_found_after_five_nights(quiet: int, broken: int) -> None:
+    """Without flaky items the nights fall apart into better and worse ones, however few items are broken."""
+    assert alarms(*[night(set())] * quiet, *[night(set(range(broken)))] * 10) == quiet + 5
 
 
-def test_flaky_items_are_listed_and_left_out() -> None:
-    flaky = [night({1} if index % 2 else set()) for index in range(5)]
-    found = nightly(runs_of(*flaky, *[night({1})] * 5))
-    assert found.flaky == ["Q1"] and found.stable == 199 and found.lost == []
+def test_the_items_that_broke_are_listed() -> None:
+    found = nightly(runs_of(*[night({9})] * 8, *[night(set(range(7)))] * 6))
+    assert found.alarm and found.lost == [f"Q{index}" for index in range(7)] and found.gained == ["Q9"]
+    assert (found.items, found.reliable, found.nights[-1].passed, found.nights[-1].held) == (200, 199, 193, 192)
+    assert found.lines()[0].startswith("ALARM  14 runs, 200 items: 199 passed in each of the first 5 runs, 0 differed")
+
+
+def test_one_bad_night_and_a_change_for_the_better_are_no_alarm() -> None:
+    assert not alarms(*[night(set())] * 20, night(set(range(150))), *[night(set())] * 20)
+    assert not alarms(*[night(set(range(40)))] * 10, *[night(set())] * 20)
+
+
+def test_flaky_items_are_listed_and_don_t_hide_a_loss() -> None:
+    """A fifth of the items is flaky; ten reliable ones break after 12 nights."""
+    chance = random.Random(4)
+    flaky = [{index for index in range(100, 140) if chance.random() < 0.5} for _ in range(30)]
+    nights = [night(failing | (set(range(10)) if number >= 12 else set())) for number, failing in enumerate(flaky)]
+    found = nightly(runs_of(*nights))
+    assert found.alarm and {f"Q{index}" for index in range(10)} <= set(found.lost)
+    assert set(found.flaky) <= {f"Q{index}" for index in range(100, 140)} and len(found.flaky) > 30
+    assert 13 <= alarms(*nights) <= 18
 
 
 def test_one_bad_night_is_only_waiting() -> None:
@@ -396,14 +346,29 @@ def test_one_bad_night_is_only_waiting() -> None:
 
 
 def test_an_item_that_is_gone_is_lost_and_a_new_one_is_listed() -> None:
-    gone = {name: passed for name, passed in night(set()).items() if name != "Q0"} | {"NEW": False}
+    gone = {name: passed for name, passed in night(set()).items() if name != "Q0"} | {"NEW": True}
     found = nightly(runs_of(*[night(set())] * 5, gone, gone, gone))
-    assert found.lost == ["Q0"] and found.new == ["NEW"]
+    assert found.lost == ["Q0"] and found.new == ["NEW"] and found.nights[-1].passed == 199
 
 
-def test_the_baseline_needs_five_runs() -> None:
-    assert nightly(runs_of(night(set()), night(set()))).missing_runs == 3
-    assert "3 more runs" in nightly(runs_of(night(set()), night(set()))).lines()[0]
+def test_evidence_needs_six_runs() -> None:
+    assert nightly(runs_of(night(set()), night(set()))).missing_runs == 4
+    assert "4 more runs" in nightly(runs_of(night(set()), night(set()))).lines()[0]
+
+
+@pytest.mark.parametrize(("rate", "flip"), [(1.0, 0.2), (0.8, 0.2), (0.95, 0.05)])
+def test_unchanged_histories_alarm_at_most_once_in_twenty(rate: float, flip: float) -> None:
+    """60 histories of 40 nights in which each result may flip: with items chosen by five runs, up to 95 % alarmed.
+
+    `benchmarks/nightly.py` takes 2,000 histories of 90 nights. At a true 5 %, 10 of 60 happen once in 1,000 times.
+    """
+    chance = random.Random(f"{rate} {flip}")
+    false = 0
+    for _ in range(60):
+        usual = {f"Q{index}": chance.random() < rate for index in range(200)}
+        nights = [{name: passed != (chance.random() < flip) for name, passed in usual.items()} for _ in range(40)]
+        false += nightly(runs_of(*nights)).alarm
+    assert false <= 9
 
 
 @settings(max_examples=30, deadline=None)
@@ -411,7 +376,7 @@ def test_the_baseline_needs_five_runs() -> None:
 def test_nightly_counts_each_item_at_most_once(failing: list[set[int]]) -> None:
     found = nightly(runs_of(*[night(set(one), 12) for one in failing]))
     assert len(set(found.lost) | set(found.gained)) == len(found.lost) + len(found.gained)
-    assert not set(found.flaky) & (set(found.lost) | set(found.gained))
+    assert not set(found.flaky) & (set(found.lost) | set(found.gained) | set(found.waiting))
     assert [one.evidence for one in found.nights] == [
         one.evidence for one in nightly(runs_of(*[night(set(one), 12) for one in failing])).nights
     ]
@@ -420,11 +385,11 @@ def test_nightly_counts_each_item_at_most_once(failing: list[set[int]]) -> None:
 def test_nightly_over_recorded_runs_leaves_out_other_gold_sets(url: str) -> None:
     history = History(url)
     history.record(made(0, 3), label="other gold")
-    for index in range(8):
+    for index in range(10):
         history.record(made(7 if index >= 5 else 0), label=f"night {index}")
     found, left_out = nightly_of(history, suite="answers")
     assert left_out == 1 and found.alarm and len(found.lost) == 7
-    since, _ = nightly_of(history, suite="answers", since="night 4")
+    since, _ = nightly_of(history, suite="answers", since="night 5")
     assert since.missing_runs == 1
 
 

@@ -202,8 +202,47 @@ def test_a_regression_against_the_baseline_stops_the_ship(project: Path) -> None
     configure(
         project, 'gates = ["precision >= 0.4", "chr >= 0.4"]', '[baseline]\nname = "main"\non_regression = "warn"'
     )
-    board = run(project)
+    board = run(project, suites=["answers"])
     assert board.verdict == "SHIP" and any("regressed" in note for note in board.notes)
+
+
+@pytest.mark.parametrize("rule", ["", 'on_incomparable = "no-verdict"\n', 'on_incomparable = "warn"\n'])
+def test_a_baseline_without_a_run_of_a_suite_decides_nothing_unless_that_is_only_a_warning(
+    project: Path, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    blessed(project)
+    configure(project, rest=f'[baseline]\nname = "main"\n{rule}')
+    board = run(project)
+    verdicts = [one.verdict for one in board.decisions]
+    assert verdicts == ["SHIP", "SHIP" if "warn" in rule else "NO VERDICT"]
+    assert board.exit_code == (0 if "warn" in rule else 3)
+    assert "stability: the baseline main has no run of this suite" in board.notes
+    assert [one.differences for one in verify(board.report())] == [[], []]
+
+
+def test_of_a_baseline_on_another_gold_set_the_shared_items_are_shown(project: Path) -> None:
+    blessed(project)
+    write(project / "gold.jsonl", [*ITEMS, unanswerable("U2")])
+    write(project / "trace.jsonl", [trace("A1", cite=("d2",)), *GOOD[1:], refusal("U2")])
+    configure(project, 'gates = ["precision >= 0.4", "chr >= 0.4"]')
+    board = run(project, baseline="main", suites=["answers"])
+    assert board.verdict == "NO VERDICT" and board.exit_code == 3
+    assert board.decisions[0].reasons == ["not compared with the baseline main, because the gold sets differ"]
+    assert "answers: of 3 items that both have, lost: A1" in board.notes
+
+
+def test_a_baseline_that_was_edited_in_the_history_is_not_compared(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A digest that was pasted over another content could hide what got worse."""
+    blessed(project)
+    history = History(project / ".shipworthy" / "history.db")
+    kept = history.baseline("main")
+    kept["answers"]["metrics"]["precision"] |= {"numerator": 0}
+    monkeypatch.setattr(History, "baseline", lambda self, name: kept)
+    board = run(project, baseline="main", suites=["answers"])
+    assert board.verdict == "NO VERDICT" and "was edited since" in board.decisions[0].reasons[0]
 
 
 def test_a_case_that_the_baseline_has_and_this_run_has_not(project: Path) -> None:
@@ -252,7 +291,8 @@ def test_a_baseline_that_can_not_be_read_is_a_failure_and_the_suites_are_still_j
     assert "history-corrupt" in board.failures["baseline"] and (board.verdict, board.exit_code) == ("NO VERDICT", 4)
 
 
-def test_extra_contradiction_rules_reach_the_judge(project: Path) -> None:
+def test_extra_contradiction_rules_reach_the_judge(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
     locked = gold("A1", constraints=["The filter is gremlish."])
     write(project / "gold.jsonl", [locked, *ITEMS[1:]])
     said = trace("A1", "The filter is brindly. That is the right answer.", echo=["The filter is gremlish."])
@@ -405,7 +445,8 @@ gates = ["samples >= 3"]
 """
 
 
-def test_all_seven_suites_from_one_config_each_with_a_receipt(project: Path) -> None:
+def test_all_seven_suites_from_one_config_each_with_a_receipt(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
     write(project / "timed.jsonl", [{**one, "e2e_ms": 900 + index} for index, one in enumerate(GOOD)])
     write(
         project / "relevant.jsonl", [{"qid": f"R{index}", "question": "q?", "relevant": ["b1"]} for index in range(4)]

@@ -12,7 +12,7 @@ import pytest
 from conftest import Cli, gold, refusal, trace, unanswerable
 from conftest import write_lines as write
 from shipworthy import evaluate
-from shipworthy.core.decision import report
+from shipworthy.core.decision import digest, report
 from shipworthy.errors import DataError
 from shipworthy.jobs.compare import compare, comparison_dict, incomparable, sentence
 
@@ -25,6 +25,13 @@ def scored(
     traces = [trace(f"Q{index:03}", cite=("d2",) if index in wrong else ("d1",)) for index in range(200)]
     traces += [trace("U1") if leaks > 0 else refusal("U1"), trace("U2") if leaks > 1 else refusal("U2")]
     return report(evaluate(GOLD, [one for one in traces if one["qid"] not in drop], **options))
+
+
+def written(suite: str, metrics: dict[str, Any], items: list[dict[str, Any]]) -> dict[str, Any]:
+    """The least that a report has, with the digest that it was written with."""
+    about = {"report": 1, "definitions": "1", "suite": suite}
+    body = {"shipworthy": about, "decision": "SHIP", "metrics": metrics, "items": items, "outcomes": []}
+    return body | {"digest": digest(body)}
 
 
 def change(found: Any, name: str) -> Any:
@@ -111,12 +118,13 @@ def test_another_gold_set_is_refused_and_a_reordered_one_is_not() -> None:
 def test_another_definitions_version_is_refused() -> None:
     old = scored()
     old["shipworthy"] = old["shipworthy"] | {"definitions": "0"}
-    old["digest"] = "0" * 64
+    old["digest"] = digest(old)
     with pytest.raises(DataError, match="definitions versions"):
         compare(old, scored({1}))
 
 
-def test_scored_again_from_traces_that_are_at_hand(tmp_path: Path) -> None:
+def test_scored_again_from_traces_that_are_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     gold_file = write(tmp_path / "gold.jsonl", GOLD[:3])
     base_file = write(tmp_path / "base.jsonl", [trace("Q000"), trace("Q001"), trace("Q002")])
     head_file = write(tmp_path / "head.jsonl", [trace("Q000"), trace("Q001"), trace("Q002", cite=("d2",))])
@@ -171,13 +179,7 @@ def test_a_metric_that_became_undefined_regressed() -> None:
 def test_percentiles_may_rise_by_fifteen_per_cent() -> None:
     def latency(value: int) -> dict[str, Any]:
         measure = {"kind": "percentile", "value": value, "n": 100, "exact": str(value), "better": "lower", "unit": "ms"}
-        return {
-            "shipworthy": {"suite": "latency"},
-            "digest": str(value),
-            "metrics": {"p95": measure},
-            "items": [],
-            "outcomes": [],
-        }
+        return written("latency", {"p95": measure}, [])
 
     assert compare(latency(1000), latency(1150)).regressed == []
     assert compare(latency(1000), latency(1151)).regressed == ["p95"]
@@ -188,12 +190,7 @@ def test_values_for_each_item_are_compared_in_pairs() -> None:
         mean = sum(map(Fraction, map(str, values)), Fraction(0)) / len(values)
         rows = [{"qid": f"Q{index}", "recall@5": value, "reason": ""} for index, value in enumerate(values)]
         measure = {"kind": "mean", "value": float(mean), "n": len(values), "exact": str(mean), "better": "higher"}
-        return {
-            "shipworthy": {"suite": "retrieval"},
-            "digest": str(values),
-            "metrics": {"recall@5": measure},
-            "items": rows,
-        }
+        return written("retrieval", {"recall@5": measure}, rows)
 
     found = change(compare(retrieval([0.5] * 12), retrieval([0.5] * 6 + [0.25] * 6)), "recall@5")
     assert found.answer == "regressed" and found.pairs == 12

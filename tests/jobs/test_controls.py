@@ -105,9 +105,9 @@ LAX = [
         "answers",
         "chr=0.75",
         ONLY,
-        {"refuses nine in ten", "wrong claim with right citation", "half the claims wrong", "missing traces"},
+        {"refuses nine in ten", "wrong claim with right citation", "half the claims wrong"},
     ),
-    ("answers", "precision=0.8", ONLY, {"refuses nine in ten", "missing traces"}),
+    ("answers", "precision=0.8", ONLY, {"refuses nine in ten"}),
     ("answers", "under=1,precision=0.55,chr=0.55", {}, {"all-answer"}),
     ("answers", "scu_violations=100", {}, {"constraint dropped"}),
     (
@@ -119,7 +119,6 @@ LAX = [
             "wrong claim with right citation",
             "half the claims wrong",
             "empty claims",
-            "missing traces",
             "right claim with wrong citation",
             "invented citation",
             "cites at random",
@@ -165,6 +164,7 @@ def test_a_lax_configuration_is_broken_by_name(
 ) -> None:
     results = run_controls(suite, gold=PLACED, gates=gates, options=options)
     assert names <= broken(results) and not sound(results)
+    assert "missing traces" not in broken(results)  # no choice of gates ships on lost data
     assert not any(one.good for one in results if one.broken)
     for name in names:
         assert f"{suite}: {name} ships" in summary(results)
@@ -317,10 +317,19 @@ def test_words_of_the_invented_answer_in_the_gold_set_do_not_make_it_right() -> 
     assert by_name(run_controls("answers", gold=rows))["wrong claim with right citation"].verdict == "NO-SHIP"
 
 
+def is_visible(text: str) -> bool:
+    """A gold item that expects blanks, or what prints as nothing, is refused."""
+    return any(map(str.isprintable, "".join(text.split())))
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.booleans(), st.text(min_size=1, max_size=12), st.text(min_size=1, max_size=6)),
+        st.tuples(
+            st.booleans(),
+            st.text(min_size=1, max_size=12).filter(is_visible),
+            st.text(min_size=1, max_size=6).filter(is_visible),
+        ),
         min_size=1,
         max_size=8,
     )

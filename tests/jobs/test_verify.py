@@ -205,3 +205,13 @@ def test_the_command_line(files: dict[str, str], tmp_path: Path, cli: Cli) -> No
     ran = cli("verify", path)
     assert ran.code == 1 and "gold is another file" in ran.out
     assert cli("verify", path, "--input", "gold").code == 2
+
+
+def test_other_unicode_tables_are_named_where_the_result_differs(files: dict[str, str], tmp_path: Path) -> None:
+    made = report(evaluate(files["gold"], files["trace"]))
+    assert made["run"]["call"]["unicode"]
+    made["run"]["call"]["unicode"] = "1.1.5"
+    assert verify(saved(tmp_path, made))[0].agrees  # nothing differs, so there is nothing to explain
+    write(Path(files["trace"]), [trace("A1"), trace("A2"), refusal("U1")])
+    (receipt,) = verify(saved(tmp_path, made))
+    assert any(line.startswith("it was made with Unicode 1.1.5; this Python has ") for line in receipt.differences)

@@ -19,6 +19,8 @@ from xmlschema import XMLSchema
 from report_helpers import PAYLOADS, board, decision
 from shipworthy import report
 from shipworthy.report import markdown, terminal, tsv, views
+from shipworthy.report.json import dumps
+from shipworthy.text import inert
 
 each = pytest.mark.parametrize("name", PAYLOADS)
 ANY = st.text(st.characters(), max_size=60)  # surrogates, controls and non-characters included
@@ -120,7 +122,7 @@ COMMAND = re.compile(r"^\s*::\w[\w-]*( [^:]*)?::|##\[[\w-]+|##vso\[|##teamcity\[
 
 
 @each
-@pytest.mark.parametrize("form", ["text", "markdown", "tsv", "json"])
+@pytest.mark.parametrize("form", ["text", "markdown", "tsv", "json", "junit", "html"])
 def test_no_line_of_text_output_is_a_command_to_the_runner(name: str, form: str) -> None:
     assert not COMMAND.search(report.render(board(PAYLOADS[name]), form).decode("utf-8"))
 
@@ -138,7 +140,16 @@ def test_annotations_are_ours_alone(name: str) -> None:
 @given(ANY)
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_inert_in_a_log(text: str) -> None:
-    assert not COMMAND.search(views.inert(views.legible(text)))
+    assert not COMMAND.search(inert(views.legible(text)))
+
+
+@given(ANY)
+@settings(max_examples=300, deadline=None)
+def test_any_text_in_json_is_the_same_and_hides_nothing(text: str) -> None:
+    content = dumps({text: [text]}).decode("utf-8")
+    assert json.loads(content) == {text: [text]}
+    assert not COMMAND.search(content)
+    assert not re.search("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]", content)
 
 
 # Spreadsheets

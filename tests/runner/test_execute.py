@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from conftest import Ran
+from conftest import Ran, trace
+from conftest import gold as gold_item
 from faultserver import GOOD, FaultServer
+from shipworthy import evaluate
 from shipworthy.cli.run import command
 from shipworthy.core.sources import Input, stream_traces
 from shipworthy.errors import EnvironmentFailure, UsageError
@@ -443,8 +445,12 @@ def test_the_command_asks_only_what_failed(tmp_path: Path) -> None:
     arguments = ["--gold", str(gold_file), "--target", "demo", "--out", str(out), "--filter-failing", str(report)]
 
     def invoked(**passed: bool) -> Any:
-        items = [{"qid": qid, "passed": ok} for qid, ok in passed.items()]
-        report.write_text(json.dumps({"shipworthy": {}, "digest": "", "items": items}), "utf-8")
+        judged = evaluate(
+            "answers",
+            gold=[gold_item(qid) for qid in passed],
+            trace=[trace(qid, "The right answer." if ok else "Wrong.") for qid, ok in passed.items()],
+        )
+        report.write_text(json.dumps(judged.report()), "utf-8")
         return CliRunner().invoke(command, arguments)
 
     nothing = invoked(a=True, b=True)

@@ -21,7 +21,7 @@ from shipworthy.runner.journal import Header, Journal
 from waiting import FOREVER
 
 HERE = os.pathsep.join(str(folder) for folder in Path(__file__).parents[:2])  # for processes that import this file
-HEADER = Header(config_digest="c", gold_digest="g", sweep_id="s", created="2026-01-01T00:00:00+00:00", plan_size=3)
+HEADER = Header(config_digest="c", gold_digest="g", sweep_id="s", created="2026-01-01T00:00:00+00:00", planned=3)
 
 
 def trace(number: int) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def test_a_header_then_one_line_a_run_that_the_reader_accepts(tmp_path: Path) ->
         "gold_digest": "g",
         "sweep_id": "s",
         "created": "2026-01-01T00:00:00+00:00",
-        "plan_size": 3,
+        "planned": 3,
         "target": "",
     }
     assert [line.qid for _, line in stream_traces(path, Input())] == ["q0", "q1", "q2", "q3", "q4"]
@@ -358,3 +358,23 @@ def _finished(content: bytes) -> set[str]:
     ids = [json.loads(line)["run_id"] for line in whole]
     assert len(set(ids)) == len(ids), "a run was written twice"
     return set(ids)
+
+
+def test_the_note_of_who_holds_it_follows_no_link(tmp_path: Path) -> None:
+    """Somebody who may write to the folder can't make us overwrite a file elsewhere."""
+    precious, note = tmp_path / "precious", tmp_path / "t.jsonl.lock"
+    precious.write_text("kept")
+    note.symlink_to(precious)
+    with pytest.raises(EnvironmentFailure, match="write-failed"):
+        Journal(tmp_path / "t.jsonl", HEADER)
+    assert precious.read_text() == "kept"
+
+
+def test_the_note_of_who_holds_it_is_data(tmp_path: Path) -> None:
+    note = tmp_path / "t.jsonl.lock"
+    with Journal(tmp_path / "t.jsonl", HEADER):
+        for text, shown in (('{"pid": "1\\n::error::x", "host": "h"}', r"pid 1\n::error::x on h"), ("[]", "not known")):
+            note.write_text(text)
+            with pytest.raises(EnvironmentFailure, match="journal-locked") as refusal:
+                Journal(tmp_path / "t.jsonl", HEADER)
+            assert shown in str(refusal.value) and "\n" not in str(refusal.value)

@@ -62,14 +62,44 @@ def prompts(*texts: str, **settings: Any) -> Fixture:
 def test_the_command_line_is_in_the_order_of_the_contract() -> None:
     args = {"max_tokens": 4, "max_context": 3, "max_depth": 2, "max_iterations": 1, "recursive": True}
     settings = {"embed": "e", "model": "m", "project": "j", "preset": "p"}
-    (case,) = prompts("-- why?", reason_args=args, **settings).cases
+    (case,) = prompts("why - not?", reason_args=args, **settings).cases
     line = "bin --db d.db reason PROMPT --json --preset p --project j --model m --embed e"
     line += " --recursive --max-iterations 1 --max-depth 2 --max-context 3 --max-tokens 4"
-    assert command_line(["bin"], ask_of(case), "d.db") == [{"PROMPT": "-- why?"}.get(w, w) for w in line.split()]
+    assert command_line(["bin"], ask_of(case), "d.db") == [{"PROMPT": "why - not?"}.get(w, w) for w in line.split()]
     assert command_line(["bin"], ask_of(ONE.cases[0])) == ["bin", "reason", "What?", "--json"]
     assert command_lines(prompts("it's").cases, "python -m x", "d b") == [
         """python -m x --db 'd b' reason 'it'"'"'s' --json"""
     ]
+
+
+HOSTILE = ["--json", "-h", "--", "--db=/tmp/x", "-- why?", "-", "--recursive"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_case_says_is_never_an_option(script: Script, text: str) -> None:
+    """Read by an ordinary parser: the prompt and the settings arrive as data, and no flag is set by them."""
+    path = script(
+        "import argparse, json\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--db')\n"
+        "parser.add_argument('verb')\n"
+        "parser.add_argument('prompt')\n"
+        "for flag in ('--json', '--recursive'): parser.add_argument(flag, action='store_true')\n"
+        "for flag in ('--preset', '--model'): parser.add_argument(flag)\n"
+        "print(json.dumps({'content': json.dumps(vars(parser.parse_args()))}))"
+    )
+    fixture = prompts(text, preset=f"{text}x", model="m")
+    (answer,) = ask_all(fixture.cases, CommandReasoner(path, "d.db")).values()
+    assert answer.error is None
+    assert json.loads(answer.content) == {
+        "db": "d.db",
+        "verb": "reason",
+        "prompt": " " + text,
+        "json": True,
+        "recursive": False,
+        "preset": f"{text}x",
+        "model": "m",
+    }
 
 
 def test_what_is_run_is_the_command_line(script: Script) -> None:

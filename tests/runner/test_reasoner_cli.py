@@ -104,5 +104,6 @@ def test_score_exits_by_the_decision(cli: Cli, tmp_path: Path) -> None:
 def test_errors_stop_a_suite_only_when_asked_to(cli: Cli, tmp_path: Path) -> None:
     rows = [{"id": c.id, **reason(c.prompt, load_notes(project=c.project))} for c in bundled_fixture().cases[1:]]
     most = write_lines(tmp_path / "most.jsonl", rows)
-    assert cli("reason", "score", "--answers", most).code == 0
-    assert cli("reason", "score", "--answers", most, "--fail-on-errors").code == 1
+    assert cli("reason", "score", "--answers", most).code == 3, "a lost answer is no verdict"
+    assert cli("reason", "score", "--answers", most, "--allow-missing", "1").code == 0
+    assert cli("reason", "score", "--answers", most, "--allow-missing", "1", "--fail-on-errors").code == 1

@@ -165,7 +165,21 @@ def test_paths() -> None:
         "http://[::ffff:169.254.169.254]/",
         "http://100.100.100.200/",
         "http://[fd00:ec2::254]/",
-        "http://[2002:a9fe:a9fe::]/",
+        "http://[2002:a9fe:a9fe::]/",  # 6to4
+        "http://[64:ff9b::a9fe:a9fe]/",  # NAT64
+        "http://[64:ff9b::169.254.169.254]/",
+        "http://[64:ff9b:1::a9fe:a9fe]/",  # NAT64 with a local prefix
+        "http://[64:ff9b:1:a9fe:a9:fe00::]/",
+        "http://[::169.254.169.254]/",  # compatible
+        "http://[::ffff:0:169.254.169.254]/",  # translated
+        "http://[2001:0:a9fe:a9fe::]/",  # Teredo, as the server
+        "http://[2001:0:4136:e378:8000:63bf:5601:5601]/",  # Teredo, as the client
+        "http://[fd00::5efe:169.254.169.254]/",  # ISATAP
+        "http://[64:ff9b::6464:64c8]/",
+        "http://[fd20:ce::254]/",
+        "http://168.63.129.16/",
+        "http://[ff02::1]/",
+        "http://224.0.0.1/",
         "http://127.0.0.1\\@1.1.1.1/",
         "http://user:pw@127.0.0.1/",
         "http://a b/",
@@ -202,7 +216,7 @@ def test_names_are_vetted_when_they_are_resolved(host: str, monkeypatch: pytest.
 
 
 def test_private_addresses_may_be_asked() -> None:
-    for host in ("127.0.0.1", "10.0.0.7", "::1", "example.org"):
+    for host in ("127.0.0.1", "10.0.0.7", "::1", "::", "example.org", "64:ff9b::7f00:1", "2001:db8::1", "fd00::1"):
         refuse_address(host, "")
 
 
@@ -270,6 +284,23 @@ def test_commands_get_the_question_as_data(tmp_path: Path, question: str) -> Non
     assert argv == ["--json"]
     assert json.loads(stdin) == {"q": question, "qid": "A1", "seed": 3, "jitter": "ws", "knobs": {}}
     assert os.listdir(tmp_path) == ["pipeline.py"]
+
+
+@pytest.mark.parametrize("text", ["--help", "-x", "--", "-"])
+def test_a_question_is_never_an_option(tmp_path: Path, text: str) -> None:
+    path = script(tmp_path, ECHOES)
+    ask = Ask(text, "A1#", -3, "ws", 0, "", text)
+
+    def argv(line: str) -> list[str]:
+        trace, failure = asked(f"cmd:{path} {line}", ask=ask)
+        assert failure is None
+        return json.loads(trace["answer_json"]["claim"])[0]
+
+    assert argv("{question} {seed}") == [" " + text, "-3"]
+    assert argv("-- {question} {qid}") == ["--", text, text], "nothing behind -- is an option"
+    assert argv("--q={question} --qid={qid}") == [f"--q={text}", f"--qid={text}"]
+    _, failure = asked(f"cmd:{path} {{question}} {{qid}}", ask=ask)
+    assert failure is not None and str(failure).startswith("bad-question: the qid starts with -")
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import import_module
 from typing import Any
 
 import click
 
 from .._version import __version__
-from ..errors import ShipworthyError
+from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..suites import SUITES
+from ._say import flushed, open_streams, reader_left, say
 
 # verb → what `shipworthy --help` says of it; its module in this folder has a click command named `command`
 COMMANDS = {
@@ -66,6 +65,26 @@ class Lazy(click.Group):
             ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:
+            reader_left()
+            raise click.exceptions.Exit(0) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb. What it meets is told by its own exit code: click would make 1, NO-SHIP, of some of it."""
+        try:
+            return super().invoke(ctx)
+        except SystemExit:
+            raise EnvironmentFailure("something that was called asked to end the program", code="internal") from None
+        except KeyboardInterrupt:
+            raise click.Abort from None
+        except BrokenPipeError as error:
+            if reader_left():  # in the middle of a page of help: click's output, all other is looked after by `say`
+                raise click.exceptions.Exit(0) from None
+            raise EnvironmentFailure(f"a connection ended early: {error.strerror}", code="environment") from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -85,25 +104,60 @@ def group() -> None:
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the command line; every way out has its exit code."""
+    """Run the command line; every way out has its exit code, and nobody who stopped reading changes it."""
+    open_streams()
+    code = _run(args)
+    return code if flushed() else EnvironmentFailure.exit_code
+
+
+def _run(args: list[str] | None) -> int:
     try:
         code: Any = group.main(args, standalone_mode=False)
-        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
-        code = stop.exit_code
+        return stop.exit_code
+    except SystemExit as stop:  # click's, at the end of shell completion
+        return stop.code if isinstance(stop.code, int) else 0
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        _show_usage(error)
+        return UsageError.exit_code
     except ShipworthyError as error:
-        click.echo(f"shipworthy: {error}", err=True)
-        code = error.exit_code
+        first, *others = error.lines or [str(error)]
+        for line in (f"shipworthy: {first}", *others):
+            say(line, err=True)
+        return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("shipworthy: interrupted", err=True)
-        code = 130
-    except BrokenPipeError:  # the reader of our output has gone; say nothing to nobody
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 141
+        say("shipworthy: interrupted", err=True)
+        return 130
     except OSError as error:
-        click.echo(f"shipworthy: {error.strerror or error}. [environment]", err=True)
-        code = 4
-    return code if isinstance(code, int) else 0
+        say(f"shipworthy: {_reason(error)}. [environment]", err=True)
+        return EnvironmentFailure.exit_code
+    except Exception as error:
+        _show_fault(error)
+        return EnvironmentFailure.exit_code
+
+
+def _reason(error: OSError) -> str:
+    named = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{named}"
+
+
+def _show_usage(error: click.ClickException) -> None:
+    """What click says of a wrong argument, which it quotes."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        for line in context.get_usage().splitlines():
+            say(line, err=True)
+        say(f"Try '{context.command_path} --help' for help.", err=True)
+        say("", err=True)
+    say("Error: " + " ".join(error.format_message().split()), err=True)
+
+
+def _show_fault(error: Exception) -> None:
+    """A fault of ours: all that is needed to report it, as lines that start with nothing but our own words."""
+    import traceback
+
+    for part in traceback.format_exception(error):
+        for line in part.splitlines():
+            say(f"  {line}", err=True)
+    say(f"shipworthy: {type(error).__name__}: {error}. There is no verdict; please report this. [internal]", err=True)

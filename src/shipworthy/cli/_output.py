@@ -6,18 +6,19 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
+from ._say import redraw, say, write_out
 
 if TYPE_CHECKING:
     from ..core.board import Board
     from ..core.decision import Decision
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def output_flags(command: F) -> F:
@@ -57,35 +58,53 @@ def _check_endings(_ctx: click.Context, _param: click.Parameter, outputs: tuple[
 def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> int:
     """Print the decision, write the files that were asked for, and return the exit code.
 
-    A file that can't be written is a warning: where a report goes never changes a verdict.
+    The verdict stays what it is, whatever becomes of a destination. Where one that was asked for can't be written, the
+    exit code says so: 4, after everything else was done.
     """
-    from .. import report
+    return finish(decision, show(decision, form), outputs)
 
+
+def show(decision: Decision | Board, form: str) -> bool:
+    """Print the decision; False where standard output takes no more, such as on a full disk."""
     try:
-        _print(decision, form)
-    except BrokenPipeError:  # a reader who has seen enough, such as `head`; the verdict stands
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    for path in outputs:
-        try:
-            report.write(path, report.render(decision, form_of(path)))
-        except EnvironmentFailure as error:
-            click.echo(f"shipworthy: the report is not written: {error}", err=True)
+        write_out(_rendered(decision, form))
+    except OSError as error:
+        say(f"shipworthy: the verdict can't be printed: {error.strerror or error}. [environment]", err=True)
+        say(f"shipworthy: it is {decision.verdict}", err=True)
+        return False
+    return True
+
+
+def finish(decision: Decision | Board, printed: bool, outputs: Iterable[str] = ()) -> int:
+    """Write the reports and the job's summary of a decision that was printed, or not; the exit code of it all."""
+    from ..report import render
+
+    done = [printed, *(written(path, render(decision, form_of(path))) for path in outputs)]
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _summarise(decision, summary)
-    return decision.exit_code
+    return decision.exit_code if all(done) else EnvironmentFailure.exit_code
 
 
-def _print(decision: Decision | Board, form: str) -> None:
+def written(path: str, content: bytes) -> bool:
+    """Write one file beside the verdict; False, and said, where that is impossible."""
+    from ..report import write
+
+    try:
+        write(path, content)
+    except EnvironmentFailure as error:
+        say(f"shipworthy: the report is not written: {error}", err=True)
+        return False
+    return True
+
+
+def _rendered(decision: Decision | Board, form: str) -> str | bytes:
     if form == "text":
-        from ..report.terminal import print_board
+        from ..report.terminal import for_stream
 
-        print_board(decision)
-    else:
-        from .. import report
+        return for_stream(decision, sys.stdout)
+    from .. import report
 
-        sys.stdout.flush()
-        sys.stdout.buffer.write(report.render(decision, form))
-    sys.stdout.flush()
+    return report.render(decision, form)
 
 
 def _summarise(decision: Decision | Board, path: str) -> None:
@@ -96,7 +115,7 @@ def _summarise(decision: Decision | Board, path: str) -> None:
         with open(path, "ab") as stream:
             stream.write(report.summary(decision, stream.tell()))
     except OSError as error:
-        click.echo(f"shipworthy: the job summary can't be written: {error.strerror or error}. [summary]", err=True)
+        say(f"shipworthy: the job summary can't be written: {error.strerror or error}. [summary]", err=True)
 
 
 class Ticker:
@@ -118,10 +137,8 @@ class Ticker:
             return
         self._last, self._shown = now, True
         rate = count / max(now - self._start, 1e-9)
-        sys.stderr.write(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
-        sys.stderr.flush()
+        redraw(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
 
     def close(self) -> None:
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            redraw("\r\x1b[K")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..core.decision import Decision
     from ..core.suite import InputSpec, Suite
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 _LAST = ("only_gates", "require_proof", "offenders", "lenient")  # what every suite has comes after its own
 
 
@@ -27,7 +27,7 @@ class Numbers(click.ParamType[tuple[int, ...]]):
     name = "N[,N…]"
     most = 10_000  # 0-999999999 is a slip of the finger
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
         numbers: list[int] = []
@@ -82,7 +82,7 @@ def _option_flag(field: Field, suite: Suite) -> Callable[[F], F]:
     names = (field.flag, *field.opt.flags, field.name)
     if field.kind == "flag":
         return click.option(*names, is_flag=True, default=None, help=field.opt.help)
-    kinds: dict[str, Any] = {"numbers": Numbers(), "whole": click.IntRange(field.opt.least)}
+    kinds: dict[str, object] = {"numbers": Numbers(), "whole": click.IntRange(field.opt.least)}
     kind = click.Choice(field.choices) if field.choices else kinds.get(field.kind)
     metavar = "NAME=VALUE,…" if field.kind == "gates" else field.opt.metavar or None
     return click.option(
@@ -139,7 +139,7 @@ def table_flags(suites: Iterable[Suite]) -> Callable[[F], F]:
     return decorate
 
 
-def option_values(suites: Iterable[Suite], given: dict[str, Any]) -> dict[str, Any]:
+def option_values(suites: Iterable[Suite], given: Mapping[str, object]) -> dict[str, object]:
     """What was written of those flags."""
     fields = _merged(suites)
     values = {name: _value(fields[name][0], value) if name in fields else value for name, value in given.items()}
@@ -177,7 +177,7 @@ def score(suite: Suite, given: dict[str, Any]) -> Decision:
             ticker.close()
 
 
-def _value(field: Field, value: Any) -> Any:
+def _value(field: Field, value: Any) -> object:
     """A flag's value as the option takes it: lists may be written with commas, a file of lines is read."""
     if field.kind == "words" and value:
         return [word.strip() for text in value for word in text.split(",") if word.strip()]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..errors import EnvironmentFailure, UsageError
+from ._say import say
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from ..runner import TargetOptions
+
+F = TypeVar("F", bound=Callable[..., object])
 MOST_SEEDS = 10_000  # 0-999999999 is a slip of the finger, and would fill the memory before anything is asked
 _LIMITS = (
     "concurrency",
@@ -126,7 +130,7 @@ def target_flags(command: F) -> F:
     return address_flags(limit_flags(command))
 
 
-def taken(given: dict[str, Any]) -> tuple[str, Any]:
+def taken(given: dict[str, Any]) -> tuple[str, TargetOptions]:
     """The target and its options, taken out of the arguments."""
     from ..runner import TargetOptions
 
@@ -149,7 +153,7 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
     make_room(out)
     summary = run(read_gold(given["gold"]), target, out, options=options, progress=True, **grid, **limits)
     done = summary.resumed + summary.finished
-    click.echo(
+    say(
         f"{done} of {summary.planned} runs in {summary.out}, {summary.failed} failed, "
         f"{summary.distinct_prompts} distinct prompts",
         err=True,
@@ -162,7 +166,7 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
             hint="The errors are in the file. Mend what they say, then run again with --overwrite.",
         )
     if summary.stopped:
-        click.echo(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)
+        say(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)
 
 
 def make_room(out: str) -> None:

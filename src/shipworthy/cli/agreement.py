@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from ..errors import EnvironmentFailure
 from ..suites import load_suite
-from ._output import emit
+from ._output import emit, written
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
 
@@ -38,9 +39,10 @@ def score(disagreements: str | None, form: str, outputs: tuple[str, ...], **give
     shipworthy agreement score --gold gold.jsonl --trace runs/trace.jsonl
     """
     decision = score_suite(SUITE, given)
-    if disagreements:
-        _write(disagreements, decision.items)
-    return emit(decision, form, outputs)
+    code = emit(decision, form, outputs)
+    if disagreements and not written(disagreements, _rows(decision.items)):
+        return EnvironmentFailure.exit_code
+    return code
 
 
 command.add_command(
@@ -58,10 +60,9 @@ command.add_command(
 )
 
 
-def _write(path: str, items: Iterable[dict[str, Any]]) -> None:
-    from .. import report
+def _rows(items: Iterable[dict[str, Any]]) -> bytes:
     from ..report.tsv import cell
     from ..suites.agreement.explain import COLUMNS, disagreements
 
     rows: list[list[Any]] = [list(COLUMNS), *([item[name] for name in COLUMNS] for item in disagreements(items))]
-    report.write(path, "".join("\t".join(map(cell, row)) + "\n" for row in rows).encode("utf-8", "backslashreplace"))
+    return "".join("\t".join(map(cell, row)) + "\n" for row in rows).encode("utf-8", "backslashreplace")

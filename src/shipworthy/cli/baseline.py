@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from .history import URL, opened_history, print_json
+from ._say import say, say_json
+from .history import URL, opened_history
 
 
 @click.group("baseline", context_settings={"max_content_width": 100})
@@ -26,12 +27,9 @@ def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
     shipworthy check --baseline main
     """
     from ..history import SHORT
-    from ..text import visible
 
     found = opened_history(url).bless(name, run, by=by, reason=reason)
-    click.echo(
-        f"{visible(found.name)} is now {found.run_id[:SHORT]} for {found.suite}, blessed by {visible(found.blessed_by)}"
-    )
+    say(f"{found.name} is now {found.run_id[:SHORT]} for {found.suite}, blessed by {found.blessed_by}")
 
 
 @command.command("list")
@@ -42,15 +40,14 @@ def list_command(url: str, as_json: bool) -> None:
     import msgspec
 
     from ..history import SHORT
-    from ..text import visible
 
     found = opened_history(url).baselines()
     if as_json:
-        return print_json(msgspec.to_builtins(found))
+        return say_json(msgspec.to_builtins(found))
     latest = {(one.name, one.suite): one for one in found}
     for one in found:
         mark = "*" if latest[one.name, one.suite] is one else " "
-        click.echo(
-            f"{mark} {visible(one.name):<12} {one.suite:<10} {one.run_id[:SHORT]}  {one.blessed_at[:16]}  "
-            f"{visible(one.blessed_by)}: {visible(one.reason)}"
+        say(
+            f"{mark} {one.name:<12} {one.suite:<10} {one.run_id[:SHORT]}  {one.blessed_at[:16]}  "
+            f"{one.blessed_by}: {one.reason}"
         )

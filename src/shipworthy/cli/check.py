@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ._output import emit, output_flags
+from ._output import finish, output_flags, show
+from ._say import say
+
+_QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; the trends
 
 
 @click.command("check", context_settings={"max_content_width": 100})
@@ -45,7 +48,7 @@ def command(
     """
     from ..config import load_config
     from ..errors import UsageError
-    from ..jobs.check import check, drive
+    from ..jobs.check import check, drive, record_board
     from ..reading.reports import failing_qids
 
     settings = load_config(config)
@@ -53,16 +56,13 @@ def command(
         raise UsageError("--filter-failing says what to ask again", hint="Add --run.", code="check-filter")
     if drive_first:
         for line in drive(settings, suites=suites, failing=failing_qids(filter_failing) if filter_failing else None):
-            click.echo(line, err=True)
-    board = check(
-        settings,
-        suites=suites,
-        baseline=baseline,
-        require_proof=require_proof,
-        label=label,
-        record=False if no_record else None,
-    )
-    code = emit(board, form, outputs)
+            say(line, err=True)
+    board = check(settings, suites=suites, baseline=baseline, require_proof=require_proof, record=False)
+    # The verdict is out before anything waits for a lock on history; only what quotes history comes after.
+    printed = show(board, form) if form not in _QUOTE_HISTORY else None
+    if settings.record and not no_record:
+        record_board(board, settings, label)
+    code = finish(board, show(board, form) if printed is None else printed, outputs)
     for warning in board.run.get("warnings", []):
-        click.echo(f"shipworthy: {warning}", err=True)
+        say(f"shipworthy: {warning}", err=True)
     return code

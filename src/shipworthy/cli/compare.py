@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._say import say, say_json
+
 if TYPE_CHECKING:
     from ..jobs.compare import Change, Comparison
 
@@ -56,15 +58,12 @@ def command(
 
     Exits 0 when nothing regressed, 1 when something did, 3 when the two can't be compared.
     """
-    import sys
-
-    from ..core.decision import encode
     from ..jobs.compare import compare, comparison_dict
 
     one, other = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
     found = compare(one, other, gold=gold, slips=_slips(slips), only=only, rescore=not no_rescore)
     if as_json:
-        sys.stdout.buffer.write(encode(comparison_dict(found)) + b"\n")
+        say_json(comparison_dict(found))
     else:
         _print(found)
     return 1 if found.verdict == "regressed" or (require_proof and found.verdict == "can't tell") else 0
@@ -113,17 +112,17 @@ def _print(found: Comparison) -> None:
     from ..text import plural, visible
 
     marks = {"regressed": "✗", "no regression beyond the slip": "✓", "can't tell": "?", None: "·"}
-    click.echo(f"{found.verdict.upper()}  {found.suite}  {plural(found.items, 'item')} in both")
+    say(f"{found.verdict.upper()}  {found.suite}  {plural(found.items, 'item')} in both")
     moved = [
         change
         for change in found.changes
         if change.worse or change.lost or change.gained or change.answer == "regressed"
     ]
     for change in moved:
-        click.echo(f"  {marks[change.answer]} {sentence(change)}")
+        say(f"  {marks[change.answer]} {sentence(change)}")
     still = [change for change in found.changes if change not in moved]
     if still:
-        click.echo(f"  {plural(len(still), 'metric')} unchanged{_doubt(still)}")
+        say(f"  {plural(len(still), 'metric')} unchanged{_doubt(still)}")
     for title, names in (
         ("Lost", found.lost),
         ("Gained", found.gained),
@@ -132,14 +131,14 @@ def _print(found: Comparison) -> None:
     ):
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            click.echo(f"{title} ({len(names)}): {', '.join(visible(name, 60) for name in names[:SHOWN])}{more}")
+            say(f"{title} ({len(names)}): {', '.join(visible(name, 60) for name in names[:SHOWN])}{more}")
     if found.lost or found.gained:
-        click.echo(
+        say(
             f"All items: {len(found.lost)} lost, {len(found.gained)} gained; "
             f"a drop has {chance(found.p)} (exact McNemar)"
         )
     for note in found.notes:
-        click.echo(f"- {visible(note)}")
+        say(f"- {note}")
 
 
 def _doubt(still: list[Change]) -> str:

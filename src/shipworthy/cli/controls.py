@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..jobs.controls.run import with_controls
 from ..suites import load_suite
+from ..text import one_line
+from ._say import write_out
 from ._scoring import gate_arguments, option_flags, option_values, table_flags
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple
     from ..report import write
 
     source, results = _run(suite, config, flags)
-    click.echo(_json(source, results) if as_json else _text(source, results), nl=False)
+    write_out(_json(source, results) if as_json else _text(source, results))
     for path in outputs:
-        write(path, (_json if path.lower().endswith(".json") else _text)(source, results).encode())
+        write(path, (_json if path.lower().endswith(".json") else _text)(source, results))
     if all(one.skipped for one in results):
         return 3
     return 0 if sound(results) else 1
@@ -103,24 +104,23 @@ def _one_suite(path: str, suite: str | None) -> Any:
     return msgspec.structs.replace(config, suites=kept)
 
 
-def _json(source: str, results: Results) -> str:
+def _json(source: str, results: Results) -> bytes:
     from ..jobs.controls import report
+    from ..report.json import dumps
 
-    return json.dumps({"made_from": source} | report(results), indent=2) + "\n"
+    return dumps({"made_from": source} | report(results)) + b"\n"
 
 
-def _text(source: str, results: Results) -> str:
-    from ..text import visible
-
-    lines = [f"Controls made from {visible(source)}"]
+def _text(source: str, results: Results) -> bytes:
+    lines = [f"Controls made from {source}"]
     width = max((len(one.name) for one in results), default=0)
     for name in dict.fromkeys(one.suite for one in results):
         lines += ["", name]
         for one in results:
             if one.suite == name:
                 verdict = "" if one.skipped else one.verdict
-                lines.append(f"  {_state(one):<8}{verdict:<12}{one.name:<{width}}  {visible(_why(one))}".rstrip())
-    return "\n".join([*lines, "", visible(str(results)), ""])
+                lines.append(f"  {_state(one):<8}{verdict:<12}{one.name:<{width}}  {_why(one)}".rstrip())
+    return "".join(f"{one_line(line)}\n" for line in [*lines, "", str(results)]).encode()
 
 
 def _state(one: ControlResult) -> str:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..errors import EnvironmentFailure
 from ..jobs.evaluate import evaluate
+from ._output import show, written
+from ._say import say
 
 if TYPE_CHECKING:
     from ..core.contracts import Gold
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 
 DEGRADED = "degraded_index"
+FORMS = ("html", "json")  # of the reports that are written
 
 
 class Tour(NamedTuple):
@@ -71,17 +75,15 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     from ..core.board import Board
     from ..core.sources import read_gold
     from ..demo import gold_path
-    from ..report import render, write
-    from ..report.terminal import print_board
+    from ..report import render
 
     gold = os.fspath(gold_path())
     tour = Tour(out, faults, read_gold(gold), gold)
     board = Board([STEPS[name](tour) for name in suites or STEPS])
-    print_board(board)
-    write(tour.path("report.html"), render(board, "html"))
-    write(tour.path("report.json"), render(board, "json"))
-    click.echo(f"Report: {tour.path('report.html')}")
-    return board.exit_code
+    done = [show(board, "text"), *(written(tour.path(f"report.{form}"), render(board, form)) for form in FORMS)]
+    if all(done):
+        say(f"Report: {tour.path('report.html')}")
+    return board.exit_code if all(done) else EnvironmentFailure.exit_code
 
 
 @command.command(
@@ -197,4 +199,4 @@ def _lines(path: str) -> list[str]:
 
 
 def _say(text: str) -> None:
-    click.echo(f"… {text}", err=True)
+    say(f"… {text}", err=True)

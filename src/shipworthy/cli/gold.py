@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from ._say import say, say_json
 from ._scoring import gate_arguments
 
 if TYPE_CHECKING:
@@ -38,18 +38,17 @@ def lint_command(
     """
     import msgspec
 
-    from ..core.decision import encode
     from ..suites.answers.lint import lint
-    from ..text import plural, visible
+    from ..text import plural
 
     findings = lint(gold, gates=gate_arguments(gates, ()), min_substr=min_substr, chunks=chunks)
     errors = sum(1 for finding in findings if finding.severity == "error")
     if as_json:
-        sys.stdout.buffer.write(encode(msgspec.to_builtins(findings)) + b"\n")
+        say_json(msgspec.to_builtins(findings))
     else:
         for finding in findings:
-            click.echo(f"{finding.severity}: {visible(str(finding))}")
-        click.echo(f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}")
+            say(f"{finding.severity}: {finding}")
+        say(f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}")
     return 1 if errors or (strict and findings) else 0
 
 
@@ -66,7 +65,7 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
     """
     from ..core.sources import read_gold
     from ..reading.lock import changes, freeze, item_digests, lock_path, read_lock
-    from ..text import plural, visible
+    from ..text import plural
 
     read_gold(gold)  # what can't be scored can't be signed off
     path = lock_path(gold)
@@ -74,14 +73,9 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
     freeze(gold, release, signed_off_by, reason)
     lock = read_lock(path)
     found = changes(before, item_digests(gold))
-    click.echo(
-        f"{visible(path)}: {plural(lock.count, 'item')} frozen for {visible(release)}, "
-        f"signed off by {visible(signed_off_by)}"
-    )
+    say(f"{path}: {plural(lock.count, 'item')} frozen for {release}, signed off by {signed_off_by}")
     if before:
-        click.echo(
-            f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed since the last lock"
-        )
+        say(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed since the last lock")
 
 
 @command.command("verify")
@@ -90,14 +84,12 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
 def verify_command(gold: str, as_json: bool) -> int:
     """Say what changed since the gold set was frozen. Exits 3 when anything did, as scoring would."""
     from ..reading.lock import lock_path, read_lock, verify
-    from ..text import plural, visible
+    from ..text import plural
 
     found = verify(gold)
     if not as_json and not found:
         lock = read_lock(lock_path(gold))
-        click.echo(
-            f"{plural(lock.count, 'item')} as signed off by {visible(lock.signed_off_by)} for {visible(lock.release)}"
-        )
+        say(f"{plural(lock.count, 'item')} as signed off by {lock.signed_off_by} for {lock.release}")
         return 0
     return _show_changes(found, as_json)
 
@@ -120,15 +112,12 @@ def diff_command(old: str, new: str, as_json: bool) -> int:
 def _show_changes(found: Changes, as_json: bool) -> int:
     import msgspec
 
-    from ..core.decision import encode
-    from ..text import visible
-
     if as_json:
-        sys.stdout.buffer.write(encode(msgspec.to_builtins(found)) + b"\n")
+        say_json(msgspec.to_builtins(found))
         return 3 if found else 0
     for kind in ("added", "removed", "changed"):
         for qid in getattr(found, kind):
-            click.echo(f"{kind:<8} {visible(qid)}")
+            say(f"{kind:<8} {qid}")
     if not found:
-        click.echo("nothing differs")
+        say("nothing differs")
     return 3 if found else 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from ._say import say, say_json
 
 if TYPE_CHECKING:
     from ..history import History
@@ -46,12 +47,6 @@ def opened_history(url: str = "") -> History:
     return History(url)
 
 
-def print_json(value: Any) -> None:
-    from ..core.decision import encode
-
-    sys.stdout.buffer.write(encode(value) + b"\n")
-
-
 @command.command("list")
 @URL
 @_SUITE
@@ -63,19 +58,16 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
     import msgspec
 
     from ..history import SHORT
-    from ..text import visible
 
     runs = opened_history(url).runs(suite=suite, branch=branch, limit=limit)
     if as_json:
-        return print_json(msgspec.to_builtins(runs))
+        return say_json(msgspec.to_builtins(runs))
     for run in runs:
         where = " ".join(part for part in (run.commit[:SHORT], run.branch, run.label) if part)
         line = f"{run.seq:>5}  {run.id[:SHORT]}  {run.recorded_at[:16]}  {run.suite:<10} {run.decision:<10}"
-        click.echo(f"{line} {visible(where)}".rstrip())
+        say(f"{line} {where}".rstrip())
     if not runs:
-        click.echo(
-            "no such run is recorded" if suite or branch else "no run is recorded yet: `shipworthy check` does it"
-        )
+        say("no such run is recorded" if suite or branch else "no run is recorded yet: `shipworthy check` does it")
 
 
 @command.command("show")
@@ -86,19 +78,19 @@ def show_command(run: str, url: str, as_json: bool) -> None:
     """One run: its decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or
     `last`.
     """
-    from ..text import visible
 
     history = opened_history(url)
     found, report = history.find(run), history.report(run)
     if as_json:
-        return print_json(report)
-    where = visible(f"{found.commit} {found.branch} {found.label}")
-    click.echo(f"{report['decision']}  {found.suite}  {found.recorded_at}  {where}")
-    click.echo(f"  run {found.id}\n  report {found.digest}")
+        return say_json(report)
+    where = f"{found.commit} {found.branch} {found.label}"
+    say(f"{report['decision']}  {found.suite}  {found.recorded_at}  {where}")
+    say(f"  run {found.id}")
+    say(f"  report {found.digest}")
     for reason in report.get("reasons", []):
-        click.echo(f"  {visible(reason)}")
+        say(f"  {reason}")
     for outcome in report.get("outcomes", []):
-        click.echo(f"  {outcome['state']:<18} {visible(outcome['says'])}")
+        say(f"  {outcome['state']:<18} {outcome['says']}")
 
 
 @command.command("trend")
@@ -116,11 +108,10 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
     shipworthy history trend 'precision[type=table]'
     """
     from ..history.page import sparkline
-    from ..text import visible
 
     points = opened_history(url).trend(metric, suite=suite, branch=branch, limit=limit)
     if as_json:
-        return print_json(
+        return say_json(
             [
                 {
                     "run": point.run.id,
@@ -133,9 +124,9 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
                 for point in points
             ]
         )
-    click.echo(f"{visible(metric)}  {sparkline([point.value for point in points])}")
+    say(f"{metric}  {sparkline([point.value for point in points])}")
     for point in points:
-        click.echo(f"  {point.run.recorded_at[:16]}  {point.run.suite:<10} {point!s:<24} {point.run.decision}")
+        say(f"  {point.run.recorded_at[:16]}  {point.run.suite:<10} {point!s:<24} {point.run.decision}")
 
 
 @command.command("nightly")
@@ -146,14 +137,15 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
     "--since",
     default="",
     metavar="RUN",
-    help="The first run of the baseline.  [default: the first that can be compared]",
+    help="The first run that counts.  [default: the first that can be compared with the newest]",
 )
 @_JSON
 def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool) -> int:
-    """Whether repeated runs add up to a regression. Exits 1 on an alarm.
+    """Whether repeated runs of the same questions got worse. Exits 1 on an alarm.
 
-    The first five runs are the baseline. Items that don't agree in all five are flaky and left out. A stable item that
-    turns counts once, when two further runs confirm it. The alarm is raised when the evidence reaches 20.
+    Runs are compared by how many items pass. If nothing changed, they could have come in any order; the evidence E says
+    how much likelier a change makes the order that was seen. Without a change E ever reaches 20, which is an alarm, in
+    at most 1 history of 20, however flaky items are. The first evidence comes with the sixth run.
     """
     from ..history.nightly import nightly_of
 
@@ -163,10 +155,10 @@ def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool
         import msgspec
 
         plain = msgspec.to_builtins(found, enc_hook=float)
-        print_json({"alarm": found.alarm, "left_out": left_out, **plain})
+        say_json({"alarm": found.alarm, "left_out": left_out, **plain})
         return 1 if found.alarm else 0
     for line in found.lines(left_out):
-        click.echo(line)
+        say(line)
     return 1 if found.alarm else 0
 
 
@@ -182,11 +174,11 @@ def gates_command(url: str, least: int, as_json: bool) -> None:
 
     found = opened_history(url).gate_health(least=least)
     if as_json:
-        return print_json([{**msgspec.to_builtins(one), "says": one.says} for one in found])
+        return say_json([{**msgspec.to_builtins(one), "says": one.says} for one in found])
     for one in found:
-        click.echo(f"{one.suite:<10} {one.gate:<32} held {one.held} of {one.runs}{f'  {one.says}' if one.says else ''}")
+        say(f"{one.suite:<10} {one.gate:<32} held {one.held} of {one.runs}{f'  {one.says}' if one.says else ''}")
     if not found:
-        click.echo(f"no gate was seen in {least} runs yet")
+        say(f"no gate was seen in {least} runs yet")
 
 
 @command.command("report")
@@ -200,7 +192,7 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
     from ..history.page import write_page
 
     for path in write_page(opened_history(url), output, suite=suite, branch=branch, limit=limit):
-        click.echo(path)
+        say(path)
 
 
 @command.command("record")
@@ -215,7 +207,7 @@ def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     history = opened_history(url)
     for path in reports:
         for report in reports_of(load_report(path)):
-            click.echo(history.record(report, label=label, **where_from())[:SHORT])
+            say(history.record(report, label=label, **where_from())[:SHORT])
 
 
 @command.command("prune")
@@ -225,17 +217,15 @@ def prune_command(url: str, keep: int) -> None:
     """Drop old runs; blessed baselines stay."""
     from ..text import plural
 
-    click.echo(f"{plural(opened_history(url).prune(keep), 'run')} dropped")
+    say(f"{plural(opened_history(url).prune(keep), 'run')} dropped")
 
 
 @command.command("export")
 @URL
 def export_command(url: str) -> None:
     """Every run with its report as JSON lines on standard output."""
-    from ..core.decision import encode
-
     for row in opened_history(url).export():
-        sys.stdout.buffer.write(encode(row, indent=None) + b"\n")
+        say_json(row, indent=None)
 
 
 @command.command("import")
@@ -246,4 +236,4 @@ def import_command(file: str, url: str) -> None:
     from ..reading.jsonl import read_objects
     from ..text import plural
 
-    click.echo(f"{plural(opened_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")
+    say(f"{plural(opened_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ._say import say
+
 
 @click.command("init")
 @click.argument("folder", default=".")
@@ -16,10 +18,9 @@ def command(folder: str) -> None:
     shipworthy check
     """
     from ..config.starter import write_starter
-    from ..text import visible
 
     for path, created in write_starter(folder):
-        click.echo(f"{'wrote' if created else 'kept '}  {visible(path)}")
-    click.echo("Next: shipworthy check   (the starter set ships; change a claim in eval/trace.jsonl and see NO-SHIP)")
-    click.echo("Then: put your questions into eval/gold.jsonl, and what your pipeline answers into eval/trace.jsonl;")
-    click.echo("      or name a target in shipworthy.toml and let `shipworthy check --run` ask it.")
+        say(f"{'wrote' if created else 'kept '}  {path}")
+    say("Next: shipworthy check   (the starter set ships; change a claim in eval/trace.jsonl and see NO-SHIP)")
+    say("Then: put your questions into eval/gold.jsonl, and what your pipeline answers into eval/trace.jsonl;")
+    say("      or name a target in shipworthy.toml and let `shipworthy check --run` ask it.")

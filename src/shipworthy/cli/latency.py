@@ -9,6 +9,7 @@ import click
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
 from ._output import emit
+from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_flags
 from ._target import address_flags, make_room, taken
@@ -134,7 +135,7 @@ def run(
 
 def _report_steps(summary: LoadSummary, trace: str) -> None:
     for step in summary.steps:
-        click.echo(str(step), err=True)
+        say(str(step), err=True)
     sent = sum(step.sent for step in summary.steps)
     if sent and sent == sum(step.failed for step in summary.steps):
         raise EnvironmentFailure(

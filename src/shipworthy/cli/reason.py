@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import EnvironmentFailure
 from ..suites import load_suite
-from ._output import emit
+from ._output import emit, written
+from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
 
@@ -90,15 +92,16 @@ def run_command(
     cases = select(read_fixture(given["fixture"]), overrides, given["max_cases"]).cases
     if dry_run:
         for line in command_lines(cases, binary or "BINARY", db):
-            click.echo(line)
+            say(line)
         return 0
     target = reasoner_target(binary=binary, url=url, function=function, db=db)
     score_suite(SUITE, {**given, "answers": {}})  # a wrong flag is told before a reasoner is asked for hours
     _write_answers(answers, ask_all(cases, target, timeout=timeout_sec, on_answer=_progress(len(cases))))
     decision = score_suite(SUITE, {**given, "answers": answers})
-    if output_dir:
-        _write_cases(decision, output_dir)
-    return emit(decision, form, outputs)
+    code = emit(decision, form, outputs)
+    if output_dir and not _write_cases(decision, output_dir):
+        return EnvironmentFailure.exit_code
+    return code
 
 
 command.add_command(
@@ -130,7 +133,7 @@ def _progress(total: int) -> Callable[[ReasonCase, ReasonerAnswer], None]:
     count = iter(range(1, total + 1))
 
     def tell(case: ReasonCase, answer: ReasonerAnswer) -> None:
-        click.echo(f"{next(count)}/{total} {case.id}: {answer.error or 'answered'}", err=True)
+        say(f"{next(count)}/{total} {case.id}: {answer.error or 'answered'}", err=True)
 
     return tell
 
@@ -143,14 +146,15 @@ def _write_answers(path: str, answers: dict[str, ReasonerAnswer]) -> None:
     write(path, b"".join(encode(answer_row(id_, answer), indent=None) + b"\n" for id_, answer in answers.items()))
 
 
-def _write_cases(decision: Decision, folder: str) -> None:
-    """The report and a file for each case."""
-    from ..core.decision import encode
-    from ..report import render, write
+def _write_cases(decision: Decision, folder: str) -> bool:
+    """The report and a file for each case; False as soon as one can't be written."""
+    from ..report import render
+    from ..report.json import dumps
 
-    write(f"{folder}/reason-report.json", render(decision, "json"))
-    for position, result in enumerate(decision.report()["results"], 1):
-        write(f"{folder}/{_file_name(position, result['id'])}.json", encode(result) + b"\n")
+    return written(f"{folder}/reason-report.json", render(decision, "json")) and all(
+        written(f"{folder}/{_file_name(position, result['id'])}.json", dumps(result) + b"\n")
+        for position, result in enumerate(decision.report()["results"], 1)
+    )
 
 
 def _file_name(number: int, id_: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ import click
 from ..errors import UsageError
 from ..suites import load_suite
 from ._output import emit
+from ._say import say, say_json
 from ._scoring import Numbers, only_flags, scoring_flags
 from ._scoring import score as score_suite
 
@@ -135,9 +135,7 @@ def mirror(
     if form == "trec":
         _write_trec(out, gold, {"live.run.txt": paths[0], "shadow.run.txt": paths[1]})
     for summary in done:
-        click.echo(
-            f"{summary.resumed + summary.finished} of {summary.planned} runs in {summary.out}: {summary.failed} failed"
-        )
+        say(f"{summary.resumed + summary.finished} of {summary.planned} runs in {summary.out}: {summary.failed} failed")
     return 0 if all(summary.complete for summary in done) else 3
 
 
@@ -173,16 +171,16 @@ def calibrate(gold: str, texts: str | None, as_json: bool, **given: Any) -> int:
         )
     bars = suggest(read_gold(gold), read_texts(texts, "texts")[0] if texts else {}, used)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(bars)) + b"\n")
+        say_json(msgspec.to_builtins(bars))
         return 0
-    click.echo(
+    say(
         f"{bars.embedder}: {bars.relevant} relevant blocks at median {bars.relevant_median} "
         f"(p90 {bars.relevant_p90}), {bars.negative} negatives at {bars.negative_median}; "
         f"{bars.without_text} blocks without text"
     )
-    click.echo(
+    say(
         f"A negative is farther than a relevant block with probability {bars.auc}; "
         f"the two separate best at {bars.risk}."
     )
-    click.echo(f"--gates '{bars.gates}'")
+    say(f"--gates '{bars.gates}'")
     return 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import EnvironmentFailure, UsageError
+from ._say import say, say_json
 from ._target import asking_flags, limit_flags, numbers
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
     if filter_failing:
         questions = _failing(questions, filter_failing)
         if not questions:
-            click.echo(f"Nothing failed in {filter_failing}: nothing to ask.")
+            say(f"Nothing failed in {filter_failing}: nothing to ask.")
             return 0
     if dry_run:
         _print_plan(make_plan(questions, **grid))
@@ -101,7 +101,7 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
     try:
         summary = run(questions, target, out, options=options, progress=True, **grid, **given)
     except KeyboardInterrupt:
-        click.echo(f"Interrupted. What was finished is in {out}; go on with --resume.", err=True)
+        say(f"Interrupted. What was finished is in {out}; go on with --resume.", err=True)
         return 130
     _print_summary(summary)
     if not summary.complete:
@@ -117,27 +117,21 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
 
 
 def _print_plan(plan: Plan) -> None:
-    import msgspec
-
     for ask in plan:
         shown = {name: getattr(ask, name) for name in ask.__struct_fields__ if name != "knobs"}  # the arm names them
-        sys.stdout.buffer.write(msgspec.json.encode(shown) + b"\n")
+        say_json(shown, indent=None)
 
 
 def _print_summary(summary: RunSummary) -> None:
-    from ..text import visible
-
     done = summary.resumed + summary.finished
-    click.echo(
+    say(
         f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} kept from "
         f"before, {summary.requests} requests, {summary.seconds:.1f} s"
     )
     if summary.distinct_prompts < summary.planned:
-        click.echo(
-            f"{summary.distinct_prompts} distinct prompts: seeds, arms and some jitters send the same text again"
-        )
+        say(f"{summary.distinct_prompts} distinct prompts: seeds, arms and some jitters send the same text again")
     if summary.errors:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        click.echo(f"Failures: {kinds}. The first: {visible(summary.first_error, 300)}", err=True)
+        say(f"Failures: {kinds}. The first: {summary.first_error[:300]}", err=True)
     if summary.stopped:
-        click.echo(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)
+        say(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .history import print_json
+from ._say import say_json
 
 NAMES = ("config", "gold", "trace", "lock")
 
@@ -19,7 +19,7 @@ def command(name: str) -> None:
     \b
     shipworthy schema config > shipworthy.schema.json
     """
-    print_json(_schema(name))
+    say_json(_schema(name))
 
 
 def _schema(name: str) -> dict[str, Any]:

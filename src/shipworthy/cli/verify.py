@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ._say import say, say_json
+
 
 @click.command("verify", context_settings={"max_content_width": 100})
 @click.argument("report")
@@ -34,7 +36,6 @@ def command(report: str, given: tuple[str, ...], gold: str, trace: str, trust: b
     from ..errors import UsageError
     from ..jobs.verify import verify
     from ..text import visible
-    from .history import print_json
 
     inputs = {"gold": gold, "trace": trace}
     for pair in given:
@@ -44,10 +45,11 @@ def command(report: str, given: tuple[str, ...], gold: str, trace: str, trust: b
         inputs[name] = path
     receipts = verify(report, trust=trust, **{name: path for name, path in inputs.items() if path})
     if as_json:
-        print_json(msgspec.to_builtins(receipts))
+        say_json(msgspec.to_builtins(receipts))
     else:
         for receipt in receipts:
-            click.echo(f"{'AGREES' if receipt.agrees else 'DIFFERS'}  {receipt.suite}  {receipt.stated}")
+            told = f"{visible(receipt.suite, 60)}  {visible(receipt.stated, 80)}"
+            say(f"{'AGREES' if receipt.agrees else 'DIFFERS'}  {told}")
             for difference in receipt.differences:
-                click.echo(f"  {visible(difference)}")
+                say(f"  {visible(difference)}")
     return 0 if all(receipt.agrees for receipt in receipts) else 1

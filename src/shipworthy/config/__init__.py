@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,6 +63,7 @@ class Config(msgspec.Struct, frozen=True):
     record: bool = True
     baseline: str = ""
     on_regression: Literal["block", "warn"] = "block"
+    on_incomparable: Literal["no-verdict", "warn"] = "no-verdict"
     controls: bool = False
 
     def history_url(self) -> str:
@@ -93,8 +94,8 @@ def load_config(path: str | os.PathLike[str] | None = None) -> Config:
     text = _read(found)
     prefix: tuple[str, ...] = ("tool", "shipworthy") if found.name == "pyproject.toml" else ()
     try:
-        table: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table: object = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise _syntax(found, error) from None
     for name in prefix:
         table = table.get(name, {}) if isinstance(table, dict) else {}
@@ -136,7 +137,7 @@ class Mistakes(UsageError):
         return "\n".join(self.lines)
 
 
-def _config(table: Any, path: Path, mistakes: list[Mistake]) -> Config:
+def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     if not isinstance(table, dict):
         mistakes.append(Mistake((), "expected a table", "", "config-type"))
         return Config()
@@ -145,7 +146,7 @@ def _config(table: Any, path: Path, mistakes: list[Mistake]) -> Config:
     sections = {name: check_table(table.get(name, {}), keys, (name,), mistakes) for name, keys in SECTIONS.items()}
     folder = os.path.dirname(os.fspath(path)) or "."
     refusal = sections["refusal"]
-    rules = _rules(sections["contradiction"], folder, mistakes)
+    rules = _rules(sections["contradiction"].get("rules"), folder, mistakes)
     suites = _suites(table.get("suites", {}), folder, refusal, rules, mistakes)
     targets = _targets(table.get("targets", {}), folder, mistakes)
     _check_driving(suites, targets, mistakes)
@@ -160,12 +161,13 @@ def _config(table: Any, path: Path, mistakes: list[Mistake]) -> Config:
         record=history.get("record", True),
         baseline=baseline.get("name", ""),
         on_regression=baseline.get("on_regression", "block"),
+        on_incomparable=baseline.get("on_incomparable", "no-verdict"),
         controls=sections["controls"].get("run", False),
     )
 
 
 def _suites(
-    table: Any, folder: str, refusal: Mapping[str, Any], rules: str, mistakes: list[Mistake]
+    table: object, folder: str, refusal: Mapping[str, object], rules: str, mistakes: list[Mistake]
 ) -> list[SuiteConfig]:
     if not isinstance(table, dict) or not table:
         mistakes.append(
@@ -180,7 +182,7 @@ def _suites(
 
 
 def _suite(
-    name: str, given: Any, folder: str, refusal: Mapping[str, Any], rules: str, mistakes: list[Mistake]
+    name: str, given: object, folder: str, refusal: Mapping[str, object], rules: str, mistakes: list[Mistake]
 ) -> SuiteConfig | None:
     path = ("suites", name)
     if name not in SUITES or not load_suite(name).configurable:
@@ -188,7 +190,7 @@ def _suite(
         return None
     inputs, options = inputs_of(name), options_of(name)
     values = check_table(given, {**inputs, **options}, path, mistakes)
-    gates, policies = check_gates(values.pop("gates", []), (*path, "gates"), mistakes)
+    gates, policies = check_gates(values.pop("gates", []), (*path, "gates"), mistakes, _gate_key(name))
     paths = {key: _path(folder, values.pop(key)) for key in inputs if key in values}
     if rules and "rules" in inputs:
         paths.setdefault("rules", rules)
@@ -198,9 +200,16 @@ def _suite(
     return SuiteConfig(name, paths, _options(options, judged, folder, refusal), gates, policies, driving)
 
 
+def _gate_key(name: str) -> Callable[[Gate], str]:
+    """What a gate of the suite is about, under the metric's own name: two gates about the same are a mistake."""
+    suite = load_suite(name)
+    aliases = suite.aliases(suite.options())
+    return lambda gate: suite.gate_key(msgspec.structs.replace(gate, metric=aliases.get(gate.metric, gate.metric)))
+
+
 def _options(
-    known: Mapping[str, Key], values: dict[str, Any], folder: str, refusal: Mapping[str, Any]
-) -> dict[str, Any]:
+    known: Mapping[str, Key], values: dict[str, object], folder: str, refusal: Mapping[str, object]
+) -> dict[str, object]:
     """The suite's options with the file's refusal rule where it names none, and files as the suite takes them."""
     if "refusal" in known and "refusal" not in values and "rule" in refusal:
         values["refusal"] = refusal["rule"]
@@ -209,15 +218,15 @@ def _options(
     return {key: _opened(value, folder, known[key].kind, key) for key, value in values.items()}
 
 
-def _opened(value: Any, folder: str, kind: str, key: str) -> Any:
+def _opened(value: object, folder: str, kind: str, key: str) -> object:
     """A value as the suite takes it: a path from the config file's own folder, a file of phrases read."""
-    if kind != "path" and not (key == "id_map" and value.endswith((".jsonl", ".tsv"))):
+    if not isinstance(value, str) or (kind != "path" and not (key == "id_map" and value.endswith((".jsonl", ".tsv")))):
         return value
     path = _path(folder, value)
     return read_phrases(path) if key == "refusal_phrases" else path
 
 
-def _targets(table: Any, folder: str, mistakes: list[Mistake]) -> dict[str, TargetConfig]:
+def _targets(table: object, folder: str, mistakes: list[Mistake]) -> dict[str, TargetConfig]:
     if not isinstance(table, dict):
         mistakes.append(Mistake(("targets",), "expected tables [targets.NAME]", "", "config-type"))
         return {}
@@ -236,7 +245,7 @@ def _targets(table: Any, folder: str, mistakes: list[Mistake]) -> dict[str, Targ
     return found
 
 
-def _waivers(table: Any, mistakes: list[Mistake]) -> list[Waiver]:
+def _waivers(table: object, mistakes: list[Mistake]) -> list[Waiver]:
     if not isinstance(table, list):
         mistakes.append(
             Mistake(("waivers",), "expected [[waivers]]", "Write the name in double brackets.", "config-type")
@@ -257,15 +266,15 @@ def _waivers(table: Any, mistakes: list[Mistake]) -> list[Waiver]:
     return found
 
 
-def _rules(section: Mapping[str, Any], folder: str, mistakes: list[Mistake]) -> str:
+def _rules(named: str | None, folder: str, mistakes: list[Mistake]) -> str:
     """The path of the extra contradiction rules, seen to be TOML."""
-    if "rules" not in section:
+    if named is None:
         return ""
-    path = Path(_path(folder, section["rules"]))
+    path = Path(_path(folder, named))
     try:
         tomllib.loads(_read(path))
-    except tomllib.TOMLDecodeError as error:
-        what = f"{visible(str(path))} is not TOML: {error}"
+    except (ValueError, RecursionError) as error:
+        what = f"{visible(str(path))} is not TOML: {visible(str(error), 200)}"
         mistakes.append(Mistake(("contradiction", "rules"), what, "", "config-syntax"))
     return str(path)
 
@@ -311,8 +320,9 @@ def _read(path: Path) -> str:
         raise EnvironmentFailure(f"can't be read: {error.strerror}", where=where, code="unreadable") from None
 
 
-def _syntax(path: Path, error: tomllib.TOMLDecodeError) -> UsageError:
-    what, _, place = str(error).partition(" (at ")
+def _syntax(path: Path, error: Exception) -> UsageError:
+    """What the parser says; besides its own errors those of numbers too long and arrays too deep for Python."""
+    what, _, place = visible(str(error), 300).partition(" (at ")
     line = re.search(r"line (\d+)", place)
     where = f"{visible(str(path))}:{line[1]}" if line else visible(str(path))
     return UsageError(f"not TOML: {what[:1].lower()}{what[1:]}", where=where, code="config-syntax")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..core.options import fields_of
 from ..suites import SUITES, load_suite
@@ -16,6 +16,7 @@ class Key(NamedTuple):
     says: str
     choices: tuple[str, ...] = ()
     required: bool = False
+    least: int = 0  # of whole numbers
 
 
 GATE = {
@@ -45,7 +46,12 @@ def options_of(suite: str) -> dict[str, Key]:
     """How a suite judges, and how its traces are made first where a target can make them."""
     loaded = load_suite(suite)
     options = {
-        name: Key("path" if field.opt.metavar == "FILE" else field.kind, field.opt.help, field.choices)
+        name: Key(
+            "path" if field.opt.metavar == "FILE" else field.kind,
+            field.opt.help,
+            field.choices,
+            least=field.opt.least or 0,
+        )
         for name, field in fields_of(loaded.options).items()
         if field.opt.config
     }
@@ -89,6 +95,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
     "baseline": {
         "name": Key("text", "The blessed baseline that `check` compares with."),
+        "on_incomparable": Key("text", "What a baseline that can't be compared with does.", ("no-verdict", "warn")),
         "on_regression": Key("text", "What a regression against it does.", ("block", "warn")),
     },
     "controls": {"run": Key("flag", "Run the known-good and known-bad controls through these gates.")},
@@ -102,7 +109,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
 }
 
 
-def schema() -> dict[str, Any]:
+def schema() -> dict[str, object]:
     """The JSON Schema of a config file, for editors."""
     suites = {name: _object({**inputs_of(name), **options_of(name)}) for name in configurable()}
     return {
@@ -119,19 +126,19 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _object(keys: dict[str, Key]) -> dict[str, Any]:
+def _object(keys: dict[str, Key]) -> dict[str, object]:
     required = [name for name, key in keys.items() if key.required]
     properties = {name: _property(key) for name, key in keys.items()}
-    shown: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": properties}
+    shown: dict[str, object] = {"type": "object", "additionalProperties": False, "properties": properties}
     return shown | ({"required": required} if required else {})
 
 
-def _property(key: Key) -> dict[str, Any]:
-    shapes: dict[str, dict[str, Any]] = {
+def _property(key: Key) -> dict[str, object]:
+    shapes: dict[str, dict[str, object]] = {
         "text": {"type": "string"},
         "path": {"type": "string"},
         "flag": {"type": "boolean"},
-        "whole": {"type": "integer", "minimum": 0},
+        "whole": {"type": "integer", "minimum": key.least},
         "number": {"type": "number", "minimum": 0},
         "numbers": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
         "words": {"type": "array", "items": {"type": "string"}},
@@ -139,7 +146,7 @@ def _property(key: Key) -> dict[str, Any]:
         "day": {"type": "string", "format": "date"},
     }
     if key.kind == "gates":
-        shape = {"type": "array", "items": {"anyOf": [{"type": "string"}, _object(GATE)]}}
+        shape: dict[str, object] = {"type": "array", "items": {"anyOf": [{"type": "string"}, _object(GATE)]}}
     else:
         shape = shapes[key.kind]
     chosen = {"enum": list(key.choices)} if key.choices else {}

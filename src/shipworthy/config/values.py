@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from ..core.gates import Gate
+from ..core.gates import Gate, check_repeated
 from ..errors import UsageError
 from .keys import GATE, Key
 from .lines import Path
@@ -21,6 +21,8 @@ class Mistake(NamedTuple):
     hint: str
     code: str
 
+
+MOST = 10**15  # of a whole number; a longer one is a slip, and Python would not even print the longest
 
 _EXPECTED = {
     "text": "a text",
@@ -66,11 +68,12 @@ def fits(value: object, key: Key) -> bool:
     if key.kind == "flag":
         return isinstance(value, bool)
     if key.kind == "whole":
-        return _whole(value)
+        return _whole(value, key.least)
     if key.kind == "number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
     if key.kind == "numbers":
-        return _whole(value) or (isinstance(value, list) and bool(value) and all(map(_whole, value)))
+        listed = value if isinstance(value, list) else [value]
+        return bool(listed) and all(_whole(one, key.least) for one in listed)
     if key.kind == "texts":
         return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
     if key.kind == "day":
@@ -88,9 +91,12 @@ def day_of(value: object) -> datetime.date | None:
         return None
 
 
-def check_gates(entries: Iterable[object], path: Path, mistakes: list[Mistake]) -> tuple[list[str], list[Gate]]:
-    """Gates as texts for the suite, and those with a policy of their own as objects."""
-    texts, policies = [], []
+def check_gates(
+    entries: Iterable[object], path: Path, mistakes: list[Mistake], key: Callable[[Gate], str]
+) -> tuple[list[str], list[Gate]]:
+    """Gates as texts for the suite, and those with a policy of their own as objects; `key` is what a gate is about."""
+    gates: dict[str, Gate] = {}
+    policies = []
     for index, entry in enumerate(entries):
         where = (*path, index)
         given = {"gate": entry} if isinstance(entry, str) else check_table(entry, GATE, where, mistakes)
@@ -99,13 +105,14 @@ def check_gates(entries: Iterable[object], path: Path, mistakes: list[Mistake]) 
             continue
         try:
             gate = Gate.parse(text, **given)
+            check_repeated([*gates.values(), gate], key)
         except UsageError as error:
             mistakes.append(Mistake(where, error.what, error.hint, error.code))
             continue
-        texts.append(str(gate))
+        gates[str(gate)] = gate
         if given:
             policies.append(gate)
-    return texts, policies
+    return list(gates), policies
 
 
 def unknown(path: Path, name: str, known: Iterable[str]) -> Mistake:
@@ -126,8 +133,10 @@ def _misfit(path: Path, value: object, key: Key) -> Mistake:
         near = get_close_matches(value, key.choices, 1, 0.5)
         hint = f"Did you mean {near[0]}?" if near else ""
         return Mistake(path, f"expected one of {', '.join(key.choices)}, found {value!r}", hint, "config-value")
+    if key.kind == "whole" and _whole(value, -MOST):
+        return Mistake(path, f"expected a whole number of at least {key.least}, found {value}", "", "config-value")
     return Mistake(path, f"expected {_EXPECTED[key.kind]}, found {named(value)}", "", "config-type")
 
 
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST

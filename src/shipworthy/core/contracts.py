@@ -6,6 +6,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ..reading.keys import Keys
+
 Offsets = tuple[int, int]
 
 
@@ -162,6 +164,51 @@ class DetailedTrace(Trace):
             raise ValueError(
                 f"delta_s has {len(self.delta_s)} values and topk {len(self.topk)} blocks, expected as many"
             )
+
+
+# Keys whose loss could change a verdict unseen, and keys of other tools that look like ours and are none.
+_DECISIVE_GOLD = (
+    "answerable",
+    "gold_claim_substr",
+    "gold_citations",
+    "constraints",
+    "paraphrases",
+    "relevant",
+    "negatives",
+    "anchor_section",
+    "match",
+)
+_DECISIVE_TRACE = (
+    "retrieved_ids",
+    "answer_json",
+    "answer_citations",
+    "evidence",
+    "error",
+    "lambda_state",
+    "delta_s",
+    "sweep_id",
+    "stage_ms",
+    "e2e_ms",
+    "warmup",
+)
+_PLANNED_GOLD = ("gold_claim", "tolerance", "forbidden")
+_OTHERS = ("errors", "evidences", "unanswerable")
+
+
+def gold_keys() -> Keys:
+    """What tells a misspelt key of a gold item from a field of the user's own; one for each reading."""
+    return Keys(known_gold_keys(), _DECISIVE_GOLD, _OTHERS)
+
+
+def known_gold_keys() -> list[str]:
+    return [*Gold.__struct_fields__, *_PLANNED_GOLD]
+
+
+def trace_keys() -> Keys:
+    """The same for traces."""
+    known = DetailedTrace.__struct_encode_fields__
+    inner = {"answer_json": Keys(Answer.__struct_encode_fields__, Answer.__struct_encode_fields__)}
+    return Keys(known, _DECISIVE_TRACE, _OTHERS, inner)
 
 
 LAMBDA_STATES = {

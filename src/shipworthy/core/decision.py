@@ -40,6 +40,7 @@ class Decision(msgspec.Struct):
     compat: dict[str, Any] | None = None
     warnings: list[str] = []
     incomplete: list[str] = []  # what else made the data unfit to judge, in sentences
+    tolerated: list[str] = []  # what the user allowed to be lost: the first of the reasons, whatever else they become
     partial: bool = False
     run: dict[str, Any] = {}  # clocks, paths, versions: outside the digest
 

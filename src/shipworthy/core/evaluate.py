@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from ..errors import UsageError
-from ..text import visible
+from ..text import first_few, plural, visible
 from .cases import Gathered, Numbered
 from .decision import Decision, decide
 from .evidence import Evidence
-from .gates import Gate, Outcome, compare
+from .gates import Gate, Outcome, check_repeated, compare
 from .metrics import Measure, Metric
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
@@ -37,6 +37,7 @@ def evaluate(
         material.streams = {name: ticking(stream, tick) for name, stream in material.streams.items()}
     with gc_paused():
         judged = engine(suite, material)
+    _miss_named(material, judged)
     gates = choose_gates(suite, suite.gates(judged.context), wanted, options)
     findings = Findings(
         context=judged.context,
@@ -73,7 +74,10 @@ def judge(suite: Suite, cases: Iterable[Any], context: Any) -> Evidence:
     """The evidence of some cases."""
     evidence = Evidence(context.options.offenders)
     for case in cases:
-        evidence.add(suite, suite.judge(case, context), context)
+        verdict = suite.judge(case, context)
+        evidence.add(suite, verdict, context)
+        if suite.unjudged(case, verdict):
+            evidence.miss(case.key)
     return evidence
 
 
@@ -88,6 +92,7 @@ def judged(suite: Suite, material: Material, gathered: Gathered) -> Judged:
 
 def choose_gates(suite: Suite, defaults: list[Gate], wanted: list[Gate], options: SuiteOptions) -> list[Gate]:
     """The default gates with the wanted ones in their place; `only_gates` drops the defaults."""
+    check_repeated(wanted, suite.gate_key)
     chosen: dict[str, Gate] = {} if options.only_gates else {suite.gate_key(gate): gate for gate in defaults}
     chosen |= {suite.gate_key(gate): gate for gate in wanted}
     if not chosen and (defaults or options.only_gates):
@@ -107,7 +112,7 @@ def _measure(suite: Suite, findings: Findings) -> None:
     findings.measures, findings.outcomes = measure_all(tally, known, findings.gates, findings.baseline)
     findings.slices = slice_measures(tally, known)
     findings.outcomes, found = suite.review(findings)
-    findings.incomplete = [*findings.material.incomplete, *found]
+    findings.incomplete = [*findings.material.incomplete, *lost_data(findings), *found]
     findings.verdict, findings.reasons = decide_or_measure(findings.outcomes, findings.incomplete)
 
 
@@ -145,6 +150,62 @@ def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[s
     return "MEASURED", ["no gate was named: these are numbers, not a decision", *incomplete]
 
 
+# --- nothing lost ---
+
+
+def lost_data(findings: Findings) -> list[str]:
+    """The invariant: no verdict unless every question that gold, plan or fixture names was judged, or may be missing.
+
+    It holds for every suite, profile and policy: no gate has to ask for it, and none can be waived to get around it.
+    """
+    return [*_unjudged(findings), *_unfinished(findings)]
+
+
+def _miss_named(material: Material, judged: Judged) -> None:
+    """Where the records make the cases, a question without a record makes none, and is missed all the same."""
+    for name in material.named:
+        if not any(name in slots for slots in judged.gathered.slots.values()):
+            judged.evidence.miss(name)
+
+
+def _unjudged(findings: Findings) -> list[str]:
+    count, allowed = findings.evidence.unjudged["unjudged"], _allowed(findings)
+    if count <= allowed:
+        return []
+    names = first_few(findings.evidence.unjudged.named("unjudged"), total=count)
+    return [
+        f"{count} of {plural(_questions(findings), 'question')} could not be judged, because the run "
+        f"is missing or failed: {names}. Run them again, or allow them with --allow-missing {count}"
+    ]
+
+
+def _unfinished(findings: Findings) -> list[str]:
+    """Journals that end before their plan does: what was not asked can't have failed, and what stands twice is one."""
+    held = {name: read.records - read.repeated for name, read in findings.material.reads.items()}
+    return [
+        f"{name} was to hold {plural(read.planned, 'run')} and holds {held[name]}: finish or repeat the run"
+        for name, read in findings.material.reads.items()
+        if read.planned is not None and held[name] < read.planned - _allowed(findings)
+    ]
+
+
+def _questions(findings: Findings) -> int:
+    return len(findings.material.expected or findings.material.named)
+
+
+def _allowed(findings: Findings) -> int:
+    return int(getattr(findings.context.options, "allow_missing", 0))
+
+
+def _tolerated(findings: Findings) -> list[str]:
+    """What the user allowed to be lost, for the report's first line."""
+    count = findings.evidence.unjudged["unjudged"]
+    if not count or count > _allowed(findings):
+        return []
+    total, allowed = plural(_questions(findings), "question"), _allowed(findings)
+    return [f"{count} of {total} not judged, as --allow-missing {allowed} permits"]
+
+
 # --- the decision ---
 
 
@@ -158,19 +219,21 @@ def _by_reference(findings: Findings, reference: Reference) -> Explanation:
         )
         for gate in reference.gates
     ]
-    findings.incomplete = [*findings.material.incomplete, *reference.incomplete]
+    findings.incomplete = [*findings.material.incomplete, *lost_data(findings), *reference.incomplete]
     findings.verdict, findings.reasons = decide(findings.outcomes, findings.incomplete)
-    return Explanation(headline=reference.headline, sections=reference.sections, items=reference.items)
+    # The original script's own word, which knows nothing of lost data; decision and exit code do.
+    passed = {"pass": decide(findings.outcomes, reference.incomplete)[0] == "SHIP"}
+    return Explanation(headline=reference.headline | passed, sections=reference.sections, items=reference.items)
 
 
 def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
     material, options = findings.material, findings.context.options
-    reads = material.reads
+    reads, tolerated = material.reads, _tolerated(findings)
     decision = Decision(
         suite=suite.name,
         profile=getattr(options, "profile", "strict"),
         verdict=findings.verdict,
-        reasons=findings.reasons if told.reasons is None else told.reasons,
+        reasons=[*tolerated, *(findings.reasons if told.reasons is None else told.reasons)],
         outcomes=findings.outcomes,
         measures=findings.measures if told.measures is None else told.measures,
         slices=findings.slices if told.slices is None else told.slices,
@@ -186,6 +249,7 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         compat=told.compat,
         warnings=[*_reading_notes(reads), *material.warnings, *told.warnings],
         incomplete=findings.incomplete,
+        tolerated=tolerated,
         partial=any(read.bad for read in reads.values()),
         run={name: read.path for name, read in reads.items() if read.path},
     )

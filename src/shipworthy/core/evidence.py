@@ -59,6 +59,7 @@ class Evidence:
         self.worst: dict[str, list[tuple[Order, Row]]] = {}
         self.rows = Rows()
         self.seen: dict[str, set[str]] = {}
+        self.unjudged = Tally()  # questions that nobody could judge: how many, and the first names
 
     @property
     def tally(self) -> Tally:
@@ -90,6 +91,11 @@ class Evidence:
             insort(kept, (offence.order, offence.card()), key=_order_of)
             del kept[self.limit :]
 
+    def miss(self, name: str) -> None:
+        """A question that should have been judged and was not."""
+        self.unjudged.count(("unjudged",))
+        self.unjudged.name("unjudged", name)
+
     def offenders(self, kind: str = "") -> list[Row]:
         return [card for _, card in self.worst.get(kind, ())]
 
@@ -101,6 +107,7 @@ class Evidence:
             self.worst[kind] = merged[: self.limit]
         for kind, names in other.seen.items():
             self.seen.setdefault(kind, set()).update(names)
+        self.unjudged += other.unjudged
         self.rows += other.rows
         return self
 

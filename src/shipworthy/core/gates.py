@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Literal, cast
 
@@ -12,16 +12,19 @@ import msgspec
 
 from .. import stats
 from ..errors import UsageError
+from ..text import visible
 from .metrics import Measure, Metric, decimal
 
 State = Literal["PASS", "PASS-BUT-UNPROVEN", "FAIL-BUT-CLOSE", "FAIL", "NO-DATA", "NOT-APPLICABLE"]
 Severity = Literal["block", "warn", "info"]
 
-# Patterns are compiled at first use (by `re`, which keeps them): a small run needs few of them.
-_GATE = r"(?P<metric>[\w@^.]+)\s*(?:\[(?P<slice>[^\]]+)\])?\s*(?P<op>>=|<=|==?|≥|≤)\s*(?P<bound>.+)"
-_RELATIVE = r"baseline(?:\s*(?P<sign>[-+*])\s*(?P<number>[0-9.]+))?"
-_LISTED = r"[^\s,=<>≥≤\[]+\s*(?:\[[^\]]+\])?\s*(?:>=|<=|==?|≥|≤)\s*(?:baseline(?:\s*[-+*]\s*[^\s,]+)?|[^\s,]+)"
-_NUMBER = r"\d+(?:\.\d*)?|\.\d+"
+# Patterns are compiled at first use (by `re`, which keeps them): a small run needs few of them. No two parts of one
+# match the same blanks, so that none takes more than one pass over a long text; digits are ASCII and not too many.
+_GATE = r"(?P<metric>[\w@^.]+)\s*(?:\[(?P<slice>[^\]]+)\]\s*)?(?P<op>>=|<=|==?|≥|≤)\s*(?P<bound>\S.*)"
+_NUMBER = r"[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}"
+_RELATIVE = rf"baseline(?:\s*(?P<sign>[-+*])\s*(?P<number>{_NUMBER}))?"
+_LISTED = r"[^\s,=<>≥≤\[]+\s*(?:\[[^\]]+\]\s*)?(?:>=|<=|==?|≥|≤)\s*(?:baseline(?:\s*[-+*]\s*[^\s,]+)?|[^\s,]+)"
+_SHOWN = 80  # characters of a text that is no gate
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -38,7 +41,9 @@ class Bound(msgspec.Struct, frozen=True):
             return cls(text, Fraction(relative["number"] or 0), relative["sign"] or "=")
         if not re.fullmatch(_NUMBER, text):
             raise UsageError(
-                f"{text!r} is not a bound", hint="Write a number such as 0.80, or baseline - 0.02.", code="gate-bound"
+                f"{visible(text, _SHOWN)!r} is not a bound",
+                hint="Write a number such as 0.80, or baseline - 0.02.",
+                code="gate-bound",
             )
         return cls(text, Fraction(text))
 
@@ -68,7 +73,7 @@ class Gate(msgspec.Struct, frozen=True):
         found = re.fullmatch(_GATE, text.strip())
         if not found:
             raise UsageError(
-                f"{text!r} is not a gate",
+                f"{visible(text, _SHOWN)!r} is not a gate",
                 hint="Write name>=value or name=value, such as precision>=0.80.",
                 code="gate-syntax",
             )
@@ -124,15 +129,27 @@ def parse_gates(texts: Iterable[str | Gate], metrics: Mapping[str, Metric], alia
     return gates
 
 
+def check_repeated(gates: Iterable[Gate], key: Callable[[Gate], str]) -> None:
+    """Refuse gates that were named twice: the later one would hide the earlier, which may be the stricter."""
+    named: dict[str, Gate] = {}
+    for gate in gates:
+        first = named.setdefault(key(gate), gate)
+        if first is not gate:
+            raise UsageError(
+                f"{key(gate)} has two gates: {first} and {gate}", hint="Keep one of the two.", code="gate-repeated"
+            )
+
+
 def check_gate(gate: Gate, metrics: Mapping[str, Metric], aliases: Mapping[str, str]) -> Gate:
     """The gate under its metric's own name and direction, or an error that says what would be right."""
     name = aliases.get(gate.metric, gate.metric)
     if name not in metrics:
         from difflib import get_close_matches
 
-        near = get_close_matches(gate.metric, [*metrics, *aliases], 1, 0.5)
+        near = get_close_matches(gate.metric[:_SHOWN], [*metrics, *aliases], 1, 0.5)
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(metrics))}."
-        raise UsageError(f"there is no metric {gate.metric!r} to gate on", hint=hint, code="gate-unknown")
+        what = f"there is no metric {visible(gate.metric, _SHOWN)!r} to gate on"
+        raise UsageError(what, hint=hint, code="gate-unknown")
     metric = metrics[name]
     if gate.op not in ("=", metric.op):
         raise UsageError(
@@ -233,10 +250,11 @@ def certainty(outcome: Outcome) -> str:
         return ""
     if outcome.state == "FAIL-BUT-CLOSE" and outcome.measure.kind != "rate" and outcome.measure.bounds == (None, None):
         return "there is no interval to judge the miss by"
+    by = f" with n = {outcome.measure.n}" if outcome.measure.kind == "mean" else ""
     if outcome.state != "PASS-BUT-UNPROVEN":
-        return words[outcome.state]
+        return words[outcome.state] + (by if words[outcome.state] == "proven" else "")
     if outcome.more_best is None:
-        return "unproven"
+        return f"unproven{by}"
     rate = f", about {outcome.more_at_rate} at this rate" if outcome.more_at_rate else ""
     return f"unproven: {outcome.more_best} more items if all pass{rate} would prove it"
 
@@ -244,7 +262,7 @@ def certainty(outcome: Outcome) -> str:
 # --- gates from numbers rather than from their written form, and numbers as people write them ---
 
 Number = Fraction | float | str
-_WRITTEN = r"\d{1,12}(?:\.\d{0,18})?|\.\d{1,18}|\d{1,12}/0*[1-9]\d{0,11}"
+_WRITTEN = r"[0-9]{1,12}(?:\.[0-9]{0,18})?|\.[0-9]{1,18}|[0-9]{1,12}/0{0,12}[1-9][0-9]{0,11}"
 
 
 def gate_of(metric: str, op: str, number: Fraction) -> Gate:

@@ -90,7 +90,12 @@ class Count(Metric, frozen=True, kw_only=True):
 
 
 class Mean(Metric, frozen=True, kw_only=True):
-    """The exact mean of the values seen under a name."""
+    """The exact mean of the values seen under a name.
+
+    Where its values have limits (low and high), its interval and its bounds hold whatever their distribution and
+    however few they are. Where they have none, a single huge value that was not seen could move the mean anywhere:
+    the interval is Student's, to show, and proves nothing.
+    """
 
     of: str
 
@@ -100,18 +105,18 @@ class Mean(Metric, frozen=True, kw_only=True):
         if not n:
             return Measure(self.name, "mean", None, 0, unit=self.unit, missing=f"no value of {self.of}")
         value = Fraction(sum(Fraction(number) * count for number, count in values.items()), n)
-        interval = self._within(stats.mean_interval_of_counts(cast(dict[Fraction, int], values)))
-        return Measure(self.name, "mean", value, n, interval=interval, bounds=interval or (None, None), unit=self.unit)
+        interval, bounds = self._spread(values)
+        return Measure(self.name, "mean", value, n, interval=interval, bounds=bounds, unit=self.unit)
 
-    def _within(self, interval: tuple[float, float] | None) -> tuple[float, float] | None:
-        """The part of an interval that the metric can reach: a recall is never above 1."""
-        if interval is None:
-            return None
-        low, high = interval
-        return (
-            low if self.low is None else max(low, float(self.low)),
-            high if self.high is None else min(high, float(self.high)),
-        )
+    def _spread(
+        self, values: dict[int | Fraction, int]
+    ) -> tuple[tuple[float, float] | None, tuple[float | None, float | None]]:
+        if self.low is not None and self.high is not None and (found := stats.mean_spread(values, self.low, self.high)):
+            return found
+        shown = stats.mean_interval_of_counts(cast(dict[Fraction, int], values)) if len(values) > 1 else None
+        if shown and self.low is not None:
+            shown = max(shown[0], float(self.low)), shown[1]
+        return shown, (None, None)
 
 
 class Percentile(Metric, frozen=True, kw_only=True):

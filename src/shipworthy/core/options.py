@@ -44,6 +44,11 @@ class SuiteOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     offenders: Annotated[int, Opt("How many offenders to show.", least=0, shown=False)] = 10
 
 
+AllowMissing = Annotated[
+    int, Opt("How many questions may go unjudged, because their run is missing or failed.", "N", least=0)
+]
+
+
 class ReadingOptions(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
     """What suites that read lines have besides."""
 

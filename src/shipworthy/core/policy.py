@@ -61,9 +61,8 @@ def apply_policy(
     expired = [
         note for outcome in outcomes if not outcome.holds for note in _expired(outcome, decision.suite, waivers, day)
     ]
-    return _with_nearest(
-        msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=[*reasons, *used, *expired])
-    )
+    told = [*decision.tolerated, *reasons, *used, *expired]
+    return _with_nearest(msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=told))
 
 
 def _with_nearest(decision: Decision) -> Decision:
@@ -74,11 +73,24 @@ def _with_nearest(decision: Decision) -> Decision:
     return msgspec.structs.replace(decision, sections=sections | ({"turns": found} if found else {}))
 
 
+def with_incomplete(decision: Decision, sentences: Sequence[str]) -> Decision:
+    """The decision with more that makes the data unfit to judge, decided anew."""
+    if not sentences:
+        return decision
+    incomplete = [*decision.incomplete, *sentences]
+    verdict, reasons = decide(decision.outcomes, incomplete)
+    policy = {**decision.run.get("policy", {}), "incomparable": list(sentences)}
+    told = [*decision.tolerated, *reasons]
+    return msgspec.structs.replace(
+        decision, verdict=verdict, reasons=told, incomplete=incomplete, run={**decision.run, "policy": policy}
+    )
+
+
 def with_regressions(decision: Decision, regressions: Sequence[str]) -> Decision:
     """The decision stopped by what got worse since the baseline."""
     if not regressions:
         return decision
-    own = [] if decision.verdict == "SHIP" else decision.reasons
+    own = decision.tolerated if decision.verdict == "SHIP" else decision.reasons
     policy = {**decision.run.get("policy", {}), "regressions": list(regressions)}
     return msgspec.structs.replace(
         decision, verdict="NO-SHIP", reasons=[*own, *regressions], run={**decision.run, "policy": policy}

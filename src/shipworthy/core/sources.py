@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
 from ..errors import DataError
-from ..reading.jsonl import Problem, Problems, Reader, field_first
-from ..reading.lock import content_digest
-from .contracts import Gold, Trace
+from ..reading.jsonl import Problem, Problems, Reader, Refused
+from ..reading.keys import Keys
+from ..reading.lock import content_digest, rows_of
+from ..reading.strict import as_record
+from .contracts import Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
 
 Record = TypeVar("Record")
 
@@ -37,6 +40,8 @@ class Input(msgspec.Struct):
     bad: int = 0
     problems: list[str] = []
     warnings: list[Warned] = []
+    planned: int | None = None  # of a journal: how many runs it was to hold
+    repeated: int = 0  # of a journal: lines that stand twice
     content: str = ""  # of a gold set: digest of what scoring reads of it, whatever the order of its lines
 
     def warn(self, line: int, what: str, code: str) -> None:
@@ -44,10 +49,14 @@ class Input(msgspec.Struct):
         if sum(1 for warned in self.warnings if warned.code == code) < 3:
             self.warnings.append(Warned(f"{self.path}:{line}", what, code))
 
+    def learn(self, reader: Reader[Any]) -> None:
+        """Keep what only the end of a file tells."""
+        self.digest, self.planned, self.repeated = reader.digest, reader.planned, reader.repeated
+
     def close(self, problems: Problems, lenient: bool) -> None:
         """Keep what was wrong; unless lenient, raise it."""
         self.bad, self.problems = problems.total, [str(problem) for problem in problems.first]
-        if not lenient:
+        if not lenient or problems.unread:  # how much is missing behind an unreadable end nobody knows
             problems.raise_any()
 
 
@@ -62,9 +71,6 @@ class GoldSet(msgspec.Struct):
 GoldSource = str | os.PathLike[str] | Iterable[Gold | Mapping[str, Any]]
 TraceSource = str | os.PathLike[str] | Iterable[Trace | Mapping[str, Any]]
 
-_GOLD_KEYS = tuple(f'"{key}"'.encode() for key in ("qid", "answerable", "gold_claim_substr", "gold_citations"))
-_TRACE_KEYS = tuple(f'"{key}"'.encode() for key in ("qid", "claim", "citations", "retrieved_ids", "answer_json"))
-
 
 def read_gold(path: str | os.PathLike[str]) -> list[Gold]:
     """The gold items of a file; any bad line is an error."""
@@ -77,11 +83,15 @@ def load_gold(source: GoldSource, *, lenient: bool = False, last_wins: bool = Fa
     fields = [name for name in by if name not in Gold.__struct_fields__]
     items: dict[str, Gold] = {}
     lines: dict[str, int] = {}
-    for number, gold in _records(source, Gold, problems, read, _GOLD_KEYS, fields):
+    for number, gold in _records(source, Gold, problems, read, gold_keys(), fields):
         name = gold.qid
         if name in items and not last_wins:
             what = f"qid {name!r} stands in line {lines[name]} already"
             problems.add(Problem(read.path, number, what, "Give each question its own qid.", "gold-repeated"))
+            continue
+        if blank := _blank_field(gold):
+            what, hint = f"{blank} has a blank entry, which every answer would meet or none", "Write it, or remove it."
+            problems.add(Problem(read.path, number, what, hint, "gold-blank"))
             continue
         items.pop(name, None)
         items[name], lines[name] = gold, number
@@ -94,6 +104,30 @@ def load_gold(source: GoldSource, *, lenient: bool = False, last_wins: bool = Fa
     return GoldSet(items, lines, read)
 
 
+def unknown_gold_keys(source: GoldSource) -> Counter[str]:
+    """How many gold items have each key that no suite reads; an iterator, which was read already, has none."""
+    rows: Iterable[tuple[int, Any]] = ()
+    if isinstance(source, (str, os.PathLike)):
+        rows = rows_of(source)
+    elif isinstance(source, Sequence):
+        rows = enumerate(source, 1)
+    counted: Counter[str] = Counter()
+    for _, row in rows:
+        counted.update(row.keys() if isinstance(row, Mapping) else ())
+    known = {*known_gold_keys()}
+    return Counter({name: count for name, count in counted.items() if name not in known})
+
+
+def _blank_field(gold: Gold) -> str:
+    """The field of a gold item that expects nothing visible: blanks, or characters that print as nothing."""
+    for name in ("gold_claim_substr", "gold_citations", "constraints"):
+        for entry in getattr(gold, name) or ():
+            text = entry.id if isinstance(entry, Place) else entry
+            if not text or not (text[0].isalnum() or any(map(str.isprintable, "".join(text.split())))):
+                return name
+    return ""
+
+
 def stream_traces(
     source: TraceSource, read: Input, *, record: type[Trace] = Trace, lenient: bool = False, unnamed: bool = False
 ) -> Iterator[tuple[int, Trace]]:
@@ -103,7 +137,7 @@ def stream_traces(
     """
     problems = Problems()
     read.path = _path_of(source, "trace")
-    yield from _records(source, record, problems, read, _TRACE_KEYS, (), unnamed)
+    yield from _records(source, record, problems, read, trace_keys(), (), unnamed)
     read.close(problems, lenient)
 
 
@@ -112,27 +146,28 @@ def _records(
     record: type[Any],
     problems: Problems,
     read: Input,
-    keys: tuple[bytes, ...],
+    keys: Keys,
     fields: Iterable[str] = (),
     unnamed: bool = False,
 ) -> Iterator[tuple[int, Any]]:
     amend = partial(_name_as_text, read)
     if not isinstance(source, (str, os.PathLike)):
-        yield from _converted(enumerate(source, 1), record, problems, read, fields, unnamed)
+        yield from _converted(enumerate(source, 1), record, problems, read, keys, fields, unnamed)
     elif os.fspath(source).endswith(".parquet"):
         from ..reading.tables import ParquetRows
 
         rows = ParquetRows(os.fspath(source))
-        yield from _converted(rows, record, problems, read, fields, unnamed)
+        yield from _converted(rows, record, problems, read, keys, fields, unnamed)
         read.digest = rows.digest
     elif fields or unnamed:
-        reader = Reader(source, dict, problems, guarded=keys, warn=read.warn)
-        yield from _converted(reader, record, problems, read, fields, unnamed)
-        read.digest = reader.digest
+        reader = Reader(source, dict, problems, warn=read.warn)
+        yield from _converted(reader, record, problems, read, keys, fields, unnamed)
+        read.learn(reader)
     else:
-        typed = Reader(source, record, problems, guarded=keys, warn=read.warn, amend=amend)
+        typed = Reader(source, record, problems, keys=keys, warn=read.warn, amend=amend)
         yield from typed
-        read.digest, read.records = typed.digest, typed.records
+        read.learn(typed)
+        read.records = typed.records
 
 
 def _converted(
@@ -140,6 +175,7 @@ def _converted(
     record: type[Any],
     problems: Problems,
     read: Input,
+    keys: Keys,
     fields: Iterable[str],
     unnamed: bool,
 ) -> Iterator[tuple[int, Any]]:
@@ -154,10 +190,11 @@ def _converted(
         try:
             if isinstance(value, Mapping):
                 value = dict(value)
+                keys.check(value)
                 _name_as_text(read, number, value)
-            found = msgspec.convert(value, record)
-        except msgspec.ValidationError as error:
-            problems.add(Problem(read.path, number, field_first(str(error)), "", "type"))
+            found = as_record(value, record)
+        except Refused as refusal:
+            problems.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
             continue
         if fields:
             found.fields = {name: str(value[name]) for name in fields if value.get(name) is not None}
@@ -184,31 +221,28 @@ def read_records(
     name: str,
     problems: Problems,
     *,
-    guarded: tuple[bytes, ...] = (b'"qid"',),
     label_code: str = "type",
 ) -> Iterator[tuple[int, Record]]:
     """Records of a file or an iterable with their lines; a bad one is a problem. `name` stands for a missing path."""
-    for number, value in _numbered(source, read, name, problems, guarded):
+    for number, value in _numbered(source, read, name, problems):
         read.records += 1
         try:
-            converted = value if isinstance(value, record) else msgspec.convert(value, record)
-        except msgspec.ValidationError as error:
-            code = label_code if "label" in str(error) else "type"
-            problems.add(Problem(read.path, number, field_first(str(error)), "", code))
+            converted = value if isinstance(value, record) else as_record(value, record)
+        except Refused as refusal:
+            code = label_code if refusal.code == "type" and "label" in refusal.what else refusal.code
+            problems.add(Problem(read.path, number, refusal.what, refusal.hint, code))
             continue
         yield number, converted
 
 
-def _numbered(
-    source: Any, read: Input, name: str, problems: Problems, guarded: tuple[bytes, ...]
-) -> Iterator[tuple[int, Any]]:
+def _numbered(source: Any, read: Input, name: str, problems: Problems) -> Iterator[tuple[int, Any]]:
     read.path = _path_of(source, name)
     if not is_path(source):
         yield from enumerate(source, 1)
         return
-    reader = Reader(source, dict, problems, guarded=guarded, warn=read.warn)
+    reader = Reader(source, dict, problems, warn=read.warn)
     yield from reader
-    read.digest = reader.digest
+    read.learn(reader)
 
 
 def read_texts(source: Any, name: str) -> tuple[Mapping[str, str], Input]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -39,6 +39,7 @@ class Material(msgspec.Struct, kw_only=True):
     context: Any  # what every judgement shares; can be pickled, has `options`
     streams: dict[str, Iterable[Numbered]]  # records by input, with their places
     expected: Mapping[str, Any] | None = None  # question → its gold item made ready; None: the records make the cases
+    named: Collection[str] = ()  # questions that gold names, where the records make the cases
     reads: dict[str, Input] = {}  # filled while the streams are read
     keep: dict[str, Keep] = {}  # which of several records of a question count; all where nothing is said
     closed: bool = False  # a record of an unknown question is an error
@@ -131,6 +132,10 @@ def no_change(context: Any, gathered: Gathered, material: Material) -> Any:
     return context
 
 
+def no_records(case: Case, verdict: Any) -> bool:
+    return case.gold is not None and not all(case.records.values())
+
+
 def no_aliases(options: Any) -> Mapping[str, str]:
     return {}
 
@@ -171,6 +176,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     aliases: Callable[[Any], Mapping[str, str]] = no_aliases
     wanted: Callable[[Any], list[Gate]] | None = None  # gates that the options name; default: those of `gates`
     gate_key: Callable[[Gate], str] = attrgetter("key")  # gates of one key replace each other
+    unjudged: Callable[[Case, Any], bool] = no_records  # (case, verdict): nothing there to judge the question by
     part: Callable[[Findings], str] = main_part  # which part of the evidence decides
     baseline: Callable[[Findings], Mapping[str, Fraction]] = no_baseline
     review: Callable[[Findings], tuple[list[Outcome], list[str]]] = no_review

@@ -19,7 +19,7 @@ from .guard import REFUSAL, GuardResult, check, constraints_echo
 from .retrieval import EMBEDDER, Index, Scored, cut_at_knee, distance, fuse, lexical, semantic
 from .retrieval import index as built_index
 
-Trace = dict[str, Any]
+Trace = dict[str, object]
 MAX_K, MAX_KNOB = 50, 10_000
 TRIED = 3  # how many candidates the guard is shown before the pipeline refuses
 
@@ -42,7 +42,7 @@ def answer(
     qid: str = "",
     seed: int = 0,
     jitter: str = "none",
-    knobs: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
     faults: Collection[str] = (),
 ) -> Trace:
     """Answer one question or refuse it, and say everything about how: the trace of one run."""

@@ -17,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..language.refusal import TOKEN
 from ..suites.reasoning.words import content, norms
@@ -60,7 +59,7 @@ def load_notes(path: Path = NOTES, project: str | None = None) -> list[StoredNot
     return [note for note in notes if project in (None, "", note.project)]
 
 
-def reason(prompt: str, notes: Sequence[StoredNote], max_context: int = 8) -> dict[str, Any]:
+def reason(prompt: str, notes: Sequence[StoredNote], max_context: int = 8) -> dict[str, object]:
     """What the notes have to say to a prompt."""
     asked = content(prompt) - _PROMPT_WORDS
     ranked = _ranked(asked, notes)
@@ -143,7 +142,7 @@ def _sentence(note: StoredNote) -> str:
     return note.text.rstrip(".")
 
 
-def _output(prompt: str, answer: str, evidence: Sequence[StoredNote], facts: int) -> dict[str, Any]:
+def _output(prompt: str, answer: str, evidence: Sequence[StoredNote], facts: int) -> dict[str, object]:
     return {
         "content": answer,
         "model": "note-store",

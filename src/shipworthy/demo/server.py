@@ -6,6 +6,7 @@ import contextlib
 import hmac
 import ipaddress
 import json
+import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
@@ -16,9 +17,11 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import EnvironmentFailure, UsageError
 from .faults import checked
@@ -27,6 +30,7 @@ from .retrieval import index
 
 MAX_BODY = 64 * 1024
 MAX_QUESTION = 4000
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]+)(?::[0-9]{1,5})?")
 _FIELD_OF = {
     "demo-unknown-fault": "faults",
     "demo-unknown-knob": "knobs",
@@ -46,8 +50,8 @@ class Rejected(Exception):
         self.status, self.body = status, {"error": {"code": code, "field": field, "message": message}}
 
 
-def create_app(token: str | None = None, faults: Collection[str] = ()) -> Starlette:
-    """The application; `faults` are on for every request, a request may add its own."""
+def create_app(token: str | None = None, faults: Collection[str] = (), host: str = "127.0.0.1") -> Starlette:
+    """The application; `faults` are on for every request, a request may add its own. `host` is where it is bound."""
     standing = sorted(checked(faults))
 
     async def qa(request: Request) -> Response:
@@ -75,8 +79,40 @@ def create_app(token: str | None = None, faults: Collection[str] = ()) -> Starle
         Route("/healthz", healthz, methods=["GET"]),
         Route("/openapi.json", openapi, methods=["GET"]),
     ]
-    handlers: Mapping[Any, Any] = {HTTPException: _not_served, Rejected: _rejected}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    return Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: _not_served, Rejected: _rejected},
+        middleware=[Middleware(HostCheck, host=host)],
+    )
+
+
+class HostCheck:
+    """Serves only requests that name this server as their host.
+
+    A web page can let its own name point at this address (DNS rebinding) and then read our answers in the visitor's
+    browser; the Host header still has the page's name.
+    """
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self._app, self._bound = app, _plain_host(host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_ours(scope):
+            message = "This server answers only to its own address. Ask it at the address that it listens on."
+            body = {"error": {"code": "wrong-host", "field": "host", "message": message}}
+            await JSONResponse(body, status_code=421)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_ours(self, scope: Scope) -> bool:
+        named = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        match = _HOST.fullmatch(named[0]) if len(named) == 1 else None
+        if match is None:
+            return False
+        host = _plain_host(match[1])
+        # Bound to every address, it can't know its own ones; but no page can make a number its own name.
+        anywhere = self._bound in ("0.0.0.0", "::") and _is_address(host)
+        return host == self._bound or _is_loopback(host) or anywhere
 
 
 def serve(
@@ -93,7 +129,7 @@ def serve(
             hint="Give a token, or bind 127.0.0.1.",
             code="demo-token-required",
         )
-    app = create_app(token, faults)
+    app = create_app(token, faults, host)
     index("live")  # built before the first request, so that it is not counted as latency
     listening = _bound(host, port)
     said(f"{_address(host, listening.getsockname()[1])}/qa takes POST requests; Ctrl-C ends it")
@@ -133,10 +169,19 @@ def _address(host: str, port: int) -> str:
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
+    return _is_address(host) and ipaddress.ip_address(host.strip("[]")).is_loopback
+
+
+def _is_address(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        ipaddress.ip_address(host.strip("[]"))
     except ValueError:
         return False
+    return True
+
+
+def _plain_host(host: str) -> str:
+    return host.strip("[]").lower().removesuffix(".")
 
 
 def _guarded(endpoint: Endpoint, token: str | None) -> Endpoint:
@@ -154,7 +199,7 @@ def _guarded(endpoint: Endpoint, token: str | None) -> Endpoint:
     return behind_token
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def _body(request: Request) -> dict[str, object]:
     """The body as a JSON object, read no further than the limit."""
     raw = b""
     async for chunk in request.stream():
@@ -176,7 +221,7 @@ def _number(written: str) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def _checked(body: dict[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+def _checked(body: Mapping[str, object], kinds: Mapping[str, type]) -> dict[str, Any]:
     """The fields we know, each of its kind; fields that we don't know are ignored."""
     if "q" not in body:
         raise Rejected(422, "field-missing", "q", "q is missing: the question as a string.")
@@ -188,7 +233,7 @@ def _checked(body: dict[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
     return {name: body[name] for name in kinds if name in body}
 
 
-def _problem(name: str, value: Any, kind: type) -> str:
+def _problem(name: str, value: object, kind: type) -> str:
     """What is wrong with a value, or nothing."""
     if type(value) is not kind or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
         return f"must be {_NAMES[kind]}"
@@ -206,7 +251,7 @@ def _problem(name: str, value: Any, kind: type) -> str:
     return ""
 
 
-async def _served(work: Callable[[], dict[str, Any]], extra: Mapping[str, Any] | None = None) -> Response:
+async def _served(work: Callable[[], dict[str, object]], extra: Mapping[str, object] | None = None) -> Response:
     """Run in a thread, so that a slow answer does not hold up the others."""
     try:
         return JSONResponse({**(extra or {}), **await run_in_threadpool(work)})
@@ -214,12 +259,14 @@ async def _served(work: Callable[[], dict[str, Any]], extra: Mapping[str, Any] |
         raise Rejected(422, error.code, _FIELD_OF.get(error.code, "body"), f"{error.what}. {error.hint}") from None
 
 
-async def _rejected(request: Request, error: Rejected) -> Response:
+async def _rejected(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Rejected)
     return JSONResponse(error.body, status_code=error.status)
 
 
-async def _not_served(request: Request, error: HTTPException) -> Response:
+async def _not_served(request: Request, error: Exception) -> Response:
     """404 and 405 in the same shape as our own errors."""
+    assert isinstance(error, HTTPException)
     what = {404: "No such path.", 405: "This path does not take that method."}.get(error.status_code, error.detail)
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "http-error")
     body = {"error": {"code": code, "field": "path" if error.status_code == 404 else "method", "message": what}}

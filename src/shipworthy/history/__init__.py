@@ -2,6 +2,7 @@
 
 store    SQLite or PostgreSQL, migrations
 records  a run as it is kept
+spool    runs that could not be recorded yet
 nightly  evidence that gathers over repeated runs
 page     eval/report.md with its pictures
 """
@@ -9,32 +10,32 @@ page     eval/report.md with its pictures
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
 from ..core.decision import digest
-from ..errors import DataError, ShipworthyError, UsageError
-from ..reading.files import write_whole
+from ..errors import DataError, UsageError
 from ..text import visible
 from .records import (
     Baseline,
     GateHealth,
+    Recorded,
     RecordedRun,
+    Report,
     TrendPoint,
     damaged,
     exact_value,
     rows_of,
-    run_id,
     run_of,
+    shown_name,
     stored,
 )
-from .store import HistoryStore, masked, opened, retried
+from .spool import keep, left, spool_folder, waiting
+from .store import DatabaseRow, HistoryStore, Values, masked, opened, retried
 
 __all__ = [
     "Baseline",
@@ -60,7 +61,7 @@ class History:
         self.url, self.timeout = os.fspath(url), timeout
 
     def record(
-        self, report: Mapping[str, Any], *, commit: str = "", branch: str = "", label: str = "", recorded_at: str = ""
+        self, report: Report, *, commit: str = "", branch: str = "", label: str = "", recorded_at: str = ""
     ) -> str:
         """Add a run and return its id; the same report of the same commit and label is added once."""
         row, metrics, gates = rows_of(report, commit, branch, label, recorded_at or _now())
@@ -104,25 +105,26 @@ class History:
             )
         return found[-1]
 
-    def report(self, name: str) -> dict[str, Any]:
+    def report(self, name: str) -> Recorded:
         """The canonical report of a run, as it was recorded."""
         run = self.find(name)
         return self.reports([run])[0]
 
-    def reports(self, runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
+    def reports(self, runs: Sequence[RecordedRun]) -> list[Recorded]:
         """The reports of several runs, in their order."""
 
-        def read() -> list[dict[str, Any]]:
+        def read() -> list[Recorded]:
             with opened(self.url, self.timeout, write=False) as store:
                 sql = "SELECT report FROM shipworthy_runs WHERE id = ?"
-                return [stored(store.rows(sql, (run.id,))[0][0], self.url) for run in runs]
+                found = [store.rows(sql, (run.id,)) for run in runs]
+                return [stored(rows[0][0] if rows else None, self.url) for rows in found]
 
         return retried(read, self.timeout)
 
     def trend(self, metric: str, *, suite: str = "", branch: str = "", limit: int = 30) -> list[TrendPoint]:
         """A metric over the last runs that have it, oldest first."""
         runs = {run.id: run for run in self.runs(suite=suite, branch=branch)}
-        rows = self._read("SELECT run_id, kind, num, den FROM shipworthy_metrics WHERE name = ?", (metric,))
+        rows = self._read("SELECT run_id, kind, num, den FROM shipworthy_metrics WHERE name = ?", (shown_name(metric),))
         found = {row[0]: row[1:] for row in rows}
         if not found:
             known = sorted({row[0] for row in self._read("SELECT DISTINCT name FROM shipworthy_metrics")})
@@ -155,12 +157,12 @@ class History:
         retried(drop, self.timeout)
         return len(dropped)
 
-    def export(self) -> Iterator[dict[str, Any]]:
+    def export(self) -> Iterator[Recorded]:
         """Every run with its report, in order: what `import_runs` takes back."""
         for run in self.runs():
             yield {**msgspec.to_builtins(run), "report": self.reports([run])[0]}
 
-    def import_runs(self, rows: Iterator[Mapping[str, Any]]) -> int:
+    def import_runs(self, rows: Iterator[Report]) -> int:
         """Record exported runs, each once."""
         count = 0
         for count, row in enumerate(rows, 1):
@@ -198,7 +200,7 @@ class History:
         )
         return [Baseline(*row) for row in rows]
 
-    def baseline(self, name: str) -> dict[str, dict[str, Any]]:
+    def baseline(self, name: str) -> dict[str, Recorded]:
         """The reports of a baseline by suite."""
         latest = {baseline.suite: baseline for baseline in self.baselines() if baseline.name == name}
         if not latest:
@@ -229,56 +231,67 @@ class History:
             if len(held) >= least
         ]
 
-    def _read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        def read() -> list[tuple[Any, ...]]:
+    def _read(self, sql: str, values: Values = ()) -> list[DatabaseRow]:
+        def read() -> list[DatabaseRow]:
             with opened(self.url, self.timeout, write=False) as store:
                 return store.rows(sql, values)
 
         return retried(read, self.timeout)
 
-    def record_or_spool(self, report: Mapping[str, Any], **known: str) -> tuple[str, str]:
-        """Record a run; where that fails keep it beside the database. The run's id, and a warning or nothing.
+    def record_or_spool(self, report: Report, **known: str) -> tuple[str, str]:
+        """Record a run; where that fails keep it beside the database. The run's id, and a warning or nothing."""
+        (name,), warnings = self.record_all([report], **known)
+        return name, " ".join(warnings)
 
-        Runs that were kept beside earlier are recorded first, so that nothing stays behind.
+    def record_all(self, reports: Sequence[Report], **known: str) -> tuple[list[str], list[str]]:
+        """Record runs, or keep them beside the database where that fails; their ids, and warnings. Never raises.
+
+        Runs that were kept earlier are recorded first. A database that fails once is not tried again, so that a lock is
+        waited for only once. Call it when the verdict is printed: nothing that happens here can change one.
         """
-        try:
-            self.absorb()
-            return self.record(report, **known), ""
-        except ShipworthyError as error:
-            entry = {**known, "recorded_at": known.get("recorded_at") or _now(), "report": report}
-            name = run_id(report, *(visible(known.get(key, "")) for key in ("commit", "branch", "label")))
-            path = os.path.join(spool_folder(self.url), f"{name}.json")
-            write_whole(path, json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace"))
-            return name, f"the run is not in history: {error} It is kept in {visible(path)} and will be recorded later."
+        known = {**known, "recorded_at": known.get("recorded_at") or _now()}
+        _, warnings, broken = self._absorb()
+        names = []
+        for report in reports:
+            name = ""
+            if broken is None:
+                try:
+                    name = self.record(report, **known)
+                except DataError as error:  # not a report: to keep it would only bring it back
+                    warnings.append(f"the run is not in history: {error}")
+                    names.append(name)
+                    continue
+                except Exception as error:  # a fault in history must not take the verdicts of other suites along
+                    broken = error
+            if broken is not None:
+                name, warning = keep(self.url, report, known, broken)
+                warnings.append(warning)
+            names.append(name)
+        return names, warnings
 
     def absorb(self) -> int:
         """Record what was kept beside the database, and say how much; a file goes only once its run is safe."""
-        waiting = _spooled(spool_folder(self.url))
-        for path, entry in waiting:
-            self.record(entry.pop("report"), **entry)
-            with contextlib.suppress(FileNotFoundError):
+        count, _, broken = self._absorb()
+        if broken is not None:
+            raise broken
+        return count
+
+    def _absorb(self) -> tuple[int, list[str], Exception | None]:
+        """How many runs were recorded, warnings about files that can't be, and the database's failure if it has one."""
+        runs, odd = waiting(spool_folder(self.url))
+        warnings, count = [left(path) for path in odd], 0
+        for path, entry in runs:
+            try:
+                self.record(entry.pop("report"), **entry)
+            except DataError as error:
+                warnings.append(left(path, error.what))
+                continue
+            except Exception as error:
+                return count, warnings, error
+            count += 1
+            with contextlib.suppress(OSError):  # recorded already: another time it is recorded once as well
                 os.unlink(path)
-        return len(waiting)
-
-
-def _spooled(folder: str) -> list[tuple[str, dict[str, Any]]]:
-    """What was kept beside the database, in the order in which it happened."""
-    found = []
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    for path in (os.path.join(folder, name) for name in names if name.endswith(".json")):
-        try:
-            with open(path, "rb") as stream:
-                entry = json.loads(stream.read())
-        except (OSError, ValueError):
-            continue  # another program took it first, or it is not ours to judge
-        if isinstance(entry, dict) and "report" in entry:
-            found.append((path, entry))
-    return sorted(found, key=lambda pair: (str(pair[1].get("recorded_at")), pair[0]))
-
-
-def spool_folder(url: str) -> str:
-    """Where runs are kept that could not be recorded: beside the SQLite file, else under .shipworthy."""
-    return ".shipworthy/history.spool" if "://" in url else os.path.splitext(url)[0] + ".spool"
+        return count, warnings, None
 
 
 def where_from(folder: str = ".") -> dict[str, str]:
@@ -291,13 +304,13 @@ def where_from(folder: str = ".") -> dict[str, str]:
 
 def _git(folder: str, *words: str) -> str:
     try:
-        done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, timeout=5, check=False)
+        done = subprocess.run(["git", "-C", folder, *words], capture_output=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
 
 
-def _insert(store: HistoryStore, run: Sequence[Any], metrics: Sequence[Any], gates: Sequence[Any]) -> None:
+def _insert(store: HistoryStore, run: Values, metrics: Sequence[Values], gates: Sequence[Values]) -> None:
     added = store.count(
         "INSERT INTO shipworthy_runs (id, recorded_at, suite, profile, decision, definitions, digest, inputs, "
         "commit_id, branch, label, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",

@@ -1,13 +1,16 @@
-"""Nightly: evidence that gathers run after run against a baseline of five, valid at every look.
+"""Nightly: whether repeated runs of the same questions got worse; may be looked at after every run.
 
-Plain tests repeated every night raise false alarms. Here the first runs show which items are stable; a stable item
-that turns counts once, when two further runs confirm it; the e-value of what was lost and gained alarms at 20.
+Plain tests repeated every night raise false alarms, and so does any comparison with a few runs by which items were
+chosen. Here nights are compared with each other by how many items pass. If nothing changed, the nights could have come
+in any order, however flaky items are; `stats.drop_evidence` says how much likelier a change makes the order that was
+seen. It is asked twice: of all items in all runs, and, because flaky items can hide a loss, of the items that passed in
+each of the first five runs, in the runs after these. Each may alarm in one unchanged history of forty, so that both
+together do in at most one of twenty.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 import msgspec
 
@@ -16,31 +19,32 @@ from ..reading.reports import passing
 from ..text import plural, visible
 from . import SHORT, History
 
-BASELINE = 5  # runs that show which items are stable
-CONFIRMED = 3  # runs in a row that differ: the flip, and two that confirm it
+FIRST = 5  # runs that show which items pass reliably
+LAST = 3  # runs in which an item must have turned to be listed as lost or gained
 
 
 class Night(msgspec.Struct, frozen=True):
-    """The evidence after one run."""
+    """One run, and the evidence after it."""
 
     name: str
-    lost: int
-    gained: int
-    evidence: Fraction
+    passed: int  # of all items
+    held: int  # of the items that passed in each of the first five runs
+    evidence: float
     alarm: bool
 
 
 class Nightly(msgspec.Struct, frozen=True):
-    """What the runs after the baseline add up to."""
+    """What the runs add up to."""
 
     nights: list[Night]
-    stable: int
-    flaky: list[str]
-    lost: list[str] = []
-    gained: list[str] = []
-    waiting: list[str] = []  # turned, and not yet confirmed
-    new: list[str] = []  # not in the baseline: they can't have changed
-    missing_runs: int = 0  # how many the baseline still lacks
+    items: int
+    reliable: int  # items that passed in each of the first five runs
+    flaky: list[str]  # items that did not agree in these five
+    lost: list[str] = []  # passed in each of the first five runs, failed in each of the last three
+    gained: list[str] = []  # the other way round
+    waiting: list[str] = []  # turned in the last run, and not yet in three
+    new: list[str] = []  # not in the first five runs: they can't have changed
+    missing_runs: int = 0  # how many are needed before there can be evidence
 
     @property
     def alarm(self) -> bool:
@@ -49,62 +53,75 @@ class Nightly(msgspec.Struct, frozen=True):
     def lines(self, left_out: int = 0) -> list[str]:
         """The evidence in words."""
         if self.missing_runs:
-            return [f"{plural(self.missing_runs, 'more run')} until the baseline of {BASELINE} is complete"]
-        says = [
-            f"{'ALARM' if self.alarm else 'no alarm'}  {self.stable} stable items, {len(self.flaky)} flaky and left out"
+            return [f"{plural(self.missing_runs, 'more run')} needed before there can be evidence"]
+        found, size = "ALARM" if self.alarm else "no alarm", plural(self.items, "item")
+        lines = [
+            f"{found}  {plural(len(self.nights), 'run')}, {size}: "
+            f"{self.reliable} passed in each of the first {FIRST} runs, {len(self.flaky)} differed"
         ]
-        says += [
-            f"  {night.name}  {night.lost} lost, {night.gained} gained, E = {float(night.evidence):.2f}"
-            f"{'  ALARM' if night.alarm else ''}"
+        lines += [
+            f"  {night.name}  {night.passed} of {self.items} pass, {night.held} of {self.reliable} still, "
+            f"E = {night.evidence:.2f}{'  ALARM' if night.alarm else ''}"
             for night in self.nights
         ]
         lists = (
-            ("lost", self.lost),
-            ("gained", self.gained),
+            (f"lost (failed in the last {LAST} runs)", self.lost),
+            (f"gained (passed in the last {LAST} runs)", self.gained),
             ("turned, not yet confirmed", self.waiting),
             ("flaky", self.flaky),
-            ("not in the baseline", self.new),
+            ("not in the first runs", self.new),
         )
-        says += [f"{title}: {', '.join(visible(name, 60) for name in names)}" for title, names in lists if names]
+        lines += [f"{title}: {', '.join(visible(name, 60) for name in names)}" for title, names in lists if names]
         if left_out:
-            says.append(
+            lines.append(
                 f"{plural(left_out, 'run')} left out: other gold set, definitions or profile than the newest run"
             )
-        return says
+        return lines
 
 
 def nightly(runs: Sequence[tuple[str, Mapping[str, bool]]]) -> Nightly:
-    """The evidence over (name, passing items) in the order of the runs; the first five are the baseline."""
-    baseline = [items for _, items in runs[:BASELINE]]
-    if len(baseline) < BASELINE:
-        return Nightly([], 0, [], missing_runs=BASELINE - len(baseline))
-    names = sorted(set().union(*baseline))
-    verdicts = {name: {items.get(name, False) for items in baseline} for name in names}
-    stable = {name: next(iter(seen)) for name, seen in verdicts.items() if len(seen) == 1}
-    streaks = dict.fromkeys(stable, 0)
-    lost: list[str] = []
-    gained: list[str] = []
-    nights = []
-    for night, items in runs[BASELINE:]:
-        for name, passed in stable.items():
-            streaks[name] = streaks[name] + 1 if items.get(name, False) != passed else 0
-            if streaks[name] >= CONFIRMED and name not in lost and name not in gained:
-                (lost if passed else gained).append(name)
-        evidence = stats.e_value(len(lost), len(gained))
-        nights.append(Night(night, len(lost), len(gained), evidence, stats.alarm(evidence)))
-    waiting = [
-        name for name, streak in streaks.items() if 0 < streak < CONFIRMED and name not in lost and name not in gained
-    ]
-    seen = set().union(*(items for _, items in runs[BASELINE:])) if len(runs) > BASELINE else set()
+    """The evidence over (name, passing items) in the order of the runs. An item that is gone does not pass."""
+    if len(runs) <= FIRST:
+        return Nightly([], 0, 0, [], missing_runs=FIRST + 1 - len(runs))
+    results = [items for _, items in runs]
+    names = sorted(set().union(*results[:FIRST]))
+    first = {name: {items.get(name, False) for items in results[:FIRST]} for name in names}
+    held = [name for name in names if first[name] == {True}]
+    turned = _turned(results, {name: seen == {True} for name, seen in first.items() if len(seen) == 1})
     return Nightly(
-        nights,
-        len(stable),
-        [name for name in names if name not in stable],
-        sorted(lost),
-        sorted(gained),
-        waiting,
-        sorted(seen - set(names)),
+        _nights(runs, names, held),
+        len(names),
+        len(held),
+        [name for name in names if len(first[name]) > 1],
+        *turned,
+        new=sorted(set().union(*results[FIRST:]) - set(names)),
     )
+
+
+def _nights(runs: Sequence[tuple[str, Mapping[str, bool]]], names: list[str], held: list[str]) -> list[Night]:
+    passed, kept = ([_passing(items, some) for _, items in runs] for some in (names, held))
+    of_all, of_held = stats.drop_evidence(passed), [0.0] * FIRST + stats.drop_evidence(kept[FIRST:])
+    evidence = [max(pair) / 2 for pair in zip(of_all, of_held, strict=True)]
+    return [
+        Night(name, of_names, of_reliable, found, found >= stats.ALARM)
+        for (name, _), of_names, of_reliable, found in zip(runs, passed, kept, evidence, strict=True)
+    ]
+
+
+def _passing(items: Mapping[str, bool], names: list[str]) -> int:
+    return sum(items.get(name, False) for name in names)
+
+
+def _turned(
+    results: Sequence[Mapping[str, bool]], before: Mapping[str, bool]
+) -> tuple[list[str], list[str], list[str]]:
+    """Lost, gained, and turned but not yet for three runs, of the items that agreed in the first five."""
+    last = results[FIRST:][-LAST:]
+    now = {name: [items.get(name, False) for items in last] for name in before}
+    turned = [name for name in before if now[name][-1] != before[name]]
+    sure = {name for name in turned if len(last) == LAST and len(set(now[name])) == 1}
+    lost, gained = ([name for name in turned if name in sure and before[name] is was] for was in (True, False))
+    return lost, gained, [name for name in turned if name not in sure]
 
 
 def nightly_of(history: History, *, suite: str, branch: str = "", since: str = "") -> tuple[Nightly, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +12,13 @@ import msgspec
 
 from ..core.metrics import decimal
 from ..errors import DataError, EnvironmentFailure
+from ..reading.reports import exact_value as read_exactly
 from ..text import visible
-from .store import masked
+from .store import DatabaseRow, Values, masked
+
+Report = Mapping[str, Any]  # the canonical report of one suite
+LONGEST_NAME = 500  # characters; PostgreSQL's index takes 2,704 bytes
+Recorded = dict[str, Any]  # JSON that the database gives back: a report, or its inputs
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
@@ -27,7 +32,7 @@ class RecordedRun(msgspec.Struct, frozen=True):
     decision: str
     definitions: str
     digest: str
-    inputs: dict[str, Any]
+    inputs: dict[str, dict[str, Any]]
     commit: str
     branch: str
     label: str
@@ -84,68 +89,100 @@ class GateHealth(msgspec.Struct, frozen=True):
         return "never held" if not self.held else ""
 
 
-def run_id(report: Mapping[str, Any], commit: str, branch: str, label: str) -> str:
+def run_id(report: Report, commit: str, branch: str, label: str) -> str:
     """A name that follows from what is recorded, so that recording twice is recording once."""
     parts = [str(report["digest"]), commit, branch, label]
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def exact_value(measure: Mapping[str, Any]) -> Fraction | None:
+def exact_value(measure: Report) -> Fraction | None:
     """A metric of a report as a fraction: its counts, its exact form, or at least the digits that are shown."""
     pair = _fraction(measure)
     return None if pair is None else Fraction(*pair)
 
 
 def rows_of(
-    report: Mapping[str, Any], commit: str, branch: str, label: str, recorded_at: str
-) -> tuple[tuple[Any, ...], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    head = report.get("shipworthy")
-    if not isinstance(head, Mapping) or "suite" not in head or "digest" not in report:
+    report: Report, commit: str, branch: str, label: str, recorded_at: str
+) -> tuple[Values, list[Values], list[Values]]:
+    """What is kept of a report: the run itself, its metrics, its gates."""
+    try:
+        head = report["shipworthy"]
+        known = (*(visible(text) for text in (commit, branch, label)),)  # a database takes no NUL, a reader no escapes
+        name = run_id(report, *known)
+        # the JSON is ASCII with escapes
+        run = (
+            name,
+            visible(recorded_at),
+            *(visible(str(text)) for text in (head["suite"], head.get("profile", ""), report.get("decision", ""))),
+            *(visible(str(text)) for text in (head.get("definitions", ""), report["digest"])),
+            json.dumps(dict(report.get("inputs", {})), sort_keys=True),
+            *known,
+            json.dumps(report),
+        )
+        return run, _metric_rows(name, report), _gate_rows(name, report)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise DataError(
             "is not a report of one suite",
             hint="Record the report that `score --json` or `check` writes.",
             code="history-not-report",
-        )
-    commit, branch, label = map(visible, (commit, branch, label))  # a database takes no NUL, and a reader no escapes
-    name = run_id(report, commit, branch, label)
-    run = (
-        name,
-        recorded_at,
-        str(head["suite"]),
-        str(head.get("profile", "")),
-        str(report.get("decision", "")),
-        str(head.get("definitions", "")),
-        str(report["digest"]),
-        json.dumps(report.get("inputs", {}), sort_keys=True),
-        commit,
-        branch,
-        label,
-        json.dumps(report, ensure_ascii=True),
-    )
-    metrics = [_metric_row(name, metric, measure) for metric, measure in report.get("metrics", {}).items()]
-    metrics += [
-        _metric_row(name, f"{metric}[{part}]", measure)
-        for part, measures in report.get("slices", {}).items()
-        for metric, measure in measures.items()
+        ) from None
+
+
+def shown_name(name: str) -> str:
+    """A metric's or a gate's name as it is kept: without escapes, and no longer than a database's index takes."""
+    text = visible(name)
+    return text if len(text) <= LONGEST_NAME else _told_apart(text, name)
+
+
+def _metric_rows(run: str, report: Report) -> list[Values]:
+    measures = dict(report.get("metrics", {}))
+    for part, sliced in report.get("slices", {}).items():
+        measures |= {f"{metric}[{part}]": measure for metric, measure in sliced.items()}
+    return [
+        (run, shown, visible(str(measures[name].get("kind", ""))), *_written(_fraction(measures[name])))
+        for name, shown in _shown_names(measures).items()
     ]
-    gates = {
-        outcome["gate"]: (name, visible(outcome["gate"]), outcome["state"], int(outcome["holds"]))
-        for outcome in report.get("outcomes", [])
-    }
-    return run, metrics, list(gates.values())
 
 
-def run_of(row: Sequence[Any], url: str) -> RecordedRun:
+def _gate_rows(run: str, report: Report) -> list[Values]:
+    outcomes = {outcome["gate"]: outcome for outcome in report.get("outcomes", [])}
+    return [
+        (run, shown, visible(str(outcomes[gate]["state"])), int(outcomes[gate]["holds"]))
+        for gate, shown in _shown_names(outcomes).items()
+    ]
+
+
+def _shown_names(names: Iterable[str]) -> dict[str, str]:
+    """Each name as it is kept. Where two look the same once they are escaped, the plainer one keeps the name."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(names, key=lambda name: (visible(name) != name, name)):
+        text = shown_name(name)
+        found[name] = text if text not in taken else _told_apart(text, name)
+        taken.add(found[name])
+    return found
+
+
+def _told_apart(text: str, name: str) -> str:
+    """The text with a sign that follows from the name itself."""
+    sign = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    return f"{text[: LONGEST_NAME - len(sign) - 1]}#{sign}"
+
+
+def run_of(row: DatabaseRow, url: str) -> RecordedRun:
     values = dict(zip(RecordedRun.__struct_fields__, row, strict=True))
     return RecordedRun(**values | {"inputs": stored(values["inputs"], url)})
 
 
-def stored(text: str, url: str) -> Any:
+def stored(text: object, url: str) -> Recorded:
     """JSON that the database gave back; a page that went bad may give anything."""
     try:
-        return json.loads(text)
-    except (ValueError, TypeError):
-        raise damaged(url) from None
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise damaged(url)
+    return found
 
 
 def damaged(url: str) -> EnvironmentFailure:
@@ -157,15 +194,13 @@ def damaged(url: str) -> EnvironmentFailure:
     )
 
 
-def _fraction(measure: Mapping[str, Any]) -> tuple[int, int] | None:
-    if measure.get("value") is None:
-        return None
-    if measure.get("denominator"):
-        return int(measure["numerator"]), int(measure["denominator"])
-    value = Fraction(str(measure.get("exact", measure["value"])))
-    return value.numerator, value.denominator
+def _fraction(measure: Report) -> tuple[int, int] | None:
+    over, under = measure.get("numerator"), measure.get("denominator")
+    if measure.get("value") is not None and isinstance(over, int) and isinstance(under, int) and under > 0:
+        return over, under  # 4 of 8 stays 4 of 8
+    value = read_exactly(measure) if measure.get("value") is not None else None
+    return None if value is None else (value.numerator, value.denominator)
 
 
-def _metric_row(run: str, name: str, measure: Mapping[str, Any]) -> tuple[Any, ...]:
-    pair = _fraction(measure)
-    return run, visible(name), str(measure.get("kind", "")), *((None, None) if pair is None else map(str, pair))
+def _written(pair: tuple[int, int] | None) -> tuple[str | None, str | None]:
+    return (None, None) if pair is None else (str(pair[0]), str(pair[1]))

@@ -8,12 +8,18 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from ..errors import EnvironmentFailure, UsageError
 from ..text import visible
 
-Row = tuple[Any, ...]
+if TYPE_CHECKING:
+    import psycopg
+
+Value = str | int | None
+Values = Sequence[Value]
+DatabaseRow = tuple[Any, ...]  # what the statement that was asked says it is
 T = TypeVar("T")
 
 # Numbered; what was published is never edited, only added to. No literal question mark or per cent sign:
@@ -42,7 +48,8 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
 VERSION = max(MIGRATIONS)
 
 _LOCK = 7_312_004_119  # of PostgreSQL, so that two programs don't migrate at once
-_PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@|((?:ssl)?password=)[^&\s]+", re.IGNORECASE)
+# Up to the last @ and the next &, whatever is between: a password may hold any character.
+_PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):.*@|((?:ssl)?password\s*=\s*)[^&]+", re.IGNORECASE)
 _SMALLEST = 512  # bytes of SQLite's smallest page
 _SQLITE_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'shipworthy_schema'"
 _BUSY = ("locked", "busy", "lock timeout", "too many clients", "connection slots", "starting up")
@@ -51,18 +58,18 @@ _BUSY = ("locked", "busy", "lock timeout", "too many clients", "connection slots
 class HistoryStore:
     """An open database. Statements are written for SQLite and mean the same on PostgreSQL."""
 
-    def __init__(self, connection: Any, postgres: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection | psycopg.Connection, postgres: bool) -> None:
         self._connection, self._postgres = connection, postgres
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, sql: str, values: Values = ()) -> list[DatabaseRow]:
         cursor = self._run(sql, values)
         return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
 
-    def count(self, sql: str, values: Sequence[Any] = ()) -> int:
+    def count(self, sql: str, values: Values = ()) -> int:
         """Run a statement and say how many rows it changed."""
         return int(self._run(sql, values).rowcount)
 
-    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    def many(self, sql: str, rows: Sequence[Values]) -> None:
         if rows:
             self._connection.cursor().executemany(self._written(sql), [tuple(row) for row in rows])
 
@@ -71,7 +78,10 @@ class HistoryStore:
         found = "SELECT to_regclass('shipworthy_schema')" if self._postgres else _SQLITE_TABLE
         if not (there := self.rows(found)) or there[0][0] is None:
             return 0
-        return int(self.rows("SELECT max(version) FROM shipworthy_schema")[0][0] or 0)
+        found = self.rows("SELECT max(version) FROM shipworthy_schema")[0][0]
+        if not isinstance(found, int | None):
+            raise sqlite3.DatabaseError("the schema's version is malformed")
+        return found or 0
 
     def migrate(self, name: str) -> None:
         """Bring the schema up to date; the caller holds the lock."""
@@ -82,7 +92,7 @@ class HistoryStore:
                 self.rows(statement.replace("{serial}", serial))
             self.rows("INSERT INTO shipworthy_schema (version) VALUES (?)", (number,))
 
-    def _run(self, sql: str, values: Sequence[Any]) -> Any:
+    def _run(self, sql: str, values: Values) -> sqlite3.Cursor | psycopg.Cursor:
         return self._connection.execute(self._written(sql), tuple(values))
 
     def _written(self, sql: str) -> str:
@@ -130,9 +140,7 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
     try:
         _check_size(path, name)
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        connection = _connected(path, timeout, write)
         store = HistoryStore(connection, False)
         if write or _known(store.version(), name) < VERSION:
             connection.execute("BEGIN IMMEDIATE")
@@ -147,6 +155,21 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
     finally:
         if connection is not None:
             connection.close()  # an open transaction is rolled back
+
+
+def _connected(path: str, timeout: float, write: bool) -> sqlite3.Connection:
+    """A connection that writes where it can; a database that may only be read can still be read."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if write or (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+        connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+    # Where the folder can't be written either, there is no place for SQLite's own files, and nobody who writes.
+    how = "mode=ro" if os.access(folder, os.W_OK) else "immutable=1"
+    return sqlite3.connect(
+        f"file:{quote(os.path.abspath(path))}?{how}", uri=True, timeout=timeout, isolation_level=None
+    )
 
 
 def _check_size(path: str, name: str) -> None:
@@ -171,12 +194,19 @@ def _postgres(url: str, timeout: float) -> Iterator[HistoryStore]:
     name = masked(url)
     try:
         with psycopg.connect(url, connect_timeout=max(2, int(timeout)), application_name="shipworthy") as connection:
-            connection.execute(f"SET lock_timeout = {int(timeout * 1000)}".encode())
+            for limit in ("lock_timeout", "statement_timeout"):
+                connection.execute(f"SET {limit} = {int(timeout * 1000)}".encode())
             store = HistoryStore(connection, True)
             if _known(store.version(), name) < VERSION:
                 connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
                 store.migrate(name)
             yield store
+    except psycopg.ProgrammingError as error:
+        if error.sqlstate is None:  # the URL can't be read; what the driver says about it may quote the password
+            raise UsageError(
+                "is not a history URL", where=name, hint="Percent-encode special characters.", code="history-url"
+            ) from None
+        raise _failure(name, error) from None
     except psycopg.Error as error:
         raise _failure(name, error) from None
 

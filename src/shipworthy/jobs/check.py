@@ -14,14 +14,15 @@ from ..core.board import Board
 from ..core.decision import Decision, encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
-from ..core.policy import apply_policy, check_waivers, waiver_notes, with_regressions
+from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..history import SHORT, History, exact_value, where_from
 from ..reading.files import write_whole
 from ..reading.jsonl import read_objects
+from ..reading.reports import passing
 from ..suites import load_suite
-from ..text import plural
-from .compare import Comparison, compare, incomparable, sentence
+from ..text import first_few, plural
+from .compare import Comparison, compare_reports, incomparable, is_edited, sentence
 from .evaluate import run_suite
 from .verify import policy_block
 
@@ -58,7 +59,7 @@ def check(
     if settings.controls:
         _run_controls(board, settings)
     if settings.record if record is None else record:
-        _record(board, settings, label)
+        record_board(board, settings, label)
     return board
 
 
@@ -123,7 +124,7 @@ def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:
 
 
 def _traces(path: str) -> Iterator[dict[str, Any]]:
-    return (row for _, row in read_objects(path) if "shipworthy_journal" not in row)
+    return (row for _, row in read_objects(path))  # without the journal's header
 
 
 def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
@@ -200,7 +201,7 @@ def _apply_policy(
         judged.run = judged.run | {"policy": policy_block(config.waivers, policies[decision.suite], bounds, day)}
         board.decisions[index] = judged
         if blessed is not None:
-            board.notes += _against_baseline(board, index, name, base, config.on_regression)
+            board.notes += _against_baseline(board, index, name, base, config)
         elif not name and any(outcome.gate.bound.sign and outcome.bound is None for outcome in judged.outcomes):
             board.notes.append(f"{judged.suite}: a gate compares with a baseline and none is named. {_NAME_ONE}")
     board.notes += waiver_notes(config.waivers, board.decisions, day)
@@ -209,7 +210,7 @@ def _apply_policy(
 def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] | None:
     """The baseline's value for each gate; None where it was made on other terms."""
     head = report_of(decision)
-    if set(incomparable(base, head)) - {"gates"}:
+    if is_edited(base) or set(incomparable(base, head)) - {"gates"}:
         return None
     found = {}
     for outcome in decision.outcomes:
@@ -221,25 +222,24 @@ def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] 
     return found
 
 
-def _against_baseline(
-    board: Board, index: int, name: str, base: Mapping[str, Any] | None, on_regression: str
-) -> list[str]:
+def _against_baseline(board: Board, index: int, name: str, base: Mapping[str, Any] | None, config: Config) -> list[str]:
     """What changed since the baseline; a regression of a gated metric, or a lost case, stops the ship."""
     decision = board.decisions[index]
     if base is None:
-        return [f"{decision.suite}: the baseline {name} has no run of this suite"]
+        return _not_compared(board, index, f"the baseline {name} has no run of this suite", [], config)
+    if is_edited(base):
+        return _not_compared(board, index, f"the report of the baseline {name} was edited since", [], config)
     head = report_of(decision)
     differences = [one for one in incomparable(base, head) if one != "gates"]
     if differences:
-        return [
-            f"{decision.suite}: not compared with the baseline {name}, because the {' and '.join(differences)} differ"
-        ]
+        what = f"not compared with the baseline {name}, because the {' and '.join(differences)} differ"
+        return _not_compared(board, index, what, _shared_items(base, head), config)
     gated = [
         outcome.gate.metric for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
     ]
-    found = compare({**base, "outcomes": head["outcomes"]}, head, only=gated)
+    found = compare_reports({**base, "outcomes": head["outcomes"]}, head, gated)
     reasons = _regressions(found, name)
-    if reasons and on_regression == "block":
+    if reasons and config.on_regression == "block":
         board.decisions[index] = with_regressions(decision, reasons)
     quiet = [
         f"{decision.suite}: {sentence(change)} against the baseline {name}"
@@ -251,6 +251,25 @@ def _against_baseline(
         + quiet
         + [f"{decision.suite}: {note}" for note in found.notes]
     )
+
+
+def _not_compared(board: Board, index: int, what: str, shared: list[str], config: Config) -> list[str]:
+    """A baseline that was asked for and can't be compared with decides nothing, unless the config says to go on."""
+    decision = board.decisions[index]
+    if config.on_incomparable != "warn":
+        board.decisions[index] = with_incomplete(decision, [what])
+    return [f"{decision.suite}: {note}" for note in (what, *shared)]
+
+
+def _shared_items(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
+    """What became of the items that both sides have."""
+    before, after = passing(base), passing(head)
+    both = sorted(name for name in before if name in after)
+    lost = [name for name in both if before[name] and not after[name]]
+    gained = [name for name in both if after[name] and not before[name]]
+    words = (("lost", lost), ("gained", gained))
+    changes = "; ".join(f"{kind}: {first_few(names)}" for kind, names in words if names) or "none changed"
+    return [f"of {plural(len(both), 'item')} that both have, {changes}"] if both else []
 
 
 def _regressions(found: Comparison, name: str) -> list[str]:
@@ -278,22 +297,24 @@ def _run_controls(board: Board, config: Config) -> None:
         board.failures["controls"], board.exit_codes["controls"] = summary(results), UsageError.exit_code
 
 
-def _record(board: Board, config: Config, label: str) -> None:
+def record_board(board: Board, config: Config, label: str = "") -> None:
     """Each decision into history, and what history tells onto the board. Whatever goes wrong is a warning."""
-    found: list[str] = []
-    ids: dict[str, str] = {}
     try:
         history = History(config.history_url(), HISTORY_TIMEOUT)
-        known = {**where_from(config.folder), "label": label}
-        for decision in board.decisions:
-            ids[decision.suite], warning = history.record_or_spool(report_of(decision), **known)
-            found += [warning] if warning else []
-            if not warning:
-                with suppress(ShipworthyError):  # a picture is not worth a warning
-                    board.trends |= _trends(history, decision)
-    except (ShipworthyError, OSError, ValueError) as error:
-        found.append(f"the run is not in history: {error}")
-    board.run = board.run | {"history": ids, "warnings": list(dict.fromkeys(found))}
+    except ShipworthyError as error:
+        board.run = board.run | {"history": {}, "warnings": [f"the run is not in history: {error}"]}
+        return
+    known = {**where_from(config.folder), "label": label}
+    ids, warnings = history.record_all([report_of(decision) for decision in board.decisions], **known)
+    if not warnings:
+        with suppress(ShipworthyError):  # a picture is not worth a warning
+            for decision in board.decisions:
+                board.trends |= _trends(history, decision)
+    suites = [decision.suite for decision in board.decisions]
+    board.run = board.run | {
+        "history": dict(zip(suites, ids, strict=True)),
+        "warnings": list(dict.fromkeys(warnings)),
+    }
 
 
 def _trends(history: History, decision: Decision) -> dict[str, list[dict[str, Any]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, overload
 
@@ -65,7 +66,9 @@ def run_suite(
     }
     if engine != "inline":
         decision.run = decision.run | {"engine": engine}
-    decision.run = decision.run | {"call": {"inputs": paths, "options": recorded(options) | _files(options, decision)}}
+    call: dict[str, Any] = {"inputs": paths, "options": recorded(options) | _files(options, decision)}
+    # How letters fold depends on Python's Unicode tables: a report says by which it was made, outside its digest.
+    decision.run = decision.run | {"call": call | {"unicode": unicodedata.unidata_version}}
     return decision
 
 

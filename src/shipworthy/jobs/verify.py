@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
+import unicodedata
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -15,9 +16,9 @@ from ..core.decision import DEFINITIONS, Decision, digest
 from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.options import fields_of
-from ..core.policy import Waiver, apply_policy, with_regressions
+from ..core.policy import Waiver, apply_policy, with_incomplete, with_regressions
 from ..errors import DataError, UsageError
-from ..reading.reports import load_report, reports_of
+from ..reading.reports import check_report, exact_text, load_report, reports_of
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .evaluate import run_suite
@@ -40,14 +41,24 @@ def verify(report: Mapping[str, Any] | str | os.PathLike[str], *, trust: bool = 
 
     A report is data: what in it would open a connection or run code is refused unless you `trust` it.
     """
-    stated = load_report(report) if isinstance(report, (str, os.PathLike)) else report
+    path = "" if isinstance(report, Mapping) else os.fspath(report)
+    stated = check_report(dict(report)) if isinstance(report, Mapping) else load_report(report)
     reports = reports_of(stated)
-    receipts = [_verify_suite(one, inputs if len(reports) == 1 else _own(one, inputs), trust) for one in reports]
-    if "suites" in stated and (computed := digest(dict(stated))) != stated["digest"]:
+    reach = None if trust else Reach(path)
+    receipts = [_verify_suite(one, inputs if len(reports) == 1 else _own(one, inputs), reach) for one in reports]
+    if "suites" in stated and (computed := digest_of(stated)) != stated["digest"]:
         receipts.append(
             Receipt("board", False, stated["digest"], computed, ["the board was edited after it was written"])
         )
     return receipts
+
+
+def digest_of(report: Mapping[str, Any]) -> str:
+    """The digest of what a report says, whatever digest it states."""
+    try:
+        return digest(dict(report))
+    except RecursionError:
+        raise DataError("is nested too deep for a report", where="<report>", code="report-invalid") from None
 
 
 def _own(report: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, str]:
@@ -56,8 +67,42 @@ def _own(report: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, str]
     return {name: path for name, path in inputs.items() if name in call["inputs"] or name in call["options"]}
 
 
-def recompute(report: Mapping[str, Any], inputs: Mapping[str, str] | None = None, trust: bool = False) -> Decision:
-    """The decision that the report's inputs, options and gates give now."""
+class Reach:
+    """What a report that nobody vouches for may touch: files beside it or where the user stands, and nothing else."""
+
+    def __init__(self, report: str = "") -> None:
+        beside = [os.path.dirname(os.path.abspath(report))] if report else []
+        self._roots = [os.path.realpath(folder) for folder in (*beside, os.getcwd())]
+
+    def check(self, suite: str, paths: Mapping[str, str], options: Mapping[str, Any]) -> None:
+        """Refuse what would open a connection, run code, write a file, or read one that lies elsewhere."""
+        fields = fields_of(load_suite(suite).options)
+        for name in options:
+            if name in fields and not fields[name].opt.inert:
+                raise DataError(
+                    f"the report sets {name}, which may open a connection, run code or write a file",
+                    hint="Add --trust if the report is your own.",
+                    code="receipt-trust",
+                )
+        tables = {name: path for name, path in options.items() if name == "id_map" and os.path.exists(str(path))}
+        for name, path in {**paths, **tables}.items():
+            if not self._holds(path):
+                raise DataError(
+                    f"the {name} of the report lies neither beside it nor in the working directory",
+                    where=visible(path),
+                    hint=f"Name it with --input {name}=FILE, or add --trust if the report is your own.",
+                    code="receipt-trust",
+                )
+
+    def _holds(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        return any(os.path.commonpath([root, real]) == root for root in self._roots)
+
+
+def recompute(
+    report: Mapping[str, Any], inputs: Mapping[str, str] | None = None, reach: Reach | None = None
+) -> Decision:
+    """The decision that the report's inputs, options and gates give now; `reach` bounds what it may touch."""
     run = report.get("run", {})
     suite = report["shipworthy"]["suite"]
     if suite not in SUITES:
@@ -72,6 +117,9 @@ def recompute(report: Mapping[str, Any], inputs: Mapping[str, str] | None = None
     moved = {name: path for name, path in (inputs or {}).items() if path}
     options = call["options"] | {name: moved.pop(name) for name in list(moved) if name in call["options"]}
     paths = call["inputs"] | moved
+    if reach is not None:
+        stated = {name: path for name, path in call["inputs"].items() if name not in moved}
+        reach.check(suite, stated, call["options"])
     for name, path in paths.items():
         if not os.path.exists(path):
             raise DataError(
@@ -87,20 +135,7 @@ def recompute(report: Mapping[str, Any], inputs: Mapping[str, str] | None = None
                 hint=f"Write it to one and name it: --input {name}=FILE.",
                 code="receipt-input",
             )
-    if not trust:
-        _check_inert(suite, call["options"])
     return _with_policy(run_suite(load_suite(suite), paths, options), run.get("policy", {}))
-
-
-def _check_inert(suite: str, options: Mapping[str, Any]) -> None:
-    fields = fields_of(load_suite(suite).options)
-    for name in options:
-        if name in fields and not fields[name].opt.inert:
-            raise DataError(
-                f"the report sets {name}, which may open a connection, run code or write a file",
-                hint="Add --trust if the report is your own.",
-                code="receipt-trust",
-            )
 
 
 def policy_block(
@@ -120,34 +155,45 @@ def policy_block(
 def _with_policy(decision: Decision, block: Mapping[str, Any]) -> Decision:
     if not block:
         return decision
-    baseline = block["baseline"]
-    judged = apply_policy(
-        decision,
-        waivers=msgspec.convert(block["waivers"], list[Waiver]),
-        policies=[
-            Gate.parse(entry["gate"], severity=entry["severity"], on_unproven=entry["on_unproven"])
-            for entry in block["policies"]
-        ],
-        baseline=None if baseline is None else {key: Fraction(value) for key, value in baseline.items()},
-        today=datetime.date.fromisoformat(block["today"]),
-    )
+    try:
+        policy = _policy(block)
+    except (msgspec.ValidationError, ValueError, UsageError) as error:
+        what = f"its policy can't be read: {visible(str(error), 200)}"
+        raise DataError(what, hint="The report was edited; score again.", code="report-invalid") from None
+    judged = with_incomplete(apply_policy(decision, **policy), block.get("incomparable", []))
     return with_regressions(judged, block.get("regressions", []))
 
 
-def _verify_suite(stated: Mapping[str, Any], inputs: Mapping[str, str], trust: bool) -> Receipt:
+def _policy(block: Mapping[str, Any]) -> dict[str, Any]:
+    stated = block["baseline"]
+    values = {} if stated is None else {key: exact_text(value) for key, value in stated.items()}
+    if None in values.values():
+        raise ValueError("a value of the baseline is not a number")
+    return {
+        "waivers": msgspec.convert(block["waivers"], list[Waiver]),
+        "policies": [
+            Gate.parse(entry["gate"], severity=entry["severity"], on_unproven=entry["on_unproven"])
+            for entry in block["policies"]
+        ],
+        "baseline": None if stated is None else values,
+        "today": datetime.date.fromisoformat(block["today"]),
+    }
+
+
+def _verify_suite(stated: Mapping[str, Any], inputs: Mapping[str, str], reach: Reach | None) -> Receipt:
     suite, said = str(stated["shipworthy"].get("suite", "")), str(stated["digest"])
     differences = list(_edited(stated))
     try:
-        computed = report_of(recompute(stated, inputs, trust))
+        computed = report_of(recompute(stated, inputs, reach))
     except (DataError, UsageError) as error:
         return Receipt(suite, False, said, "", [*differences, str(error)])
     if differences or computed["digest"] != said:
-        differences += _differences(stated, computed)
+        differences += [*_differences(stated, computed), *_other_unicode(stated)]
     return Receipt(suite, not differences and computed["digest"] == said, said, computed["digest"], differences)
 
 
 def _edited(stated: Mapping[str, Any]) -> Iterator[str]:
-    if digest(dict(stated)) != stated["digest"]:
+    if digest_of(stated) != stated["digest"]:
         yield "the report was edited after it was written: its digest is not that of its content"
     version = stated["shipworthy"].get("definitions")
     if version != DEFINITIONS:
@@ -175,6 +221,14 @@ def _differences(stated: Mapping[str, Any], computed: Mapping[str, Any]) -> list
     return changed + metrics[:NAMED] + rest
 
 
+def _other_unicode(stated: Mapping[str, Any]) -> list[str]:
+    """A reason why the same texts may fold to others here."""
+    made = stated.get("run", {}).get("call", {}).get("unicode", "")
+    if made in ("", unicodedata.unidata_version):
+        return []
+    return [f"it was made with Unicode {visible(made, 20)}; this Python has {unicodedata.unidata_version}"]
+
+
 def file_digest(path: str | os.PathLike[str]) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -187,5 +241,6 @@ def _short(given: Mapping[str, Any]) -> str:
 def _value(measure: Mapping[str, Any] | None) -> str:
     if not measure or measure.get("value") is None:
         return "undefined"
-    counts = f" ({measure['numerator']}/{measure['denominator']})" if "numerator" in measure else ""
+    over, under = measure.get("numerator"), measure.get("denominator")
+    counts = "" if over is None or under is None else f" ({over}/{under})"
     return f"{measure['value']}{counts}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections import Counter
@@ -9,10 +10,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..errors import UsageError
+from ..text import visible
+from .strict import Refused, strict_object
 
 HARDLY_ANY = Fraction(1, 20)  # fewer of the gold ids and of the trace ids than this are found as written
 CLEAR_MAJORITY = Fraction(3, 5)  # at least this share of the gold ids is found once rewritten
@@ -223,27 +226,27 @@ def parse_id_map(text: str) -> IdMap:
     parts = [part.strip() for part in text.split(",")]
     if any(part.partition("=")[0] in STEPS for part in parts):
         return IdMap(steps=tuple(_checked_step(part) for part in parts))
-    from pathlib import Path
-
-    if text.strip().endswith((".jsonl", ".tsv")) or Path(text).is_file():
-        return IdMap(table=_read_table(Path(text.strip())))
+    if text.strip().endswith((".jsonl", ".tsv")) or os.path.isfile(text):
+        return IdMap(table=_read_table(text.strip()))
     return IdMap(steps=tuple(_checked_step(part) for part in parts))
 
 
 def _checked_step(part: str) -> str:
     name, _, value = part.partition("=")
     if name not in STEPS:
-        raise UsageError(f"{name!r} is not a way to rewrite ids", hint=_nearest(name), code="id-map-unknown")
+        raise UsageError(
+            f"{visible(name, 80)!r} is not a way to rewrite ids", hint=_nearest(name), code="id-map-unknown"
+        )
     if (name == "drop-prefix") == bool(value):
         return part
     hint = "Write drop-prefix=docs/ with the text to drop; the other names take no value."
-    raise UsageError(f"{part!r} is not complete or has a value too many", hint=hint, code="id-map-value")
+    raise UsageError(f"{visible(part, 80)!r} is not complete or has a value too many", hint=hint, code="id-map-value")
 
 
 def _nearest(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, STEPS, n=1, cutoff=0.5)
+    near = get_close_matches(name[:80], STEPS, n=1, cutoff=0.5)
     known = f"Known are {', '.join(STEPS)}, or the path of a .jsonl or .tsv file."
     return f"Did you mean {near[0]}? {known}" if near else known
 
@@ -255,25 +258,25 @@ def _rewrite(steps: Sequence[str], id: str) -> str:
     return id
 
 
-def _read_table(path: object) -> dict[str, str]:
+def _read_table(path: str) -> dict[str, str]:
     """Trace id to gold id: `{"trace": …, "gold": …}` a line, or two columns with a tab between them."""
     try:
-        with open(str(path), encoding="utf-8-sig") as file:
-            lines = file.read().splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = file.read().split("\n")
+    except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
         hint = "Give names of steps, or a UTF-8 .jsonl or .tsv file that maps trace ids to gold ids."
         raise UsageError(
-            f"the id map can't be read: {reason}", where=str(path), hint=hint, code="id-map-unreadable"
+            f"the id map can't be read: {reason}", where=visible(path), hint=hint, code="id-map-unreadable"
         ) from None
     table: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            trace, gold = _table_row(line, where=f"{path}:{number}")
+            trace, gold = _table_row(line, where=f"{visible(path)}:{number}")
             if table.setdefault(trace, gold) != gold:
                 raise UsageError(
                     f"trace id {trace!r} is mapped to {table[trace]!r} and to {gold!r}",
-                    where=f"{path}:{number}",
+                    where=f"{visible(path)}:{number}",
                     hint="Keep one line for each trace id.",
                     code="id-map-conflict",
                 )
@@ -281,13 +284,13 @@ def _read_table(path: object) -> dict[str, str]:
 
 
 def _table_row(line: str, where: str) -> tuple[str, str]:
-    import json
-
     if line.lstrip().startswith("{"):
         try:
-            row = json.loads(line)
-            pair = [row.get("trace"), row.get("gold")]
-        except (ValueError, RecursionError):
+            row = strict_object(line.encode("utf-8").strip())
+            pair: list[Any] = [row.get("trace"), row.get("gold")]
+        except Refused as refusal:
+            if refusal.code == "repeated-key":
+                raise UsageError(refusal.what, where=where, hint=refusal.hint, code=refusal.code) from None
             pair = []
     else:
         pair = line.rstrip("\r\n").split("\t")

@@ -12,8 +12,11 @@ import msgspec
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import plural, visible
 from .jsonl import read_objects
+from .limits import MAX_LOCK
+from .strict import Refused, as_record, strict_json
 
 VERSION = 1  # 1: the first published lock format
+MAX_LINKS = 40  # symbolic links that are followed, as many as the system follows
 NAMED = 20  # how many changed items a sentence names
 
 _ALIASES = ("q_id", "id")
@@ -69,27 +72,35 @@ def freeze(
 
     from .files import write_whole
 
+    path = lock_path(gold)
+    if os.path.islink(path):
+        raise EnvironmentFailure(
+            "is a symbolic link, and a lock is not written through one",
+            where=visible(path),
+            hint="Remove the link, or freeze the file beside the lock that it points to.",
+            code="lock-link",
+        )
     digests = item_digests(gold)
     now = frozen_at or datetime.now(UTC).isoformat(timespec="seconds")
     lock = Lock(VERSION, release, signed_off_by, reason, now, len(digests), set_digest(digests), digests)
-    path = lock_path(gold)
-    write_whole(
-        path, json.dumps(msgspec.to_builtins(lock), ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
-    )
+    text = json.dumps(msgspec.to_builtins(lock), ensure_ascii=False, indent=1, sort_keys=True)
+    write_whole(path, text.encode("utf-8", "backslashreplace") + b"\n")  # a lone surrogate as its JSON escape
     return path
 
 
 def verify(gold: str | os.PathLike[str]) -> Changes:
     """What changed since the gold set was frozen; an error where there is no lock."""
-    path = lock_path(gold)
-    if not os.path.exists(path):
+    locks = locks_of(gold)
+    if not locks:
         raise UsageError(
             "there is no lock beside the gold set",
-            where=visible(path),
+            where=visible(lock_path(gold)),
             hint="Write one: shipworthy gold freeze FILE --release R --signed-off-by NAME.",
             code="lock-absent",
         )
-    return changes(read_lock(path).items, item_digests(gold))
+    digests = item_digests(gold)
+    found = [changes(read_lock(path).items, digests) for path in locks]
+    return next(filter(None, found), found[0])
 
 
 def diff(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Changes:
@@ -98,14 +109,20 @@ def diff(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Changes:
 
 
 def lock_problems(gold: object) -> list[str]:
-    """Sentences that make scoring NO VERDICT: the lock beside the gold set does not match it. Without a lock, none.
+    """Sentences that make scoring NO VERDICT: a lock beside the gold set does not match it. Without a lock, none.
 
     `gold` is whatever the caller scores by; only a path can have a lock beside it.
     """
-    if not isinstance(gold, (str, os.PathLike)) or not os.path.exists(lock_path(gold)):
+    locks = locks_of(gold) if isinstance(gold, (str, os.PathLike)) else []
+    if not locks:
         return []
-    lock = read_lock(lock_path(gold))
-    found = changes(lock.items, item_digests(gold))
+    assert isinstance(gold, (str, os.PathLike))
+    digests = item_digests(gold)
+    return list(dict.fromkeys(sentence for path in locks for sentence in _mismatch(read_lock(path), digests)))
+
+
+def _mismatch(lock: Lock, digests: dict[str, str]) -> list[str]:
+    found = changes(lock.items, digests)
     if not found:
         return []
     signed = f"{visible(lock.signed_off_by, 60)} for {visible(lock.release, 60)}"
@@ -127,16 +144,24 @@ def changes(old: dict[str, str], new: dict[str, str]) -> Changes:
 def item_digests(gold: str | os.PathLike[str]) -> dict[str, str]:
     """sha256 of each item as an object: order of keys and lines and white space between them don't matter."""
     found: dict[str, str] = {}
-    for line, item in read_objects(gold):
+    for line, item in rows_of(gold):
         qid = next((str(item[name]) for name in ("qid", *_ALIASES) if item.get(name) not in (None, "")), "")
         if not qid or qid in found:
             what = f"qid {qid!r} stands twice" if qid else "there is no qid"
-            raise DataError(
-                what, where=f"{os.fspath(gold)}:{line}", hint="Give each question its own qid.", code="gold-repeated"
-            )
+            where = f"{visible(os.fspath(gold))}:{line}"
+            raise DataError(what, where=where, hint="Give each question its own qid.", code="gold-repeated")
         meaning = {key: value for key, value in item.items() if key not in _ALIASES} | {"qid": qid}
         found[qid] = hashlib.sha256(_canonical(meaning)).hexdigest()
     return found
+
+
+def rows_of(gold: str | os.PathLike[str]) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The items of a gold file as they stand in it, with their lines."""
+    if not os.fspath(gold).endswith(".parquet"):
+        return read_objects(gold)
+    from .tables import ParquetRows
+
+    return ParquetRows(os.fspath(gold))
 
 
 def content_digest(items: Mapping[str, Any]) -> str:
@@ -166,17 +191,27 @@ def lock_path(gold: str | os.PathLike[str]) -> str:
     return name.removesuffix(".jsonl").removesuffix(".json") + ".lock"
 
 
+def locks_of(gold: str | os.PathLike[str]) -> list[str]:
+    """The locks beside the gold set, and where it is a link, beside each file that the link leads to."""
+    names, name = [os.fspath(gold)], os.fspath(gold)
+    while os.path.islink(name) and len(names) <= MAX_LINKS:
+        name = os.path.join(os.path.dirname(name), os.readlink(name))
+        names.append(name)
+    locks = {os.path.realpath(lock): lock for lock in map(lock_path, reversed(names)) if os.path.lexists(lock)}
+    return list(reversed(locks.values()))
+
+
 def read_lock(path: str | os.PathLike[str]) -> Lock:
     """A lock file, whole and of a version that is known; a damaged one never passes for a signature."""
     where = visible(os.fspath(path))
     try:
         with open(path, "rb") as stream:
-            lock = msgspec.json.decode(stream.read(), type=Lock)
+            lock = as_record(strict_json(stream.read(MAX_LOCK)), Lock)
     except OSError as error:
         raise EnvironmentFailure(f"can't be read: {error.strerror}", where=where, code="unreadable") from None
-    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except Refused as refusal:
         raise DataError(
-            f"is not a gold lock: {error}",
+            f"is not a gold lock: {refusal.what}",
             where=where,
             hint="Restore it, or freeze the gold set again.",
             code="lock-damaged",
@@ -211,9 +246,8 @@ def _canonical(value: object) -> bytes:
     """Sorted keys, no blanks, numbers as the standard library writes them, lone surrogates as escapes."""
     import json
 
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
-        "utf-8", "backslashreplace"
-    )
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _listed(qids: Iterable[str]) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DataError, UsageError
 from ..text import visible
+from .limits import MAX_ROW
 
-ROWS = 4096  # rows held in memory at a time
+ROWS = 256  # rows held in memory at a time
 
 
 class ParquetRows:
@@ -33,23 +35,52 @@ class ParquetRows:
         with open_for_reading(self.path) as stream:
             self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
         try:
-            number = 0
             with pyarrow.parquet.ParquetFile(self.path) as table:
-                for batch in table.iter_batches(ROWS):
-                    for row in batch.to_pylist():
-                        number += 1
-                        yield number, without_nulls(row)
-        except (pyarrow.ArrowException, OSError) as error:
+                yield from enumerate(self._rows(table), 1)
+        except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError) as error:
             raise DataError(
                 f"is not a readable Parquet file: {visible(str(error), 200)}", where=visible(self.path), code="parquet"
             ) from None
+
+    def _rows(self, table: Any) -> Iterator[dict[str, Any]]:
+        number = 0
+        for batch in table.iter_batches(ROWS):
+            if batch.nbytes > MAX_ROW:  # a batch that is small has no row that is large
+                self._measure(batch, number)
+            for row in batch.to_pylist():
+                number += 1
+                yield self._checked(row, number)
+
+    def _measure(self, batch: Any, before: int) -> None:
+        for index in range(batch.num_rows):
+            if batch.slice(index, 1).nbytes > MAX_ROW:
+                what = f"the row is larger than {MAX_ROW // 1_000_000} MB"
+                hint = "Split the record, or leave out what is not scored."
+                raise DataError(
+                    what, where=f"{visible(self.path)}:{before + index + 1}", hint=hint, code="row-too-long"
+                )
+
+    def _checked(self, row: dict[str, Any], number: int) -> dict[str, Any]:
+        if not _finite(row):
+            where, hint = f"{visible(self.path)}:{number}", "Write null, or leave the field out."
+            raise DataError("a number is not finite", where=where, hint=hint, code="nonfinite")
+        found: dict[str, Any] = without_nulls(row)
+        return found
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(map(_finite, parts))
 
 
 def open_for_reading(path: str) -> Any:
     try:
         return open(path, "rb")
-    except OSError as error:
-        raise UsageError(f"can't be opened: {error.strerror}", where=visible(path), code="no-file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a path"
+        raise UsageError(f"can't be opened: {reason}", where=visible(path), code="no-file") from None
 
 
 def without_nulls(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.gates import Outcome, certainty, sentence
-from ..text import plural, visible
+from ..text import one_line, plural
 from . import views
 
 MOST = 10  # of each kind, in one step
@@ -70,7 +70,7 @@ def _cut(lines: list[str], kind: str) -> list[str]:
 
 
 def _said(kind: str, title: str, message: str) -> str:
-    title, body = (views.inert(visible(text, most)) for text, most in ((title, 120), (message, _TEXT)))
+    title, body = (one_line(text, most) for text, most in ((title, 120), (message, _TEXT)))
     return f"::{kind} title={_property(title)}::{_data(body)}"
 
 

@@ -1,4 +1,4 @@
-"""The canonical JSON report."""
+"""The canonical JSON report, and JSON that can be printed: readable text, nothing hidden, no orders to a CI system."""
 
 from __future__ import annotations
 
@@ -8,8 +8,34 @@ from ..core.board import Board
 from ..core.decision import Decision, encode
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
-_COMMAND = re.compile(rb"##(?=\w*\[)")
+_COMMAND = re.compile(r"##(?=\w*\[)")
+# Characters that are not seen and may change how others are: C1 controls, bidi and other format characters, line
+# separators, fillers, tags, non-characters. Fixed here, not asked of `unicodedata`: each Python has another Unicode.
+_HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(1, 17))
+    + "]"
+)
 
 
 def render(shown: Decision | Board) -> bytes:
-    return _COMMAND.sub(rb"\\u0023#", encode(shown.report())) + b"\n"
+    return dumps(shown.report()) + b"\n"
+
+
+def dumps(value: object, indent: int | None = 2) -> bytes:
+    """JSON as bytes. Hidden characters are escaped, which leaves every value, and so a report's digest, as it is."""
+    data = encode(value, indent=indent)
+    if data.isascii() and b"\x7f" not in data and b"##" not in data:  # as nearly all reports are, and some are large
+        return data
+    return printable(data.decode("utf-8")).encode("utf-8")
+
+
+def printable(text: str) -> str:
+    """JSON text of the same value with nothing hidden in it, and nothing that a CI system would obey."""
+    return _COMMAND.sub(r"\\u0023#", _HIDDEN.sub(_escaped, text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")  # two for a character beyond U+FFFF, as JSON wants it
+    return "".join(f"\\u{units[place] << 8 | units[place + 1]:04x}" for place in range(0, len(units), 2))

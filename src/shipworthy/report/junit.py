@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from xml.etree import ElementTree as tree
 
 from ..core.board import Board
 from ..core.decision import Decision
+from ..core.evidence import Row
 from ..core.gates import Outcome, certainty, sentence
-from ..text import visible
+from ..text import inert, visible
 from . import views
 
 _TEXT = 4000  # characters of one claim or question
@@ -24,7 +24,8 @@ def render(shown: views.Shown) -> bytes:
     root = tree.Element("testsuites", {"name": "shipworthy", **_total(suites)})
     root.extend(suites)
     tree.indent(root)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tree.tostring(root, "unicode").encode() + b"\n"
+    text = inert(tree.tostring(root, "unicode"))  # the text of a failure has lines of its own
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode() + b"\n"
 
 
 def _gates(decision: Decision) -> tree.Element:
@@ -64,7 +65,7 @@ def _items(decision: Decision) -> tree.Element:
     return _suite(f"{decision.suite} items", cases)
 
 
-def _item(decision: Decision, item: dict[str, Any], offender: dict[str, Any]) -> tree.Element:
+def _item(decision: Decision, item: Row, offender: Row) -> tree.Element:
     facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [])}
     reason = str(facts.get("reason") or facts.get("failed") or facts.get("state") or "fails")
     message = str(facts.get("says") or reason)

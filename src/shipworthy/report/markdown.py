@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.gates import Outcome, certainty
-from ..text import plural, visible
+from ..text import inert, plural, visible
 from . import views
 
 MOST_ITEMS = 50  # offenders shown of one suite
@@ -24,7 +24,7 @@ _LIVE = re.compile(r"(?<=@)(?=\S)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=#)(?=\d)|(?<
 def render(shown: views.Shown) -> str:
     """A decision or a board as GitHub-flavoured Markdown."""
     blocks = _board(shown) if isinstance(shown, Board) else _decision(shown, "#")
-    return views.inert("\n\n".join(block for block in blocks if block)) + "\n"
+    return inert("\n\n".join(block for block in blocks if block)) + "\n"
 
 
 def prose(text: str, limit: int | None = None) -> str:

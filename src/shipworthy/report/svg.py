@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 from ..core.gates import Outcome, certainty, sentence
-from ..text import visible
+from ..text import inert, visible
 from . import views
 
 _WIDTH, _HEIGHT = 440, 280
@@ -254,4 +254,4 @@ def _pair(place: tuple[float, float]) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(visible(text, 300))
+    return inert(escape(visible(text, 300)), "&#58;", "&#35;")

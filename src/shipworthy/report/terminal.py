@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any, TextIO
+from typing import IO, TextIO
 
 from ..core.board import Board
 from ..core.decision import Decision
+from ..core.evidence import Row
 from ..core.gates import Outcome, certainty
 from ..core.metrics import Measure, decimal
-from ..text import plural, visible
+from ..text import inert, plural, visible
 from . import views
 
 BAR = 24
@@ -30,6 +31,7 @@ _STYLES = {
     "dim": "2",
     "bold": "1",
 }
+_COLOUR = re.compile(rf"(\x1b\[(?:0|{'|'.join(_STYLES.values())})m)")
 _MARKS = {
     "PASS": ("✓", "good"),
     "PASS-BUT-UNPROVEN": ("✓", "good"),
@@ -43,14 +45,19 @@ _MARKS = {
 def render(shown: Decision | Board, colour: bool = False, width: int = 100) -> str:
     """A decision or a board as text."""
     lines = _suites(shown, Paint(colour), width) if isinstance(shown, Board) else _board(shown, Paint(colour), width)
-    return views.inert("\n".join(lines)) + "\n"
+    return inert("\n".join(_line(line, colour) for line in lines)) + "\n"
 
 
-def print_board(shown: Decision | Board, stream: TextIO | None = None) -> None:
-    stream = stream or sys.stdout
-    text = render(shown, wants_colour(stream), _width() if stream.isatty() else 100)
-    encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+def _line(text: str, colour: bool) -> str:
+    """One line, whatever stands in it: only the colours that were asked for are obeyed."""
+    if not colour:
+        return visible(text)
+    return "".join(part if _COLOUR.fullmatch(part) else visible(part) for part in _COLOUR.split(text))
+
+
+def for_stream(shown: Decision | Board, stream: TextIO) -> str:
+    """The text as the stream wants it: coloured or not, as wide as the terminal."""
+    return render(shown, wants_colour(stream), _width() if stream.isatty() else 100)
 
 
 def _width() -> int:
@@ -242,7 +249,7 @@ def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
         yield from _offender(offender, paint, width)
 
 
-def _offender(offender: dict[str, Any], paint: Paint, width: int) -> Iterator[str]:
+def _offender(offender: Row, paint: Paint, width: int) -> Iterator[str]:
     qid, reason, says = visible(offender["qid"], 40), visible(offender["reason"], 40), visible(offender["says"], 300)
     head = f"  {paint('bold', qid)}  {paint('bad', reason)}"
     if len(qid) + len(reason) + len(says) + 6 <= width:
@@ -262,7 +269,7 @@ def _offender(offender: dict[str, Any], paint: Paint, width: int) -> Iterator[st
             yield f"      {paint('dim', label.ljust(6))} {visible(str(text), room)}"
 
 
-def _cited(offender: dict[str, Any]) -> str:
+def _cited(offender: Row) -> str:
     if offender.get("claim") is None or "citations" not in offender:
         return ""
     cited = ", ".join(offender["citations"]) or "nothing"

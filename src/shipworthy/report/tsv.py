@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..core.board import Board
 from ..core.decision import Decision
-from ..text import visible
-from .views import inert
+from ..core.evidence import Row
+from ..text import one_line
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'", "::")
 
 
 def render(shown: Decision | Board) -> str:
     """One line an item; a board's lines begin with the suite, and have the columns of all suites."""
-    items: Sequence[dict[str, Any]]
+    items: Sequence[Row]
     if isinstance(shown, Board):
         items = [{"suite": decision.suite, **item} for decision in shown.decisions for item in decision.items]
     else:
@@ -23,9 +22,9 @@ def render(shown: Decision | Board) -> str:
     return table(items)
 
 
-def table(items: Sequence[dict[str, Any]]) -> str:
+def table(items: Sequence[Row]) -> str:
     columns = list(dict.fromkeys(column for item in items for column in item))
-    rows: list[list[Any]] = [columns, *([item.get(column) for column in columns] for item in items)]
+    rows: list[Sequence[object]] = [columns, *([item.get(column) for column in columns] for item in items)]
     return "".join("\t".join(map(cell, row)) + "\n" for row in rows)
 
 
@@ -39,5 +38,5 @@ def cell(value: object) -> str:
         return str(value)
     if isinstance(value, Iterable) and not isinstance(value, str):
         value = " ".join(map(str, value))
-    text = inert(visible(str(value)))
+    text = one_line(str(value))
     return f"'{text}" if text.startswith(_FORMULA) else text

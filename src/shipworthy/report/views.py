@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ..core.board import Board
 from ..core.decision import Decision
+from ..core.evidence import Row
 from ..core.gates import Outcome, certainty, sentence
 from ..core.metrics import Measure, decimal
 from ..reading.reports import row_passes
@@ -24,9 +24,6 @@ MARKS = {
     "NOT-APPLICABLE": "–",
 }
 _WORST_FIRST = ("FAIL", "FAIL-BUT-CLOSE", "NO-DATA", "PASS-BUT-UNPROVEN", "PASS", "NOT-APPLICABLE")
-# `::name::` opens a workflow command after leading blanks; `##[`, `##vso[` and `##teamcity[` do so anywhere in a line.
-_OPENS_COMMAND = r"(?m)^((?:\s|\x1b\[[0-9;]*m)*):(?=:)"
-_INNER_COMMAND = r"##(?=\w*\[)"
 
 
 def decisions(shown: Shown) -> list[Decision]:
@@ -44,10 +41,11 @@ def failed(name: str) -> str:
 
 
 def scope(board: Board) -> str:
-    """How many suites ship, and of how many; the controls and the baseline are no suites."""
+    """How many suites ship, and of how many, and what was allowed to be lost; controls and baseline are no suites."""
     ships = sum(decision.ships for decision in board.decisions)
     among = len(board.decisions) + sum(name not in ("controls", "baseline") for name in board.failures)
-    return f"{ships} of {plural(among, 'suite')} ship{'s' if 1 in (ships, among) else ''}"
+    lost = "".join(f"; {decision.suite}: {note}" for decision in board.decisions for note in decision.tolerated)
+    return f"{ships} of {plural(among, 'suite')} ship{'s' if 1 in (ships, among) else ''}{lost}"
 
 
 def style(verdict: str) -> str:
@@ -192,24 +190,24 @@ def interval(measure: Measure) -> str:
     return f"{low} to {high}{measure.unit}"
 
 
-def failing(item: dict[str, Any]) -> bool:
+def failing(item: Row) -> bool:
     """Whether an item's row says that something is wrong with it."""
     return not row_passes(item)
 
 
-def failing_items(decision: Decision) -> list[dict[str, Any]]:
+def failing_items(decision: Decision) -> list[Row]:
     """The rows that fail: the offenders in their order, then the others."""
     rank = {offender.get("qid"): place for place, offender in enumerate(decision.offenders)}
     found = [item for item in decision.items if failing(item)]
     return sorted(found, key=lambda item: rank.get(_qid(item), len(rank)))
 
 
-def name_of(item: dict[str, Any]) -> str:
+def name_of(item: Row) -> str:
     """What an item is called: its qid, or the first value of its row."""
     return str(_qid(item) if _qid(item) is not None else next(iter(item.values()), ""))
 
 
-def _qid(item: dict[str, Any]) -> Any:
+def _qid(item: Row) -> object:
     return next((item[key] for key in ("qid", "id", "case") if key in item), None)
 
 
@@ -228,13 +226,6 @@ def legible(text: str, limit: int | None = None) -> str:
         text = text[:limit]
     shown = "\n".join(visible(line) for line in text.replace("\r\n", "\n").split("\n"))
     return f"{shown}… ({rest:,} more characters)" if rest > 0 else shown
-
-
-def inert(text: str) -> str:
-    """Lines that no CI system reads as commands to itself, whatever text they carry."""
-    if "::" in text:
-        text = re.sub(_OPENS_COMMAND, r"\1\\x3a", text)
-    return re.sub(_INNER_COMMAND, r"#\\x23", text) if "##" in text else text
 
 
 def numbers(decision: Decision) -> dict[str, Measure]:

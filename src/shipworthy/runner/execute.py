@@ -10,17 +10,21 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import EnvironmentFailure
+from ..errors import EnvironmentFailure, ShipworthyError
 from ..reading.jsonl import MAX_LINE
+from ..text import visible
 from .failures import AskFailed
-from .journal import Header, Journal, encoded
+from .journal import HEADER_KEY, Header, Journal, encoded
 from .pace import Budget, BudgetSpent, Limits, Pacer, wait_before
 from .plan import Ask, Plan, digest_of, gold_digest
 from .progress import Progress
-from .redact import Secrets
+from .redact import Secrets, without_passwords
 from .targets.base import Target, TargetOptions
+from .targets.worker import text_of
 
 _UNANSWERED = ("unreachable", "reset")  # kinds of failure in which no answer came at all
+# What the runner knows better than any answer. An answer that says otherwise is not believed: one could mark its slow
+# runs as warm-up, pass as another question's, or be taken for the head of a journal.
 _OURS = (
     "qid",
     "run_id",
@@ -34,7 +38,13 @@ _OURS = (
     "ts",
     "attempts",
     "total_ms",
+    "load_rps",
+    "scheduled_ms",
+    "started_ms",
+    "late_ms",
+    "service_ms",
 )
+_NOT_TAKEN = frozenset((*_OURS, "q_id", "query", "question", "warmup", "e2e_ms", "reported_e2e_ms", HEADER_KEY))
 
 
 class Execution:
@@ -62,8 +72,10 @@ class Execution:
             self.stopped = str(spent)
             self._release_held()
         finally:
-            await self.target.close()
-            self.journal.close()
+            try:
+                await self.target.close()
+            finally:
+                self.journal.close()
 
     async def _all(self, asks: Iterator[Ask]) -> None:
         try:
@@ -131,11 +143,12 @@ class Execution:
             self._write(self._held.pop(0))
 
     def _write(self, record: dict[str, Any]) -> None:
-        self.journal.append_line(line_of(record, self.secrets))
+        record, line = written(record, self.secrets)
+        self.journal.append_line(line)
         self.finished += 1
         if "error" in record:
             self.failed += 1
-            self.errors[record["error"].partition(":")[0]] += 1
+            self.errors[str(record["error"]).partition(":")[0]] += 1
             self.first_error = self.first_error or self.secrets.hide(f"{record['qid']}: {record['error']}")
         self.progress.update(failed="error" in record)
 
@@ -150,21 +163,50 @@ class Execution:
 
 
 async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, Any], float, AskFailed | None]:
-    """One attempt within its deadline: the trace's fields, milliseconds to the last byte, and what went wrong."""
+    """One attempt within its deadline: the trace's fields, milliseconds to the last byte, and what went wrong.
+
+    Whatever a target raises is a failed run, SystemExit and KeyboardInterrupt too; only what the user has to put right
+    before anything can be asked, a ShipworthyError, ends the run.
+    """
     clock = asyncio.get_running_loop().time
-    began = clock()
-    trace: dict[str, Any] = {}
-    failure: AskFailed | None = None
+    began, trace, failure = clock(), {}, None
+    deadline = asyncio.timeout(timeout)
     try:
-        async with asyncio.timeout(timeout):
+        if ready := getattr(target, "ready", None):
+            await ready()
+            began = clock()  # starting a process is our doing
+        async with deadline:
             trace = await target.ask(ask)
-    except AskFailed as failed:
-        failure = failed
-    except TimeoutError as late:
-        # What had come before the deadline is noted on what cancelled the target.
-        seen = "\n".join(getattr(late.__cause__, "__notes__", ()))
-        failure = AskFailed("timeout", f"no whole answer within {timeout:g} s", seen=seen)
+    except ShipworthyError:
+        raise
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            raise
+        failure = error if isinstance(error, AskFailed) else _raised(error)
+    if deadline.expired():  # also where a target kept the news to itself
+        trace, failure = {}, _late(timeout, failure)
+    elif failure is None and not isinstance(trace, dict):
+        trace, failure = {}, AskFailed("wrong-shape", f"the target gave {type(trace).__name__}, expected a dict")
     return trace, (clock() - began) * 1000, failure
+
+
+def _is_cancelled() -> bool:
+    """Whether it is us who are asked to stop; a target may raise a CancelledError of its own."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _raised(error: BaseException) -> AskFailed:
+    failure = AskFailed("python", visible(text_of(error), 200))
+    failure.__cause__ = error
+    return failure
+
+
+def _late(timeout: float, failure: AskFailed | None) -> AskFailed:
+    """The deadline passed. What had come before it is noted on what cancelled the target."""
+    late = failure.__cause__.__cause__ if failure is not None and failure.__cause__ is not None else None
+    seen = "\n".join(getattr(late, "__notes__", ()))
+    return AskFailed("timeout", f"no whole answer within {timeout:g} s", seen=seen)
 
 
 def record_of(
@@ -183,38 +225,47 @@ def record_of(
         record["paraphrase"] = ask.paraphrase
     if ask.arm:
         record |= {"arm": ask.arm, "knobs": ask.knobs}
-    record |= {name: value for name, value in trace.items() if name not in _OURS and name not in ("q_id", "query")}
-    if "e2e_ms" in trace and not replays:
-        record["reported_e2e_ms"] = trace["e2e_ms"]
-    if "e2e_ms" not in trace or not replays:
-        record["e2e_ms"] = round(elapsed, 3)
+    record |= {name: value for name, value in trace.items() if name not in _NOT_TAKEN}
+    record |= _times(trace, elapsed, replays and failure is None)
     if failure is not None:
         record["error"] = str(failure)
     elif not record.get("error", True):
         del record["error"]  # "error": null or "" says that there was none
+    if "error" in record:
+        record["error"] = without_passwords(str(record["error"]))
     return record
 
 
-def line_of(record: dict[str, Any], secrets: Secrets) -> bytes:
-    """A record as a line that holds no secret and that the reader will accept."""
+def _times(trace: dict[str, Any], elapsed: float, replays: bool) -> dict[str, Any]:
+    """How long it took by our clock; a replayed run took as long as its file says, or the file does not say."""
+    told = {name: trace["e2e_ms"] for name in ("e2e_ms",) if name in trace}
+    if replays:
+        return told
+    return {"e2e_ms": round(elapsed, 3)} | ({"reported_e2e_ms": told["e2e_ms"]} if told else {})
+
+
+def written(record: dict[str, Any], secrets: Secrets) -> tuple[dict[str, Any], bytes]:
+    """A record and its line, which holds no secret and which the reader accepts; else those of a failed run."""
     try:
         line = encoded(record)
         if secrets.within(line):
             line = encoded(secrets.hide_all(record))
     except RecursionError:
-        return _failed_line(record, secrets, "too-deep: the trace is nested too deeply to be written")
+        return _unwritten(record, secrets, "too-deep: the trace is nested too deeply to be written")
+    except (TypeError, ValueError, OverflowError) as error:
+        return _unwritten(record, secrets, f"wrong-shape: the trace has no JSON form: {visible(text_of(error), 200)}")
     if len(line) >= MAX_LINE:
-        return _failed_line(record, secrets, f"too-large: the trace is a line of {len(line)} bytes")
-    return line
+        return _unwritten(record, secrets, f"too-large: the trace is a line of {len(line):,} bytes")
+    return record, line
 
 
-def _failed_line(record: dict[str, Any], secrets: Secrets, error: str) -> bytes:
-    """What was asked, without the answer that can't be written."""
-    asked = {name: record[name] for name in (*_OURS, "e2e_ms") if name in record}
-    return encoded(secrets.hide_all({**asked, "error": error}))
+def _unwritten(record: dict[str, Any], secrets: Secrets, error: str) -> tuple[dict[str, Any], bytes]:
+    """What was asked, without the answer that can't be written: a failed run, and counted as one."""
+    failed = {name: record[name] for name in (*_OURS, "e2e_ms") if name in record} | {"error": error}
+    return failed, encoded(secrets.hide_all(failed))
 
 
-def header_of(plan: Plan, target: Target, options: TargetOptions) -> Header:
+def header_of(plan: Plan, target: Target, options: TargetOptions, planned: int | None = None) -> Header:
     """What a resume must have in common with the first run: who is asked what, not how fast."""
     name = options.secrets.hide(target.name)
     config = {
@@ -233,6 +284,6 @@ def header_of(plan: Plan, target: Target, options: TargetOptions) -> Header:
         gold_digest=asked,
         sweep_id=sweep,
         created=created.isoformat("T", "seconds"),
-        plan_size=len(plan),
+        planned=len(plan) if planned is None else planned,
         target=name,
     )

@@ -16,19 +16,20 @@ import os
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
 from ..errors import DataError, EnvironmentFailure, UsageError
+from ..text import visible
 
 VERSION = 1
 SYNC_RECORDS = 500
 SYNC_SECONDS = 1.0
 _CHUNK = 1 << 20
-_MARK = "shipworthy_journal"
+HEADER_KEY = "shipworthy_journal"
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     gold_digest: str
     sweep_id: str
     created: str
-    plan_size: int
+    planned: int  # runs, one line each: a file with fewer is not complete
     target: str = ""
 
 
@@ -137,7 +138,7 @@ class Journal:
         except OSError as error:
             raise _failure(self.path, error) from None
         try:
-            self._note.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}) + "\n", "utf-8")
+            _write_note(self._note, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}) + "\n")
         except OSError as error:
             raise _failure(self._note, error) from None
 
@@ -168,7 +169,7 @@ class Journal:
     def _refuse_foreign(self) -> None:
         """--overwrite drops runs, of a damaged or another version's journal too, but not a gold set or a report."""
         first = next(iter(_lines(self._fd)), (1, b""))[1]
-        if first and not (_is_torn(first) or any(name in _read(first) for name in (_MARK, "sweep_id"))):
+        if first and not (_is_torn(first) or any(name in _read(first) for name in (HEADER_KEY, "sweep_id"))):
             raise self._foreign("is not a journal")
 
     def _recover(self) -> tuple[Header | None, int]:
@@ -184,7 +185,7 @@ class Journal:
             try:
                 if not line.endswith(b"\n"):
                     break
-                record = decode(line)
+                record = _decoded(decode, line)
             except ValueError:
                 if whole + len(line) == self._size:
                     break  # the last line: torn by a power cut after its end had reached the disk
@@ -205,11 +206,15 @@ class Journal:
         if _is_torn(line):
             return None
         first = _read(line)
-        version = first.get(_MARK)
+        version = first.get(HEADER_KEY)
         if version != VERSION:
             known = "is not a journal" if version is None else f"is a journal of version {version}, this is {VERSION}"
             raise self._foreign(known)
-        return msgspec.convert(first, Header)
+        first.setdefault("planned", first.get("plan_size"))  # as it was called at first
+        try:
+            return msgspec.convert(first, Header)
+        except msgspec.ValidationError:
+            raise self._foreign("has a header that can't be read") from None
 
     def _foreign(self, what: str) -> UsageError:
         return UsageError(what, where=f"{self.path}:1", hint="Give another --out.", code="journal-foreign")
@@ -217,6 +222,8 @@ class Journal:
     def _check(self, existing: Header, wanted: Header) -> None:
         names = {"gold_digest": "the gold set", "config_digest": "the plan or the target"}
         changed = [what for name, what in names.items() if getattr(existing, name) != getattr(wanted, name)]
+        if not changed and existing.planned != wanted.planned:
+            changed = ["the number of runs"]
         if changed:
             raise UsageError(
                 f"was begun otherwise: {' and '.join(changed)} changed since",
@@ -235,7 +242,27 @@ def encoded(record: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+        return json.dumps(msgspec.to_builtins(record), separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _decoded(decode: Callable[[bytes], _Line], line: bytes) -> _Line:
+    """What a resume needs of a line; the fast decoder does not know half a surrogate pair."""
+    try:
+        return decode(line)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        value = json.loads(line)
+        if not isinstance(value, dict):
+            raise
+        return msgspec.convert({name: value[name] for name in _Line.__struct_fields__ if name in value}, _Line)
+
+
+def _write_note(note: Path, text: str) -> None:
+    """Say who holds the lock, in a file of our own: a link that somebody put there is not followed."""
+    fd = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    with os.fdopen(fd, "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def _opened(path: Path) -> int:
@@ -255,7 +282,7 @@ def _opened(path: Path) -> int:
 
 def _is_torn(line: bytes) -> bool:
     """Whether line 1 is the beginning of a header, cut off by a kill."""
-    start = f'{{"{_MARK}":'.encode()
+    start = f'{{"{HEADER_KEY}":'.encode()
     return not line.endswith(b"\n") and line[: len(start)] == start[: len(line)]
 
 
@@ -277,8 +304,10 @@ def _lines(fd: int) -> Iterator[tuple[int, bytes]]:
 
 def _holder(note: Path) -> str:
     try:
-        holder = json.loads(note.read_text("utf-8"))
-        return f"pid {holder['pid']} on {holder['host']}"
+        fd = os.open(note, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as stream:
+            holder = json.loads(stream.read(1000))
+        return visible(f"pid {holder['pid']} on {holder['host']}", 100)
     except (OSError, ValueError, KeyError, TypeError):
         return "its pid is not known"
 

@@ -20,7 +20,7 @@ import msgspec
 from ..errors import UsageError
 from ..reading.files import write_whole
 from .blocking import run_blocking
-from .execute import ask_once, header_of, line_of, record_of
+from .execute import ask_once, header_of, record_of, written
 from .journal import Journal
 from .plan import Arm, Ask, Plan, Question, make_plan, run_id_of
 from .redact import Secrets
@@ -103,9 +103,9 @@ def run_load(
     asked = parse_target(target, options) if isinstance(target, str) else target
     table = Path(csv_path) if csv_path is not None else Path(out).with_name("latency.csv")
     generator = Generator(make_plan(gold, arms=arms), asked, options.secrets, timeout)
-    header = header_of(generator.plan, asked, options)
+    bounds = {load: _limit(len(generator.plan), load, duration, max_requests) for load in loads}
+    header = header_of(generator.plan, asked, options, planned=sum(bounds.values()))
     with Journal(out, header, overwrite=overwrite) as journal:
-        bounds = {load: _limit(len(generator.plan), load, duration, max_requests) for load in loads}
         steps = run_blocking(generator.run(bounds, warmup, journal, table))
     return LoadSummary(os.fspath(out), str(table), steps)
 
@@ -140,8 +140,9 @@ class Generator:
             for ask in schedule(self.plan, 0, warmup):
                 await ask_once(self.target, ask, self.timeout)
             for load, limit in bounds.items():
-                records = await self._step(schedule(self.plan, load, limit), load)
-                rows += [self._kept(record, journal) for record in records]
+                measured = await self._step(schedule(self.plan, load, limit), load)
+                records = [self._kept(record, journal) for record in measured]
+                rows += [self._row(record) for record in records]
                 journal.sync()
                 steps.append(_summed(load, len(self.plan), records))
         finally:
@@ -165,14 +166,19 @@ class Generator:
         trace, service, failure = await ask_once(self.target, ask, self.timeout)
         late = (started - due) * 1000
         times = {"scheduled_ms": due * 1000, "started_ms": started * 1000, "late_ms": late, "service_ms": service}
-        record = record_of(ask, trace, late + service, failure) | {"load_rps": load}
+        record = record_of(ask, trace, late + service, failure, replays=self.target.replays) | {"load_rps": load}
         return record | {name: round(value, 3) for name, value in times.items()}
 
     def _kept(self, record: dict[str, Any], journal: Journal) -> dict[str, Any]:
+        """What was written of a record: the same, or a failed run if it could not be."""
         record["sweep_id"] = journal.header.sweep_id
-        journal.append_line(line_of(record, self.secrets))
-        kept: dict[str, Any] = self.secrets.hide_all({name: record[name] for name in CSV_FIELDS if name in record})
-        return kept
+        record, line = written(record, self.secrets)
+        journal.append_line(line)
+        return record
+
+    def _row(self, record: dict[str, Any]) -> dict[str, Any]:
+        shown: dict[str, Any] = self.secrets.hide_all({name: record[name] for name in CSV_FIELDS if name in record})
+        return shown
 
 
 def _summed(load: float, planned: int, records: Sequence[dict[str, Any]]) -> LoadStep:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -147,7 +148,11 @@ def read_arms(path: str | Path) -> tuple[Arm, ...]:
 
 def digest_of(value: Any) -> str:
     """A digest of plain data that does not depend on the order of keys."""
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    try:
+        written = msgspec.json.encode(value, order="sorted")
+    except UnicodeEncodeError:  # half a surrogate pair: JSON has an escape for it
+        written = json.dumps(msgspec.to_builtins(value), sort_keys=True).encode()
+    return hashlib.sha256(written).hexdigest()
 
 
 def gold_digest(questions: Iterable[Question]) -> str:

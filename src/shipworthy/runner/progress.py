@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import Any, TextIO
+
+from ..text import one_line
 
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
@@ -55,7 +58,9 @@ class ProgressLines(Progress):
             self._say()
 
     def _say(self) -> None:
-        print(f"run  {self.text()}", file=self._stream, flush=True)
+        with suppress(OSError, ValueError):  # nobody reads along any more, which is no reason to stop
+            self._stream.write(one_line(f"run  {self.text()}") + "\n")
+            self._stream.flush()
 
 
 class ProgressBar(Progress):

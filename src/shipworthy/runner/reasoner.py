@@ -26,11 +26,13 @@ from .blocking import run_blocking
 from .execute import ask_once
 from .failures import SEEN, AskFailed
 from .plan import Ask
+from .redact import without_password
 from .shape import parsed
 from .targets.base import Target, TargetOptions
-from .targets.command import output_of
+from .targets.command import as_argument, output_of
+from .targets.function import Function
 from .targets.http import HttpClient
-from .targets.python import imported, result_of, wrong_result
+from .targets.pool import workers_for
 
 TIMEOUT = 240.0  # seconds for one case
 MOST_OUTPUT = 10_000_000  # bytes; more is an error of that case
@@ -102,7 +104,9 @@ def reasoner_target(
         )
     if binary is not None:
         return CommandReasoner(binary, db)
-    return HttpReasoner(url) if url is not None else PythonReasoner(function or "")
+    if url is not None:
+        return HttpReasoner(url)
+    return PythonReasoner(function) if callable(function) else NamedReasoner(function or "")
 
 
 class CommandReasoner:
@@ -129,7 +133,10 @@ class HttpReasoner:
 
     def __init__(self, url: str) -> None:
         if not url.startswith(("http://", "https://")):
-            raise UsageError(f"{url!r} is not an address", hint="Start it with http:// or https://.", code="reason-url")
+            shown = without_password(url)
+            raise UsageError(
+                f"{shown!r} is not an address", hint="Start it with http:// or https://.", code="reason-url"
+            )
         self.name = url.partition("?")[0]
         self._client = HttpClient(url, TargetOptions(max_response_bytes=MOST_OUTPUT), "--url")
 
@@ -142,24 +149,50 @@ class HttpReasoner:
 
 
 class PythonReasoner:
-    """A Python function, called with the prompt and, by name, what the case sets; it gives back a dict or a text."""
+    """A Python function object, called with the prompt and, by name, what the case sets; it gives a dict or a text."""
 
     replays = False
 
-    def __init__(self, function: str | Callable[..., Any]) -> None:
-        self._function = function if callable(function) else _find_function(function)
-        self.name = f"py:{function if isinstance(function, str) else getattr(function, '__qualname__', function)}"
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = Function(function)
+        self.name = f"py:{getattr(function, '__qualname__', function)}"
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
-        output = await result_of(self._function, ask.question, ask.knobs)
-        if isinstance(output, str):
-            return {"content": output}
-        if not isinstance(output, Mapping):
-            raise wrong_result(output)
-        return dict(output)
+        output = await self._function.result(ask.question, ask.knobs)
+        if not isinstance(output, (str, Mapping)):
+            raise AskFailed("wrong-shape", f"the function gave {type(output).__name__}, expected a dict or a string")
+        return {"content": output} if isinstance(output, str) else dict(output)
 
     async def close(self) -> None:
-        """Nothing stays open between cases."""
+        await self._function.close()
+
+
+class NamedReasoner:
+    """A Python function that is named by text; it runs in a process of its own, which it may end but not us."""
+
+    replays = False
+
+    def __init__(self, place: str) -> None:
+        self.name = f"py:{place}"
+        options = TargetOptions(max_response_bytes=MOST_OUTPUT)
+        try:
+            self._workers = workers_for(place, options, drops=True)
+        except UsageError as error:
+            raise UsageError(
+                f"{place!r} {error.what}",
+                hint="Write it as module:function, importable from here.",
+                code="reason-callable",
+            ) from None
+
+    async def ready(self) -> None:
+        await self._workers.ready()
+
+    async def ask(self, ask: Ask) -> dict[str, Any]:
+        output = await self._workers.ask(ask.question, ask.knobs)
+        return {"content": output} if isinstance(output, str) else output
+
+    async def close(self) -> None:
+        await self._workers.close()
 
 
 def ask_of(case: ReasonCase) -> Ask:
@@ -170,15 +203,19 @@ def ask_of(case: ReasonCase) -> Ask:
 
 
 def command_line(words: Sequence[str], ask: Ask, db: str | None = None) -> list[str]:
-    """The command line of a case: BINARY [--db D] reason PROMPT --json and what the case sets, in this order."""
-    line = [*words, *(["--db", db] if db else []), "reason", ask.question, "--json"]
+    """The command line of a case: BINARY [--db D] reason PROMPT --json and what the case sets, in this order.
+
+    What a case says never is an option: a prompt that starts like one gets a blank before it, a setting is tied to its
+    flag with `=`.
+    """
+    line = [*words, *(["--db", db] if db else []), "reason", as_argument(ask.question), "--json"]
     for name in (*_SETTINGS, *REASON_ARGS):
         value = ask.knobs.get(name)
         flag = "--" + name.replace("_", "-")
         if value is True:
             line.append(flag)
         elif value not in (None, "") and value is not False:
-            line += [flag, str(value)]
+            line += [f"{flag}={value}"] if str(value).startswith("-") else [flag, str(value)]
     return line
 
 
@@ -229,14 +266,3 @@ def _find_binary(binary: str) -> list[str]:
     if os.path.dirname(words[0]):
         words[0] = os.path.abspath(words[0])
     return words
-
-
-def _find_function(place: str) -> Callable[..., Any]:
-    try:
-        return imported(place)
-    except UsageError as error:
-        raise UsageError(
-            f"{place!r} {error.what}",
-            hint="Write it as module:function, importable from here.",
-            code="reason-callable",
-        ) from error

@@ -16,6 +16,7 @@ SHORTEST = 4  # masking shorter values would eat ordinary words, and they protec
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SENSITIVE_NAME = re.compile(r"auth|cookie|token|secret|passw|key|credential|session", re.IGNORECASE)
+_USER_INFO = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/?#\r\n]{0,500}@")
 _SCHEMES = {"bearer", "basic", "token", "apikey", "digest"}
 
 
@@ -79,6 +80,20 @@ class Secrets:
             return value
 
         return _VARIABLE.sub(value_of, template)
+
+
+def without_password(address: str) -> str:
+    """An address that could not be used, as it may be shown: a password may hold any character, `@` and blanks too."""
+    if "@" not in address:
+        return address
+    scheme, mark, _ = address.partition("://")
+    host = address.rpartition("@")[2]
+    return f"{scheme}://{MASK}@{host}" if mark and "@" not in scheme else MASK
+
+
+def without_passwords(text: str) -> str:
+    """A text in which URLs don't show their user and password."""
+    return _USER_INFO.sub(rf"\1{MASK}@", text) if "://" in text and "@" in text else text
 
 
 def headers_from(given: Mapping[str, str], secrets: Secrets) -> dict[str, str]:

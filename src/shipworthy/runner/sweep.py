@@ -83,9 +83,12 @@ def run(
     )
     questions = read_gold(gold) if isinstance(gold, (str, os.PathLike)) else gold
     plan = make_plan(questions, seeds=seeds, jitters=jitters, paraphrases=paraphrases, arms=arms, profile=profile)
+    options = options or TargetOptions(connections=max(64, limits.concurrency))
+    # Before the loop runs, so that Ctrl-C ends an import that takes long.
+    asked = parse_target(target, options) if isinstance(target, str) else target
     running = run_async(
         plan,
-        target,
+        asked,
         out,
         limits=limits,
         warmup=warmup,
@@ -110,7 +113,7 @@ async def run_async(
     progress: bool = False,
 ) -> RunSummary:
     """`run` for a plan, within a loop that is running already."""
-    options = options or TargetOptions()
+    options = options or TargetOptions(connections=max(64, limits.concurrency))
     asked = parse_target(target, options) if isinstance(target, str) else target
     clock = asyncio.get_running_loop().time
     began = clock()

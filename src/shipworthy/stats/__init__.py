@@ -4,9 +4,11 @@ binomial     exact tails, on which every proof rests
 proportions  a rate: interval to show, test that proves, state of the gate
 samples      how many items a proof needs
 means        a mean, and rows that come in clusters
+bounded      what proves a mean: bounds that hold for any values within known limits
 quantiles    percentiles and the order statistics that bound them
 paired       the same items before and after
-sequential   many tests at once, and one test night after night
+sequential   many tests at once, and e-values of pairs
+nights       whether numbers that come night after night got worse
 agreement    raters who say the same, and a score that separates
 
 Decisions are taken on integers and fractions; floats are for showing. What is undefined is None.
@@ -14,7 +16,7 @@ Decisions are taken on integers and fractions; floats are for showing. What is u
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .binomial import ALPHA, critical_k
 from .proportions import (
@@ -34,7 +36,6 @@ from .samples import MOST_ITEMS, more_items, n_for_power, power_at, smallest_n
 
 if TYPE_CHECKING:
     from .agreement import (
-        Spread,
         Weights,
         auc,
         fleiss_kappa,
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
         raters_spread,
         shares_spread,
     )
+    from .bounded import Spread, mean_bounds, mean_spread
     from .means import Clustered, cluster_se, mean_interval, mean_interval_of_counts
+    from .nights import drop_evidence
     from .paired import (
         excludes_drop,
         mcnemar_one_sided,
@@ -74,6 +77,7 @@ __all__ = [
     "clopper_pearson_upper",
     "cluster_se",
     "critical_k",
+    "drop_evidence",
     "e_value",
     "e_value_rate",
     "e_value_two_sided",
@@ -88,8 +92,10 @@ __all__ = [
     "krippendorff_alpha",
     "mcnemar_one_sided",
     "mcnemar_two_sided",
+    "mean_bounds",
     "mean_interval",
     "mean_interval_of_counts",
+    "mean_spread",
     "met",
     "min_n_for_quantile",
     "more_for_no_regression",
@@ -116,7 +122,6 @@ __all__ = [
 # What a small score does not need is imported when it is first asked for.
 _HOMES = {
     "agreement": (
-        "Spread",
         "Weights",
         "auc",
         "fleiss_kappa",
@@ -129,7 +134,9 @@ _HOMES = {
         "raters_spread",
         "shares_spread",
     ),
+    "bounded": ("Spread", "mean_bounds", "mean_spread"),
     "means": ("Clustered", "cluster_se", "mean_interval", "mean_interval_of_counts"),
+    "nights": ("drop_evidence",),
     "paired": (
         "excludes_drop",
         "mcnemar_one_sided",
@@ -143,7 +150,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             from importlib import import_module

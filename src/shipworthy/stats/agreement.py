@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+from .bounded import Spread, mean_spread
 from .means import mean_interval_of_counts
 from .proportions import Z_TWO_SIDED, clopper_pearson_lower, clopper_pearson_upper
 
@@ -21,13 +22,6 @@ Weights = Literal["linear", "quadratic"] | None
 FEW_SPLIT = 5  # items on which raters differ, below which their spread is not to be trusted
 _Z_ONE_SIDED = 1.6448536269514722
 _Chance = Callable[[Sequence[int]], Fraction]  # label totals → chance agreement
-
-
-class Spread(NamedTuple):
-    """How far a coefficient may be off: the two-sided 95 % interval, and the one-sided bounds that prove."""
-
-    interval: tuple[float, float]
-    bounds: tuple[float | None, float | None]
 
 
 def kappa(table: Table, weights: Weights = None) -> Fraction | None:
@@ -130,21 +124,16 @@ def krippendorff_alpha(table: Table) -> Fraction | None:
 
 
 def shares_spread(shares: Mapping[Fraction, int]) -> Spread | None:
-    """m ± t·s/√n for the mean of shares from 0 to 1, given as share → how often; None where no two differ.
+    """How far the mean of shares from 0 to 1 may be off, given as share → how often; None without any.
 
-    Where fewer than five of the n shares are below 1, or above 0, the edge on that far side is what so many of n prove
-    (Clopper and Pearson), for the spread of so few is not to be trusted.
+    Where each is 0 or 1, as with two raters, it is a rate and has a rate's exact bounds (Clopper and Pearson).
     """
-    n = sum(shares.values())
-    low, high = mean_interval_of_counts(shares) or (0.0, 1.0)
-    below, above = n - shares.get(Fraction(1), 0), n - shares.get(Fraction(0), 0)
-    if below < FEW_SPLIT:
-        return _few_apart(n, below, Fraction(0), high) if n else None
-    if above < FEW_SPLIT:
-        (low, high), (upper, _) = _few_apart(n, above, Fraction(0), 1 - low)
-        return Spread((1 - high, 1 - low), (None, None if upper is None else 1 - upper))
-    edges = max(0.0, low), min(1.0, high)
-    return Spread(edges, edges) if len(shares) > 1 else None
+    if not shares or not set(shares) <= {0, 1}:
+        return mean_spread(shares, 0, 1)
+    k, n = shares.get(Fraction(1), 0), sum(shares.values())
+    low, lower = (clopper_pearson_lower(k, n, alpha) for alpha in (0.025, 0.05))
+    high, upper = (clopper_pearson_upper(k, n, alpha) for alpha in (0.025, 0.05))
+    return Spread((low or 0.0, 1.0 if high is None else high), (lower if k else None, upper if k < n else None))
 
 
 def raters_spread(table: Table, coefficient: Callable[[Table], Fraction | None]) -> Spread | None:

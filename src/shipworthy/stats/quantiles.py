@@ -11,7 +11,7 @@ from typing import TypeVar
 from .binomial import critical_k
 from .samples import smallest_n
 
-Number = TypeVar("Number", int, float, Fraction)
+Number = TypeVar("Number", int, float, Fraction, int | Fraction)
 
 _TWO_SIDED = Fraction(1, 40)  # 2.5 % on each side
 

@@ -260,7 +260,9 @@ def test_a_gold_item_without_a_trace_leaves_no_verdict() -> None:
     runs = [trace(f"a{n}") for n in range(40)] + [refusal(f"u{n}") for n in range(20)]
     assert agree(gold=items, trace=runs).verdict == "SHIP"
     decision = agree(gold=items, trace=runs[1:])
-    assert decision.exit_code == 3 and decision.reasons == ["no trace for 1 question: a0"]
+    lost = "1 of 60 questions could not be judged, because the run is missing or failed: a0"
+    assert decision.exit_code == 3
+    assert decision.reasons == [f"{lost}. Run them again, or allow them with --allow-missing 1"]
 
 
 # --- bad input ---

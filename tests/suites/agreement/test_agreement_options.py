@@ -41,7 +41,9 @@ def test_short_gates_replace_the_defaults_and_named_ones_replace_them() -> None:
         "abstain_rate": "0",
         "flagged_agreements": "0",
     }
-    assert bounds(agree(pairs=SOME, pa_gate="0.5", gates="pa=0.7"))["percent_agreement"] == "0.7"
+    assert bounds(agree(pairs=SOME, gates="pa=0.7"))["percent_agreement"] == "0.7"
+    with pytest.raises(UsageError, match="gate-repeated"):  # by its flag and by its name: which one was meant?
+        agree(pairs=SOME, pa_gate="0.5", gates="pa=0.7")
     assert bounds(agree(pairs=SOME, kappa_gate="0.5", only_gates=True)) == {"kappa": "0.50"}
 
 
@@ -120,6 +122,7 @@ def test_the_report_says_where_labels_come_from() -> None:
             assert agree(**given, profile=profile).options == {
                 "min_substr": 5,
                 "closed": False,
+                "allow_missing": 0,
                 "refusal": "exact",
                 "refusal_phrases": [],
                 "id_map": None,

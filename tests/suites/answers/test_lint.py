@@ -25,7 +25,6 @@ FINDINGS: list[tuple[dict[str, Any], str, str]] = [
     (gold("A", question="  "), "gold-no-question", "warning"),
     (gold("A", paraphrases=["QUESTION  a?"]), "gold-paraphrase", "warning"),
     (gold("A", negatives=["d1"]), "gold-negative", "error"),
-    (gold("A", constraints=[" "]), "gold-constraint", "error"),
 ]
 
 

@@ -58,8 +58,10 @@ def test_bars_are_taken_exactly_and_in_the_place_of_their_defaults():
 
 
 def test_gates_may_be_named_by_their_metrics_too(good_report):
-    decision = guard(good_report, gates="overall=0.999, cases=31", min_cases=2, only_gates=True)
-    assert [str(outcome.gate) for outcome in decision.outcomes] == ["cases >= 31", "average_overall >= 0.999"]
+    decision = guard(good_report, gates="overall=0.999, cases=31", only_gates=True)
+    assert {str(outcome.gate) for outcome in decision.outcomes} == {"cases >= 31", "average_overall >= 0.999"}
+    with pytest.raises(UsageError, match="gate-repeated"):  # by its flag and by its name
+        guard(good_report, gates="cases=31", min_cases=2)
     with pytest.raises(UsageError, match="gate-unknown"):
         guard(good_report, gates="answer_overlap=0.3")
 
@@ -152,7 +154,8 @@ def test_results_under_one_id_count_one_by_one():
     assert decision.items[1]["hard_failures"] == ["invented"]
 
 
-def test_a_decision_of_the_guard_can_be_computed_again(tmp_path, good_report):
+def test_a_decision_of_the_guard_can_be_computed_again(tmp_path, good_report, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     path = write(tmp_path, good_report)
     for bars in ({}, {"min_cases": 31, "min_overall": "0.9"}, {"gates": "pass_rate=0.9"}):
         decision = guard(path, **bars)

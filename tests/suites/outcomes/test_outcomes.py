@@ -239,7 +239,8 @@ def test_the_command(outcomes, tmp_path, cli):
     assert cli("outcomes", "--input", tmp_path / "none.jsonl").code == 2
 
 
-def test_a_report_can_be_computed_again_from_its_files(outcomes, tmp_path):
+def test_a_report_can_be_computed_again_from_its_files(outcomes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     path, scores = outcomes(*PEOPLE), tmp_path / "r.json"
     scores.write_text(json.dumps(REPORT))
     for options in ({}, {"min_accept_rate": "2/5", "min_samples": 3}, {"require_useful": False, "gates": "useful=0.4"}):

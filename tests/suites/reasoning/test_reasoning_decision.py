@@ -65,16 +65,21 @@ def test_the_gates_are_the_bars_of_the_fixture():
         "under_refusal <= 0.05",
         "errors <= 0",
     ]
-    assert decision.verdict == "NO-SHIP" and decision.reasons == ["errors 1 is above 0"]
-    assert evaluate("reasoning", fixture=RAW, answers=ANSWERS).ships
+    lost = "1 of 6 questions could not be judged, because the run is missing or failed: c6"
+    allowed = "Run them again, or allow them with --allow-missing 1"
+    assert decision.verdict == "NO-SHIP" and decision.reasons == ["errors 1 is above 0", f"{lost}. {allowed}"]
+    assert evaluate("reasoning", fixture=RAW, answers=ANSWERS).reasons == [f"{lost}. {allowed}"]
+    assert evaluate("reasoning", fixture=RAW, answers=ANSWERS, allow_missing=1).ships
 
 
 def test_gates_that_are_named_go_before_those_of_the_fixture():
     assert not evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates="pass_rate=0.95").ships
     alone = evaluate("reasoning", fixture=RAW, answers={}, gates="error_rate<=1", only_gates=True)
-    assert alone.ships and [str(outcome.gate) for outcome in alone.outcomes] == ["error_rate <= 1"]
+    assert alone.verdict == "NO VERDICT" and [str(outcome.gate) for outcome in alone.outcomes] == ["error_rate <= 1"]
+    assert evaluate("reasoning", fixture=RAW, answers={}, gates="error_rate<=1", only_gates=True, allow_missing=6).ships
     part = evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates=["pass_rate[preset=even]=0.9"], only_gates=True)
-    assert part.reasons == ["pass_rate[preset=even] 2/3 (0.667) is below 0.9: 1 more would turn it"]
+    assert part.reasons[0] == "pass_rate[preset=even] 2/3 (0.667) is below 0.9: 1 more would turn it"
+    assert part.verdict == "NO-SHIP" and len(part.reasons) == 2 and "could not be judged" in part.reasons[1]
     with pytest.raises(UsageError, match="gate-unknown"):
         evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates="precision=0.9")
 
@@ -251,7 +256,8 @@ def test_the_dimensions_are_drawn_in_the_page():
     assert "Averages over the cases that ask for the dimension" in text and "<svg" in text
 
 
-def test_a_report_can_be_computed_again_from_its_files(tmp_path):
+def test_a_report_can_be_computed_again_from_its_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     fixture, answers = tmp_path / "f.json", tmp_path / "a.jsonl"
     fixture.write_text(json.dumps(RAW))
     answers.write_text("".join(json.dumps({"id": id_, "content": text}) + "\n" for id_, text in ANSWERS.items()))

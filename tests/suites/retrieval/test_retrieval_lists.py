@@ -75,8 +75,12 @@ def test_missing_lists_leave_native_gates_without_a_verdict(tmp_path: Path) -> N
     gold.write_text('{"qid": "q1", "relevant": ["a"]}\n{"qid": "q2", "relevant": ["b"]}\n')
     log.write_text('{"qid": "q1", "topk": [{"id": "a"}]}\n')
     found = measure_ids(gold, log, "R@5", gates="R@5>=0.4")
-    assert found.verdict == "NO VERDICT" and found.incomplete == ["1 of 2 questions have no list, and count as 0"]
-    assert measure_ids(gold, log, "R@5", gates="R@5>=0.4", missing_query="skip").verdict == "SHIP"
+    lost = "1 of 2 questions could not be judged, because the run is missing or failed: q2"
+    assert found.verdict == "NO VERDICT"
+    assert found.incomplete == [f"{lost}. Run them again, or allow them with --allow-missing 1"]
+    skipped = {"gates": "R@5>=0.4", "missing_query": "skip"}
+    assert measure_ids(gold, log, "R@5", **skipped).verdict == "NO VERDICT"
+    assert measure_ids(gold, log, "R@5", **skipped, allow_missing=1).verdict == "SHIP"
 
 
 def test_a_gold_set_that_changed_since_it_was_frozen_has_no_verdict(tmp_path: Path) -> None:

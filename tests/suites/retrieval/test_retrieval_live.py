@@ -44,8 +44,12 @@ def test_a_live_log_with_holes_is_no_baseline() -> None:
     poor = [line("q1", ["x"], delta_s=[0.1]), line("q2", delta_s=[0.1] * 3)]
     assert score(gold, both, both).verdict == "SHIP"
     found = score(gold, poor, both[1:], only_gates=True, gates="recall@5>=baseline-0.02")
-    assert found.verdict == "NO VERDICT" and "1 of 2 questions have no line in live's log" in found.incomplete[0]
-    assert score(gold, both, both[1:], only_gates=True, gates="recall@5>=0.9").verdict == "SHIP"  # no baseline, no hole
+    assert found.verdict == "NO VERDICT" and "1 of 2 questions could not be judged" in found.incomplete[0]
+    allowed = score(gold, poor, both[1:], only_gates=True, gates="recall@5>=baseline-0.02", allow_missing=1)
+    assert allowed.verdict == "NO VERDICT" and "1 of 2 questions have no line in live's log" in allowed.incomplete[0]
+    absolute = {"only_gates": True, "gates": "recall@5>=0.9"}
+    assert score(gold, both, both[1:], **absolute).verdict == "NO VERDICT"
+    assert score(gold, both, both[1:], **absolute, allow_missing=1).verdict == "SHIP"
 
 
 def test_indexes_and_rerankers_are_watched() -> None:

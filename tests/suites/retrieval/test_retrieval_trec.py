@@ -227,7 +227,9 @@ def test_compressed_files_and_remarks_after_the_tag(tmp_path: Path) -> None:
 def test_numbers_without_a_gate_decide_nothing_and_with_one_they_do(tmp_path: Path) -> None:
     paths = write(tmp_path, QRELS, RUN)
     assert measure(*paths, "P@5").verdict == "MEASURED"
-    assert measure(*paths, "P@5", gates="P_5>=0.4").verdict == "SHIP"
+    assert measure(*paths, "P@5", gates="P_5>=0.4", allow_missing=1).verdict == "SHIP"
+    lost = measure(*paths, "P@5", gates="P_5>=0.4")
+    assert lost.verdict == "NO VERDICT" and lost.reasons[0].startswith("1 of 2 questions could not be judged")
     assert measure(*paths, "P@5", gates="precision@5>=0.5").verdict == "NO-SHIP"
     with pytest.raises(UsageError, match=r"\[gate-unknown\]"):
         measure(*paths, "P@5", gates="nothing>=0.5")
@@ -359,7 +361,7 @@ def _run_lines(text: str) -> Any:
 def test_gates_take_every_spelling_of_a_metric(tmp_path: Path) -> None:
     paths = write(tmp_path, QRELS, RUN)
     for gate in ("P@5>=0.4", "p@5>=0.4", "P_5>=0.4", "precision@5>=0.4"):
-        assert measure(*paths, "P@5", gates=gate).verdict == "SHIP", gate
+        assert measure(*paths, "P@5", gates=gate, allow_missing=1).verdict == "SHIP", gate
     assert measure(*paths, "nDCG@10,MRR", gates=["nDCG@10>=0.999", "MRR>=1"]).verdict == "NO-SHIP"
 
 
@@ -380,7 +382,9 @@ def test_a_live_run_is_the_baseline_and_every_file_has_its_digest(tmp_path: Path
     assert found.verdict == "NO-SHIP" and "recall@5 0.500 is below 0.980 (baseline-0.02)" in found.reasons[0]
     assert [row["qid"] for row in found.sections["comparison"]["worse"]] == ["q1"]
     assert all(len(found.inputs[name]["sha256"]) == 64 for name in ("gold", "shadow", "live"))
-    assert evaluate("retrieval", qrels=qrels, run=run, live=poor).verdict == "SHIP"
+    assert evaluate("retrieval", qrels=qrels, run=run, live=poor).verdict == "NO VERDICT"
+    allowed = evaluate("retrieval", qrels=qrels, run=run, live=poor, allow_missing=1)
+    assert allowed.verdict == "NO VERDICT" and "a baseline that counts them as 0 is too low" in allowed.reasons[1]
     named = evaluate("retrieval", qrels=qrels, run=poor, live=run, gates="recall@1>=baseline")
     assert [str(outcome.gate) for outcome in named.outcomes] == ["recall@1 >= baseline"]  # no other gate applies
 

@@ -20,7 +20,10 @@ def test_holes_are_named_and_leave_no_verdict() -> None:
 
 
 def test_a_question_without_runs_is_incomplete_and_a_failing_bar_still_decides() -> None:
-    assert score([gold("a"), gold("b")], grid("a")).reasons == ["1 question without any run: b"]
+    lost = "1 of 2 questions could not be judged, because the run is missing or failed: b"
+    found = score([gold("a"), gold("b")], grid("a"))
+    assert found.reasons == [f"{lost}. Run them again, or allow them with --allow-missing 1"]
+    assert found.named["missing"] == ["b"]
     failing = score([gold("a"), gold("b")], grid("a", "wrong"))
     assert failing.verdict == "NO-SHIP" and failing.named["missing"] == ["b"]
 

@@ -11,15 +11,26 @@ from typing import Any
 from ... import stats
 from ...core.decision import report as report_of
 from ...errors import DataError
-from ...reading.reports import load_report, passing, row_name
-from ...text import plural
+from ...reading.reports import check_report, exact_value, load_report, passing, reports_of, row_name
+from ...text import plural, visible
 from ..evaluate import evaluate
-from ..verify import file_digest, recompute
+from ..verify import Reach, digest_of, file_digest, recompute
 from .change import Answer, Change, Comparison
 from .pairing import pairs_of
 from .words import chance, comparison_dict, sentence
 
-__all__ = ["Answer", "Change", "Comparison", "chance", "compare", "comparison_dict", "incomparable", "sentence"]
+__all__ = [
+    "Answer",
+    "Change",
+    "Comparison",
+    "chance",
+    "compare",
+    "compare_reports",
+    "comparison_dict",
+    "incomparable",
+    "is_edited",
+    "sentence",
+]
 
 SLIP = Fraction("0.02")  # a rate may drop by so much
 SLIP_P95 = Fraction("0.15")  # and a latency rise by this share
@@ -41,7 +52,7 @@ def compare(
     """
     if gold:
         base, head = (report_of(evaluate("answers", gold=gold, trace=side)) for side in (base, head))
-    before, after = (load_report(side) if isinstance(side, (str, os.PathLike)) else side for side in (base, head))
+    before, after = (_report(side) for side in (base, head))
     notes = []
     if before["digest"] == after["digest"]:
         rows = passing(after)
@@ -51,9 +62,34 @@ def compare(
     if differences := incomparable(before, after):
         if not rescore:
             raise _refusal(differences)
-        before, note = _rescored(before, after, differences)
+        reach = Reach("" if isinstance(head, Mapping) else os.fspath(head))
+        before, note = _rescored(before, after, differences, reach)
         notes.append(note)
     return _comparison(before, after, dict(slips or {}), only, notes)
+
+
+def compare_reports(base: Mapping[str, Any], head: Mapping[str, Any], only: Sequence[str] = ()) -> Comparison:
+    """Two reports that are known to be comparable and as they were written."""
+    return _comparison(base, head, {}, only, [])
+
+
+def is_edited(report: Mapping[str, Any]) -> bool:
+    """Whether a report was changed after it was written."""
+    return any(digest_of(one) != one["digest"] for one in reports_of(report))
+
+
+def _report(side: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str, Any]:
+    """A report whose digest is that of its content: a pasted one could hide what got worse."""
+    where = "" if isinstance(side, Mapping) else visible(os.fspath(side))
+    report = check_report(dict(side)) if isinstance(side, Mapping) else load_report(side)
+    if is_edited(report):
+        raise DataError(
+            "the report was edited after it was written: its digest is not that of its content",
+            where=where,
+            hint="Score again, and compare the new report.",
+            code="report-edited",
+        )
+    return report
 
 
 def incomparable(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
@@ -100,26 +136,44 @@ def _refusal(differences: Sequence[str]) -> DataError:
     )
 
 
-def _rescored(base: Mapping[str, Any], head: Mapping[str, Any], differences: list[str]) -> tuple[dict[str, Any], str]:
+def _rescored(
+    base: Mapping[str, Any], head: Mapping[str, Any], differences: list[str], reach: Reach
+) -> tuple[dict[str, Any], str]:
     """The base scored again with the head's gold set, gates and options, where its own traces are at hand unchanged."""
     suite = head["shipworthy"].get("suite")
     if base["shipworthy"].get("suite") != suite:
         raise _refusal(differences)
     stated = {name: given for name, given in base.get("inputs", {}).items() if name not in ("gold", "fixture")}
     run = base.get("run", {})
-    paths = {name: str(run.get("call", {}).get("inputs", {}).get(name) or run.get(name, "")) for name in stated}
+    called = (run.get("call") or {}).get("inputs", {})
+    paths = {name: str(called.get(name) or run.get(name, "")) for name in stated}
+    reach.check(suite, {name: path for name, path in paths.items() if path}, {})
     usable = all(
         os.path.isfile(path) and file_digest(path) == stated[name].get("sha256") for name, path in paths.items()
     )
     if not usable or not paths:
         raise _refusal(differences)
-    again = report_of(recompute(head, paths))
+    again = report_of(recompute(head, paths, reach))
     if again["inputs"].get("gold") != head["inputs"].get("gold"):
         raise _refusal(differences)
     return again, f"the base was scored again from its traces, because the {' and '.join(differences)} differ"
 
 
 def _comparison(
+    base: Mapping[str, Any], head: Mapping[str, Any], slips: dict[str, Fraction], only: Sequence[str], notes: list[str]
+) -> Comparison:
+    """The comparison, or one clear error: both have the shape of reports, but what is in them may be anything."""
+    try:
+        return _compared(base, head, slips, only, notes)
+    except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"the numbers of the two reports can't be compared: {visible(str(error), 100)}",
+            hint="One of them was edited; score again.",
+            code="report-invalid",
+        ) from error
+
+
+def _compared(
     base: Mapping[str, Any], head: Mapping[str, Any], slips: dict[str, Fraction], only: Sequence[str], notes: list[str]
 ) -> Comparison:
     before, after = passing(base), passing(head)
@@ -152,7 +206,7 @@ def _never_run(report: Mapping[str, Any]) -> set[str]:
 
 def _change(name: str, base: Mapping[str, Any], head: Mapping[str, Any], slip: Fraction | None) -> Change:
     measures = base["metrics"][name], head["metrics"][name]
-    old, new = (_exact(measure) for measure in measures)
+    old, new = (exact_value(measure) for measure in measures)
     sign = _direction(name, base, head)
     unit, kind = str(measures[1].get("unit", "")), str(measures[1].get("kind", ""))
     if old is None or new is None or sign is None:
@@ -287,11 +341,3 @@ def _diagnosis(base: Mapping[str, Any], head: Mapping[str, Any], lost: list[str]
             "point to a fragmented index, or to text that is normalised differently"
         ]
     return []
-
-
-def _exact(measure: Mapping[str, Any]) -> Fraction | None:
-    if measure.get("value") is None:
-        return None
-    if measure.get("denominator"):
-        return Fraction(int(measure["numerator"]), int(measure["denominator"]))
-    return Fraction(str(measure.get("exact", measure["value"])))

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 TOKEN = "not in context"
 MODES = ("exact", "natural", "phrases")
 LONGEST_PHRASE = 1000
-# Letters of other scripts that look like those of the token; NFKD sees to accents and full-width letters.
-LOOKALIKES = {"c": "сϲⲥ", "e": "еεⲉ", "i": "іιıⲓ", "n": "пոռ", "o": "оοօⲟ", "t": "тτⲧ", "x": "хχⲭ"}
+# Letters, small capitals and digits that look like letters of the token; NFKD sees to accents and full-width letters.
+LOOKALIKES = {"c": "сϲⲥᴄ", "e": "еεⲉᴇ", "i": "іιıⲓɪl1", "n": "пոռɴ", "o": "оοօⲟᴏ0", "t": "тτⲧᴛ", "x": "хχⲭ"}
+FILLERS = "\u115f\u1160"  # letters that show as a blank
 
 
 def is_exact(claim: str) -> bool:
@@ -32,7 +33,8 @@ def is_drifted(claim: str) -> bool:
 
 def is_near(claim: str) -> bool:
     """The claim has the token in it, whatever its case, spacing, punctuation or letters, but is not it."""
-    if claim.isascii() and "context" not in claim.lower():  # nothing to disguise, and not there
+    plain = claim.isascii() and claim.replace("\n", "").isprintable()
+    if plain and "ntext" not in claim.lower():  # nothing is disguised, and it is not there
         return False
     return not is_exact(claim) and f" {TOKEN} " in f" {_skeleton(claim)} "
 
@@ -110,10 +112,12 @@ class _Skeleton(dict[int, str]):
 
 
 def _look(character: str) -> str:
+    if character in FILLERS or character.isspace():
+        return " "
     if character.isalnum():
         return next((letter for letter, alike in LOOKALIKES.items() if character in alike), character)
-    # Marks (accents) and format characters (zero-width joiners, direction marks) are not seen.
-    return "" if unicodedata.category(character) in ("Mn", "Me", "Cf") else " "
+    # Marks (accents), format characters (zero-width joiners, direction marks) and controls are not seen.
+    return "" if unicodedata.category(character) in ("Mn", "Me", "Cf", "Cc") else " "
 
 
 _SKELETONS = _Skeleton()

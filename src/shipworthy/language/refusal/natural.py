@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
 
 import msgspec
 
@@ -354,7 +353,7 @@ def _natural_rules() -> _NaturalRules:
 
     # Plain open: importlib.resources would cost more than all of the rest.
     with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "refusals.toml"), "rb") as stream:
-        data: dict[str, Any] = tomllib.load(stream)
+        data = tomllib.load(stream)
     phrases = [_phrase(kind, text.split(), data["words"]) for kind, listed in data["kinds"].items() for text in listed]
     places: dict[str, list[int]] = {}
     for place, phrase in enumerate(phrases):

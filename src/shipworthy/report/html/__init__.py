@@ -6,13 +6,13 @@ import hashlib
 from base64 import b64encode
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..._version import __version__
 from ...core.board import Board
 from ...core.decision import Decision
 from ...core.gates import Outcome, certainty
-from ...text import visible
+from ...text import inert, visible
 from .. import svg, views
 from .cards import STATIC, Card, ItemRows, embedded, item_rows, offender_cards
 from .highlight import long
@@ -180,6 +180,15 @@ def _policy(style: str, script: str) -> str:
     )
 
 
+def _inert(value: object) -> object:
+    """Text of the page as it would stand in a CI log: the same to a browser, no command to the CI system."""
+    from markupsafe import Markup, escape
+
+    if type(value) is not str or ("::" not in value and "##" not in value):
+        return value
+    return Markup(inert(str(escape(value)), "&#58;", "&#35;"))  # escaped just before
+
+
 @cache
 def _source(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8").strip()
@@ -189,6 +198,7 @@ def _source(name: str) -> str:
 def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
-    environment: Any = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template: Template = environment.from_string(_source("page.html.j2"))
-    return template
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_inert
+    )
+    return environment.from_string(_source("page.html.j2"))

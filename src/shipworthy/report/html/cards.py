@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ...core.decision import Decision
+from ...core.evidence import Row
 from ...text import fold, visible
 from .. import views
+from ..json import printable
 from .highlight import Piece, pieces
 from .tables import figure, spoken
 
@@ -75,7 +77,7 @@ def offender_cards(decision: Decision, prefix: str) -> list[Card]:
     return found
 
 
-def _card(offender: Mapping[str, Any], prefix: str) -> Card:
+def _card(offender: Row, prefix: str) -> Card:
     name = str(offender.get("qid", ""))
     substrings = _strings(offender.get("gold_claim_substr"))
     cited, wanted = _strings(offender.get("citations")), _strings(offender.get("gold_citations"))
@@ -144,12 +146,12 @@ class _Places(NamedTuple):
         return Chip(visible(name, 200), ", ".join(notes), tone)
 
 
-def _told(value: object, offender: Mapping[str, Any]) -> bool:
+def _told(value: object, offender: Row) -> bool:
     """Whether the sentence above repeats it; a short value may stand there by chance."""
     return len(figure(value)) > 8 and figure(value) in str(offender.get("says", ""))
 
 
-def _refusal(offender: Mapping[str, Any]) -> list[Chip]:
+def _refusal(offender: Row) -> list[Chip]:
     return [Chip("not in context", "the only right answer")] if offender.get("reason") == "leak" else []
 
 
@@ -163,9 +165,7 @@ def _substring(text: str, claim: object) -> Chip:
 Shown = list[tuple[Chip, list[Piece]]]
 
 
-def _evidence(
-    found: Sequence[Mapping[str, Any]], wanted: Sequence[str], substrings: Sequence[str]
-) -> tuple[Shown, Shown]:
+def _evidence(found: Sequence[Row], wanted: Sequence[str], substrings: Sequence[str]) -> tuple[Shown, Shown]:
     """The texts that are gold, or the first where none is; then the others."""
     told: dict[bool, Shown] = {True: [], False: []}
     for one in found:
@@ -184,7 +184,7 @@ class ItemRows(NamedTuple):
     """The items' table: failing ones first, then in their own order."""
 
     columns: list[str]
-    rows: list[list[Any]]
+    rows: list[list[object]]
     anchors: list[str]
     failing: int
 
@@ -198,9 +198,9 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
     return ItemRows(columns, rows, [anchor(_item_name(item), prefix) for item in ordered], len(failing))
 
 
-def _item_name(item: Mapping[str, Any]) -> str:
+def _item_name(item: Row) -> str:
     """Arms answer the same questions, so that a question's name alone would not be one item's."""
-    name = views.name_of(dict(item))
+    name = views.name_of(item)
     return f"{item['arm']}:{name}" if item.get("arm") else name
 
 
@@ -224,7 +224,7 @@ def embedded(tables: Iterable[tuple[str, ItemRows, Sequence[Card]]]) -> str:
             "cards": [card.anchor for card in shown],
         }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return printable(text).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _anchors(found: ItemRows, prefix: str) -> list[str] | None:

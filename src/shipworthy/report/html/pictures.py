@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core.decision import Decision
+from ...core.evidence import Row
+from ...core.metrics import Measure
 from ...text import plural, visible
 from .. import svg, views
 from .tables import Block, Table, TableCell, cells, figure, generic, records, spoken
 
 MOST_QUESTIONS = 96  # rows of the heat map
 _COLUMN = 16  # rows of it that stand below each other
+Matrix = Mapping[str, Mapping[str, object]]  # gold says → answered, refused → how often
 _RUN = re.compile(r"(?:^|;)j=([^;]*)")
 
 
@@ -31,7 +34,7 @@ def blocks(decision: Decision) -> list[Block]:
     return sorted(found, key=lambda block: not block.svg and not any(table.heat for table in block.tables))
 
 
-def refusals(value: Mapping[str, Any], decision: Decision) -> Block | None:
+def refusals(value: Mapping[str, Matrix], decision: Decision) -> Block | None:
     """Who was answered and who was refused, against who should have been."""
     if "exact" not in value:
         return None
@@ -48,7 +51,7 @@ def refusals(value: Mapping[str, Any], decision: Decision) -> Block | None:
     )
 
 
-def _matrix(caption: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
+def _matrix(caption: str, rows: Matrix) -> Table:
     wanted = {"answerable": "answered", "unanswerable": "refused"}
     shown = []
     for name, row in rows.items():
@@ -66,7 +69,7 @@ def _matrix(caption: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
     return Table(caption, ["", "answered", "refused", "share answered, 95 %"], shown)
 
 
-def risk_coverage(points: Sequence[Mapping[str, Any]], decision: Decision) -> Block:
+def risk_coverage(points: Sequence[Mapping[str, float]], decision: Decision) -> Block:
     """How many answers are wrong as less confident ones are let through."""
     marks = [svg.Mark(point["coverage"], point["risk"]) for point in points]
     last = points[-1]
@@ -77,7 +80,7 @@ def risk_coverage(points: Sequence[Mapping[str, Any]], decision: Decision) -> Bl
     return Block("Risk against coverage", words, picture, [records("Risk against coverage", kept)])
 
 
-def curve(value: Mapping[str, Any], decision: Decision) -> Block | None:
+def curve(value: Row, decision: Decision) -> Block | None:
     """Speed against precision: the frontier, the budget and the bar of precision."""
     points = value.get("points") or []
     if not points:
@@ -114,7 +117,7 @@ def curve(value: Mapping[str, Any], decision: Decision) -> Block | None:
     return Block("Speed against precision", words, picture, [records("Arms by p95", rows)])
 
 
-def sensitivity(value: Mapping[str, Any], decision: Decision) -> Block:
+def sensitivity(value: Mapping[str, Sequence[Row]], decision: Decision) -> Block:
     """Which rewording and which seed change the answer."""
     tables = [records(f"By {spoken(axis)}", rows) for axis, rows in value.items() if rows]
     return Block(
@@ -149,7 +152,7 @@ def heat_map(decision: Decision) -> list[Block]:
     return [Block("Flips: questions by rewording", words, tables=tables)]
 
 
-def _flips(row: Mapping[str, Any]) -> Counter[str]:
+def _flips(row: Row) -> Counter[str]:
     found = (_RUN.search(str(flip.get("run", ""))) for flip in row.get("flips") or [])
     return Counter(match[1] for match in found if match)
 
@@ -172,7 +175,7 @@ def by_slice(decision: Decision) -> list[Block]:
     return [Block("By slice", "Red marks a slice below the bound that holds for all.", tables=[table])]
 
 
-def _sliced(name: str, measures: Mapping[str, Any], decision: Decision) -> TableCell:
+def _sliced(name: str, measures: Mapping[str, Measure], decision: Decision) -> TableCell:
     measure = measures.get(name)
     if measure is None or measure.value is None:
         return TableCell("–")
@@ -185,7 +188,7 @@ def _sliced(name: str, measures: Mapping[str, Any], decision: Decision) -> Table
     return TableCell(str(measure), "" if met else "bad")
 
 
-def confusion(value: Any, decision: Decision) -> Block | None:
+def confusion(value: object, decision: Decision) -> Block | None:
     """Two validators' labels against each other: the diagonal is agreement."""
     if not isinstance(value, list) or not all(isinstance(row, Mapping) and len(row) > 1 for row in value):
         return None
@@ -207,7 +210,7 @@ def _agrees(row: str, column: str, count: object) -> str:
     return "" if not count else "good" if row == column else "bad"
 
 
-def comparison(value: Any, decision: Decision) -> Block | None:
+def comparison(value: object, decision: Decision) -> Block | None:
     """The shadow index beside the live one: by slice, by metric, and the questions that changed."""
     if not isinstance(value, Mapping) or "metrics" not in value:
         return None
@@ -231,7 +234,7 @@ def comparison(value: Any, decision: Decision) -> Block | None:
     return Block("Shadow against live", words, picture, tables)
 
 
-def dimensions(value: Any, decision: Decision) -> Block | None:
+def dimensions(value: object, decision: Decision) -> Block | None:
     """The dimensions of reasoning as bars, each with the least average that is asked of it."""
     rows = _dimension_rows(value)
     if not rows:
@@ -244,7 +247,7 @@ def dimensions(value: Any, decision: Decision) -> Block | None:
     )
 
 
-def _dimension_rows(value: Any) -> list[tuple[str, float | None, float | None, int | None]]:
+def _dimension_rows(value: object) -> list[tuple[str, float | None, float | None, int | None]]:
     """From a summary with averages, or from a table of dimensions."""
     if not isinstance(value, Mapping):
         return []
@@ -260,7 +263,7 @@ def _dimension_rows(value: Any) -> list[tuple[str, float | None, float | None, i
     return []
 
 
-def results(value: Any, decision: Decision) -> Block | None:
+def results(value: object, decision: Decision) -> Block | None:
     """Reasoning cases by dimension: how far each score is from full."""
     if not isinstance(value, list) or not all(isinstance(row, Mapping) and "dimension_scores" in row for row in value):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...text import visible
 
@@ -64,7 +64,7 @@ def _listed(values: Sequence[object]) -> str:
     return ", ".join(map(figure, values[:8])) + more
 
 
-def _measured(value: Mapping[str, Any]) -> str:
+def _measured(value: Mapping[str, object]) -> str:
     """A measure of the canonical report, or a count among so many: `45/50 (0.900)`, `812 ms`."""
     if {"count", "n", "rate"} <= value.keys():
         return _share(value["count"], value["n"], value["rate"])
@@ -77,7 +77,7 @@ def _measured(value: Mapping[str, Any]) -> str:
     return f"{figure(value['value'])} {visible(str(value.get('unit', '')))}".strip()
 
 
-def _share(count: object, among: object, rate: float | None) -> str:
+def _share(count: object, among: object, rate: object) -> str:
     return f"{figure(count)}/{figure(among)} ({'–' if rate is None else f'{rate:.3f}'})"
 
 
@@ -90,7 +90,7 @@ def cells(*values: object) -> list[TableCell]:
     return [value if isinstance(value, TableCell) else TableCell(figure(value)) for value in values]
 
 
-def records(caption: str, rows: Sequence[Mapping[str, Any]], most: int = MOST_ROWS) -> Table:
+def records(caption: str, rows: Sequence[Mapping[str, object]], most: int = MOST_ROWS) -> Table:
     """Rows that are mappings, under all the names that occur and say something."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     names = [name for name in names if any(row.get(name) not in (None, "", [], {}) for row in rows)]
@@ -115,7 +115,7 @@ def generic(name: str, value: object) -> Block | None:
     return Block(title, words=figure(value))
 
 
-def _mapping(title: str, value: Mapping[str, Any]) -> list[Table]:
+def _mapping(title: str, value: Mapping[str, object]) -> list[Table]:
     """Mappings of mappings have a table with a row for each; lists of records one of their own; the rest is pairs."""
     inner = {name: part for name, part in value.items() if isinstance(part, Mapping) and part and not _measured(part)}
     lists = {

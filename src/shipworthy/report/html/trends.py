@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.board import Board
+from ...core.evidence import Row
 from ...text import visible
 from .. import svg
 from .tables import Table, figure, records
@@ -28,7 +28,7 @@ def trends(board: Board) -> list[Trend]:
     return [_trend(name, runs[-MOST_RUNS:]) for name, runs in board.trends.items() if runs]
 
 
-def _trend(name: str, runs: list[dict[str, Any]]) -> Trend:
+def _trend(name: str, runs: list[Row]) -> Trend:
     values = [_value(run) for run in runs]
     known = [value for value in values if value is not None]
     span = f"between {figure(min(known))} and {figure(max(known))}" if known else "never defined"
@@ -38,6 +38,6 @@ def _trend(name: str, runs: list[dict[str, Any]]) -> Trend:
     return Trend(shown, svg.spark(values, title, words), figure(values[-1]), words, records(title, runs))
 
 
-def _value(run: Mapping[str, Any]) -> float | None:
+def _value(run: Row) -> float | None:
     value = run.get("value")
     return float(value) if isinstance(value, (int, float, Fraction)) and not isinstance(value, bool) else None

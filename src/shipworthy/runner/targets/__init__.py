@@ -3,7 +3,7 @@
 http://… https://…   POST one JSON object, get one back
 chat:http://…        an OpenAI-compatible chat endpoint, shown evidence only
 cmd:./x --json       a command, started once a question
-py:package.module:fn a Python function, sync or async
+py:package.module:fn a Python function, sync or async, in processes of its own
 replay:file.jsonl    a trace file
 demo, demo:fault,…   the embedded pipeline, in this process
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ...errors import UsageError
 from ..failures import AskFailed
+from ..redact import without_password
 from .base import Target, TargetOptions
 
 __all__ = ["AskFailed", "Target", "TargetOptions", "parse_target"]
@@ -38,11 +39,11 @@ def parse_target(spec: str, options: TargetOptions | None = None) -> Target:
 
         return ReplayTarget(rest, options)
     if kind in ("py", "demo"):
-        from .python import PythonTarget, demo_target
+        from .python import DemoTarget, PythonTarget
 
-        return demo_target(rest, options) if kind == "demo" else PythonTarget(rest, options)
+        return DemoTarget(rest, options) if kind == "demo" else PythonTarget(rest, options)
     raise UsageError(
-        f"{spec.partition('?')[0]!r} is not a target",
+        f"{without_password(spec).partition('?')[0]!r} is not a target",
         where="--target",
         code="target",
         hint="Write http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE or demo.",

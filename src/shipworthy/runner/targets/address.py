@@ -12,7 +12,23 @@ from urllib.parse import quote, urljoin, urlsplit
 from ...errors import UsageError
 
 # Metadata services of clouds that don't live on a link-local address.
-_METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "192.0.0.192", "fd00:ec2::254")))
+_METADATA = frozenset(
+    map(
+        ipaddress.ip_address,
+        (
+            "100.100.100.200",  # Alibaba
+            "192.0.0.192",  # Oracle
+            "168.63.129.16",  # Azure
+            "fd00:ec2::254",  # Amazon
+            "fd00:ec2::23",
+            "fd20:ce::254",  # Google
+            "fd00:42::42",  # Scaleway
+        ),
+    )
+)
+# Prefixes whose last 32 bits are an IPv4 address: NAT64 (well-known and local), translated, compatible.
+_LAST_32 = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96")))
+_ISATAP = (0x00005EFE, 0x02005EFE)
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|[0-9a-f:.]+")
 _KEPT = "/%:@!$&'()*+,;=~?-._[]"
 
@@ -65,13 +81,21 @@ def refuse_address(host: str, where: str) -> None:
         if host.replace(".", "").isdigit():  # 2852039166 and 127.1 are addresses in disguise
             raise _refused(f"{host} is not a plain address", where, "Write it as 127.0.0.1.") from None
         return
-    while isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour
-        if inner is None:
-            break
-        address = inner
-    if address.is_link_local or address.is_multicast or address in _METADATA:
+    if any(each.is_link_local or each.is_multicast or each in _METADATA for each in (address, *_within(address))):
         raise _refused(f"{host} is a link-local or metadata address", where, "Such addresses are never asked.")
+
+
+def _within(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
+    """The IPv4 addresses that an IPv6 address stands for, in any of the ways in which one can be written into it."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return []
+    inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    number = int(address)
+    if any(address in prefix for prefix in _LAST_32) or number >> 32 & 0xFFFFFFFF in _ISATAP:
+        inner.append(ipaddress.IPv4Address(number & 0xFFFFFFFF))
+    if address in _LAST_32[1]:  # RFC 6052: after a prefix of 48 bits the address goes around bits 64 to 71
+        inner.append(ipaddress.IPv4Address((number >> 64 & 0xFFFF) << 16 | number >> 40 & 0xFFFF))
+    return [each for each in inner if each is not None]
 
 
 async def resolved(url: Url) -> list[str]:

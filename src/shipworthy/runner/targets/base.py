@@ -12,7 +12,10 @@ from ..redact import Secrets
 
 
 class Target(Protocol):
-    """What the runner can ask. `replays` targets bring their own latencies along."""
+    """What the runner can ask. `replays` targets bring their own latencies along.
+
+    One that has to start something first may have `async def ready()`: it is awaited before the clock starts.
+    """
 
     name: str
     replays: bool
@@ -28,7 +31,8 @@ class TargetOptions(msgspec.Struct, kw_only=True):
     mapping: Mapping[str, str] = {}
     allow_redirects: bool = False
     max_response_bytes: int = 4_000_000
-    connections: int = 64  # idle connections that are kept open
+    connections: int = 64  # idle connections that are kept open, and processes of a Python function at most
+    start_seconds: float = 120.0  # for a process to import a Python function
     model: str = ""
     evidence: str = ""
     secrets: Secrets = msgspec.field(default_factory=Secrets)

@@ -17,6 +17,7 @@ from ...errors import UsageError
 from ...text import visible
 from ..failures import SEEN, AskFailed
 from ..plan import Ask
+from ..redact import without_passwords
 from ..shape import checked, mapped, parse_mapping, parsed
 from .base import TargetOptions, request_of
 
@@ -32,7 +33,7 @@ class CommandTarget:
     replays = False
 
     def __init__(self, line: str, options: TargetOptions) -> None:
-        self.name = f"cmd:{options.secrets.hide(line)}"
+        self.name = f"cmd:{without_passwords(options.secrets.hide(line))}"
         self.options, self._mapping = options, parse_mapping(options.mapping)
         try:
             self._argv = shlex.split(line)
@@ -61,7 +62,11 @@ class CommandTarget:
             "{seed}": str(ask.seed),
             "{jitter}": ask.jitter,
         }
-        return [_fill(part, values) for part in self._argv]
+        plain = self._argv.index("--") if "--" in self._argv else len(self._argv)  # nothing behind it is an option
+        return [
+            _kept_from_options(part, _fill(part, values)) if place < plain else _fill(part, values)
+            for place, part in enumerate(self._argv)
+        ]
 
 
 async def output_of(argv: Sequence[str], options: TargetOptions, request: bytes = b"") -> bytes:
@@ -171,6 +176,20 @@ def _fill(part: str, values: dict[str, str]) -> str:
             before, _, after = part.partition(name)
             return _fill(before, values) + value + _fill(after, values)
     return part
+
+
+def as_argument(text: str) -> str:
+    """A text that no program takes for an option: a blank before it changes no question."""
+    return f" {text}" if text.startswith("-") else text
+
+
+def _kept_from_options(template: str, filled: str) -> str:
+    """Data at the start of an argument can't turn it into an option."""
+    if template.startswith("{question}"):
+        return as_argument(filled)
+    if template.startswith("{qid}") and filled.startswith("-"):
+        raise AskFailed("bad-question", "the qid starts with - and would be read as an option; put -- before {qid}")
+    return filled
 
 
 def _text(raw: bytes | bytearray) -> str:

@@ -35,8 +35,8 @@ class ReplayTarget:
         self.name = f"replay:{path}"
         self._by_run: dict[str, dict[str, Any]] = {}
         self._by_qid: dict[str, dict[str, Any]] = {}
-        for _, trace in read_objects(path):
-            if "shipworthy_journal" in trace:
+        for number, trace in read_objects(path):
+            if number == 1 and "shipworthy_journal" in trace:
                 continue  # the header of a journal
             qid = trace.get("qid", trace.get("q_id"))
             self._by_qid.setdefault(str(qid), trace)

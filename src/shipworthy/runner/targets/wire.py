@@ -10,6 +10,7 @@ import asyncio
 import re
 import ssl
 from collections.abc import Mapping
+from select import POLLIN, poll
 from typing import NamedTuple
 
 from ..failures import AskFailed
@@ -20,7 +21,31 @@ MAX_TRAILERS = 100
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: .*)?", re.DOTALL)
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+class Incoming(asyncio.StreamReader):
+    """A reader that knows how many bytes have come that nobody has read."""
+
+    unread = 0
+
+    def feed_data(self, data: bytes) -> None:  # type: ignore[override]
+        self.unread += len(data)
+        super().feed_data(data)
+
+    async def readuntil(self, separator: bytes = b"\n") -> bytes:  # type: ignore[override]
+        return self._counted(await super().readuntil(separator))
+
+    async def readexactly(self, n: int) -> bytes:
+        return self._counted(await super().readexactly(n))
+
+    async def read(self, n: int = -1) -> bytes:
+        return self._counted(await super().read(n))
+
+    def _counted(self, data: bytes) -> bytes:
+        self.unread -= len(data)
+        return data
+
+
+Streams = tuple[Incoming, asyncio.StreamWriter]
 
 
 class Reply(NamedTuple):
@@ -87,7 +112,7 @@ class Wire:
         except (asyncio.LimitOverrunError, ValueError) as error:
             raise AskFailed("bad-http", f"the answer is not HTTP/1.1: {error}") from None
         finally:
-            if kept and len(self._idle) < self._keep:
+            if kept and not reader.unread and len(self._idle) < self._keep:
                 self._idle.append(streams)
             else:
                 writer.transport.abort()
@@ -97,9 +122,9 @@ class Wire:
         """A connection, and whether it is a fresh one."""
         while self._idle:
             reader, writer = self._idle.pop()
-            if not reader.at_eof() and not writer.is_closing():
+            if not reader.at_eof() and not writer.is_closing() and _is_silent(reader, writer):
                 return (reader, writer), False
-            writer.close()
+            writer.transport.abort()
         return await self._connected(), True
 
     async def _connected(self) -> Streams:
@@ -108,14 +133,28 @@ class Wire:
         try:
             for address in await resolved(self._url):
                 try:
-                    return await asyncio.open_connection(
-                        address, self._url.port, ssl=self._context, server_hostname=name, limit=MAX_HEAD
-                    )
+                    return await _opened(address, self._url.port, self._context, name)
                 except OSError as error:
                     problem = error
         except OSError as error:
             problem = error
         raise AskFailed("unreachable", f"{self._url.authority}: {problem}", retry=True)
+
+
+async def _opened(host: str, port: int, context: ssl.SSLContext | None, name: str | None) -> Streams:
+    """As asyncio.open_connection, with a reader of our own."""
+    loop = asyncio.get_running_loop()
+    reader = Incoming(limit=MAX_HEAD, loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport, _ = await loop.create_connection(lambda: protocol, host, port, ssl=context, server_hostname=name)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+
+def _is_silent(reader: Incoming, writer: asyncio.StreamWriter) -> bool:
+    """Whether nothing came on an idle connection: bytes nobody asked for must not be the next question's answer."""
+    watch = poll()
+    watch.register(writer.get_extra_info("socket").fileno(), POLLIN)
+    return not reader.unread and not watch.poll(0)
 
 
 async def _answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> Head:

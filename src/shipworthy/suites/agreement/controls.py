@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ...core.control import Control, Setup, draws
+from ...core.evidence import Row
 from ...core.sources import is_path
 from ...reading.jsonl import read_objects
 
@@ -60,7 +60,7 @@ def _qids(setup: Setup) -> list[str]:
 
 def _pairs(
     qids: Sequence[str], scholar: Sequence[str], auditor: Sequence[str], flags: dict[str, bool] | None = None
-) -> dict[str, Any]:
+) -> dict[str, list[Row]]:
     rows = zip(qids, scholar, auditor, strict=True)
     return {
         "pairs": [

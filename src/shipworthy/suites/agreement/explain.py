@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row
@@ -35,7 +34,7 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def shown(context: Context) -> dict[str, Any]:
+def shown(context: Context) -> dict[str, object]:
     """Where the labels come from; how answers are judged matters only where they are derived."""
     if context.judging is None:
         return {"source": context.source, "id_map": None}
@@ -51,7 +50,7 @@ def _named(findings: Findings) -> dict[str, list[str]]:
     }
 
 
-def headline(findings: Findings) -> dict[str, Any]:
+def headline(findings: Findings) -> dict[str, object]:
     measures, tally = findings.measures, findings.tally
     shown = {name: number(measures[name].value) for name in ("percent_agreement", "kappa", "ac1", "abstain_rate")}
     return {
@@ -62,7 +61,7 @@ def headline(findings: Findings) -> dict[str, Any]:
     }
 
 
-def sections(tally: Tally) -> dict[str, Any]:
+def sections(tally: Tally) -> dict[str, object]:
     matrix = [
         {"scholar": scholar, **dict(zip(LABELS, counts, strict=True))}
         for scholar, counts in zip(LABELS, table(tally), strict=True)
@@ -96,7 +95,7 @@ def row(verdict: Verdict) -> Row:
     return {name: getattr(verdict, name) for name in COLUMNS} | {"passed": passed}
 
 
-def disagreements(items: Iterable[Mapping[str, Any]]) -> list[Row]:
+def disagreements(items: Iterable[Mapping[str, object]]) -> list[Row]:
     """The rows on which the validators differ."""
     return [dict(item) for item in items if item["scholar"] != item["auditor"]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from ... import stats
 from ...core.decision import number
@@ -119,6 +118,6 @@ def wanted(options: Options) -> list[Gate]:
     return parse_gates([*options.short_gates, *options.gates], metrics(options), ALIASES)
 
 
-def gate_numbers(chosen: Iterable[Gate]) -> dict[str, Any]:
+def gate_numbers(chosen: Iterable[Gate]) -> dict[str, object]:
     """Bounds as numbers, under the short names of old."""
     return {_SHORT.get(gate.key, gate.key): number(gate.bound.number) for gate in chosen}

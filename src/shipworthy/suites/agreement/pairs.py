@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -116,7 +116,7 @@ class SideLine(msgspec.Struct, frozen=True):
     flags: Flags | None = None
 
 
-def stream_pairs(source: Any, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, PairLine]]:
+def stream_pairs(source: object, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, PairLine]]:
     """Pairs one by one; bad lines are raised together when the source is exhausted."""
     problems = Problems()
     for place, pair in _once(source, Pair, read, "pairs", problems):
@@ -124,7 +124,7 @@ def stream_pairs(source: Any, read: Input, *, lenient: bool = False) -> Iterator
     read.close(problems, lenient)
 
 
-def stream_side(source: Any, role: str, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, SideLine]]:
+def stream_side(source: object, role: str, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, SideLine]]:
     """One validator's labels, likewise."""
     problems = Problems()
     for place, line in _once(source, OneSided, read, role, problems):
@@ -138,7 +138,7 @@ def stream_side(source: Any, role: str, read: Input, *, lenient: bool = False) -
 
 
 def _once(
-    source: Any, record: type[Record], read: Input, name: str, problems: Problems
+    source: object, record: type[Record], read: Input, name: str, problems: Problems
 ) -> Iterator[tuple[int, Record]]:
     """Records with their lines; a repeated qid is a problem that names both lines."""
     lines: dict[str, int] = {}

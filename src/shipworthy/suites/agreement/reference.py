@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from operator import itemgetter
-from typing import Any
 
 from ... import stats
 from ...core.metrics import Measure
@@ -14,7 +13,7 @@ from .metrics import gate_numbers, table
 from .sides import incomplete
 
 
-def numbers(tally: Tally) -> tuple[dict[str, Any], dict[str, Fraction]]:
+def numbers(tally: Tally) -> tuple[dict[str, float], dict[str, Fraction]]:
     """The reference's numbers to four places, and unrounded. They are made of the same counts as ours."""
     n = tally["items"]
     exact = {
@@ -34,7 +33,7 @@ def reference(findings: Findings) -> Reference:
     rows = findings.evidence.rows  # in the order of the file
     arbitration = [[row["qid"], row["final"], row["why"]] for row in rows if row["scholar"] != row["auditor"]]
     return Reference(
-        measures={name: Measure(name, "coefficient", value, shown["n"]) for name, value in exact.items()},
+        measures={name: Measure(name, "coefficient", value, findings.tally["items"]) for name, value in exact.items()},
         headline=shown | {"disagreements": len(arbitration), "gates": gate_numbers(gates)},
         gates=gates,
         sections={"arbitration": arbitration},
@@ -43,7 +42,7 @@ def reference(findings: Findings) -> Reference:
     )
 
 
-def compat(findings: Findings) -> dict[str, Any]:
+def compat(findings: Findings) -> dict[str, object]:
     """The reference's numbers, and which of them are not ours."""
     shown, exact = numbers(findings.tally)
     differs = sorted(name for name, value in exact.items() if findings.measures[name].value != value)

@@ -30,11 +30,14 @@ def one_sided(findings: Findings) -> dict[str, list[str]]:
 
 
 def incomplete(findings: Findings) -> list[str]:
-    """Pairs that lack a side can't agree or disagree; traces beyond the gold set are only remarked on."""
+    """Pairs that lack a side can't agree or disagree; traces beyond the gold set are only remarked on.
+
+    Gold items without a trace are left out: core says of every suite which questions could not be judged.
+    """
     return [
         f"{_WORDS[name]} {plural(len(qids), 'question')}: {first_few(qids)}"
         for name, qids in one_sided(findings).items()
-        if name in _WORDS
+        if name in _WORDS and name != "gold_only"
     ]
 
 

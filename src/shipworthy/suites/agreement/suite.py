@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
-from ...core.cases import Gathered
+from ...core.cases import Case, Gathered, Numbered
 from ...core.sources import Input, file_input, load_gold, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
@@ -13,7 +13,7 @@ from ..answers.judge import Judging, expect
 from ..answers.options import id_map_file
 from . import explain, sides
 from .controls import controls
-from .judge import Context, ExpectedPair, judge
+from .judge import Context, ExpectedPair, Verdict, judge
 from .metrics import aliases, facts, gates, metrics, wanted
 from .options import Options
 from .pairs import stream_pairs, stream_side
@@ -47,7 +47,7 @@ def _from_pairs(sources: Sources, options: Options) -> Material:
 
 def _from_two(sources: Sources, options: Options) -> Material:
     reads = {name: Input() for name in ("scholar", "auditor", "trace") if sources.get(name) is not None}
-    streams: dict[str, Any] = {
+    streams: dict[str, Iterable[Numbered]] = {
         role: stream_side(sources[role], role, reads[role], lenient=options.lenient) for role in ("scholar", "auditor")
     }
     if "trace" in reads:
@@ -86,6 +86,12 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     return context
 
 
+def unjudged(case: Case, verdict: Verdict) -> bool:
+    """A gold item without a trace, or whose run failed: two validators who abstain would agree about nothing."""
+    traces = case.records.get("trace", ())
+    return case.gold is not None and (not traces or bool(traces[0].error))
+
+
 SUITE = Suite(
     name="agreement",
     description="Do two validators agree beyond chance?",
@@ -99,6 +105,7 @@ SUITE = Suite(
     options=Options,
     read=read,
     judge=judge,
+    unjudged=unjudged,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,

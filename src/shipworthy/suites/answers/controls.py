@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from ...core.control import Control, Setup, draws, with_gold
-from .material import UNKNOWN, ControlAnswers, Row, evidence_of, least_length
+from ...core.evidence import Row
+from .material import UNKNOWN, ControlAnswers, evidence_of, least_length
 
 CONSTRAINT_METRICS = ("scu", "scu_violations")
 
@@ -64,7 +64,7 @@ def _citations(made: ControlAnswers) -> Iterator[Control]:
     )
 
 
-def _cited(made: ControlAnswers, citations: Mapping[str, list[str]]) -> dict[str, Any]:
+def _cited(made: ControlAnswers, citations: Mapping[str, list[str]]) -> dict[str, list[Row]]:
     """Right claims under other citations; an id of the gold set counts as retrieved."""
     rows = []
     for item in made.items:
@@ -86,5 +86,5 @@ def _constraints(made: ControlAnswers, enforced: bool) -> Control:
     return Control(name="constraint dropped", data=_run(rows), skip=skip, needs=() if enforced else CONSTRAINT_METRICS)
 
 
-def _run(rows: Iterable[Row]) -> dict[str, Any]:
+def _run(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return {"trace": list(rows)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from ... import stats
 from ...core.contracts import ids_of
@@ -71,11 +70,11 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def shown(context: Context) -> dict[str, Any]:
+def shown(context: Context) -> dict[str, object]:
     return judging_shown(context.options, context.judging)
 
 
-def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, Any]:
+def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object]:
     """What the options stand for once their files are read; paths are no part of a report."""
     return {"refusal": options.rule_name, "id_map": str(judging.id_map) if judging.id_map else None}
 
@@ -149,14 +148,14 @@ def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str
 # --- sections and top-level keys ---
 
 
-def sections(tally: Tally) -> dict[str, Any]:
-    shown: dict[str, Any] = {"refusals": matrices(tally)}
+def sections(tally: Tally) -> dict[str, object]:
+    shown: dict[str, object] = {"refusals": matrices(tally)}
     if curve := risk_coverage(tally):
         shown["risk_coverage"] = curve
     return shown
 
 
-def matrices(tally: Tally) -> dict[str, Any]:
+def matrices(tally: Tally) -> dict[str, object]:
     """Answerable by answered, for the exact rule and for the wider one."""
     return {
         rule: {side: _cell(*(tally[f"{rule} {side} {what}"] for what in ("answered", "refused"))) for side in _SIDES}
@@ -167,13 +166,13 @@ def matrices(tally: Tally) -> dict[str, Any]:
 _SIDES = ("answerable", "unanswerable")
 
 
-def _cell(answered: int, refused: int) -> dict[str, Any]:
+def _cell(answered: int, refused: int) -> dict[str, object]:
     interval = stats.wilson(answered, answered + refused)
     shown = None if interval is None else [round(edge, 6) for edge in interval]
     return {"answered": answered, "refused": refused, "answered_rate_interval95": shown}
 
 
-def risk_coverage(tally: Tally) -> list[dict[str, Any]]:
+def risk_coverage(tally: Tally) -> list[dict[str, float]]:
     """How the share of wrong answers grows as less confident ones are let through, where traces say how confident."""
     right, wrong = tally.values("confident_right"), tally.values("confident_wrong")
     total = sum(right.values()) + sum(wrong.values())
@@ -193,10 +192,12 @@ def risk_coverage(tally: Tally) -> list[dict[str, Any]]:
     return points
 
 
-def headline(measures: Mapping[str, Measure], tally: Tally, options: Options, gates: Iterable[Gate]) -> dict[str, Any]:
+def headline(
+    measures: Mapping[str, Measure], tally: Tally, options: Options, gates: Iterable[Gate]
+) -> dict[str, object]:
     """The keys that existing checks read from the top level of the report."""
     first = options.k[0]
-    shown: dict[str, Any] = {name: tally[name] for name in ("answered", "refused", "answerable", "unanswerable")}
+    shown: dict[str, object] = {name: tally[name] for name in ("answered", "refused", "answerable", "unanswerable")}
     rates = {
         "precision": "precision",
         "chr": "chr",
@@ -222,9 +223,10 @@ def gate_texts(gates: Iterable[Gate]) -> dict[str, str]:
 
 def reference(findings: Findings) -> Reference:
     """The decision on the reference's numbers; gates on what it does not know are left out."""
-    shown, exact = numbers(findings.evidence.part(REFERENCE), findings.context.options.k[0])
+    tally = findings.evidence.part(REFERENCE)
+    shown, exact = numbers(tally, findings.context.options.k[0])
     gates = [gate for gate in findings.gates if gate.metric in exact]
-    measures = {name: Measure(name, "coefficient", value, shown["answered"]) for name, value in exact.items()}
+    measures = {name: Measure(name, "coefficient", value, tally["answered"]) for name, value in exact.items()}
     return Reference(
         measures=measures,
         headline=shown | {"gates": gate_texts(gates)},
@@ -232,7 +234,7 @@ def reference(findings: Findings) -> Reference:
     )
 
 
-def compat(findings: Findings) -> dict[str, Any] | None:
+def compat(findings: Findings) -> dict[str, object] | None:
     """The reference's numbers where they differ from ours, or the word that they agree; None where it can't say."""
     options = findings.context.options
     if not findings.context.compat:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
@@ -40,14 +40,17 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     chunks: Mapping[str, str] | None = None
 
     @classmethod
-    def of(cls, options: JudgingOptions, **more: Any) -> Judging:
+    def of(
+        cls, options: JudgingOptions, rules: Rules | None = None, chunks: Mapping[str, str] | None = None
+    ) -> Judging:
         return cls(
             rule=options.rule(),
             declared=options.declared,
             min_substr=options.min_substr,
             scu_enforced=getattr(options, "scu_enforced", False),
             id_map=options.mapped_ids(),
-            **more,
+            rules=rules,
+            chunks=chunks,
         )
 
 
@@ -244,6 +247,11 @@ def _explained(verdict: Verdict, judging: Judging) -> Verdict:
     elif not verdict.contained:
         verdict.reason = "containment"
     return verdict
+
+
+def unjudged(case: Case, verdict: Verdict) -> bool:
+    """A run that failed says as little about the question as one that was never made."""
+    return verdict.status in ("missing", "error")
 
 
 def badness(verdict: Verdict) -> int:

@@ -11,9 +11,10 @@ from msgspec import UNSET
 from ... import stats
 from ...core.contracts import Gold
 from ...core.gates import Gate, parse_gates
-from ...core.sources import GoldSet, GoldSource, load_gold, read_texts
+from ...core.sources import GoldSet, GoldSource, load_gold, read_texts, unknown_gold_keys
+from ...errors import UsageError
 from ...language.refusal import TOKEN
-from ...text import fold, plural
+from ...text import first_few, fold, plural, visible
 from .metrics import aliases, default_gates, metrics
 from .options import Options
 
@@ -43,12 +44,15 @@ def lint(
     chunks: str | Mapping[str, str] | None = None,
 ) -> list[Finding]:
     """Everything worth saying about a gold set, errors first."""
+    if min_substr < 1:
+        raise UsageError("must be at least 1", where="min_substr", hint="Write 5, or 4 for years.", code="option-value")
     gold_set = load_gold(gold)
     known = None if chunks is None else read_texts(chunks, "chunks")[0]
     findings = [
         *_item_findings(gold_set, min_substr),
         *(_unknown_ids(gold_set, known) if known is not None else ()),
         *_duplicates(gold_set),
+        *_unknown_keys(gold, gold_set.source.path),
         *_sizes(gold_set, list(gates)),
     ]
     return sorted(findings, key=lambda finding: finding.severity != "error")
@@ -113,8 +117,6 @@ def _common_checks(item: Gold) -> Iterator[tuple[str, str, str]]:
     relevant = {place if isinstance(place, str) else place.id for place in item.relevant} | set(item.citations)
     if both := sorted(relevant & set(item.negatives)):
         yield "error", "gold-negative", f"{both[0]!r} is relevant and a negative at once."
-    if any(not text.strip() for text in item.constraints):
-        yield "error", "gold-constraint", "a constraint is blank."
 
 
 def _unknown_ids(gold_set: GoldSet, chunks: Mapping[str, str]) -> Iterator[Finding]:
@@ -123,6 +125,15 @@ def _unknown_ids(gold_set: GoldSet, chunks: Mapping[str, str]) -> Iterator[Findi
         for name in dict.fromkeys([*item.citations, *item.negatives]):
             if name not in chunks:
                 yield Finding("error", "gold-unknown-id", where, qid, f"{name!r} is not in the chunk file.")
+
+
+def _unknown_keys(gold: GoldSource, path: str) -> Iterator[Finding]:
+    """One remark with the keys that no suite reads, most frequent first."""
+    if counted := unknown_gold_keys(gold):
+        names = sorted(counted, key=lambda name: (-counted[name], name))
+        listed = first_few([f"{visible(name, 60)} ({counted[name]})" for name in names])
+        says = f"no suite reads these keys: {listed}. Check their spelling; fields to slice by are fine."
+        yield Finding("warning", "gold-keys", path, "", says)
 
 
 def _duplicates(gold_set: GoldSet) -> Iterator[Finding]:

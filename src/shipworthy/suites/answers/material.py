@@ -7,11 +7,11 @@ from itertools import islice
 from typing import Any
 
 from ...core.contracts import Gold, ids_of
+from ...core.evidence import Row
 from ...language.refusal import TOKEN, load_rule
 from ...text import fold
 from .judge import Judging, contained, expect
 
-Row = dict[str, Any]
 DISTRACTORS = 4  # other ids retrieved beside the right ones
 # What no gold set says. The second is for a gold set that says the first.
 INVENTED = ("The harbour keeps forty blue lanterns in its east tower.", "Qzxvj wkqzx vjqwz.")
@@ -30,20 +30,20 @@ class ControlAnswers:
         self._places = {name: place for place, name in enumerate(self.ids)}
         self._judging = Judging(rule=load_rule("natural"), min_substr=min_substr)
 
-    def right(self, item: Gold, **more: Any) -> Row:
+    def right(self, item: Gold, **more: object) -> Row:
         """What a perfect pipeline says: the gold claim with its citation, or the refusal."""
         if not item.answerable:
             return self.refusal(item, **more)
         return self.trace(item, self.claim(item), evidence_of(item), **more)
 
-    def wrong(self, item: Gold, **more: Any) -> Row:
+    def wrong(self, item: Gold, **more: object) -> Row:
         """An invented claim under a citation that looks well."""
         return self.trace(item, self.invented(item), evidence_of(item) or self.others(item)[:1], **more)
 
-    def refusal(self, item: Gold, **more: Any) -> Row:
+    def refusal(self, item: Gold, **more: object) -> Row:
         return self.trace(item, TOKEN, [], **more)
 
-    def trace(self, item: Gold, claim: str, cited: Sequence[str], **more: Any) -> Row:
+    def trace(self, item: Gold, claim: str, cited: Sequence[str], **more: object) -> Row:
         """A trace; the right evidence is among what was retrieved, whatever is cited."""
         answer = {"claim": claim, "citations": list(cited), "constraints_echo": list(item.constraints)}
         retrieved = [*evidence_of(item), *self.others(item)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from ...core.gates import Gate
-from ...core.options import Opt, ReadingOptions
+from ...core.options import AllowMissing, Opt, ReadingOptions
 from ...errors import UsageError
 from ...language.refusal import RefusalRule, load_rule
 
@@ -27,6 +27,7 @@ class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=Tr
     """How an answer is judged, in every suite that judges answers."""
 
     min_substr: Annotated[int, Opt("Shortest gold substring that counts (4 for years).", least=1)] = 5
+    allow_missing: AllowMissing = 0
     closed: Annotated[bool, Opt("A trace for a question that the gold set does not have is an error.")] = False
     refusal: Annotated[
         Literal["exact", "natural"],

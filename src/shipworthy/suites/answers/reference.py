@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from msgspec import UNSET
 
@@ -101,7 +100,7 @@ def _hit(wanted: list[str], citations: list[str], retrieved: list[str]) -> bool:
     return bool(set(wanted) & set(citations)) and set(citations) <= set(retrieved)
 
 
-def numbers(tally: Tally, k: int) -> tuple[dict[str, Any], dict[str, Fraction]]:
+def numbers(tally: Tally, k: int) -> tuple[dict[str, int | float], dict[str, Fraction]]:
     """The reference's report and, unrounded, the numbers that its gates compare."""
     shipped, known, unknown = tally["answered"], tally["answerable"], tally["unanswerable"]
     exact = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...core.sources import Input, file_input, load_gold, read_texts, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from . import explain
-from .judge import Context, Judging, expect, judge
+from .judge import Context, Judging, expect, judge, unjudged
 from .metrics import aliases, facts, gates, metrics
 from .options import Options, id_map_file, sliced
 
@@ -22,8 +22,7 @@ def read(sources: Sources, options: Options) -> Material:
     options = sliced(options)
     as_reference = options.profile == "reference"
     reads: dict[str, Input] = {}
-    extras = _extras(sources, options, reads)
-    judging = Judging.of(options, **extras)
+    judging = _judging(sources, options, reads)
     gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by)
     require_answerable(gold)
     trace = Input()
@@ -40,18 +39,18 @@ def read(sources: Sources, options: Options) -> Material:
     )
 
 
-def _extras(sources: Sources, options: Options, reads: dict[str, Input]) -> dict[str, Any]:
-    """What is read besides gold and traces: texts of chunks, rules of contradiction, a table of ids."""
-    extras: dict[str, Any] = {}
+def _judging(sources: Sources, options: Options, reads: dict[str, Input]) -> Judging:
+    """With what is read besides gold and traces: texts of chunks, rules of contradiction, a table of ids."""
+    chunks, rules = None, None
     if sources.get("chunks") is not None:
-        extras["chunks"], reads["chunks"] = read_texts(sources["chunks"], "chunks")
+        chunks, reads["chunks"] = read_texts(sources["chunks"], "chunks")
     if sources.get("rules") is not None:
         from ...language.contradiction import read_rules
 
-        extras["rules"], reads["rules"] = read_rules(sources["rules"]), file_input(sources["rules"])
+        rules, reads["rules"] = read_rules(sources["rules"]), file_input(sources["rules"])
     if table := id_map_file(options):
         reads["id_map"] = file_input(table)
-    return extras
+    return Judging.of(options, rules, chunks)
 
 
 def controls(setup: Setup) -> Iterable[Control]:
@@ -72,6 +71,7 @@ SUITE = Suite(
     options=Options,
     read=read,
     judge=judge,
+    unjudged=unjudged,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from ...core.decision import number
 from ...core.evidence import Order, Row
@@ -21,7 +20,7 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def checks(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+def checks(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
     """The bars under the names of their flags; a gate of another metric goes by its own."""
     names = {metric: name for name, (metric, _, _) in BARS.items()}
     return [

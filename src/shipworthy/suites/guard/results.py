@@ -14,7 +14,8 @@ from ...core.sources import Input
 from ...errors import DataError
 from ..reasoning.fixture import DIMENSIONS, decode, read_bytes
 
-ReportSource = str | os.PathLike[str] | Mapping[str, Any]
+Report = Mapping[str, Any]  # of the reasoning suite, as JSON has it
+ReportSource = str | os.PathLike[str] | Report
 # Reports round to four places at most, so a summary may differ by half of the last one.
 ROUNDED = Fraction(5, 100_000)
 WANTED = "Give the file that `reason run --output` wrote."
@@ -35,7 +36,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     asked: tuple[str, ...]  # dimensions; a report that does not say what was asked for asks for everything
 
 
-def load_reasoning_report(path: str | os.PathLike[str], read: Input | None = None) -> dict[str, Any]:
+def load_reasoning_report(path: str | os.PathLike[str], read: Input | None = None) -> Report:
     """A report file, decoded and checked for its two parts; `read` learns what was read."""
     where = os.fspath(path)
     raw = read_bytes(path, "the report", WANTED, "report-unreadable")
@@ -63,7 +64,7 @@ def read_results(source: ReportSource, read: Input) -> list[Result]:
     return results
 
 
-def result_of(body: Mapping[str, Any]) -> Result:
+def result_of(body: Report) -> Result:
     asked = body.get("required")
     hard, error = body.get("hard_failures"), body.get("status") == "error" or bool(body.get("error"))
     return Result(
@@ -80,7 +81,7 @@ def result_of(body: Mapping[str, Any]) -> Result:
     )
 
 
-def verify_summary(summary: Mapping[str, Any], results: Sequence[Result], where: str) -> None:
+def verify_summary(summary: Report, results: Sequence[Result], where: str) -> None:
     """Refuse a report whose summary is not what its results add up to."""
     averages = summary.get("dimension_averages") or {}
     stated = {name: summary.get(name) for name in ("total_cases", "passed_cases", "error_cases", "failed_cases")}
@@ -109,7 +110,7 @@ def _counted(results: Sequence[Result]) -> dict[str, tuple[Fraction | None, ...]
     return counted
 
 
-def _require_same(name: str, stated: Any, allowed: tuple[Fraction | None, ...], where: str) -> None:
+def _require_same(name: str, stated: object, allowed: tuple[Fraction | None, ...], where: str) -> None:
     if stated is None and (None in allowed or name.startswith("dimension_averages")):
         return
     value = _number(stated)
@@ -125,7 +126,7 @@ def _require_same(name: str, stated: Any, allowed: tuple[Fraction | None, ...], 
     )
 
 
-def _score(body: Mapping[str, Any], name: str) -> Fraction | None:
+def _score(body: Report, name: str) -> Fraction | None:
     scores = body.get("dimension_scores")
     value = scores.get(name) if isinstance(scores, dict) else None
     return _number(value.get("score") if isinstance(value, dict) else value)
@@ -136,7 +137,7 @@ def _mean(values: Iterable[Fraction | None]) -> Fraction | None:
     return sum(known, Fraction(0)) / len(known) if known else None
 
 
-def _number(value: Any) -> Fraction | None:
+def _number(value: object) -> Fraction | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return None
     return Fraction(str(value)) if isinstance(value, float) else Fraction(value)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from ...core.gates import Gate
 from ...core.sources import Input
 from ...errors import DataError
+from ...reading.reports import exact_value
+from ...reading.strict import no_repeats
 from ...text import visible
 
-Report = Mapping[str, Any]
+Report = Mapping[str, object]
 BaselineSource = str | os.PathLike[str] | Report
 
 AGAINST_BASELINE = (
@@ -26,7 +25,6 @@ AGAINST_BASELINE = (
     "p90 <= baseline * 1.5",
     "cost_per_correct <= baseline * 1.3",
 )
-_EXACT = r"-?[0-9]{1,400}(?:/0*[1-9][0-9]{0,400})?"
 _HINT = "Give the JSON that `latency score --json` writes."
 
 
@@ -55,7 +53,7 @@ def _loaded(path: str | os.PathLike[str]) -> tuple[Report, Input]:
     try:
         with open(path, "rb") as file:
             data = file.read()
-        report = json.loads(data.decode("utf-8"))
+        report = json.loads(data.decode("utf-8"), object_pairs_hook=no_repeats)
     except OSError as error:
         raise DataError(
             f"can't be read: {error.strerror or error}", where=where, hint="Check --baseline.", code="baseline-report"
@@ -67,32 +65,20 @@ def _loaded(path: str | os.PathLike[str]) -> tuple[Report, Input]:
     return report, Input(path=os.fspath(path), digest=hashlib.sha256(data).hexdigest(), records=1)
 
 
-def _of_same_gold(theirs: Mapping[str, Any], gold: Input) -> bool:
+def _of_same_gold(theirs: Mapping[str, object], gold: Input) -> bool:
     if "content" in theirs:
         return bool(theirs["content"] == gold.content)
     return bool(gold.digest) and theirs.get("sha256") == gold.digest
 
 
 def _values(report: Report) -> dict[str, Fraction]:
-    values = {name: _exact(shown) for name, shown in report["metrics"].items()}
+    values = {name: exact_value(shown) for name, shown in _mapping(report["metrics"]).items()}
     for part, measures in _mapping(report.get("slices")).items():
-        values |= {f"{name}[{part}]": _exact(shown) for name, shown in _mapping(measures).items()}
+        values |= {f"{name}[{part}]": exact_value(shown) for name, shown in _mapping(measures).items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _exact(shown: Any) -> Fraction | None:
-    if not isinstance(shown, Mapping):
-        return None
-    over, under, value = shown.get("numerator"), shown.get("denominator"), shown.get("value")
-    if isinstance(over, int) and isinstance(under, int) and under > 0:
-        return Fraction(over, under)
-    if isinstance(exact := shown.get("exact"), str) and re.fullmatch(_EXACT, exact):
-        return Fraction(exact)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return Fraction(str(value)) if number else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 

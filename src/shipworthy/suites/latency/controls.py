@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from ...core.control import Control, Setup, with_gold
-from ..answers.material import ControlAnswers, Row, least_length
+from ...core.evidence import Row
+from ..answers.material import ControlAnswers, least_length
 
 BUDGET_MS = 2000.0
 FAST_MS = 10.0  # within any budget of a pipeline that has something to do
@@ -43,7 +43,7 @@ def _budget(setup: Setup) -> float:
     return float(written[-1]) if written else BUDGET_MS
 
 
-def _timed(rows: Iterable[Row], times: Iterable[float]) -> dict[str, Any]:
+def _timed(rows: Iterable[Row], times: Iterable[float]) -> dict[str, list[Row]]:
     return {"trace": [_with_time(row, ms) for row, ms in zip(rows, times, strict=True)]}
 
 

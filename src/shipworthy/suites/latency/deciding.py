@@ -123,6 +123,9 @@ def _missing(findings: Findings, context: Context) -> Iterator[str]:
         tally = findings.evidence.part(arm)
         if tally["missing"]:
             yield f"arm {arm} has no trace for {plural(tally['missing'], 'question')}: {_unasked(tally)}"
+    failed = findings.tally["error"]
+    if len(context.arms) > 1 and failed > context.options.allow_missing:
+        yield f"{plural(failed, 'question')} failed on arm {findings.part}, which decides"
 
 
 def _unasked(tally: Tally) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from ...core.contracts import Gold, ids_of
 from ...core.decision import number
@@ -58,7 +57,7 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def shown(context: Context) -> dict[str, Any]:
+def shown(context: Context) -> dict[str, object]:
     """What the options stand for: budgets in their canonical form, rules and tables by name."""
     budgets = {"budget_ms": context.budget_ms, "relaxed_budget_ms": context.options.relaxed_budget}
     return judging_shown(context.options, context.judging) | budgets

@@ -64,6 +64,11 @@ class Verdict(msgspec.Struct):
     arms: list[ArmVerdict]
 
 
+def unjudged(case: Case, verdict: Verdict) -> bool:
+    """A question that no arm has a usable run of."""
+    return all(on_arm.answer.status in ("missing", "error") for on_arm in verdict.arms)
+
+
 def judge(case: Case, context: Context) -> Verdict:
     """Every arm is judged on the same questions: one that an arm was not asked is missing there."""
     by_arm: dict[str, list[Trace]] = {}

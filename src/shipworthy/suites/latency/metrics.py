@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from ... import stats
 from ...core.evidence import Counted
@@ -108,7 +107,7 @@ def _percentile(name: str, description: str, of: str, p: int) -> Percentile:
 
 
 def _tail(tally: Tally) -> Measure:
-    times: Mapping[Any, int] = tally.values("e2e")
+    times: Mapping[int | Fraction, int] = tally.values("e2e")
     p99, p50 = (stats.percentile_of_counts(times, p) for p in (99, 50))
     n = sum(times.values())
     if not p50 or p99 is None:
@@ -134,7 +133,7 @@ def gates(context: Context) -> list[Gate]:
     """The budget, the gates of the answers suite, that every run says how long it took, and the usual guards."""
     return [
         Gate.parse(f"p95 <= {context.options.budget}"),
-        *answers.default_gates(context.options.scu_enforced),
+        *answers.default_gates(context.options.scu_enforced, context.options.allow_missing),
         Gate.parse("untimed <= 0"),
         *baseline_gates(context.baseline),
     ]

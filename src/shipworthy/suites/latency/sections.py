@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from ... import stats
 from ...core.decision import measure_dict, number
@@ -23,7 +22,7 @@ SHOWN_TIMES = (*TIMES, "tail_amplification")
 Measures = Mapping[str, Measure]
 
 
-def sections(findings: Findings, arms: Mapping[str, Measured], choice: Choice) -> dict[str, Any]:
+def sections(findings: Findings, arms: Mapping[str, Measured], choice: Choice) -> dict[str, object]:
     marks = points(arms)
     front = {point.arm for point in frontier(marks)}
     tallies = {arm: findings.evidence.part(arm) for arm in arms}
@@ -63,7 +62,7 @@ def notes(own: Measures) -> list[str]:
     return remarks
 
 
-def _curve(marks: Sequence[ArmPoint], front: set[str], context: Context) -> dict[str, Any]:
+def _curve(marks: Sequence[ArmPoint], front: set[str], context: Context) -> dict[str, object]:
     """The points of the picture: p95 against precision, which are on the frontier, and the budget."""
     shown = [
         {

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
 from ...core.cases import Numbered
 from ...core.gates import parse_gates
-from ...core.sources import GoldSet, Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.sources import GoldSet, Input, TraceSource, file_input, load_gold, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.jsonl import Problem, Problems
 from ...reading.lock import lock_problems
@@ -19,7 +18,7 @@ from ..answers.options import id_map_file
 from . import deciding, explain
 from .baseline import read_baseline
 from .controls import controls
-from .judge import Context, judge
+from .judge import Context, judge, unjudged
 from .metrics import aliases, facts, gate_key, gates, metrics
 from .options import Options
 from .survey import settle, survey
@@ -67,7 +66,7 @@ def _baseline(sources: Sources, gold: GoldSet, reads: dict[str, Input]) -> dict[
     return values
 
 
-def _timed_traces(source: Any, read: Input, lenient: bool) -> Iterator[Numbered]:
+def _timed_traces(source: TraceSource, read: Input, lenient: bool) -> Iterator[Numbered]:
     """The traces whose numbers are numbers; the others are bad lines like any other."""
     problems = Problems()
     for place, trace in stream_traces(source, read, lenient=lenient):
@@ -94,6 +93,7 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
+    unjudged=unjudged,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,

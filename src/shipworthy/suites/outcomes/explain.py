@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from ... import stats
 from ...core.decision import number
@@ -37,11 +36,11 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def options_shown(context: Context) -> dict[str, Any]:
+def options_shown(context: Context) -> dict[str, object]:
     return {"require_useful": context.options.needs_useful}
 
 
-def headline(findings: Findings) -> dict[str, Any]:
+def headline(findings: Findings) -> dict[str, object]:
     tally = findings.tally
     return {
         "samples": tally["items"],
@@ -95,7 +94,7 @@ def card(shown: Row) -> Row:
 # --- sections ---
 
 
-def sections(tally: Tally, known: Mapping[str, Metric], joined: bool) -> dict[str, Any]:
+def sections(tally: Tally, known: Mapping[str, Metric], joined: bool) -> dict[str, object]:
     """Everything by ISO week, by model and by preset, from the slices of the tally."""
     return {
         "weeks": [{"week": name, **group} for name, group in _groups(tally, known, "week").items()],
@@ -106,7 +105,7 @@ def sections(tally: Tally, known: Mapping[str, Metric], joined: bool) -> dict[st
     }
 
 
-def calibration(tally: Tally, auc: Metric) -> dict[str, Any]:
+def calibration(tally: Tally, auc: Metric) -> dict[str, object]:
     """Scores of a report beside what people accepted."""
     area = auc.measure(tally).value
     return {
@@ -118,7 +117,7 @@ def calibration(tally: Tally, auc: Metric) -> dict[str, Any]:
     }
 
 
-def _band(tally: Tally, band: int) -> dict[str, Any] | None:
+def _band(tally: Tally, band: int) -> dict[str, object] | None:
     """The mean score of a band beside its accept rate; None where no score is in it."""
     accepted, unaccepted = tally.values("score_accepted"), tally.values("score_unaccepted")
     inside = [score for score in {**accepted, **unaccepted} if min(BANDS - 1, max(0, int(score * BANDS))) == band]
@@ -136,7 +135,7 @@ def _band(tally: Tally, band: int) -> dict[str, Any] | None:
     }
 
 
-def _groups(tally: Tally, known: Mapping[str, Metric], field: str) -> dict[str, Any]:
+def _groups(tally: Tally, known: Mapping[str, Metric], field: str) -> dict[str, Row]:
     parts = {name: tally.slice(f"{field}={name}") for name in names_of(tally, field)}
     return {
         name: {"n": part["items"], **_rates({rate: known[rate].measure(part) for rate in RATES})}
@@ -144,5 +143,5 @@ def _groups(tally: Tally, known: Mapping[str, Metric], field: str) -> dict[str, 
     }
 
 
-def _rates(measures: Mapping[str, Measure]) -> dict[str, Any]:
+def _rates(measures: Mapping[str, Measure]) -> dict[str, object]:
     return {name: shown(measures[name]) for name in RATES}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...core.cases import Case
 from .options import Options
 from .read import Feedback
+
+if TYPE_CHECKING:
+    from ..guard.results import Report
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +57,7 @@ def _of_this_run(row: Feedback, context: Context) -> bool:
     return context.run_id is None or row.run_id is None or row.run_id == context.run_id
 
 
-def scores_of(report: Mapping[str, Any]) -> dict[str, Fraction]:
+def scores_of(report: Report) -> dict[str, Fraction]:
     given = {str(result.get("id")): result.get("overall_score") for result in report.get("results", ())}
     return {
         name: Fraction(str(score))
@@ -63,6 +66,6 @@ def scores_of(report: Mapping[str, Any]) -> dict[str, Fraction]:
     }
 
 
-def run_id_of(report: Mapping[str, Any]) -> str | None:
+def run_id_of(report: Report) -> str | None:
     value = report.get("run_id", (report.get("run") or {}).get("run_id"))
     return None if value is None else str(value)

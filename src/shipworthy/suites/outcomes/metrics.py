@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from ... import stats
 from ...core.evidence import Counted
@@ -106,5 +105,5 @@ def foresight(tally: Tally) -> Measure:
     return Measure("auc", "coefficient", area, tally["joined"], missing=missing)
 
 
-def _ranked(counts: Mapping[Any, int], ranks: Mapping[Any, int]) -> list[int]:
+def _ranked(counts: Mapping[int | Fraction, int], ranks: Mapping[int | Fraction, int]) -> list[int]:
     return [ranks[score] for score, count in counts.items() for _ in range(count)]

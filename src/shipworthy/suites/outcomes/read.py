@@ -7,14 +7,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from ...core.sources import Input
 from ...reading.jsonl import Problem, Problems, Reader
 
-FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
+FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, object]]
 REQUIRED = ("timestamp", "prompt_id", "accepted_without_edits", "action_taken")
 FLAGS = ("accepted_without_edits", "action_taken", "edited", "useful")
 _YES = (1, "1", "true", "yes", "y")  # 1 equals true
@@ -49,7 +48,7 @@ def stream_feedback(source: FeedbackSource, read: Input) -> Iterator[tuple[int, 
     problems.raise_any()
 
 
-def _numbered(source: FeedbackSource, read: Input, problems: Problems) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _numbered(source: FeedbackSource, read: Input, problems: Problems) -> Iterator[tuple[int, Mapping[str, object]]]:
     if not isinstance(source, (str, os.PathLike)):
         read.path = "<outcomes>"
         yield from enumerate(source, 1)
@@ -57,10 +56,10 @@ def _numbered(source: FeedbackSource, read: Input, problems: Problems) -> Iterat
     read.path = os.fspath(source)
     reader = Reader(source, dict, problems)
     yield from reader
-    read.digest = reader.digest
+    read.learn(reader)
 
 
-def _problems(row: Mapping[str, Any], path: str, line: int) -> list[Problem]:
+def _problems(row: Mapping[str, object], path: str, line: int) -> list[Problem]:
     """Everything wrong with one row."""
     wrong = [
         Problem(path, line, f"{name} is missing", "Add it to the row.", "outcome-missing")
@@ -79,7 +78,7 @@ def _problems(row: Mapping[str, Any], path: str, line: int) -> list[Problem]:
     return wrong
 
 
-def _feedback(row: Mapping[str, Any]) -> Feedback:
+def _feedback(row: Mapping[str, object]) -> Feedback:
     moment = _moment(row["timestamp"])
     assert moment is not None
     year, week, _ = moment.isocalendar()
@@ -97,13 +96,13 @@ def _feedback(row: Mapping[str, Any]) -> Feedback:
     )
 
 
-def _digest(row: Mapping[str, Any]) -> bytes:
+def _digest(row: Mapping[str, object]) -> bytes:
     """The same for the same fields, in whatever order they were written."""
     text = json.dumps(row, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def _moment(value: Any) -> datetime | None:
+def _moment(value: object) -> datetime | None:
     """A date in the zone it was written in, so that its week is the writer's week."""
     if not isinstance(value, str):
         return None
@@ -113,7 +112,7 @@ def _moment(value: Any) -> datetime | None:
         return None
 
 
-def _flag(value: Any) -> bool | None:
+def _flag(value: object) -> bool | None:
     if isinstance(value, str):
         value = value.strip().lower()
     elif not isinstance(value, bool | int | float):
@@ -121,9 +120,9 @@ def _flag(value: Any) -> bool | None:
     return True if value in _YES else False if value in _NO else None
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))

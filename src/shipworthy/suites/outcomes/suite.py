@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
@@ -13,6 +13,9 @@ from .judge import Context, judge, run_id_of, scores_of
 from .metrics import aliases, facts, gates, metrics, wanted
 from .options import Options
 from .read import stream_feedback
+
+if TYPE_CHECKING:
+    from ..guard.results import Report
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -27,7 +30,7 @@ def read(sources: Sources, options: Options) -> Material:
     )
 
 
-def _report(sources: Sources, reads: dict[str, Input]) -> Mapping[str, Any]:
+def _report(sources: Sources, reads: dict[str, Input]) -> Report:
     source = sources.get("report")
     if source is None:
         return {}

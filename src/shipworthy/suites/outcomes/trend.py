@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...core.decision import number
+from ...core.evidence import Row
 from ...core.metrics import Measure, Metric
 from ...core.tally import Tally
 
 
-def trend(tally: Tally, accept_rate: Metric) -> dict[str, Any]:
+def trend(tally: Tally, accept_rate: Metric) -> Row:
     """The last week's accept rate against all weeks before; it moved if the two intervals don't touch."""
     weeks = names_of(tally, "week")
     if len(weeks) < 2:
@@ -35,6 +34,6 @@ def names_of(tally: Tally, field: str) -> list[str]:
     return sorted(name.partition("=")[2] for name in tally.slices if name.startswith(f"{field}="))
 
 
-def shown(measure: Measure) -> dict[str, Any]:
+def shown(measure: Measure) -> Row:
     interval = None if measure.interval is None else list(measure.interval)
     return {"count": measure.k, "n": measure.n, "rate": number(measure.value), "interval": interval}

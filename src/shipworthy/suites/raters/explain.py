@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from ... import stats
 from ...core.decision import number
@@ -42,7 +41,7 @@ def counts(tally: Tally, options: SettledOptions) -> dict[str, int]:
     }
 
 
-def headline(findings: Findings, options: SettledOptions) -> dict[str, Any]:
+def headline(findings: Findings, options: SettledOptions) -> dict[str, object]:
     return {
         "n": findings.tally["items"],
         **{name: number(measure.value) for name, measure in findings.measures.items()},
@@ -108,7 +107,7 @@ def _who_said_what(verdict: Verdict, options: SettledOptions) -> str:
 # --- sections ---
 
 
-def sections(tally: Tally, options: SettledOptions) -> dict[str, Any]:
+def sections(tally: Tally, options: SettledOptions) -> dict[str, object]:
     shown = {"labels": _labels(tally, options), "by_rater": _raters(tally, options)}
     if pairwise(options):
         shown["by_pair"] = _pairs(tally, options)

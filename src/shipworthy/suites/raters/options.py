@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -37,7 +37,7 @@ class SettledOptions(Options, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def of(cls, options: Options, raters: tuple[str, ...], scale: tuple[str, ...]) -> SettledOptions:
-        chosen: dict[str, Any] = {name: getattr(options, name) for name in Options.__struct_fields__}
+        chosen = {name: getattr(options, name) for name in Options.__struct_fields__}
         return cls(**chosen, raters=raters, scale=scale)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -12,7 +11,6 @@ from ...core.sources import Input, read_records
 from ...reading.jsonl import Problem, Problems
 
 _LONGEST = 10**18  # a longer number is an id, not a label
-_KEYS = (b'"qid"', b'"item"', b'"rater"', b'"label"')
 
 
 class Rating(msgspec.Struct):
@@ -44,13 +42,13 @@ def item_of(rating: Rating) -> str:
 
 
 def stream_ratings(
-    source: Any, read: Input, declared: tuple[str, ...] | None, *, lenient: bool = False
+    source: object, read: Input, declared: tuple[str, ...] | None, *, lenient: bool = False
 ) -> Iterator[tuple[int, Rating]]:
     """Ratings one by one; one that stands twice, or gives a label that was not declared, is a problem."""
     problems = Problems()
     lines: dict[tuple[str, str], int] = {}
     allowed = frozenset(declared or ())
-    for number, rating in read_records(source, Rating, read, "ratings", problems, guarded=_KEYS):
+    for number, rating in read_records(source, Rating, read, "ratings", problems):
         given = str(rating.qid), str(rating.rater)
         if declared and str(rating.label) not in allowed:
             what = f"label: expected one of {', '.join(declared)}, got {str(rating.label)!r}"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from ...core.evidence import Row
 from ...text import visible
 from .options import SettledOptions
 
 _LINES = 12  # of a table
 
 
-def details(shown: Mapping[str, Sequence[Mapping[str, Any]]], options: SettledOptions) -> Iterator[str]:
+def details(shown: Mapping[str, Sequence[Row]], options: SettledOptions) -> Iterator[str]:
     if options.weights:
         yield ""
         yield f"kappa has {options.weights} weights by the order of the labels; the other coefficients have none."

@@ -16,7 +16,7 @@ from ...reading.jsonl import Problem, Problems, Reader
 from .fixture import parse_evidence
 from .verdict import ReasonerAnswer
 
-AnswerSource = str | os.PathLike[str] | Mapping[str, ReasonerAnswer | Mapping[str, Any] | str]
+AnswerSource = str | os.PathLike[str] | Mapping[str, ReasonerAnswer | Mapping[str, object] | str]
 SEEN = 400  # characters of what came instead of an answer
 META = ("model", "provider", "memories_used", "facts_used", "tokens_in", "tokens_out", "duration")
 
@@ -48,7 +48,7 @@ def stream_answers(source: AnswerSource, read: Input) -> Iterator[tuple[int, Cas
         yield place, CaseAnswer(id_, _answer(output))
 
 
-def read_output(output: Any) -> ReasonerAnswer:
+def read_output(output: object) -> ReasonerAnswer:
     """The answer in a reasoner's output object."""
     seen = json.dumps(output, ensure_ascii=False, default=str)[:SEEN]
     if not isinstance(output, Mapping):
@@ -71,7 +71,7 @@ def read_output(output: Any) -> ReasonerAnswer:
     )
 
 
-def answer_row(case_id: str, answer: ReasonerAnswer) -> dict[str, Any]:
+def answer_row(case_id: str, answer: ReasonerAnswer) -> dict[str, object]:
     """An answer as a line of a file, from which it is read back as it is; a failed case says why."""
     if answer.error is not None:
         return {"id": case_id, "error": answer.error, "seen": answer.seen}
@@ -80,7 +80,7 @@ def answer_row(case_id: str, answer: ReasonerAnswer) -> dict[str, Any]:
     return {"id": case_id, "content": answer.content, **evidence, **marks, **answer.meta}
 
 
-def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[int, str, Any]]:
+def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[int, str, object]]:
     """The number, the id and the object of each line."""
     problems = Problems()
     read.path = os.fspath(path)
@@ -93,11 +93,11 @@ def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[int, str
             yield line, id_, row
         else:
             problems.add(Problem(read.path, line, "the line has no id", "Add the id of its case.", "answer-id"))
-    read.digest = reader.digest
+    read.learn(reader)
     problems.raise_any()
 
 
-def _answer(output: Any) -> ReasonerAnswer:
+def _answer(output: object) -> ReasonerAnswer:
     if isinstance(output, ReasonerAnswer):
         return output
     if isinstance(output, Mapping) and isinstance(output.get("error"), str) and "content" not in output:
@@ -108,11 +108,11 @@ def _answer(output: Any) -> ReasonerAnswer:
         return ReasonerAnswer(error=problem.why, seen=problem.seen)
 
 
-def _is_set(value: Any) -> bool:
+def _is_set(value: object) -> bool:
     return bool(value) and value not in ("false", "no", "0")
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Any) -> str | int | float | None:
     return value if isinstance(value, str | int | None) else float(value) if _is_number(value) else str(value)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row
@@ -170,7 +169,7 @@ def _in_words(judged: JudgedAnswer) -> str:
 # --- sections and top-level keys ---
 
 
-def sections(findings: Findings) -> dict[str, Any]:
+def sections(findings: Findings) -> Row:
     """The dimensions with their bars, and how many answers fail in each way."""
     bounds, measures, tally = _bounds(findings), findings.measures, findings.tally
     table = {
@@ -180,7 +179,7 @@ def sections(findings: Findings) -> dict[str, Any]:
     return {"dimensions": table, "failures": {kind: tally[failure(kind)] for kind in FAILURES if tally[failure(kind)]}}
 
 
-def headline(findings: Findings, results: list[Row]) -> dict[str, Any]:
+def headline(findings: Findings, results: list[Row]) -> Row:
     """The keys of the report that other programs read."""
     context: Context = findings.context
     profile, fixture, ships = context.options.profile, context.fixture, findings.ships
@@ -193,7 +192,7 @@ def headline(findings: Findings, results: list[Row]) -> dict[str, Any]:
     }
 
 
-def _summary(findings: Findings) -> dict[str, Any]:
+def _summary(findings: Findings) -> Row:
     measures = findings.measures
     passed, overall, errors = measures["pass_rate"], measures["average_overall"], measures["error_rate"].k or 0
     return {
@@ -215,7 +214,7 @@ def _summary(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _thresholds(findings: Findings) -> dict[str, Any]:
+def _thresholds(findings: Findings) -> Row:
     """The bars in force."""
     bounds = _bounds(findings)
     return {
@@ -225,7 +224,7 @@ def _thresholds(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _bounds(findings: Findings) -> Mapping[str, Any]:
+def _bounds(findings: Findings) -> Mapping[str, float | None]:
     whole = (outcome for outcome in findings.outcomes if not outcome.gate.slice)
     return {outcome.gate.metric: number(outcome.bound) for outcome in whole}
 
@@ -236,7 +235,7 @@ def _missed(findings: Findings) -> list[str]:
     return [name for name in DIMENSIONS if name in missed]
 
 
-def _rate(measure: Measure) -> dict[str, Any]:
+def _rate(measure: Measure) -> Row:
     value = number(measure.value)
     return {"count": measure.k, "of": measure.n, "rate": value, "interval": _interval(measure)}
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ...errors import DataError, UsageError
+from ...reading.strict import no_repeats
 
 DIMENSIONS = ("actionability", "factual_grounding", "contradiction_handling", "usefulness")
 DEFAULT_WEIGHTS = dict(
@@ -67,7 +67,7 @@ class ReasonCase(msgspec.Struct, frozen=True):
     project: str | None = None
     model: str | None = None
     embed: str | None = None
-    reason_args: dict[str, Any] = {}
+    reason_args: dict[str, object] = {}
     expected: dict[str, Expectation] = {}
     evidence: tuple[Note, ...] = ()
     answerable: bool = True
@@ -99,7 +99,7 @@ class Fixture(msgspec.Struct, frozen=True):
     digest: str = ""
 
 
-FixtureSource = str | os.PathLike[str] | Mapping[str, Any] | Fixture
+FixtureSource = str | os.PathLike[str] | Mapping[str, object] | Fixture
 
 
 def load_fixture(path: str | Path) -> Fixture:
@@ -140,18 +140,18 @@ def bundled_fixture() -> Fixture:
         return msgspec.structs.replace(load_fixture(path), path="")
 
 
-def decode(text: str, where: str) -> Any:
+def decode(text: str, where: str) -> object:
     """JSON with decimals as they are written, so that 0.30 + 0.30 + 0.15 + 0.25 is 1."""
     try:
-        return json.loads(text, parse_float=_exact, parse_constant=_no_constant)
+        return json.loads(text, parse_float=_exact, parse_constant=_no_constant, object_pairs_hook=no_repeats)
     except (ValueError, RecursionError) as error:
         raise _not_json(where, str(error)) from error
 
 
-def parse_fixture(raw: Any, where: str = "fixture") -> Fixture:
+def parse_fixture(raw: object, where: str = "fixture") -> Fixture:
     """A checked fixture; `prompts` and `weights` are accepted for `cases` and `dimension_weights`."""
     read = _Reader(where)
-    body = read.object(raw, "the fixture")
+    body = read.mapping(raw, "the fixture")
     entries = body.get("cases", body.get("prompts"))
     if not isinstance(entries, list) or not entries:
         raise DataError(
@@ -160,7 +160,7 @@ def parse_fixture(raw: Any, where: str = "fixture") -> Fixture:
             hint="Add a non-empty list named cases (or prompts).",
             code="fixture-no-cases",
         )
-    defaults = read.object(body.get("defaults") or {}, "defaults")
+    defaults = read.mapping(body.get("defaults") or {}, "defaults")
     cases = tuple(_case(_Reader(f"{where}: case {n}"), entry, defaults) for n, entry in enumerate(entries, 1))
     _unique([case.id for case in cases], where)
     return Fixture(
@@ -172,19 +172,19 @@ def parse_fixture(raw: Any, where: str = "fixture") -> Fixture:
     )
 
 
-def parse_case(raw: Any, where: str = "case") -> ReasonCase:
+def parse_case(raw: object, where: str = "case") -> ReasonCase:
     """One case on its own, without a fixture's defaults."""
     return _case(_Reader(where), raw, {})
 
 
-def parse_evidence(raw: Any, where: str) -> tuple[Note, ...]:
+def parse_evidence(raw: object, where: str) -> tuple[Note, ...]:
     """The evidence list of a case or of an answer line."""
     read = _Reader(where)
     return tuple(_evidence(read, item) for item in read.list(raw, "evidence"))
 
 
-def _case(read: _Reader, raw: Any, defaults: dict[str, Any]) -> ReasonCase:
-    entry = read.object(raw, "the case")
+def _case(read: _Reader, raw: object, defaults: dict[str, object]) -> ReasonCase:
+    entry = read.mapping(raw, "the case")
     id_ = read.text(entry.get("id"), "id") or ""
     prompt = read.text(entry.get("prompt", entry.get("query")), "prompt") or ""
     if not prompt.strip():
@@ -192,8 +192,8 @@ def _case(read: _Reader, raw: Any, defaults: dict[str, Any]) -> ReasonCase:
     answerable = entry.get("answerable", True)
     if not isinstance(answerable, bool):
         raise read.error("answerable is not true or false", "Write true or false.")
-    args = read.object(defaults.get("reason_args") or {}, "defaults.reason_args")
-    args = args | read.object(entry.get("reason_args") or {}, "reason_args")
+    args = read.mapping(defaults.get("reason_args") or {}, "defaults.reason_args")
+    args = args | read.mapping(entry.get("reason_args") or {}, "reason_args")
     return ReasonCase(
         id=id_ or read.where.rpartition(" ")[2],
         prompt=prompt,
@@ -211,7 +211,7 @@ def _case(read: _Reader, raw: Any, defaults: dict[str, Any]) -> ReasonCase:
     )
 
 
-def _reason_args(read: _Reader, args: dict[str, Any]) -> dict[str, Any]:
+def _reason_args(read: _Reader, args: dict[str, object]) -> dict[str, object]:
     for name, value in args.items():
         if name not in REASON_ARGS:
             raise read.error(f"reason_args has the unknown name {name!r}", f"Known: {', '.join(REASON_ARGS)}.")
@@ -221,13 +221,13 @@ def _reason_args(read: _Reader, args: dict[str, Any]) -> dict[str, Any]:
     return args
 
 
-def _expectations(read: _Reader, raw: Any) -> dict[str, Expectation]:
-    signals = read.object(raw or {}, "expected_signals")
+def _expectations(read: _Reader, raw: object) -> dict[str, Expectation]:
+    signals = read.mapping(raw or {}, "expected_signals")
     _known(signals, read.where, "expected_signals")
-    return {name: _expectation(read, read.object(entry or {}, name)) for name, entry in signals.items()}
+    return {name: _expectation(read, read.mapping(entry or {}, name)) for name, entry in signals.items()}
 
 
-def _expectation(read: _Reader, entry: dict[str, Any]) -> Expectation:
+def _expectation(read: _Reader, entry: dict[str, object]) -> Expectation:
     required = entry.get("required")
     if required is not None and not isinstance(required, bool):
         raise read.error("required is not true or false", "Write true or false.")
@@ -241,8 +241,8 @@ def _expectation(read: _Reader, entry: dict[str, Any]) -> Expectation:
     )
 
 
-def _evidence(read: _Reader, raw: Any) -> Note:
-    item = read.object(raw, "an evidence item")
+def _evidence(read: _Reader, raw: object) -> Note:
+    item = read.mapping(raw, "an evidence item")
     line, confidence = item.get("line"), item.get("confidence")
     return Note(
         id=read.name(item.get("id"), "evidence id"),
@@ -253,8 +253,8 @@ def _evidence(read: _Reader, raw: Any) -> Note:
     )
 
 
-def _binding(read: _Reader, raw: Any) -> Binding:
-    item = read.object(raw, "a binding")
+def _binding(read: _Reader, raw: object) -> Binding:
+    item = read.mapping(raw, "a binding")
     source, rivals = item.get("source"), item.get("rivals")
     return Binding(
         value=read.name(item.get("value"), "binding value"),
@@ -263,10 +263,10 @@ def _binding(read: _Reader, raw: Any) -> Binding:
     )
 
 
-def _weights(read: _Reader, raw: Any) -> dict[str, Fraction]:
+def _weights(read: _Reader, raw: object) -> dict[str, Fraction]:
     if raw is None:
         return dict(DEFAULT_WEIGHTS)
-    given = read.object(raw, "dimension_weights")
+    given = read.mapping(raw, "dimension_weights")
     _known(given, read.where, "dimension_weights")
     weights = {name: read.number(given.get(name, 0), f"weight of {name}") for name in DIMENSIONS}
     for name, weight in weights.items():
@@ -288,9 +288,9 @@ def _weights(read: _Reader, raw: Any) -> dict[str, Fraction]:
     return weights
 
 
-def _thresholds(read: _Reader, raw: Any) -> Thresholds:
-    given = read.object(raw or {}, "thresholds")
-    averages = read.object(given.get("dimension_min_average") or {}, "dimension_min_average")
+def _thresholds(read: _Reader, raw: object) -> Thresholds:
+    given = read.mapping(raw or {}, "thresholds")
+    averages = read.mapping(given.get("dimension_min_average") or {}, "dimension_min_average")
     _known(averages, read.where, "dimension_min_average")
     base = Thresholds()
     return Thresholds(
@@ -309,26 +309,26 @@ class _Reader:
     def error(self, what: str, hint: str = "See the page on writing cases.") -> DataError:
         return DataError(what, where=self.where, hint=hint, code="fixture-field")
 
-    def object(self, value: Any, what: str) -> dict[str, Any]:
+    def mapping(self, value: object, what: str) -> dict[str, object]:
         if not isinstance(value, dict):
             raise self.error(f"{what} is not an object")
         return value
 
-    def list(self, value: Any, what: str) -> list[Any]:
+    def list(self, value: object, what: str) -> list[object]:
         if value is None:
             return []
         if not isinstance(value, list):
             raise self.error(f"{what} is not a list")
         return value
 
-    def text(self, value: Any, what: str) -> str | None:
+    def text(self, value: object, what: str) -> str | None:
         if value is None or isinstance(value, str):
             return value
         if what in ("id", "version") and isinstance(value, int | Fraction) and not isinstance(value, bool):
             return f"{float(value):g}" if isinstance(value, Fraction) else str(value)
         raise self.error(f"{what} is not text")
 
-    def name(self, value: Any, what: str) -> str:
+    def name(self, value: object, what: str) -> str:
         """A value that must be there; integers are taken as written."""
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
@@ -336,27 +336,27 @@ class _Reader:
             raise self.error(f"{what} is missing or blank")
         return value.strip()
 
-    def texts(self, value: Any, what: str) -> tuple[str, ...]:
+    def texts(self, value: object, what: str) -> tuple[str, ...]:
         return tuple(self.name(item, f"an entry of {what}") for item in self.list(value, what))
 
-    def integer(self, value: Any, what: str) -> int:
+    def integer(self, value: object, what: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self.error(f"{what} is not a whole number of 0 or more")
         return value
 
-    def number(self, value: Any, what: str) -> Fraction:
+    def number(self, value: object, what: str) -> Fraction:
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
             raise self.error(f"{what} is not a number")
         return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
 
-    def share(self, value: Any, what: str) -> Fraction:
+    def share(self, value: object, what: str) -> Fraction:
         number = self.number(value, what)
         if not 0 <= number <= 1:
             raise self.error(f"{what} is {float(number):g}, outside 0 to 1")
         return number
 
 
-def _known(names: dict[str, Any], where: str, what: str) -> None:
+def _known(names: dict[str, object], where: str, what: str) -> None:
     for name in names:
         if name not in DIMENSIONS:
             raise DataError(
@@ -388,7 +388,7 @@ def _exact(digits: str) -> Fraction:
     return Fraction(approximate) if len(digits) > 30 or "e" in digits.lower() else Fraction(digits)
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not a JSON number")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from ...core.evidence import Row
 from ...language.refusal import is_exact
 from ...language.refusal.natural import opens_refusing
 from .actions import Action, find_actions, proposes
@@ -342,7 +342,7 @@ def _failures(findings: Examined) -> tuple[str, ...]:
     return tuple(name for name, found in kinds if found)
 
 
-def _facts(findings: Examined) -> dict[str, Any]:
+def _facts(findings: Examined) -> Row:
     anchors = findings.anchors
     return {
         "citations": sorted({item for c in anchors.citations for item in c.items}),
@@ -376,7 +376,7 @@ def _verdict(
     status: str,
     scores: Mapping[str, Fraction | None],
     hard: tuple[str, ...],
-    facts: dict[str, Any],
+    facts: Row,
 ) -> Verdict:
     failures = hard + _degraded(answer) + below_minimum(case, scores)
     overall = weighted(scores, fixture.weights)

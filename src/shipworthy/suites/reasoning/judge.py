@@ -38,6 +38,11 @@ def judge(case: Case, context: Context) -> JudgedAnswer:
     return JudgedAnswer(case.gold, answer, judge_answer(case.gold, answer, context.fixture, context.options.profile))
 
 
+def unjudged(case: Case, judged: JudgedAnswer) -> bool:
+    """A case without an answer, or whose reasoner failed, is in no average: it must not make one better."""
+    return judged.verdict.status == "error"
+
+
 def judge_answer(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture, profile: str = "grounded") -> Verdict:
     """What one answer is. A case without an answer is an error of that case."""
     if answer.error is not None:

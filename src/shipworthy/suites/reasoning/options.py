@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from ...core.gates import exact
-from ...core.options import Opt, SuiteOptions
+from ...core.options import AllowMissing, Opt, SuiteOptions
 
 
 class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
@@ -22,6 +22,7 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
         str | None, Opt("Overwrite the fixture's bar for the suite.", "SHARE", kind="number", shown=False)
     ] = None
     fail_on_errors: Annotated[bool, Opt("Any case that ended in an error stops the suite.")] = False
+    allow_missing: AllowMissing = 0
     max_cases: Annotated[int | None, Opt("Only the first so many cases.", least=1)] = None
 
     def __post_init__(self) -> None:

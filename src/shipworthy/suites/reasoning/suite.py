@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,7 +12,7 @@ from . import explain
 from .answers import stream_answers
 from .controls import controls
 from .fixture import Fixture, read_fixture
-from .judge import Context, judge
+from .judge import Context, judge, unjudged
 from .metrics import aliases, count_overlap, facts, gates, metrics
 from .options import Options
 
@@ -36,8 +35,8 @@ def read(sources: Sources, options: Options) -> Material:
 
 def _selected(fixture: Fixture, options: Options) -> Fixture:
     """The first so many cases, under the bars that were overwritten."""
-    bars: Any = options.bars()
-    return replace(fixture, cases=fixture.cases[: options.max_cases], thresholds=replace(fixture.thresholds, **bars))
+    thresholds = replace(fixture.thresholds, **options.bars())
+    return replace(fixture, cases=fixture.cases[: options.max_cases], thresholds=thresholds)
 
 
 SUITE = Suite(
@@ -50,6 +49,7 @@ SUITE = Suite(
     options=Options,
     read=read,
     judge=judge,
+    unjudged=unjudged,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,

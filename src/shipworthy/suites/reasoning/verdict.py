@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
+from ...core.evidence import Row
 from .fixture import DIMENSIONS, Fixture, Note, ReasonCase
 
 SHOWN = 200  # characters of what came instead of an answer
@@ -23,7 +23,7 @@ class ReasonerAnswer(msgspec.Struct, frozen=True):
     degraded: bool = False
     error: str | None = None
     seen: str = ""  # the beginning of what came instead of an answer
-    meta: dict[str, Any] = {}
+    meta: dict[str, object] = {}
 
     @property
     def what_came(self) -> str:
@@ -46,7 +46,7 @@ class Verdict(msgspec.Struct, frozen=True):
     overall: Fraction | None
     hard_failures: tuple[str, ...]
     passed: bool
-    facts: Mapping[str, Any] = {}
+    facts: Row = {}
     answerable: bool = True
     asked: tuple[str, ...] = ()  # the dimensions that the case asks for
     preset: str | None = None

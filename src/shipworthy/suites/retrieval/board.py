@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from ...core.evidence import Row
 from ...core.metrics import Measure, decimal
 from ...text import plural, visible
 
 SHOWN = 10
 
 
-def details(
-    settings: str, depth: int, slices: Mapping[str, Mapping[str, Measure]], sections: Mapping[str, Any]
-) -> list[str]:
+def details(settings: str, depth: int, slices: Mapping[str, Mapping[str, Measure]], sections: Row) -> list[str]:
     """Lines of text, from nothing but what the report says; empty ones part its tables."""
     return [
         "",
@@ -40,7 +38,7 @@ def _cell(measures: Mapping[str, Measure], name: str) -> str:
     return "–" if measure is None or measure.value is None else f"{decimal(measure.value)} n={measure.n}"
 
 
-def _states(converging: Mapping[str, Any], distance: Mapping[str, Any]) -> Iterator[str]:
+def _states(converging: Row, distance: Row) -> Iterator[str]:
     if not any(converging["states"].values()):
         return
     states = "  ".join(f"{state} {count}" for state, count in converging["states"].items())
@@ -59,7 +57,7 @@ def _short(short: Mapping[str, str]) -> Iterator[str]:
         yield f"  {visible(qid, 40)}  {text}"
 
 
-def _comparison(compared: Mapping[str, Any] | None) -> Iterator[str]:
+def _comparison(compared: Row | None) -> Iterator[str]:
     if not compared:
         return
     lost, gained = len(compared["hits_lost"]), len(compared["hits_gained"])

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from ...core.contracts import Gold, ids_of
 from ...core.contracts import Place as Block
 from ...core.control import Control, Setup, draws, with_gold
+from ...core.evidence import Row
 from ...language.refusal import TOKEN
 from .lambda_states import wordings_needed
 from .sections import inside, parse_section, section_of
 
-Blocks = list[dict[str, Any]]
+Blocks = list[Row]
 NEAR, FAR = 0.1, 0.9  # distance of a right and of a wrong block from the question
 DEPTH = 10
 NOWHERE = 10**12  # bytes from which no gold block stands
@@ -41,10 +41,10 @@ def _controls(setup: Setup) -> Iterator[Control]:
     asked = [item for item in items if perfect[item.qid]]
     none = "" if asked else "no answerable question of the gold set names a relevant block or an anchor section"
     yield Control(name="perfect ranking", good=True, data={"shadow": best, **live})
-    for name, log, skip in _wrong(items, asked, perfect, max([DEPTH, *_depths(setup.options)])):
+    for name, log, skip in _wrong(items, asked, perfect, max([DEPTH, *_depths(setup.options.get("k") or DEPTH)])):
         yield Control(name=name, data={"shadow": log, **live}, skip=none or skip)
     # Every other list lacks what the answer cites all the same: only a comparison with live sees that.
-    fillers = _fillers(max([DEPTH, *_depths(setup.options)]))
+    fillers = _fillers(max([DEPTH, *_depths(setup.options.get("k") or DEPTH)]))
     half = {item.qid: fillers if number % 2 == 0 else perfect[item.qid] for number, item in enumerate(asked)}
     yield Control(
         name="live better than shadow",
@@ -103,7 +103,7 @@ def _drawn(items: Sequence[Gold], perfect: Mapping[str, Blocks]) -> dict[str, Bl
     return drawn
 
 
-def _hits(item: Gold, block: Mapping[str, Any], own: Blocks) -> bool:
+def _hits(item: Gold, block: Row, own: Blocks) -> bool:
     """Whether a block happens to be right: the same, or in the anchor section."""
     section = section_of(block["id"], block.get("section_id"), {})
     anchor = parse_section(item.anchor_section) if item.anchor_section else None
@@ -128,7 +128,7 @@ def _first(item: Gold, blocks: Blocks) -> Blocks:
     return [block for block in blocks if block["id"] in own] if blocks and blocks[0]["id"] in own else blocks[:1]
 
 
-def _line(item: Gold, blocks: Blocks, cited: Blocks) -> dict[str, Any]:
+def _line(item: Gold, blocks: Blocks, cited: Blocks) -> Row:
     scored = [block | {"score": round(1 - rank / 1000, 3)} for rank, block in enumerate(blocks, 1)]
     return {
         "qid": item.qid,
@@ -141,11 +141,10 @@ def _line(item: Gold, blocks: Blocks, cited: Blocks) -> dict[str, Any]:
     }
 
 
-def _distance(item: Gold, block: Mapping[str, Any]) -> float:
+def _distance(item: Gold, block: Row) -> float:
     own = {*item.citations, *ids_of(item.relevant), "control-anchor-block"}
     return 0.0 if block["id"] == "control-echo" else NEAR if block["id"] in own else FAR
 
 
-def _depths(options: Mapping[str, Any]) -> list[int]:
-    k = options.get("k") or DEPTH
+def _depths(k: int | Sequence[int]) -> list[int]:
     return [k] if isinstance(k, int) else list(k)

@@ -201,7 +201,7 @@ class Local(Dense):
             self._model = load()
         return self._model
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_model": None}
 
 
@@ -219,7 +219,7 @@ class VectorCache:
             self._open = _opened(self._path)
         return self._open
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_open": None}
 
     def get(self, model: str, text: str) -> array[float] | None:

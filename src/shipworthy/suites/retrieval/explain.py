@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
-from typing import Any
 
 from ...core.decision import number
 from ...core.evidence import Row, Rows
@@ -128,7 +127,7 @@ def _bad_qids(findings: Findings) -> list[str]:
     return sorted(findings.evidence.seen.get("bad_qids", ()))
 
 
-def _sections(tally: Tally, rows: Rows, made_with: str) -> dict[str, Any]:
+def _sections(tally: Tally, rows: Rows, made_with: str) -> Row:
     """The distribution of λ states, the bands of ΔS, and the questions with lists shorter than k."""
     states = {state: tally[f"state {state}"] for state in STATES}
     bands = {band: tally[f"delta_s {band}"] for band in ("stable", "transitional", "risk")}
@@ -141,7 +140,7 @@ def _sections(tally: Tally, rows: Rows, made_with: str) -> dict[str, Any]:
     }
 
 
-def _comparison(findings: Findings, live: Live, metric: str) -> dict[str, Any]:
+def _comparison(findings: Findings, live: Live, metric: str) -> Row:
     tally, logs = findings.tally, findings.context.logs
     changes = findings.evidence.rows[tally["items"] :]
     one_embedder = logs["shadow"].made_with == logs["live"].made_with
@@ -150,7 +149,7 @@ def _comparison(findings: Findings, live: Live, metric: str) -> dict[str, Any]:
     )
 
 
-def _headline(findings: Findings, measures: Mapping[str, Measure]) -> dict[str, Any]:
+def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
     """The keys that existing checks read from the top level of the report."""
     choices = findings.context.choices
     names = [
@@ -162,6 +161,6 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> dict[str, 
     return shown | {"bad_qids": _bad_qids(findings), "settings": choices.header}
 
 
-def shown(context: Context) -> dict[str, Any]:
+def shown(context: Context) -> Row:
     """Every choice, those of the preset among them."""
     return context.choices.shown()

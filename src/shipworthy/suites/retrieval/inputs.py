@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -34,7 +33,8 @@ def complete(options: Options, sources: Sources) -> Options:
     """The options with what the inputs decide: preset, metrics, fields to slice by, and live's gate for TREC files."""
     check_inputs(options, sources)
     trec, compared = _given(sources, "qrels"), _given(sources, "live")
-    changes: dict[str, Any] = {"by": _beyond_type(options), "preset": options.preset or ("trec" if trec else "native")}
+    preset = options.preset or ("trec" if trec else "native")
+    changes: dict[str, object] = {"by": _beyond_type(options), "preset": preset}
     if trec and compared:
         gates = options.gates or (f"recall@{canary_depth(options.k)}>=baseline-0.02",)
         changes |= {"gates": gates, "only_gates": True}  # a run has ids alone, and the other gates ask for more

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeGuard, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from ...core.cases import Numbered
-from ...core.sources import Input, is_path, read_records
+from ...core.contracts import gold_keys, trace_keys
+from ...core.sources import Input, read_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
+from ...reading.keys import Keys
 from .options import Choices
 from .ranking import Duplicate, Ranked, RankedList, arrange
-from .trec import Block, Scattered, name_of, read_qrels, read_run, read_whole_run
+from .trec import Scattered, name_of, read_qrels, read_run, read_whole_run
+
+Source = str | os.PathLike[str] | Iterable[object]  # a file, or the records themselves
+Name = str | bytes  # bytes as a TREC file has them, text as JSON lines have it
+Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 class Slot(msgspec.Struct, gc=False):
     """What one question has to find."""
 
-    wanted: tuple[Any, ...] | frozenset[Any]
-    grades: dict[Any, int] | None = None  # only where relevance is graded
+    wanted: tuple[Name, ...] | frozenset[Name]
+    grades: dict[bytes, int] | None = None  # only where relevance is graded, as TREC files can say
 
 
 class _Name(msgspec.Struct):
@@ -50,8 +56,8 @@ class _LogIds(msgspec.Struct):
     error: str | None = None
 
 
-Slots = dict[Any, Slot]  # by qid: bytes as a TREC file has them, text as JSON lines have it
-Lists = Iterable[tuple[Any, list[Any], list[float] | None]] | Iterable[Block]
+Slots = dict[Name, Slot]  # by qid
+Lists = Iterable[tuple[Name, Sequence[Name], Sequence[float] | None]]
 _STRINGS = frozenset((str,))
 _NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody asked about
 
@@ -88,9 +94,9 @@ def run_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterato
 # --- JSON lines ---
 
 
-def gold_slots(source: Any, read: Input, problems: Problems) -> Slots:
+def gold_slots(source: Source, read: Input, problems: Problems) -> Slots:
     slots: Slots = {}
-    for line, item in _records(source, _GoldIds, read, "gold", problems, (b'"qid"', b'"relevant"')):
+    for line, item in _records(source, _GoldIds, read, "gold", problems, gold_keys()):
         qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
         if qid in (UNSET, "") or str(qid) in slots:
             what = f"qid {qid!r} is missing or stands twice"
@@ -107,7 +113,7 @@ def gold_slots(source: Any, read: Input, problems: Problems) -> Slots:
 
 
 def log_lists(
-    source: Any, read: Input, slots: Slots, choices: Choices, problems: Problems, lenient: bool
+    source: Source, read: Input, slots: Slots, choices: Choices, problems: Problems, lenient: bool
 ) -> Iterator[Numbered]:
     """The lists of a log; bad lines, the gold's among them, are raised together when it is exhausted."""
     before = problems.total
@@ -117,39 +123,40 @@ def log_lists(
         problems.raise_any()
 
 
-def _log_lists(source: Any, read: Input, problems: Problems) -> Iterator[tuple[str, list[str], list[float] | None]]:
-    for line, run in _records(source, _LogIds, read, "trace", problems, (b'"qid"', b'"retrieved_ids"', b'"topk"')):
+def _log_lists(source: Source, read: Input, problems: Problems) -> Iterator[tuple[str, list[str], list[float] | None]]:
+    for line, run in _records(source, _LogIds, read, "trace", problems, trace_keys()):
         qid = run.qid or run.q_id
-        given: Any = run.topk if run.topk is not UNSET else run.retrieved_ids
+        given: Sequence[str | _Scored] | UnsetType = run.topk if run.topk is not UNSET else run.retrieved_ids
         if qid in (UNSET, "") or (given is UNSET and not run.error):
             problems.add(Problem(read.path, line, _lacking(given), "", "type"))
             continue
         places = [] if given is UNSET else given
-        if _STRINGS.issuperset(map(type, places)):
+        if _all_strings(places):
             yield str(qid), places, None
         else:
-            scores: list[Any] = [getattr(place, "score", None) for place in places]
-            yield str(qid), _names(places), None if None in scores else scores
+            scores = [score for place in places if (score := getattr(place, "score", None)) is not None]
+            yield str(qid), _names(places), scores if len(scores) == len(places) else None
 
 
-def _lacking(given: Any) -> str:
+def _lacking(given: object) -> str:
     if given is UNSET:
         return "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
     return "qid: expected a name for the question, found none"
 
 
 def _records(
-    source: Any, record: type[Any], read: Input, name: str, problems: Problems, guarded: tuple[bytes, ...]
-) -> Iterator[tuple[int, Any]]:
+    source: Source, record: type[Record], read: Input, name: str, problems: Problems, keys: Keys
+) -> Iterator[tuple[int, Record]]:
     """Records of a file, decoded at once, or of an iterable."""
-    if not is_path(source):
+    if not isinstance(source, (str, os.PathLike)):
         plain = (msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value for value in source)
         yield from read_records(plain, record, read, name, problems)
         return
     read.path = os.fspath(source)
-    reader = Reader(source, record, problems, guarded=guarded)
+    reader = Reader(source, record, problems, keys=keys)
     yield from reader
-    read.digest, read.records = reader.digest, reader.records
+    read.learn(reader)
+    read.records = reader.records
 
 
 def _close(read: Input, problems: Problems, before: int = 0) -> None:
@@ -158,16 +165,18 @@ def _close(read: Input, problems: Problems, before: int = 0) -> None:
     read.problems = [str(problem) for problem in problems.first if problem.path == read.path]
 
 
-def _names(places: list[Any]) -> list[str]:
-    if _STRINGS.issuperset(map(type, places)):
-        return places
-    return [place if type(place) is str else place.id for place in places]
+def _names(places: Sequence[str | _Name | _Scored]) -> list[str]:
+    return places if _all_strings(places) else [place if isinstance(place, str) else place.id for place in places]
+
+
+def _all_strings(places: Sequence[object]) -> TypeGuard[list[str]]:
+    return _STRINGS.issuperset(map(type, places))
 
 
 # --- lists of either kind ---
 
 
-def _slot(names: list[Any], grades: dict[Any, int] | None = None) -> Slot:
+def _slot(names: Sequence[Name], grades: dict[bytes, int] | None = None) -> Slot:
     return Slot(tuple(names) if len(names) < 9 else frozenset(names), grades)
 
 
@@ -184,7 +193,7 @@ def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Ranke
         yield RankedList(_shown(qid), shared.setdefault(ranked, ranked))
 
 
-def _in_order(qid: Any, names: list[Any], scores: list[float] | None, choices: Choices) -> list[Any]:
+def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> Sequence[Name]:
     if choices.order == "score" and scores is None:
         raise DataError(
             f"a block of qid {_shown(qid)!r} has no score",
@@ -202,15 +211,18 @@ def _in_order(qid: Any, names: list[Any], scores: list[float] | None, choices: C
     return names if order is None else [names[place] for place in order]
 
 
-def _ranked(slot: Slot, names: list[Any], repeats: bool) -> Ranked:
+def _ranked(slot: Slot, names: Sequence[Name], repeats: bool) -> Ranked:
     wanted = slot.wanted
     hits = [rank for rank, name in enumerate(names, 1) if name in wanted]
     if repeats:  # a repeated id keeps its slots, and hits once
         hits = [rank for rank in hits if names.index(names[rank - 1]) == rank - 1]
     if slot.grades is None:
         return Ranked(len(names), len(wanted), tuple(hits))
-    once = [name if not repeats or names.index(name) == place else None for place, name in enumerate(names)]
-    gains = [slot.grades.get(name, 0) for name in once]
+    grades = slot.grades
+    gains = [
+        grades.get(name, 0) if isinstance(name, bytes) and (not repeats or names.index(name) == place) else 0
+        for place, name in enumerate(names)
+    ]
     while gains and not gains[-1]:  # what gains nothing at the end says nothing either
         gains.pop()
     ideal = tuple(sorted(slot.grades.values(), reverse=True))

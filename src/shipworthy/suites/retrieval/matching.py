@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
@@ -36,7 +35,7 @@ class GoldPlaces(msgspec.Struct):
 def prepare(gold: Gold, choices: Choices, texts: Mapping[str, str]) -> GoldPlaces:
     """The places of `relevant`, or of `gold_citations` where a gold set made for answers gives only those."""
     given: Iterable[str | Place] = gold.relevant or gold.citations
-    unique: dict[Any, Place] = {}
+    unique: dict[object, Place] = {}
     for place in given:
         block = Place(id=place) if isinstance(place, str) else place
         unique.setdefault(_SAME[choices.match](block), block)  # one id may have several ranges, or several passages
@@ -143,7 +142,7 @@ def in_anchor(target: GoldPlaces, block: Place, sections: Mapping[str, str]) -> 
     return None if section is None else inside(section, target.anchor)
 
 
-_SAME: dict[str, Callable[[Place], Any]] = {
+_SAME: dict[str, Callable[[Place], object]] = {
     "ids": lambda block: block.id,
     "offsets": lambda block: (block.id, block.doc, block.offsets),
     "text": lambda block: (block.id, block.text),

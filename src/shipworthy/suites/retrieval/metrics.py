@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
@@ -295,8 +294,16 @@ class MeanOfLists(Mean, frozen=True, kw_only=True):
         return super().measure(Tally(values))
 
 
-def _share(name: str, description: str, better: Better = "higher", **more: Any) -> MeanShare:
-    return MeanShare(name, description, better, of=name, **more)
+def _share(
+    name: str,
+    description: str,
+    better: Better = "higher",
+    *,
+    could: str = "items",
+    why: str = "",
+    against: tuple[str, ...] = (),
+) -> MeanShare:
+    return MeanShare(name, description, better, of=name, could=could, why=why, against=against)
 
 
 def _convergent(tally: Tally) -> Measure:
@@ -308,8 +315,8 @@ def _convergent(tally: Tally) -> Measure:
         return Measure(name, "rate", None, 0, 0, missing="no group of paraphrases is complete enough to judge")
     if n == sum(shares.values()):
         return Measure(name, "rate", Fraction(k, n), n, k, stats.wilson(k, n))
-    interval = stats.mean_interval_of_counts(shares)
-    return Measure(name, "mean", Fraction(k, n), n, k, interval, interval or (None, None))
+    interval, bounds = stats.mean_spread(shares, 0, 1) or (None, (None, None))
+    return Measure(name, "mean", Fraction(k, n), n, k, interval, bounds)
 
 
 # --- gates ---

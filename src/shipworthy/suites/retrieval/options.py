@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ...core.gates import as_written
-from ...core.options import Opt, ReadingOptions
+from ...core.options import AllowMissing, Opt, ReadingOptions
 from ...errors import UsageError
 from ..answers.options import check_depths
 from .embedders import NAMES, check_name
 
-_TREC = {
+_TREC: dict[str, str | int] = {
     "denominator": "k",
     "order": "score",
     "ties": "docid_desc",
@@ -23,7 +23,7 @@ _TREC = {
     "no_relevant": "zero",
     "score_bits": 32,
 }
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, dict[str, str | int]] = {
     "native": {},
     "trec": _TREC,  # trec_eval as it is called without -c
     "trec-c": _TREC | {"missing_query": "zero"},
@@ -77,6 +77,7 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     profile: Annotated[
         Literal["strict", "reference"], Opt("`reference` computes what the original pseudocode describes.")
     ] = "strict"
+    allow_missing: AllowMissing = 0
     by: Annotated[tuple[str, ...], Opt("Also report by a field of the gold item.", "FIELD")] = ()
     metrics: Annotated[str | None, Opt("Only these ranking metrics: P@5,R@10,nDCG@10,MRR,MAP,success@5.", "LIST")] = (
         None
@@ -137,8 +138,8 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         """The depth at which shadow and live are compared: 5 where it is measured, else the deepest."""
         return canary_depth(self.k)
 
-    def shown(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {field: getattr(self, field) for field in self.__struct_fields__}
+    def shown(self) -> dict[str, object]:
+        plain: dict[str, object] = {field: getattr(self, field) for field in self.__struct_fields__}
         return plain | {"k": list(self.k), "by": list(self.by), "min_overlap": float(self.min_overlap)}
 
     @property
@@ -153,7 +154,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
 def make_choices(preset: str | None = None, **given: Any) -> Choices:
     """A preset with what was asked for in its place; None leaves the preset's choice."""
     preset = preset or "native"
-    chosen = PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
+    chosen = {**PRESETS[preset], **{name: value for name, value in given.items() if value is not None}}
     if "k" in chosen:
         chosen["k"] = tuple(sorted(set(chosen["k"])))
     if "min_overlap" in chosen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import stats
 from ...core.decision import number
@@ -56,7 +56,7 @@ def changed(verdict: Verdict, context: Context) -> Iterator[Row]:
         }
 
 
-def compare_logs(changes: Iterable[Row], pairs: int, metric: str) -> dict[str, Any]:
+def compare_logs(changes: Iterable[Row], pairs: int, metric: str) -> Row:
     """The questions that changed, in the order of the gold set, and the paired tests."""
     rows = [(Fraction(row.pop("difference")), row) for row in changes]
     differences = [difference for difference, _ in rows]
@@ -77,9 +77,7 @@ def compare_logs(changes: Iterable[Row], pairs: int, metric: str) -> dict[str, A
     }
 
 
-def compare_measures(
-    measures: Mapping[str, Measure], slices: Slices, live: Live, metric: str, distances: bool
-) -> dict[str, Any]:
+def compare_measures(measures: Mapping[str, Measure], slices: Slices, live: Live, metric: str, distances: bool) -> Row:
     """Every metric on both sides; distances only where one embedder made them."""
     return {
         "metrics": {

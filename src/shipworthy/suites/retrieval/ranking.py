@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -122,7 +122,7 @@ class Duplicate(ValueError):
     """An id stands twice in a list although the choices call that an error."""
 
 
-def arrange(ids: Sequence[Any], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:
+def arrange(ids: Sequence[object], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:
     """Positions in the order of their ranks; None when that is the order in which they came, all of them.
 
     No scores at all mean that they fall along the list.
@@ -139,7 +139,7 @@ def arrange(ids: Sequence[Any], scores: Sequence[float] | None, choices: Choices
     if choices.duplicates != "occupy_slot" and len(set(ids)) < len(ids):
         if choices.duplicates == "error":
             raise Duplicate(next(name for place, name in enumerate(ids) if name in ids[:place]))
-        first: dict[Any, int] = {}
+        first: dict[object, int] = {}
         for place in order or range(len(ids)):
             first.setdefault(ids[place], place)
         order = list(first.values())

@@ -12,18 +12,17 @@ from ...text import plural, visible
 from .hints import hardly_any
 from .judge import Context
 from .metrics import LIVE
-from .options import Choices
 from .survey import log_warnings, noticed_in, pair_warnings
 
 
 def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
     """What makes the data unfit to judge."""
     context: Context = findings.context
-    lacking = _lacking_lists(findings, context) if context.ids_only else _lacking(findings, context)
+    lacking = _lacking_lists(findings) if context.ids_only else list(_lacking(findings))
     return findings.outcomes, list(lacking)
 
 
-def _lacking_lists(findings: Findings, context: Context) -> Iterator[str]:
+def _lacking_lists(findings: Findings) -> list[str]:
     tally: Tally = findings.tally
     if not tally["scored"]:
         others = sum(findings.gathered.unknown_counts("shadow").values())
@@ -34,27 +33,17 @@ def _lacking_lists(findings: Findings, context: Context) -> Iterator[str]:
             hint="Do the two files belong together?",
             code="log-empty",
         )
-    if tally["missing"] and _counts_missing(context.choices):
-        yield f"{tally['missing']} of {plural(tally['items'], 'question')} have no list, and count as 0"
+    return []
 
 
-def _lacking(findings: Findings, context: Context) -> Iterator[str]:
-    """What the grid of questions × seeds × paraphrases lacks, and what live lacks to be a baseline."""
-    tally, live, gates = findings.tally, findings.evidence.part(LIVE), findings.gates
-    among = plural(tally["items"], "question")
-    if _counts_missing(context.choices):
-        if tally["missing"]:
-            yield f"{tally['missing']} of {among} have no log line, and count as 0"
-        if live["missing"] and any(gate.bound.sign for gate in gates):
-            yield (
-                f"{live['missing']} of {among} have no line in live's log: a baseline that counts them as 0 is too low"
-            )
-    if any(gate.metric == "lambda_convergent" for gate in gates):
-        yield from _holes(tally, len(noticed_in(findings.gathered, "shadow").seeds))
-
-
-def _counts_missing(choices: Choices) -> bool:
-    return choices.preset == "native" and choices.missing_query == "zero"
+def _lacking(findings: Findings) -> Iterator[str]:
+    """What live lacks to be a baseline even where questions may go missing, and what the grid of runs lacks."""
+    holes = findings.evidence.part(LIVE)["missing"]
+    if 0 < holes <= findings.context.options.allow_missing and any(gate.bound.sign for gate in findings.gates):
+        among = plural(findings.tally["items"], "question")
+        yield f"{holes} of {among} have no line in live's log: a baseline that counts them as 0 is too low"
+    if any(gate.metric == "lambda_convergent" for gate in findings.gates):
+        yield from _holes(findings.tally, len(noticed_in(findings.gathered, "shadow").seeds))
 
 
 def _holes(tally: Tally, seeds: int) -> Iterator[str]:

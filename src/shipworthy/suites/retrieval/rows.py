@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
 
 from ...core.contracts import ids_of
 from ...core.decision import number
@@ -95,7 +94,7 @@ def card(verdict: Verdict) -> Row:
     gold, shadow = verdict.expected.gold, verdict.shadow
     line = _telling(shadow)
     retrieved = list(line.blocks) if line else []
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "qid": verdict.qid,
         "reason": shadow.reason,
         "says": _reason_in_words(shadow, line),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from ...core.sources import Input
 from ...errors import DataError
@@ -69,7 +69,7 @@ def inside(section: Section, anchor: Section) -> bool:
     return section[: len(anchor)] == anchor
 
 
-def read_sections(source: Any) -> tuple[Mapping[str, str], Input]:
+def read_sections(source: Mapping[str, str] | str | os.PathLike[str]) -> tuple[Mapping[str, str], Input]:
     """Sections by block id, from a mapping or from JSON lines with `id` and `section_id` (or `section`)."""
     if isinstance(source, Mapping):
         return source, Input(path="<sections>", records=len(source))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
+from ...core.cases import Case
 from ...core.contracts import Gold
 from ...core.sources import GoldSet, Input, load_gold, read_texts, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
@@ -18,7 +18,7 @@ from .explain import baseline, explain, shown
 from .inputs import complete
 from .judge import Context, Expected, judge
 from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists
-from .log import LogLine
+from .log import LogLine, runs_of
 from .matching import prepare
 from .metrics import aliases, facts, gates, metrics, sees
 from .options import Choices, Options, choices_of
@@ -68,7 +68,12 @@ def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material
     return Material(
         context=context,
         expected=_expected(gold, choices, context.texts),
-        streams={name: _stream(given[name], log, sources, options) for name, log in logs.items()},
+        streams={
+            name: log_of_run(os.fspath(given[name]), log)
+            if sources.get("qrels") is not None
+            else stream_traces(given[name], log, record=LogLine, lenient=options.lenient)
+            for name, log in logs.items()
+        },
         reads={"gold": gold.source} | logs | reads,
         incomplete=lock_problems(sources.get("gold")),
     )
@@ -105,12 +110,6 @@ def _gold(sources: Sources, options: Options, choices: Choices) -> GoldSet:
     return load_gold(sources["gold"], lenient=options.lenient, by=choices.by)
 
 
-def _stream(source: Any, read: Input, sources: Sources, options: Options) -> Any:
-    if sources.get("qrels") is not None:
-        return log_of_run(os.fspath(source), read)
-    return stream_traces(source, read, record=LogLine, lenient=options.lenient)
-
-
 def _expected(gold: GoldSet, choices: Choices, texts: Mapping[str, str]) -> dict[str, Expected]:
     return {qid: _expect(item, number, choices, texts) for number, (qid, item) in enumerate(gold.items.items())}
 
@@ -124,6 +123,14 @@ def _expect(item: Gold, number: int, choices: Choices, texts: Mapping[str, str])
 def survey(material: Material) -> LogSurvey | None:
     """Nothing has to be noticed about lists of ids."""
     return None if material.context.ids_only else LogSurvey()
+
+
+def unjudged(case: Case, verdict: object) -> bool:
+    """A question that a log has no run of, or a run that failed and was not made again."""
+    if not all(case.records.values()):
+        return True
+    runs = (run for lines in case.records.values() if isinstance(lines[0], LogLine) for run in runs_of(lines))
+    return any(run.error for run in runs)
 
 
 SUITE = Suite(
@@ -144,6 +151,7 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
+    unjudged=unjudged,
     facts=facts,
     rows=rows,
     offences=offences,

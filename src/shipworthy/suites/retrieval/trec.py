@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from operator import gt
-from typing import Any
+from typing import BinaryIO
 
 from ...core.contracts import Gold, Place
 from ...core.sources import GoldSet, Input, load_gold, read_gold, stream_traces
@@ -81,7 +81,7 @@ def _judgements_slowly(path: str, before: int, piece: bytes) -> Iterator[tuple[b
             raise _problem(path, number, line, _QRELS, "relevance", "an integer", "qrels-line") from None
 
 
-def _pieces(stream: Any) -> Iterator[bytes]:
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
     """The file in pieces that end with a line."""
     while piece := stream.read(PIECE):
         piece += stream.readline()
@@ -184,18 +184,14 @@ def _check_finite(path: str, before: int, piece: bytes, scores: list[float]) -> 
             )
 
 
-def _opened(path: str, read: Input) -> Any:
+@contextlib.contextmanager
+def _opened(path: str, read: Input) -> Iterator[BinaryIO]:
     """The file as a stream of lines; its digest is in `read` once it is closed."""
     digest = hashlib.sha256()
     read.path = path
-
-    @contextlib.contextmanager
-    def opened() -> Iterator[Any]:
-        with open_binary(path, digest.update) as stream:
-            yield stream
-        read.digest = digest.hexdigest()
-
-    return opened()
+    with open_binary(path, digest.update) as stream:
+        yield stream
+    read.digest = digest.hexdigest()
 
 
 def _problem(path: str, number: int, line: bytes, columns: str, field: str, kind: str, code: str) -> DataError:

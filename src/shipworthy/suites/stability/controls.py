@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.contracts import Gold
 from ...core.control import Control, Setup, draws, with_gold
-from ..answers.material import ControlAnswers, Row, least_length
+from ...core.evidence import Row
+from ..answers.material import ControlAnswers, least_length
 
 SEEDS = (1, 2, 3)
 JITTERS = ("none", "ws", "punct")
@@ -31,7 +32,7 @@ def _controls(setup: Setup) -> Iterator[Control]:
     seeds, jitters = setup.options.get("seeds") or SEEDS, setup.options.get("jitters") or JITTERS
     grid = [GridPlace(n, *cell) for n, cell in enumerate((seed, jitter) for seed in seeds for jitter in jitters)]
 
-    def runs(answer: Callable[[Gold, GridPlace], Row]) -> dict[str, Any]:
+    def runs(answer: Callable[[Gold, GridPlace], Row]) -> dict[str, list[Row]]:
         return {
             "runs": [
                 answer(item, place) | {"seed": place.seed, "jitter": place.jitter}

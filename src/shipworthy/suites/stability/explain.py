@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row
@@ -70,7 +69,7 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def shown(context: Context) -> dict[str, Any]:
+def shown(context: Context) -> dict[str, object]:
     """What the options stand for: bars among the gates, numbers as they are written, files as what is in them."""
     return {
         "bars": [str(bar) for bar in context.bars],
@@ -106,12 +105,7 @@ def _unknown(findings: Findings) -> dict[str, int]:
 
 
 def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
-    return findings.outcomes, [*_missing(findings.tally), *_incomplete(findings.tally, findings.evidence.part(ASIDE))]
-
-
-def _missing(tally: Tally) -> Iterator[str]:
-    if missing := tally["missing"]:
-        yield f"{plural(missing, 'question')} without any run: {_listed(tally.named('missing'), missing)}"
+    return findings.outcomes, list(_incomplete(findings.tally, findings.evidence.part(ASIDE)))
 
 
 def _incomplete(tally: Tally, aside: Tally) -> Iterator[str]:
@@ -199,7 +193,7 @@ def card(verdict: Verdict) -> Row:
 # --- sections and top-level keys ---
 
 
-def headline(findings: Findings) -> dict[str, Any]:
+def headline(findings: Findings) -> dict[str, object]:
     tally, bars = findings.tally, findings.context.bars
     totals = {"answerable": "answerable", "unanswerable": "unanswerable", "pass": "passing", "fail": "failing"}
     return {
@@ -209,7 +203,7 @@ def headline(findings: Findings) -> dict[str, Any]:
     }
 
 
-def sections(findings: Findings) -> dict[str, Any]:
+def sections(findings: Findings) -> Row:
     tally, evidence = findings.tally, findings.evidence
     aside, runs = evidence.part(ASIDE), tally["runs"]
     prompts = {name: _total(aside, name, tally["judged"]) for name in ("distinct_prompts", "effective_runs")}
@@ -243,6 +237,7 @@ def warnings(findings: Findings) -> list[str]:
     context: Context = findings.context
     return [
         *_repeated(findings.evidence.part(ASIDE)["repeated"]),
+        *_bounded(findings.evidence.part(ASIDE)["distance_bounded"]),
         *_other_sweeps(context.sweep, _left_out(findings)),
         *_aliased(names_rcr(context.options.gates)),
         *_of_unknown(_unknown(findings)),
@@ -252,6 +247,14 @@ def warnings(findings: Findings) -> list[str]:
 def _repeated(count: int) -> Iterable[str]:
     if count:
         yield f"{plural(count, 'run')} repeated a place of the grid; the last line counts. [run-repeated]"
+
+
+def _bounded(count: int) -> Iterable[str]:
+    if count:
+        yield (
+            f"the answers to {plural(count, 'question')} are too long to compare in full: their ned50 is an upper "
+            "bound. [claims-long]"
+        )
 
 
 def _other_sweeps(chosen: str, left_out: Mapping[str, int]) -> Iterator[str]:

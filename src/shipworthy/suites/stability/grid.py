@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,7 +37,7 @@ class Cell(NamedTuple):
         return ";".join(parts) or "unlabelled"
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def order(self) -> tuple[object, ...]:
         """Undisturbed wording first, then by seed: what stands first wins a tie for the majority."""
         jitter = self.jitter or ""
         return (
@@ -92,7 +92,7 @@ def axes_of(cells: Iterable[Cell], unlabelled: int, options: Options) -> Axes:
     )
 
 
-def _none_first(value: Any) -> tuple[bool, Any]:
+def _none_first(value: object) -> tuple[bool, object]:
     return (value is not None, 0 if value is None else value)
 
 
@@ -126,7 +126,7 @@ def _wordings(gold: Gold, cells: Collection[Cell], axes: Axes) -> list[int | str
 
 def one_per_cell(traces: Sequence[Trace]) -> list[Trace]:
     """One trace for each place of the grid, the last; runs without a place are all kept."""
-    places: dict[Any, Trace] = {}
+    places: dict[object, Trace] = {}
     for number, trace in enumerate(traces):
         cell = cell_of(trace)
         places[cell if cell.labelled else number] = trace

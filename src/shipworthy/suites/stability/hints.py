@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from ...core.evidence import Row
 from ...core.tally import Tally
 from ...text import plural
 from .options import BARS
@@ -60,12 +60,12 @@ def reasons(tally: Tally) -> list[str]:
     return [f"{failing} of {plural(tally['judged'], 'question')} {verb} a bar: {bars}"]
 
 
-def diagnose(aside: Tally, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+def diagnose(aside: Tally, tables: Mapping[str, Sequence[Row]]) -> list[str]:
     missed = [words for cause, words in _WORDS.items() if aside[f"cause_{cause}"]]
     return missed + _culprits(tables) + _prompts(aside)
 
 
-def _culprits(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+def _culprits(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     """Which jitters and seeds cause the flips, most harmful first; the first is named alone where it stands out."""
     culprits = []
     for axis, rows in tables.items():

@@ -14,6 +14,7 @@ from ...errors import UsageError
 from . import pooled, reference, sensitivity
 from .hints import causes
 from .options import BARS, Options, default_bars
+from .spread import too_long
 from .verdict import KS, Context, ReferenceVerdict, Verdict
 
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
@@ -91,6 +92,8 @@ def _aside(verdict: Verdict) -> Iterator[Fact]:
     yield from ("lambda_read" for run in verdict.runs if run.logged is not None)
     yield from (f"undefined_{name}" for name in verdict.undefined)
     yield from (f"cause_{cause}" for cause in causes(verdict))
+    if too_long(run.claim for run in verdict.answered):
+        yield "distance_bounded"
     if verdict.distinct_prompts is not None:
         yield "distinct_prompts", verdict.distinct_prompts
     if verdict.effective_runs is not None:
@@ -121,10 +124,8 @@ class RunShare(Metric, frozen=True, kw_only=True):
         if not n:
             return Measure(self.name, "mean", None, 0, missing="there is no run")
         shares = {Fraction(share): count for share, count in tally.values(self.of).items()}
-        spread = stats.mean_interval_of_counts(shares)
-        return Measure(
-            self.name, "mean", Fraction(k, n), tally["judged"], interval=spread, bounds=spread or (None, None)
-        )
+        interval, bounds = stats.mean_spread(shares, 0, 1) or (None, (None, None))
+        return Measure(self.name, "mean", Fraction(k, n), tally["judged"], interval=interval, bounds=bounds)
 
 
 def metrics(options: Options) -> dict[str, Metric]:

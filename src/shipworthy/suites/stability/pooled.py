@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import stats
 from ...core.decision import number
@@ -35,7 +35,7 @@ def facts(verdict: Verdict) -> Iterator[str]:
             yield f"{name} {sum(map(rate.has, verdict.runs))}/{len(verdict.runs)}"
 
 
-def pooled(tally: Tally) -> dict[str, Any]:
+def pooled(tally: Tally) -> dict[str, object]:
     groups: dict[str, list[list[int]]] = {name: [] for name in RATES}
     for fact, questions in tally.counts.items():
         name, share = str(fact).split(" ")
@@ -44,7 +44,7 @@ def pooled(tally: Tally) -> dict[str, Any]:
     return {name: _shown(clusters) for name, clusters in groups.items()}
 
 
-def _shown(clusters: Sequence[Sequence[int]]) -> dict[str, Any] | None:
+def _shown(clusters: Sequence[Sequence[int]]) -> dict[str, object] | None:
     clustered = stats.cluster_se(clusters)
     if clustered is None:
         return None

@@ -9,7 +9,6 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from ...core.contracts import Gold, Trace, ids_of
 from ...core.decision import number
@@ -121,7 +120,9 @@ def by_reference(qid: str, traces: Sequence[Trace], context: Context) -> Referen
     gold = context.gold.get(qid, _NOBODY)
     exact = details(gold, traces)
     shown = {name: _rounded(value) for name, value in exact.items()}
-    return ReferenceVerdict(qid=qid, place=context.places[qid], facts=_facts(gold, exact, context), details=shown)
+    lost = qid in context.gold and any(trace.error for trace in traces)
+    facts = _facts(gold, exact, context)
+    return ReferenceVerdict(qid=qid, place=context.places[qid], facts=facts, details=shown, lost=lost)
 
 
 def reference(findings: Findings) -> Reference:
@@ -204,7 +205,7 @@ def _reads_alike(question: ExpectedRuns, trace: Trace, run: RunFacts) -> bool:
     return canon(claim) == run.claim and (run.contained or not _contained(question.gold, trace))
 
 
-def compat(findings: Findings) -> dict[str, Any]:
+def compat(findings: Findings) -> dict[str, object]:
     """The original script's totals, and which questions it has other numbers for."""
     tally, theirs = findings.tally, findings.evidence.part(PART)
     ours = {"pass": "passing", "fail": "failing", "answerable": "answerable", "unanswerable": "unanswerable"}

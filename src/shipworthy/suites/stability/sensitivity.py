@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from ... import stats
+from ...core.evidence import Row
 from ...core.tally import Tally
 from .verdict import Flip, RunFacts, Verdict
 
@@ -27,7 +27,7 @@ def flips(runs: Sequence[RunFacts]) -> list[Flip]:
     return flipped
 
 
-def _majority(values: Sequence[Any]) -> Any:
+def _majority(values: Sequence[object]) -> object:
     counted = Counter(values)  # keeps the order of first occurrence, so that most_common settles ties by it
     return counted.most_common(1)[0][0] if counted else None
 
@@ -43,7 +43,7 @@ def facts(verdict: Verdict) -> Iterator[str]:
         yield from (f"{axis} questions_flipped {value}" for value in set(flipped))
 
 
-def sensitivity(tally: Tally) -> dict[str, list[dict[str, Any]]]:
+def sensitivity(tally: Tally) -> dict[str, list[Row]]:
     """A table for the jitters and one for the seeds, most harmful first."""
     places: dict[str, dict[str, Counter[str]]] = {axis: {} for axis in AXES}
     for fact, count in tally.counts.items():
@@ -53,7 +53,7 @@ def sensitivity(tally: Tally) -> dict[str, list[dict[str, Any]]]:
     return {axis: sorted(rows, key=lambda row: (-row["rate"], str(row[axis]))) for axis, rows in tables.items()}
 
 
-def _row(axis: str, value: str, counted: Mapping[str, int]) -> dict[str, Any]:
+def _row(axis: str, value: str, counted: Mapping[str, int]) -> Row:
     """Rates of runs and of questions: only questions are independent of each other, so theirs is the honest one."""
     runs, flipped = counted["runs"], counted["flips"]
     asked, broken = counted["questions"], counted["questions_flipped"]

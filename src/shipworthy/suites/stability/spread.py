@@ -9,6 +9,10 @@ from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
+MAX_CELLS = 20_000_000_000  # pairs of code points that one question's claims are compared in: some seconds of work
+PIECE = 1_000  # code points that are compared at a time where that is not enough
+COMPARED = 100_000  # code points of a claim that are compared then; what is behind them counts as different
+
 
 class Overlap(NamedTuple):
     """Of citation sets: what all share of what any cites, and the mean over pairs of the same."""
@@ -33,11 +37,17 @@ def distance_and_agreement(claims: Iterable[str]) -> tuple[Fraction | None, Frac
     return _median(seen, pairs), Fraction(equal, pairs)
 
 
+def too_long(claims: Iterable[str]) -> bool:
+    """Whether exact distances would take too long, so that they are bounded from above."""
+    lengths = [len(claim) for claim in set(claims)]
+    return (sum(lengths) ** 2 - sum(length**2 for length in lengths)) // 2 > MAX_CELLS
+
+
 def _distances(counted: Counter[str]) -> Counter[tuple[int, int]]:
     """How often each (edits, longer length) occurs among the pairs of different claims."""
     from rapidfuzz.distance import Levenshtein
 
-    distance = Levenshtein.distance
+    distance = at_most if too_long(counted) else Levenshtein.distance
     seen: Counter[tuple[int, int]] = Counter()
     by_length = sorted(counted, key=len)  # the one in hand is never shorter than those before it
     weights = [counted[claim] for claim in by_length]
@@ -47,6 +57,23 @@ def _distances(counted: Counter[str]) -> Counter[tuple[int, int]]:
         for edited, again in zip(edits, weights, strict=False):
             seen[edited, longest] += often * again
     return seen
+
+
+def at_most(one: str, other: str) -> int:
+    """A number of edits that turns one text into the other, in time that grows with their length, not its square.
+
+    It is never below the edit distance: a long claim can look less stable than it is, never more.
+    """
+    from rapidfuzz.distance import Levenshtein, Postfix, Prefix
+
+    start = Prefix.similarity(one, other)
+    one, other = one[start:], other[start:]
+    end = Postfix.similarity(one, other)
+    one, other = one[: len(one) - end], other[: len(other) - end]
+    longer = min(max(len(one), len(other)), COMPARED)
+    starts = range(0, longer, PIECE)
+    edits = sum(Levenshtein.distance(one[at : at + PIECE], other[at : at + PIECE]) for at in starts)
+    return edits + max(len(one) - len(starts) * PIECE, len(other) - len(starts) * PIECE, 0)
 
 
 def _median(seen: Mapping[tuple[int, int], int], pairs: int) -> Fraction:

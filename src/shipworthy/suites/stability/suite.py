@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
-from ...core.contracts import DetailedTrace
-from ...core.sources import GoldSet, Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.cases import Case
+from ...core.contracts import DetailedTrace, Gold
+from ...core.sources import Input, file_input, load_gold, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..answers.judge import Judging
@@ -19,7 +20,7 @@ from .metrics import ALIASES, facts, gates, metrics, split_gates, wanted
 from .options import Options
 from .reference import bounds, reference
 from .survey import settle, survey
-from .verdict import Context
+from .verdict import Context, ReferenceVerdict, Verdict
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -32,32 +33,47 @@ def read(sources: Sources, options: Options) -> Material:
     reads = {"gold": gold.source, "runs": runs}
     if table := id_map_file(options):
         reads["id_map"] = file_input(table)
-    make = _by_runs if as_reference else _by_gold
-    return Material(streams={"runs": stream}, reads=reads, **make(sources, options, gold))
-
-
-def _by_runs(sources: Sources, options: Options, gold: GoldSet) -> dict[str, Any]:
-    return {"context": _context(options, gold=gold.items)}
-
-
-def _by_gold(sources: Sources, options: Options, gold: GoldSet) -> dict[str, Any]:
+    if as_reference:
+        return Material(
+            context=_context(options, gold=gold.items),
+            streams={"runs": stream},
+            named=gold.items,
+            reads=reads,
+            incomplete=lock_problems(sources["gold"]),
+        )
     require_answerable(gold)
     context = _context(options, paraphrased=any(item.paraphrases for item in gold.items.values()))
     questions = enumerate(gold.items.items())
-    return {
-        "context": context,
-        "expected": {qid: prepare(item, place, context.judging) for place, (qid, item) in questions},
-        "incomplete": lock_problems(sources["gold"]),
-    }
+    return Material(
+        context=context,
+        expected={qid: prepare(item, place, context.judging) for place, (qid, item) in questions},
+        streams={"runs": stream},
+        reads=reads,
+        incomplete=lock_problems(sources["gold"]),
+    )
 
 
-def _context(options: Options, **more: Any) -> Context:
+def _context(options: Options, *, gold: Mapping[str, Gold] | None = None, paraphrased: bool = False) -> Context:
     bars, _ = split_gates(options)
-    return Context(options=options, judging=Judging.of(options), bars=tuple(bars), bounds=bounds(bars), **more)
+    return Context(
+        options=options,
+        judging=Judging.of(options),
+        bars=tuple(bars),
+        bounds=bounds(bars),
+        gold=gold or {},
+        paraphrased=paraphrased,
+    )
 
 
 def aliases(options: Options) -> dict[str, str]:
     return ALIASES
+
+
+def unjudged(case: Case, verdict: Verdict | ReferenceVerdict) -> bool:
+    """A question that the judged sweep has no run of, or a run that failed: it says nothing about the others."""
+    if isinstance(verdict, ReferenceVerdict):
+        return verdict.lost
+    return not verdict.runs or any(run.status == "error" for run in verdict.runs)
 
 
 SUITE = Suite(
@@ -72,6 +88,7 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
+    unjudged=unjudged,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import reduce
-from typing import Any
 
 import msgspec
 
@@ -124,9 +123,10 @@ def survey(material: Material) -> StabilitySurvey | FirstPlaces:
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """The context with the sweep that is judged and the grid that its runs span."""
-    surveyed: Any = gathered.survey
+    surveyed = gathered.survey
     if isinstance(surveyed, FirstPlaces):
         return msgspec.structs.replace(context, places=surveyed.places)
+    assert isinstance(surveyed, StabilitySurvey)
     options = context.options
     sweep = surveyed.sweeps.choose(options.sweep)
     runs = surveyed.chosen(sweep)

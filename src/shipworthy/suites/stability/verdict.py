@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -116,4 +116,5 @@ class ReferenceVerdict(msgspec.Struct, frozen=True, kw_only=True):
     qid: str
     place: int  # of its first run
     facts: tuple[str, ...]
-    details: dict[str, Any]
+    details: dict[str, float | int | None]
+    lost: bool = False  # a run of a question of the gold set failed

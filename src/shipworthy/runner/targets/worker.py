@@ -1,0 +1,229 @@
+"""Worker: the process in which a Python function of the pipeline under test runs. Started as a program, not imported.
+
+Whatever the function does (exit, crash, loop, print, close files) happens here and not in the judge. Requests and
+results are frames on a socket of their own: eight bytes of length, then JSON. Nothing of the package is imported, so
+that a worker starts fast and the pipeline finds its own modules.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import importlib
+import inspect
+import json
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+
+SIZE = 8  # bytes of a frame's length
+NO_CHANNEL = 70  # exit code: the result has nowhere to go
+_HIGH = 200  # a number that open() won't give away again when a pipeline has closed "all" files
+_TEXT = 2000  # characters of an exception that are sent
+_LAST_WORDS = 2.0  # seconds for clean-up once the judge has hung up
+
+
+class Channel:
+    """The socket to the judge, out of the way of whatever the pipeline does with its files."""
+
+    def __init__(self, given: int) -> None:
+        try:
+            fd = fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+            os.close(given)
+        except OSError:  # so few files are allowed that there is no high number
+            fd = given
+            os.set_inheritable(fd, False)
+        self._socket, self._owner, self._identity = socket.socket(fileno=fd), os.getpid(), _identity(fd)
+
+    def read(self) -> dict[str, Any]:
+        """The next request; EOFError when the judge has hung up."""
+        frame: dict[str, Any] = json.loads(self._exactly(int.from_bytes(self._exactly(SIZE), "big")))
+        return frame
+
+    def write(self, payload: bytes) -> None:
+        if os.getpid() != self._owner:
+            os._exit(0)  # a fork of the pipeline's that came back here: its parent answers
+        try:
+            if _identity(self._socket.fileno()) != self._identity:
+                os._exit(NO_CHANNEL)
+            self._socket.sendall(len(payload).to_bytes(SIZE, "big") + payload)
+        except OSError:
+            os._exit(NO_CHANNEL)
+
+    def _exactly(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self._socket.recv(min(size - len(parts), 1 << 20))
+            if not part:
+                raise EOFError
+            parts += part
+        return bytes(parts)
+
+
+class Calls:
+    """The function, called with one request after the other; a coroutine runs on one loop that lasts."""
+
+    def __init__(self, function: Callable[..., Any], accepts: list[str] | None, drops: bool, limit: int) -> None:
+        self._function, self._drops, self._limit = function, drops, limit
+        self._accepts = None if accepts is None else _accepted(function, accepts)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def reply(self, request: Mapping[str, Any]) -> bytes:
+        """The frame that answers a request, whatever the function does in Python."""
+        try:
+            value = encoded(self._result(request), self._drops)
+            if len(value) > self._limit:
+                return _failed(request, "too-large", f"the result is larger than {self._limit:,} bytes")
+            return b'{"id":%d,"value":%s}' % (request["id"], value)
+        except NoResult as wrong:
+            return _failed(request, "wrong-shape", str(wrong))
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: a pipeline can't end the judge
+            return _failed(request, "python", text_of(error))
+
+    def _result(self, request: Mapping[str, Any]) -> Any:
+        given = request["given"]
+        if self._accepts is not None:
+            given = {name: value for name, value in given.items() if name in self._accepts}
+        result = self._function(request["question"], **given)
+        if not inspect.isawaitable(result):
+            return result
+        if self._loop is None or self._loop.is_closed():
+            import asyncio  # who gives coroutines has imported it already; the others need not wait for it
+
+            self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+        return self._loop.run_until_complete(_awaited(result))
+
+
+class NoResult(Exception):
+    """What the function gave is not an answer."""
+
+
+def main(fd: int) -> None:
+    """Answer requests until the judge hangs up."""
+    channel = Channel(fd)
+    start = channel.read()
+    requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(channel, requests), daemon=True).start()
+    try:
+        sys.path[:], sys.argv = start["path"], [start["place"]]
+        _codec()  # ours, before the pipeline's folder is looked at
+        function = found(start["place"])
+    except BaseException as error:  # a module may well call sys.exit
+        channel.write(json.dumps({"refused": _refusal(error)}).encode())
+        return
+    calls = Calls(function, start["accepts"], start["drops"], start["limit"])
+    channel.write(b'{"ready":true}')
+    while (request := requests.get()) is not None:
+        channel.write(calls.reply(request))
+
+
+def found(place: str) -> Callable[..., Any]:
+    """The function that `module:function` names, from the working directory too."""
+    module, _, attribute = place.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as `python -m` does, so that a script beside you can be named
+    function: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        function = getattr(function, part)
+    if not callable(function):
+        raise NoResult("is not a function")
+    return function  # type: ignore[no-any-return]
+
+
+def encoded(result: Any, drops: bool = False) -> bytes:
+    """A string, or what JSON calls an object; `drops` leaves out fields that have no JSON form."""
+    if isinstance(result, str):
+        return _written(str.__str__(result)) or b""
+    value = dict(result) if isinstance(result, Mapping) else result
+    written = _written(value)
+    if written is None and isinstance(value, dict):
+        if not drops:
+            raise NoResult("the function's result has no JSON form")
+        written = _written({name: inner for name, inner in value.items() if _written({name: inner})})
+    if written is None or not written.startswith(b"{"):
+        raise NoResult(f"the function gave {type(result).__name__}, expected a dict or a string")
+    return written
+
+
+def text_of(error: BaseException) -> str:
+    """The name of an exception and what it says, if it can."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except BaseException:
+        text = ""
+    return f"{name}: {text}"[:_TEXT] if text else name
+
+
+def _written(value: Any) -> bytes | None:
+    """JSON, with tuples as lists and NaN as null; half a surrogate pair is written as an escape."""
+    msgspec = _codec()
+    try:
+        return bytes(msgspec.json.encode(value))
+    except UnicodeEncodeError:
+        pass
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return None
+    try:
+        return json.dumps(msgspec.to_builtins(value), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return None
+
+
+@functools.cache
+def _codec() -> Any:
+    """Kept, so that a pipeline which empties sys.modules does not take it away."""
+    return importlib.import_module("msgspec")
+
+
+def _accepted(function: Callable[..., Any], offered: list[str]) -> frozenset[str]:
+    """Those of the offered arguments that the function has a parameter for, besides the question."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return frozenset(offered)
+    return frozenset(parameter.name for parameter in parameters[1:])
+
+
+async def _awaited(result: Any) -> Any:
+    return await result
+
+
+def _listen(channel: Channel, requests: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+    """Hand requests to the main thread. When the judge is gone nothing stays behind, not even an endless call."""
+    try:
+        while True:
+            requests.put(channel.read())
+    except (OSError, EOFError, ValueError):
+        requests.put(None)
+    time.sleep(_LAST_WORDS)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _failed(request: Mapping[str, Any], kind: str, why: str) -> bytes:
+    return json.dumps({"id": request["id"], "failed": kind, "why": why}).encode()
+
+
+def _refusal(error: BaseException) -> str:
+    return str(error) if isinstance(error, NoResult) else f"can't be imported: {text_of(error)}"
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

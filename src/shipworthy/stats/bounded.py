@@ -1,0 +1,133 @@
+"""Bounds that hold for the mean of any values within known limits, whatever their distribution and however few.
+
+The bound is a bet (Waudby-Smith and Ramdas 2024; bets that stay the same, as in Orabona and Jun 2021). If the mean of
+values x in 0..1 is at most m, the payoff 1 + f·(x/m - 1), 0 <= f <= 1, is worth at most 1 on average. The product of n
+payoffs then reaches 20 with a chance of at most 1/20 (Markov). So every m at which the values seen pay 20 is ruled
+out, and the bound is the largest of these. The money is divided beforehand among f = 1, 1/2, 1/4, …: a bold bet gains
+most where values hardly vary, a cautious one where some are 0. The order of the values does not matter, and nothing is
+assumed about their distribution except its limits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from .binomial import ALPHA
+
+MOST_DISTINCT = 500  # values beyond this many are put onto a grid of so many steps
+_PARTS = 1024  # of a step of the grid, in which a value's place between two points is counted
+_DIGITS = 6  # of a bound, cut towards the safe side, so that no last bit of a logarithm decides
+_LOWEST, _NEAR, _STEPS = -20.0, 1e-12, 200  # of log m: below e^-20 the bound is 0; when to stop
+_SMALLEST_STAKE = 4  # f goes down to about 4/√n: less than what n values with the largest spread call for
+
+Values = Mapping[int, int] | Mapping[float, int] | Mapping[Fraction, int] | Mapping[int | Fraction, int]
+
+
+class Spread(NamedTuple):
+    """How far a number may be off: the two-sided 95 % interval, and the one-sided bounds that prove."""
+
+    interval: tuple[float, float]
+    bounds: tuple[float | None, float | None]
+
+
+def mean_spread(counts: Values, low: Fraction | int, high: Fraction | int) -> Spread | None:
+    """Interval (97.5 % on either side) and one-sided 95 % bounds of a mean; None without values, or if one lies outside
+    low..high.
+    """
+    found = _bounds(counts, Fraction(low), Fraction(high), (ALPHA / 2, ALPHA))
+    return Spread(found[0], found[1]) if found else None
+
+
+def mean_bounds(
+    counts: Values, low: Fraction | int, high: Fraction | int, alpha: Fraction = ALPHA
+) -> tuple[float, float] | None:
+    """Lower and upper bound of the mean of independent values in low..high, given as value → how often.
+
+    Each alone is wrong with a chance of at most alpha. None without values, or if one lies outside low..high.
+    """
+    found = _bounds(counts, Fraction(low), Fraction(high), (alpha,))
+    return found[0] if found else None
+
+
+def _bounds(
+    counts: Values, low: Fraction, high: Fraction, alphas: tuple[Fraction, ...]
+) -> list[tuple[float, float]] | None:
+    shares = _shares(counts, low, high - low)
+    if not shares or not all(0 <= part <= whole for part, whole, _ in shares):
+        return None
+    rising, falling = _points(shares), _points([(whole - part, whole, count) for part, whole, count in shares])
+    levels = [-math.log(alpha) for alpha in alphas]
+    edges = [(_lower(rising, level), 1 - _lower(falling, level)) for level in levels]
+    return [(float(low + (high - low) * lower), float(low + (high - low) * upper)) for lower, upper in edges]
+
+
+def _shares(counts: Values, low: Fraction, width: Fraction) -> list[tuple[int, int, int]]:
+    """Each value as a share of the way from low to high, (part, whole, how often): whole numbers, for speed."""
+    pairs = [(value if isinstance(value, int | Fraction) else Fraction(value), n) for value, n in counts.items() if n]
+    if low == 0 and width == 1:
+        return [(value.numerator, value.denominator, n) for value, n in pairs]
+    exact = [((value - low) / width, n) for value, n in pairs]
+    return [(share.numerator, share.denominator, n) for share, n in exact]
+
+
+def _points(shares: list[tuple[int, int, int]]) -> list[tuple[float, float]]:
+    """(value, weight); where there are very many, each value's weight goes to the two points of a grid beside it.
+
+    That keeps the mean (but for 1/1024 of a step, downwards) and only lowers what a bet pays, whose logarithm is
+    concave: the bound stays valid. Weights are added as integers, so that no order of the values shows.
+    """
+    if len(shares) <= MOST_DISTINCT:
+        return [(part / whole, float(count)) for part, whole, count in shares]
+    weights = [0] * (MOST_DISTINCT + 2)
+    for part, whole, count in shares:
+        step, rest = divmod(part * MOST_DISTINCT * _PARTS // whole, _PARTS)
+        weights[step] += (_PARTS - rest) * count
+        weights[step + 1] += rest * count
+    return [(step / MOST_DISTINCT, weight / _PARTS) for step, weight in enumerate(weights) if weight]
+
+
+def _lower(points: list[tuple[float, float]], level: float) -> Fraction:
+    """The largest m, cut to six digits, at which the bets have paid exp(level).
+
+    The logarithm of what they pay is convex in log m and falls. So Newton's method, begun at the mean, steps to the
+    left of the place that is looked for and comes nearer from there, never beyond it.
+    """
+    n = math.fsum(weight for _, weight in points)
+    mean = math.fsum(value * weight for value, weight in points) / n
+    if mean <= 0:
+        return Fraction(0)
+    smallest = min(value for value, _ in points)
+    stakes = [stake for stake in _stakes(n) if stake < 1 or smallest > 0]
+    share = math.log(len(_stakes(n)))
+    log_m = math.log(mean)
+    for _ in range(_STEPS):
+        paid, slope = _paid(points, stakes, math.exp(log_m))
+        following = max(_LOWEST, log_m + (paid - share - level) / slope)
+        if abs(following - log_m) < _NEAR:
+            break
+        log_m = following
+    return Fraction(math.floor(math.exp(log_m) * (1 - 10 * _NEAR) * 10**_DIGITS), 10**_DIGITS)
+
+
+def _stakes(n: float) -> list[float]:
+    """1, 1/2, 1/4, … of the most that can be staked."""
+    halvings = max(1, math.ceil(math.log2(math.sqrt(n) / _SMALLEST_STAKE)))
+    return [0.5**halving for halving in range(halvings + 1)]
+
+
+def _paid(points: list[tuple[float, float]], stakes: list[float], m: float) -> tuple[float, float]:
+    """The logarithm of what the bets pay together, and how fast it falls with log m (as a positive number)."""
+    found = []
+    for stake in stakes:
+        kept, ratio = 1 - stake, stake / m
+        gains = [(kept + ratio * value, weight) for value, weight in points]
+        paid = math.fsum(weight * math.log(gain) for gain, weight in gains)
+        found.append((paid, math.fsum(weight * (1 - kept / gain) for gain, weight in gains)))
+    most = max(paid for paid, _ in found)
+    shares = [math.exp(paid - most) for paid, _ in found]
+    total = math.fsum(shares)
+    slope = math.fsum(share * fall for share, (_, fall) in zip(shares, found, strict=True)) / total
+    return most + math.log(total), slope

@@ -1,0 +1,131 @@
+"""The ban list: calls and imports that the program must not have, found in its syntax trees.
+
+    violations(Path("src/shipworthy"))  →  ["report/json.py:3: eval", …]
+
+Data is never code: nothing evaluates, unpickles or runs text, in no module. Who may open a connection or start a
+process is a short list, and each entry says why. An entry that is not needed any more is a violation too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+CALLS = {
+    *("eval", "exec", "compile", "__import__", "input", "breakpoint"),
+    *("os.system", "os.popen", "tempfile.mktemp", "yaml.load", "yaml.unsafe_load", "builtins.eval", "builtins.exec"),
+    *(f"{module}.{name}" for module in ("pickle", "marshal", "cPickle", "dill") for name in ("load", "loads")),
+    *("shelve.open", "logging.config.fileConfig", "xml.etree.ElementTree.parse", "ctypes.CDLL"),
+}
+IMPORTS = {"pickle", "marshal", "shelve", "dill", "yaml", "requests", "ctypes", "telnetlib", "ftplib", "smtplib", "cgi"}
+NETWORK = {
+    *("socket", "ssl", "http.client", "urllib.request", "urllib3", "httpx", "httpx2", "aiohttp", "websockets"),
+    *("uvicorn", "psycopg", "psycopg2", "asyncpg", "socketserver", "http.server", "xmlrpc"),
+}
+PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process", "ProcessPoolExecutor"}
+PROCESS_CALLS = {
+    "fork",
+    "forkpty",
+    "posix_spawn",
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "subprocess_exec",
+}
+MAY_CONNECT = {
+    "runner": "asks the targets that the user names",
+    "suites/retrieval/embedders.py": "asks the embedding server that the user names",
+    "demo/server.py": "listens on the loopback for the demo",
+    "history/store.py": "a history that the user keeps in PostgreSQL",
+}
+MAY_START = {
+    "runner": "runs the commands and Python targets that the user names",
+    "jobs/check.py": "suites in processes of their own",
+    "history": "asks git for the commit",
+}
+# Where a name that is imported does not stand in the source.
+MAY_IMPORT_BY_NAME = {
+    "__init__.py": "the public names",
+    "cli/__init__.py": "one module a verb",
+    "engines/__init__.py": "one module an engine",
+    "report/__init__.py": "one module a format",
+    "stats/__init__.py": "the public names",
+    "suites/__init__.py": "one module a suite",
+    "suites/retrieval/embedders.py": "module:function that the user names",
+    "runner": "module:function that the user names",
+}
+
+
+def violations(root: Path) -> list[str]:
+    """Everything that breaks the list, and entries of it that nothing needs."""
+    found: list[str] = []
+    used: set[tuple[str, str]] = set()
+    for path in sorted(root.rglob("*.py")):
+        where = path.relative_to(root).as_posix()
+        for line, kind, what in _findings(ast.parse(path.read_text("utf-8"), where)):
+            excuse = _excuse(where, kind)
+            if excuse is None:
+                found.append(f"{where}:{line}: {kind} {what}")
+            else:
+                used.add((kind, excuse))
+    tables = {"connects": MAY_CONNECT, "starts": MAY_START, "imports by name": MAY_IMPORT_BY_NAME}
+    found += [
+        f"{place} may have {kind!r}, and needs it no more"
+        for kind, table in tables.items()
+        for place in table
+        if (kind, place) not in used
+    ]
+    return found
+
+
+def _excuse(where: str, kind: str) -> str | None:
+    table = {"connects": MAY_CONNECT, "starts": MAY_START, "imports by name": MAY_IMPORT_BY_NAME}.get(kind, {})
+    return next((place for place in table if where == place or where.startswith(f"{place}/")), None)
+
+
+def _findings(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from ((node.lineno, *found) for found in _imports(node))
+        elif isinstance(node, ast.Call):
+            yield from ((node.lineno, *found) for found in _calls(node))
+
+
+def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.ImportFrom):
+        if node.level:
+            return
+        names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        names += [alias.name for alias in node.names if alias.name in PROCESSES]
+    else:
+        names = [alias.name for alias in node.names]
+    for name in names:
+        parents = {".".join(name.split(".")[: place + 1]) for place in range(name.count(".") + 1)}
+        for kind, banned in (("bans", IMPORTS), ("connects", NETWORK), ("starts", PROCESSES)):
+            if parents & banned:
+                yield kind, f"import {name}"
+
+
+def _calls(node: ast.Call) -> Iterator[tuple[str, str]]:
+    name = _dotted(node.func)
+    last = name.rpartition(".")[2]
+    if name in CALLS:
+        yield "bans", name
+    if last in PROCESS_CALLS or (name.startswith("os.") and last.startswith(("exec", "spawn"))):
+        yield "starts", name
+    if last in ("open_connection", "create_connection", "sock_connect", "create_server", "start_server"):
+        yield "connects", name
+    if any(word.arg == "shell" and not _is_false(word.value) for word in node.keywords):
+        yield "bans", f"{name}(shell=…)"
+    if last == "import_module" and not (node.args and isinstance(node.args[0], ast.Constant)):
+        yield "imports by name", name
+
+
+def _is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is False
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
