@@ -1,6 +1,6 @@
 """Options: what a suite lets people choose. Flags, config keys, JSON Schema and docs tables come from one Struct."""
 
-from __future__ import annotations
+# No postponed annotations: they are what options are made from, and to evaluate them as texts costs at every start.
 
 import types
 from collections.abc import Iterable, Mapping, Sequence

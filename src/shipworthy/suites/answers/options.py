@@ -1,6 +1,6 @@
 """Options of the answers suite, and those that every suite that judges answers shares."""
 
-from __future__ import annotations
+# No postponed annotations: they are what options are made from, and to evaluate them as texts costs at every start.
 
 import os
 import re
@@ -51,7 +51,7 @@ class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=Tr
     def rule(self) -> RefusalRule:
         return load_rule(self.rule_name if self.declared else "natural", self.refusal_phrases)
 
-    def mapped_ids(self) -> IdMap | None:
+    def mapped_ids(self) -> "IdMap | None":
         if self.id_map is None:
             return None
         from ...reading.idmap import parse_id_map
