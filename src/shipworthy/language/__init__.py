@@ -1,1 +1,1 @@
-"""Language: the few rules about English that the judges use."""
+"""English as the suites read it: words, spelling, sentences, clauses, refusals and contradictions."""

@@ -1,0 +1,168 @@
+"""Clauses: which parts of a sentence are denied and which are asked. Nothing else is read into them.
+
+text → sentences → clauses → negated? question?
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from .sentences import Span, sentences
+from .tables import word_set, words_of
+from .words import Token, is_content, tokens
+
+REACH = 400  # characters on either side of a place in which its clause is looked for
+LIST_ITEM = 4  # words that an item of a list "A, B or C" may have
+_BREAK = re.compile(r"[;:()\[\]—–\n]|\s-+\s|,")
+_STOP = re.compile(r"[.!?;\n](?![^\W_])")
+Cue = tuple[int, int]  # the first token of a cue, and the one after its last
+
+
+class Clause(NamedTuple):
+    """A stretch of a sentence with its own polarity."""
+
+    tokens: list[Token]
+    negated: bool
+    question: bool
+    start: int
+    end: int
+
+
+def clauses(text: str) -> list[Clause]:
+    """The clauses of a text, in order, with spans in that text."""
+    return [clause for sentence in sentences(text) for clause in _of_sentence(text, sentence)]
+
+
+def _of_sentence(text: str, sentence: Span) -> Iterator[Clause]:
+    found = tokens(text, sentence.start, sentence.end)
+    question = sentence.text.rstrip("\"'”’)*_ ").endswith("?")
+    for part in _parts(text, found):
+        yield Clause(part, len(cues(part)) % 2 == 1, question, part[0].start, part[-1].end)
+
+
+def negated_at(text: str, start: int, end: int) -> bool:
+    """Whether what stands at this place is denied: an odd number of negations reaches it."""
+    low, high = _window(text, start, end)
+    for part in _parts(text, tokens(text, low, high)):
+        if part[-1].end > start:
+            place = next(n for n, token in enumerate(part) if token.end > start)
+            after = next((n for n in range(place, len(part)) if part[n].start >= end), len(part))
+            reaching = sum(_reaches(part, cue, place) for cue in cues(part))
+            return (reaching + _denied_after(part, after)) % 2 == 1
+    return False
+
+
+def denies(text: str) -> bool:
+    """Whether a short text is itself a denial: "not refundable", "no fee"."""
+    return any(clause.negated for clause in clauses(text))
+
+
+def _window(text: str, start: int, end: int) -> tuple[int, int]:
+    """The sentence around a place, as far as it lies within reach."""
+    low, high = max(0, start - REACH), min(len(text), end + REACH)
+    before = [stop.end() for stop in _STOP.finditer(text, low, start)]
+    after = _STOP.search(text, end, high)
+    return (before[-1] if before else low), (after.start() if after else high)
+
+
+def _reaches(part: Sequence[Token], cue: Cue, place: int) -> bool:
+    """Whether the cue stands before the place, and nothing between ends its reach."""
+    if cue[1] > place:
+        return False
+    met = False
+    for token in part[cue[1] : place]:
+        if token.norm in word_set("negation", "bounds") or (met and token.norm in word_set("negation", "ends")):
+            return False
+        met = met or is_content(token)
+    return True
+
+
+def _denied_after(part: Sequence[Token], after: int) -> bool:
+    """Whether the words right after the place say that it is not so: "30 days is not right"."""
+    words = [token.norm for token in part[after : after + 2]]
+    if not words or words[0] not in word_set("negation", "forms_of_be"):
+        return False
+    return words[0].endswith("nt") or words[0].endswith("n't") or words[1:] in (["not"], ["never"])
+
+
+def cues(part: Sequence[Token]) -> list[Cue]:
+    """The negations among the tokens; "nor" after another one only goes on with it."""
+    words = [token.norm.replace("’", "'") for token in part]
+    found: list[Cue] = []
+    n = 0
+    while n < len(words):
+        length, denying = _cue_at(words, n)
+        if denying and not (found and words[n] == "nor"):
+            found.append((n, n + length))
+        n += max(length, 1)
+    return found
+
+
+def _cue_at(words: list[str], n: int) -> tuple[int, bool]:
+    """How many words from here are a cue or an idiom, and which of the two."""
+    for phrase, denying in _phrases().get(words[n], ()):
+        if words[n : n + len(phrase)] == phrase:
+            return len(phrase), denying
+    return (1, True) if words[n].endswith("n't") else (0, False)
+
+
+@cache
+def _phrases() -> dict[str, list[tuple[list[str], bool]]]:
+    """Cues and idioms by their first word, the longest first."""
+    listed = [(text.split(), key == "cues") for key in ("idioms", "cues") for text in words_of("negation", key)]
+    by_first: dict[str, list[tuple[list[str], bool]]] = {}
+    for phrase, denying in sorted(listed, key=lambda row: -len(row[0])):
+        by_first.setdefault(phrase[0], []).append((phrase, denying))
+    return by_first
+
+
+# --- where one clause ends and the next begins ---
+
+
+def _parts(text: str, found: list[Token]) -> Iterator[list[Token]]:
+    begin = 0
+    gaps = [text[one.end : other.start] for one, other in pairwise(found)]
+    lists = _list_commas(found, gaps)
+    for n in range(1, len(found)):
+        if _breaks(gaps[n - 1], n in lists) or _opens(found, n):
+            yield found[begin:n]
+            begin = n
+    if found:
+        yield found[begin:]
+
+
+def _breaks(gap: str, listed: bool) -> bool:
+    if len(gap) == 1:
+        return False
+    sign = _BREAK.search(gap)
+    return sign is not None and not (listed and sign[0] == ",")
+
+
+def _opens(found: list[Token], n: int) -> bool:
+    """Whether a word opens a clause of its own."""
+    word = found[n].norm
+    if word in word_set("negation", "cuts"):
+        return True
+    following = found[n + 1].norm if n + 1 < len(found) else ""
+    return word in word_set("negation", "joints") and following in word_set("negation", "subjects")
+
+
+def _list_commas(found: list[Token], gaps: list[str]) -> set[int]:
+    """The places of commas that only part a list "A, B, or C", which a negation before it denies as a whole."""
+    listed: set[int] = set()
+    pending: list[int] = []
+    for n, gap in enumerate(gaps, start=1):
+        if "," not in gap:
+            continue
+        if found[n].norm in ("or", "nor"):
+            listed.update(pending)
+            pending.clear()
+            listed.add(n)
+        if pending and n - pending[-1] > LIST_ITEM:
+            pending.clear()
+        pending.append(n)
+    return listed

@@ -1,0 +1,78 @@
+"""Words: one token, one stemmer, and which words carry what a text is about."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from functools import cache, lru_cache
+from threading import Lock
+from typing import NamedTuple
+
+from .spelling import letters, number, number_words, spelled
+from .tables import word_set
+
+# A word with its apostrophe, or a number with its separators; nothing is read twice.
+_TOKEN = re.compile(r"[^\W_]+(?:(?:(?<=\d)[.,](?=\d)|['’](?=[^\W\d_]))[^\W_]+)*")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*\Z|\d{1,3}(?:,\d{3})+(?:\.\d+)?\Z")
+_stemming = Lock()
+
+
+class Token(NamedTuple):
+    """A word as it stands in a text: how it is written, how it is compared, where, and the number that it names."""
+
+    text: str
+    norm: str
+    start: int
+    end: int
+    number: str | None
+
+
+def tokens(text: str, start: int = 0, end: int = sys.maxsize) -> list[Token]:
+    """Every word and number of the text, or of the stretch of it that is asked for, in order."""
+    return [_token(match) for match in _TOKEN.finditer(text, start, end)]
+
+
+def _token(match: re.Match[str]) -> Token:
+    text = match[0]
+    norm = letters(text)
+    return Token(text, norm, match.start(), match.end(), _number(norm))
+
+
+def _number(norm: str) -> str | None:
+    """The number in one spelling. "One" is a pronoun as often as a number, and is left a word."""
+    if norm[0].isdigit():
+        return number(norm) if _NUMBER.match(norm) else None
+    value = number_words().get(norm)
+    return None if value is None or norm == "one" else str(value)
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of a lower-case English word."""
+    with _stemming:  # the library's stemmer keeps the word at hand in itself
+        return _stemmer()(word)
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    from snowballstemmer import stemmer  # plain scoring stems nothing
+
+    of_word: Callable[[str], str] = stemmer("english").stemWord
+    return of_word
+
+
+def is_content(token: Token) -> bool:
+    """Whether the token says what the text is about: a number, or a word that is no mere joint."""
+    if token.number is not None:
+        return True
+    return len(token.norm) > 1 and token.norm not in word_set("words", "stop")
+
+
+def content_stems(text: str) -> list[str]:
+    """What the text is about, in order: stems of its content words, and its numbers in one spelling."""
+    return [token.number or _root(token.norm) for token in tokens(spelled(text)) if is_content(token)]
+
+
+def _root(norm: str) -> str:
+    return stem(norm.removesuffix("'s"))
