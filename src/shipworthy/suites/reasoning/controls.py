@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 
 from ...core.control import Control, Setup
-from ...language.refusal import TOKEN
+from ...language.sentences import sentences
 from .actions import find_actions
-from .affirmed import occurrences
-from .anchors import NoteIndex
-from .clauses import read
+from .asserted import value_forms
 from .fixture import Binding, Fixture, Note, ReasonCase, read_fixture
-from .signals import ACTION_TERMS, CONTRADICTION_TERMS, PROVENANCE_WORDS, RESOLUTION_TERMS, SUMMARY_WORDS
-from .statements import statements
+from .reading import Store, read_sentence, read_text
+from .refusals import TOKEN
+from .signals import terms
 from .verdict import ReasonerAnswer
-from .words import tokens
 
 Make = Callable[[ReasonCase], str]
-PANCAKES = """## Summary
-A good pancake depends on rest and heat. The decision is simple, the risk is small and the impact is large, because
-a batter that rests for 30 minutes gives 12 even pancakes. Two cooks disagree about the milk, a real conflict.
-
-## Evidence
-- Source: the kitchen notebook, a fact from memory, confidence high [0.90]
-- Evidence: cookbook.md:12 and recipes.txt:40 agree on 250 g of flour
-- Provenance: unknown for the vanilla, so it is uncertain and likely optional
-
-## Contradiction
-- However, on the other hand, one recipe is inconsistent: verify, confirm and reconcile it; the newer one supersedes
-
-## Next steps
-1. Recommendation: whisk 3 eggs today, owner: the cook, priority high, due this week
-2. Fix the heat, implement the resting time, ship the first batch by noon; follow-up and mitigation tomorrow
-"""
-TEMPLATE = """Summary: the evidence was reviewed and the most relevant findings were taken into account.
-The sources agree in the main, and where they are in conflict the newer one should be confirmed with the owner.
-Recommendation: the owner should follow up this week, verify the facts against the source, and mitigate the risk.
-Decision: proceed with high priority, because the impact is large and the risk can be kept small."""
 
 
 def controls(setup: Setup) -> Iterator[Control]:
@@ -68,25 +48,27 @@ def _control(
     return Control(name=name, good=good, skip=skip, data={"answers": answers, "fixture": fixture})
 
 
-def _empty(case: ReasonCase) -> str:
-    return ""
+@cache
+def _text(name: str) -> str:
+    return (files("shipworthy.suites.reasoning") / "data" / f"{name}.md").read_text("utf-8")
+
+
+# --- bad ones ---
 
 
 def _salad(case: ReasonCase) -> str:
-    terms = [term for expectation in case.expected.values() for term in expectation.terms]
     values = [binding.value for binding in case.bindings] + [item.id for item in case.evidence]
-    return " ".join([*terms, *values, *ACTION_TERMS, *PROVENANCE_WORDS, *RESOLUTION_TERMS, *SUMMARY_WORDS])
+    return " ".join([*_signals(case), *values, *terms("resolution")])
+
+
+def _signals(case: ReasonCase) -> list[str]:
+    own = [term for expectation in case.expected.values() for term in expectation.terms]
+    return [*own, *terms("action"), *terms("provenance"), *terms("contradiction"), *terms("summary")]
 
 
 def _negation(case: ReasonCase) -> str:
-    terms = [term for expectation in case.expected.values() for term in expectation.terms]
-    signals = [*terms, *ACTION_TERMS, *PROVENANCE_WORDS, *CONTRADICTION_TERMS, *SUMMARY_WORDS]
     denied = [f"- The answer is not {b.value} [{b.source[0]}]." for b in case.bindings if b.source]
-    return "\n".join(["## Summary", *(f"- There is no {term}." for term in signals), *denied])
-
-
-def _off_topic(case: ReasonCase) -> str:
-    return PANCAKES
+    return "\n".join(["## Summary", *(f"- There is no {term}." for term in _signals(case)), *denied])
 
 
 def _inverted(case: ReasonCase) -> str:
@@ -97,16 +79,16 @@ def _inverted(case: ReasonCase) -> str:
         cite = f" [{own.id}]" if own else ""
         if rival is not None:
             lines.append(f"{_sentence(rival)} [{rival.id}]. This supersedes {binding.value}{cite}.")
-        elif any(c.isdigit() for c in binding.value):
+        elif re.search(r"\d", binding.value):
             lines.append(f"It is {re.sub(r'[0-9]', _other_digit, binding.value)}{cite}.")
         else:
             lines.append(f"It is not {binding.value}{cite}.")
     lines += [f"{_capital(phrase)}." for phrase in case.forbidden[:1]]
-    return " ".join([*lines, *_todo(case)]) or TEMPLATE
+    return " ".join([*lines, *_todo(case)]) or _text("template")
 
 
 def _other_digit(match: re.Match[str]) -> str:
-    return str((int(match.group()) + 3) % 10)
+    return str((int(match[0]) + 3) % 10)
 
 
 def _invented(case: ReasonCase) -> str:
@@ -118,26 +100,23 @@ def _dump(case: ReasonCase) -> str:
     return "\n".join(f"{item.text} [{item.id}]" for item in case.evidence)
 
 
-def _template(case: ReasonCase) -> str:
-    return TEMPLATE
+# --- good ones ---
 
 
 def _terse(case: ReasonCase) -> str:
-    return " ".join([*(f"{phrase} [{source}]." for phrase, source in _findings(case)), *_todo(case)])
+    return " ".join([*(f"{_capital(phrase)} [{source}]." for phrase, source in _findings(case)), *_todo(case)])
 
 
 def _prose(case: ReasonCase) -> str:
     found = [f"according to {_place(case, source)}, {phrase}" for phrase, source in _findings(case)]
-    rivals = [item for b in case.bindings if (item := _cited(case, b.rivals)) and case.forbidden]
     lines = [f"From what was noted, {'; and '.join(found)}."] if found else []
-    lines += [f"What {_place(case, item.id)} says is out of date." for item in rivals[:1]]
+    lines += [f"What {_place(case, item.id)} says is out of date." for item in _outdated(case)]
     return " ".join([*lines, *_todo(case)])
 
 
 def _structured(case: ReasonCase) -> str:
-    rivals = [item for b in case.bindings if (item := _cited(case, b.rivals)) and case.forbidden]
     lines = ["## Findings", *(f"- {_capital(phrase)} [{source}]" for phrase, source in _findings(case))]
-    lines += [f"- Superseded: {item.id}" for item in rivals[:1]]
+    lines += [f"- Superseded: {item.id}" for item in _outdated(case)]
     return "\n".join([*lines, "", "## Next steps", *(f"- {todo}" for todo in _todo(case))])
 
 
@@ -153,28 +132,36 @@ def answer_anyway(case: ReasonCase) -> str:
     return f"{_sentence(case.evidence[0])} [{case.evidence[0].id}]." if case.evidence else "Yes."
 
 
+def _outdated(case: ReasonCase) -> list[Note]:
+    """The first note that says otherwise, where the case forbids what it says."""
+    return [item for b in case.bindings if (item := _cited(case, b.rivals)) and case.forbidden][:1]
+
+
 def _findings(case: ReasonCase) -> list[tuple[str, str]]:
-    """What a right answer says, with the id that says it: the resolution first, then each bound value."""
+    """What a right answer says, with the id that says it: the evidence on each bound value, else the resolution."""
     found = []
-    resolution = next(iter(case.expected_resolution), "")
     for binding in case.bindings:
-        item = _cited(case, binding.source)
-        if item is None:
-            continue
-        covers = bool(occurrences(binding.value, tokens(resolution)))
-        found.append((resolution if covers else _extract(item, binding), item.id))
-    if not case.bindings and resolution and case.evidence:
-        found.append((resolution, case.evidence[0].id))
+        if item := _cited(case, binding.source):
+            found.append((_extract(item, binding), item.id))
+    resolution = next(iter(case.expected_resolution), "")
+    if case.evidence and resolution and not any(_says(phrase, resolution) for phrase, _ in found):
+        found.append((resolution, found[0][1] if found else case.evidence[0].id))
     if not found and case.evidence:
         found.append((_sentence(case.evidence[0]), case.evidence[0].id))
     return list(dict.fromkeys(found))
 
 
+def _says(text: str, phrase: str) -> bool:
+    return set(read_sentence(phrase).content) <= set(read_sentence(text).words)
+
+
 def _extract(item: Note, binding: Binding) -> str:
-    """The clause of the evidence that has the value, or the whole of it."""
-    for clause in read(item.text).clauses:
-        if occurrences(binding.value, clause.tokens) and len(clause.tokens) >= 4:
-            return clause.text.rstrip(" .")
+    """The sentence of the evidence that has the value, or the whole of it."""
+    forms = value_forms(binding.value)
+    for span in sentences(item.text):
+        sentence = read_sentence(span.text)
+        if any(any(sentence.places(form)) for form in forms):
+            return span.text.rstrip(". ")
     return _sentence(item)
 
 
@@ -182,8 +169,7 @@ def _todo(case: ReasonCase) -> list[str]:
     """What the evidence says is to be done, with its id; else to confirm what was found."""
     rivals = {item.id for b in case.bindings if (item := _cited(case, b.rivals))}
     for item in case.evidence:
-        store = NoteIndex([item], "")
-        if item.id not in rivals and find_actions(statements(read(item.text), store), store):
+        if item.id not in rivals and find_actions(read_text(item.text), Store([item], "")):
             return [f"{_sentence(item)} [{item.id}]."]
     if not case.evidence:
         return []
@@ -192,8 +178,7 @@ def _todo(case: ReasonCase) -> list[str]:
 
 
 def _cited(case: ReasonCase, references: tuple[str, ...]) -> Note | None:
-    store = NoteIndex(case.evidence, "")
-    ids = {item for reference in references for item in store.naming(reference)}
+    ids = {item for reference in references for item in Store(case.evidence, "").naming(reference)}
     return next((item for item in case.evidence if item.id in ids), None)
 
 
@@ -211,14 +196,14 @@ def _capital(text: str) -> str:
 
 
 BAD: Mapping[str, Make] = {
-    "empty text": _empty,
+    "empty text": lambda case: "",
     "keyword salad": _salad,
     "negation of every signal": _negation,
-    "off-topic text in perfect layout": _off_topic,
+    "off-topic text in perfect layout": lambda case: _text("pancakes"),
     "inverted conflict": _inverted,
     "invented citations": _invented,
     "evidence dump": _dump,
-    "canned template": _template,
+    "canned template": lambda case: _text("template"),
 }
 GOOD: Mapping[str, Make] = {
     "terse right answers": _right(_terse),

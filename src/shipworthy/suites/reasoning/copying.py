@@ -1,57 +1,60 @@
-"""Copying: the question echoed, the evidence dumped, one answer given to every question."""
+"""Not an answer: the question echoed, the evidence dumped, words without grammar, one answer given to every question."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from .fixture import Note
-from .words import norms, stem, tokens, vocabulary
+from ...language.words import is_content, stem, tokens
+from .reading import Sentence, Store
 
-_LISTED = frozenset(map(stem, vocabulary("l line note source file confidence id")))
-_REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]|(?<![\w./-])[\w./-]{1,200}\.\w{1,5}:\d{1,7}")
-ECHO, SPAN, SHINGLE = 6, 5, 5
+ECHO, SPAN = 6, 5
 MOST_ALIKE = Fraction(3, 10)
+LEAST_GRAMMAR = Fraction(1, 10)  # share of joining words; English prose has four in ten, terse notes two
+GRAMMAR_FROM = 25  # words; a shorter text may be a list
+Gram = tuple[str, ...]
 
 
 def strip_echo(text: str, prompt: str) -> str:
-    """The text without the runs of six words that it shares with the question."""
-    echoed = grams(norms(prompt), ECHO)
-    words = tokens(text)
-    drop = [False] * len(words)
-    for i in range(len(words) - ECHO + 1):
-        if tuple(token.norm for token in words[i : i + ECHO]) in echoed:
-            drop[i : i + ECHO] = [True] * ECHO
+    """The text without the question, where half of it or more is repeated; a shorter part may be what is asserted."""
+    asked = [token.norm for token in tokens(prompt)]
+    found = tokens(text)
+    size = max(ECHO, -(-len(asked) // 2))
+    inside = _inside([token.norm for token in found], grams(asked, size), size)
     kept, position = [], 0
-    for token, dropped in zip(words, drop, strict=True):
-        if dropped:
+    for token, drop in zip(found, inside, strict=True):
+        if drop:
             kept.append(text[position : token.start])
             position = token.end
     return "".join([*kept, text[position:]])
 
 
-def is_dump(text: str, evidence: Sequence[Note]) -> bool:
+def is_dump(said: Sequence[Sentence], store: Store) -> bool:
     """Whether the answer is little else than the evidence handed on, nearly all of it, nearly word for word."""
-    named = {word for item in evidence for word in norms(f"{item.id} {item.source} {item.line}")} | _LISTED
-    given = [norms(item.text) for item in evidence if item.text.strip()]
-    told = {word for item in given for word in item}
-    said = [word for word in norms(_REFERENCE.sub(" ", text)) if word in told or word not in named]
-    if len(given) < 3 or not said:  # of two notes one can only quote both
+    given = [[word for sentence in note for word in sentence.words] for note in store.told.values()]
+    own = [word for sentence in said for word in sentence.words]
+    if len(given) < 3 or not own:  # of two notes one can only quote both
         return False
-    answer_grams = grams(said, SPAN)
-    copied_items = sum(_is_copied(item, answer_grams) for item in given)
-    evidence_grams = {gram for item in given for gram in grams(item, SPAN)}
-    covered = _covered(said, evidence_grams)
-    return 5 * copied_items > 4 * len(given) and 5 * covered >= 4 * len(said)
+    answer_grams = grams(own, SPAN)
+    note_grams = [grams(words, SPAN) for words in given if words]
+    copied = sum(5 * len(note & answer_grams) >= 4 * len(note) for note in note_grams)
+    covered = sum(_inside(own, frozenset().union(*note_grams), SPAN))
+    return 5 * copied > 4 * len(note_grams) and 5 * covered >= 4 * len(own)
+
+
+def lacks_grammar(said: Sequence[Sentence]) -> bool:
+    """Content words in a row, without the small words that make sentences of them."""
+    found = [token for sentence in said for token in sentence.tokens if token.number is None]
+    joints = sum(not is_content(token) for token in found)
+    return len(found) >= GRAMMAR_FROM and joints < LEAST_GRAMMAR * len(found)
 
 
 def alikeness(answers: Iterable[str]) -> Fraction | None:
     """The mean pairwise Jaccard overlap of the answers' runs of five words; None for fewer than two answers."""
-    sets = [grams(norms(answer), SHINGLE) for answer in answers]
+    sets = [grams([stem(token.norm) for token in tokens(answer)], SPAN) for answer in answers]
     if len(sets) < 2:
         return None
     gained: Counter[int] = Counter()  # numerators by denominator: few denominators, so that exact sums stay short
@@ -62,7 +65,7 @@ def alikeness(answers: Iterable[str]) -> Fraction | None:
     return total / math.comb(len(sets), 2)
 
 
-def _marked(sets: Sequence[frozenset[tuple[str, ...]]]) -> list[tuple[int, int]]:
+def _marked(sets: Sequence[frozenset[Gram]]) -> list[tuple[int, int]]:
     """The sets that share a run with another one: a bit for each shared run, and the size of the set."""
     seen = Counter(run for runs in sets for run in runs)
     bits = {run: bit for bit, run in enumerate(run for run, count in seen.items() if count > 1)}
@@ -70,21 +73,18 @@ def _marked(sets: Sequence[frozenset[tuple[str, ...]]]) -> list[tuple[int, int]]
     return [(mark, size) for mark, size in marked if mark]
 
 
-def grams(words: Sequence[str], size: int) -> frozenset[tuple[str, ...]]:
+def grams(words: Sequence[str], size: int) -> frozenset[Gram]:
     """All runs of so many words; a shorter text is one run."""
     if len(words) < size:
         return frozenset([tuple(words)]) if words else frozenset()
-    return frozenset(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
+    return frozenset(tuple(words[n : n + size]) for n in range(len(words) - size + 1))
 
 
-def _is_copied(item: list[str], answer_grams: frozenset[tuple[str, ...]]) -> bool:
-    own = grams(item, SPAN)
-    return 5 * len(own & answer_grams) >= 4 * len(own)
-
-
-def _covered(words: list[str], known: set[tuple[str, ...]]) -> int:
+def _inside(words: Sequence[str], known: frozenset[Gram], size: int) -> list[bool]:
+    """Which words stand in a known run."""
     inside = [False] * len(words)
-    for i in range(len(words) - SPAN + 1):
-        if tuple(words[i : i + SPAN]) in known:
-            inside[i : i + SPAN] = [True] * SPAN
-    return sum(inside)
+    starts = {run[:SPAN] for run in known}  # a long run is only looked at where it begins
+    for n in range(len(words) - size + 1):
+        if tuple(words[n : n + SPAN]) in starts and tuple(words[n : n + size]) in known:
+            inside[n : n + size] = [True] * size
+    return inside

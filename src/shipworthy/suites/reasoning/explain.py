@@ -10,47 +10,24 @@ from ...core.evidence import Offence, Order, Row
 from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
 from ...text import plural
-from .anchors import NoteIndex, find_citations
-from .fixture import DIMENSIONS
+
+from .citations import find_citations
+from .fixture import DIMENSIONS, ReasonCase
 from .grounded import LONGEST, is_required
-from .hints import diagnose
+from .hints import diagnose, failures
 from .judge import Context, JudgedAnswer
 from .metrics import failure
+from .reading import Store
 from .verdict import Verdict, label
-from .words import straight
+
 
 FORMAT_LINT = "signals is a format lint: it does not know what is true"
-# hard failure → what it means, the worst first
-FAILURES = {
-    "under_refusal": "answered although the evidence has no answer",
-    "fabrication": "cites or quotes what the evidence does not have",
-    "misbound": "a value is denied, doubted or given as another source's word",
-    "misattributed": "given as the word of a source that does not have it",
-    "turned": "says the opposite of what the evidence says, in its own words",
-    "invented": "a number that neither evidence nor question has",
-    "forbidden": "takes the side that is wrong",
-    "evidence_dump": "hands the evidence on instead of answering",
-    "no_evidence": "there is no evidence to hold it against",
-    "over_refusal": "refused although the evidence has the answer",
-    "degraded": "the reasoner says that the answer is degraded",
-    "repaired": "the reasoner says that the answer was repaired",
-    "factual_grounding": "factual grounding is below the case's minimum",
-    "contradiction_handling": "contradiction handling is below the case's minimum",
-    "usefulness": "usefulness is below the case's minimum",
-    "actionability": "actionability is below the case's minimum",
-    "overall": "the overall score is below the bar for a case",
-    "empty": "the answer is blank",
-    "error": "there is no answer",
-}
-_RANK = {name: rank for rank, name in enumerate(FAILURES)}
-
-
 def explain(findings: Findings) -> Explanation:
     tally, rows = findings.tally, list(findings.evidence.rows)
     results = [row["result"] for row in rows]
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
-        named={kind: tally.named(failure(kind)) for kind in FAILURES},
+        named={kind: tally.named(failure(kind)) for kind in failures()},
         diagnosis=diagnose(findings, results),
         offenders=findings.evidence.offenders(),
         sections=sections(findings),
@@ -125,7 +102,11 @@ def reason(verdict: Verdict) -> str:
     """The worst that is wrong with an answer, in one word; blank where it passes."""
     if verdict.passed:
         return ""
-    return min(verdict.hard_failures, key=_RANK.__getitem__, default="overall")
+    return min(verdict.hard_failures, key=_rank, default="overall")
+
+
+def _rank(kind: str) -> int:
+    return list(failures()).index(kind)
 
 
 def offences(judged: JudgedAnswer, context: Context) -> Iterator[Offence]:
@@ -133,13 +114,13 @@ def offences(judged: JudgedAnswer, context: Context) -> Iterator[Offence]:
     verdict = judged.verdict
     if not verdict.passed:
         overall = -1 if verdict.overall is None else verdict.overall
-        yield Offence((_RANK[reason(verdict)], overall, verdict.case_id), lambda: card(judged))
+        yield Offence((_rank(reason(verdict)), overall, verdict.case_id), lambda: card(judged))
 
 
 def card(judged: JudgedAnswer) -> Row:
     case, answer, verdict = judged
     evidence = case.evidence if answer.evidence is None else answer.evidence
-    cited = find_citations(straight(answer.content[:LONGEST]), NoteIndex(evidence, case.prompt))
+    cited = find_citations(answer.content[:LONGEST], Store(evidence, case.prompt))
     return {
         "qid": case.id,
         "reason": reason(verdict),
@@ -150,20 +131,30 @@ def card(judged: JudgedAnswer) -> Row:
         "citations": list(dict.fromkeys(citation.text for citation in cited)),
         "evidence": [{"id": item.id, "text": item.text} for item in evidence],
         "failures": list(verdict.hard_failures),
+        "check_by_hand": list(verdict.facts.get("suspicions", ())),
         "seen": answer.seen,
     }
 
 
 def _in_words(judged: JudgedAnswer) -> str:
-    _, answer, verdict = judged
+    """What is wrong, with the phrases that show it."""
+    case, answer, verdict = judged
     if answer.error is not None:
         return answer.what_came
-    facts = verdict.facts
-    keys = ("unresolved", "forbidden", "misattributed", "turned")
-    named = [name for key in keys for name in facts.get(key, ())] or facts.get("unsupported_anchors", ())
-    which = f": {', '.join(map(str, named[:5]))}" if named else ""
+    which = f": {', '.join(phrases[:5])}" if (phrases := _phrases(case, verdict)) else ""
     scored = f" (overall {decimal(verdict.overall)})" if verdict.overall is not None else ""
-    return f"{FAILURES[reason(verdict)]}{which}{scored}"
+    return f"{failures()[reason(verdict)]['means']}{which}{scored}"
+
+
+def _phrases(case: ReasonCase, verdict: Verdict) -> list[str]:
+    facts, why = verdict.facts, reason(verdict)
+    standings = zip(case.bindings, facts.get("bindings", ()), strict=False)
+    lost = [binding.value for binding, standing in standings if standing != "given"]
+    unresolved = [] if facts.get("resolved", True) else [f"none of {', '.join(case.expected_resolution)}"]
+    keys = {"fabrication": "unresolved", "forbidden": "forbidden", "invented": "unsupported_anchors"}
+    named = {"misbound": lost, "denied": lost, "usefulness": lost, "contradiction_handling": unresolved}
+    named["factual_grounding"] = lost or list(facts.get("unsupported_sentences", ()))
+    return named.get(why) or list(facts.get(keys.get(why, ""), ()))
 
 
 # --- sections and top-level keys ---
@@ -176,7 +167,7 @@ def sections(findings: Findings) -> Row:
         name: {"average": number(measures[name].value), "at_least": bounds.get(name), "n": measures[name].n}
         for name in DIMENSIONS
     }
-    return {"dimensions": table, "failures": {kind: tally[failure(kind)] for kind in FAILURES if tally[failure(kind)]}}
+    return {"dimensions": table, "failures": {kind: tally[failure(kind)] for kind in failures() if tally[failure(kind)]}}
 
 
 def headline(findings: Findings, results: list[Row]) -> Row:
@@ -210,6 +201,7 @@ def _summary(findings: Findings) -> Row:
         "dimension_threshold_failures": _missed(findings),
         "refusals": {name: _rate(measures[name]) for name in ("under_refusal", "over_refusal")},
         "unsupported_anchors": _rate(measures["unsupported_anchors"]),
+        "suspicions": measures["suspicions"].k,
         "answer_overlap": number(measures["answer_overlap"].value),
     }
 

@@ -2,363 +2,254 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import msgspec
-from msgspec.structs import replace
 
 from ...core.evidence import Row
-from ...language.refusal import is_exact
-from ...language.refusal.natural import opens_refusing
-from .actions import Action, find_actions, proposes
-from .affirmed import Standing, affirms, first_affirming, occurrences, settles, standing
-from .anchors import Anchors, NoteIndex, find
-from .attribution import misattributed
-from .clauses import read
-from .copying import is_dump, strip_echo
+from ...language.words import tokens
+from .actions import Action, find_actions, listed
+from .asserted import Bound, Standing, asserts, first_asserting, standing
+from .citations import Citation, by_sentence, find_citations, without
+from .copying import is_dump, lacks_grammar, strip_echo
 from .fixture import DIMENSIONS, Fixture, Note, ReasonCase
-from .opposites import turned_round
+from .notes import suspicions
+from .numbers import Numbers, check_numbers
+from .reading import Sentence, Store, read_text
+from .refusals import is_exact, refuses
 from .signals import contradiction_required
-from .spelling import Spelling
-from .statements import Statement, statements
-from .unanswered import leaves_unanswered
+from .support import Support, measure
 from .verdict import ReasonerAnswer, Verdict, below_minimum, passes, weighted
-from .words import content, is_within, norms, tokens
 
-LONGEST = 20_000  # characters that are read; nobody reads more
+LONGEST = 20_000  # characters that are read; whatever is longer is beyond BAND as well
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
-MISBOUND_CAP = Fraction(45, 100)
-# A value right and given as its source's word; right with its source cited elsewhere; right without a source.
-CREDIT: Mapping[Standing, Fraction] = {
-    "bound": Fraction(1),
-    "elsewhere": Fraction(9, 10),
-    "uncited": Fraction(85, 100),
-    "misbound": Fraction(0),
-    "denied": Fraction(0),
-    "doubted": Fraction(0),
-    "absent": Fraction(0),
-}
-WRONG: frozenset[Standing] = frozenset(("misbound", "denied", "doubted"))
-_DAY = re.compile(r"(?:\d{4}-)?\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)")
-# The refusal rule knows documents; a reasoner speaks of its notes.
-_QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{2,400})[\"\u201d]")
-_STORE_WORDS = re.compile(r"\b(?:notes?|memor(?:y|ies)|note store|evidence)\b", re.IGNORECASE)
+FALSE_CAP = Fraction(45, 100)
+ON_TOPIC_FROM = 3  # content words from which an answer should share one with the evidence
+ZERO = Fraction(0)
 
 
 class Examined(msgspec.Struct, frozen=True):
     """What was found in one answer, before any score."""
 
-    on_topic: Sequence[Statement]
-    anchors: Anchors
+    support: Support
+    citations: Sequence[Citation]
+    numbers: Numbers
     standings: Sequence[Standing]
     actions: Sequence[Action]
+    done: Fraction | None  # share of the actions that the case lists; None where it lists none
     resolved: bool
-    forbidden: tuple[str, ...]
     other_side: bool
+    forbidden: tuple[str, ...]
     relevance: Fraction
-    coverage: Fraction
-    dump: bool
+    taken_up: int  # words of the evidence
     words: int
-    proposals: Sequence[Statement] = ()
-    misattributed: tuple[str, ...] = ()
-    turned: tuple[str, ...] = ()
+    faults: tuple[str, ...]  # why it is no answer at all
+    notes: tuple[str, ...] = ()
 
     @property
-    def misbound(self) -> int:
-        return sum(kind in WRONG for kind in self.standings)
+    def unresolved(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(citation.text for citation in self.citations if not citation.notes))
 
     @property
-    def invented(self) -> tuple[str, ...]:
-        """Numbers that neither evidence nor question has, nor a difference of theirs; days may be proposed."""
-        proposed = {t.raw for s in self.proposals for t in s.clause.tokens if _DAY.fullmatch(t.raw)}
-        return tuple(text for text in self.anchors.invented if text not in proposed)
+    def failures(self) -> tuple[str, ...]:
+        kinds = (
+            ("fabrication", self.unresolved),
+            ("denied", "denied" in self.standings),
+            ("misbound", "misbound" in self.standings),
+            ("invented", self.numbers.invented),
+            ("forbidden", self.forbidden),
+        )
+        return (*(name for name, found in kinds if found), *self.faults)
+
+    @property
+    def earned(self) -> Fraction:
+        """The share of the bound values that are given; all of none."""
+        given = sum(kind == "given" for kind in self.standings)
+        return Fraction(given, len(self.standings)) if self.standings else Fraction(1)
 
 
 def judge(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
     """Facts and scores of one answer."""
-    blank = not answer.content.strip()
-    if not blank and _refuses(case, answer):
+    evidence = case.evidence if answer.evidence is None else answer.evidence
+    text = strip_echo(answer.content[:LONGEST], case.prompt)
+    if not answer.content.strip():
+        return _empty(case, answer, fixture)
+    examined = examine(case, text, evidence) if evidence else None
+    if refuses(answer.content[:LONGEST], case.prompt) and not (case.bindings and examined and examined.earned == 1):
         return _refused(case, answer, fixture)
     if not case.answerable:
-        kind, status = ("empty", "empty") if blank else ("under_refusal", "answered")
-        nothing = dict.fromkeys(DIMENSIONS)
-        return Verdict(
-            case.id, status, nothing, Fraction(0), (kind, *_degraded(answer)), False, {"under_refusal": True}
-        )
-    if blank:
-        return _verdict(case, answer, fixture, "empty", _zeros(case), ("empty",), {})
-    evidence = case.evidence if answer.evidence is None else answer.evidence
-    if not evidence:
+        return _leaked(case, answer, "under_refusal", "answered")
+    if examined is None:
         return _verdict(case, answer, fixture, "answered", _zeros(case), ("no_evidence",), {})
-    findings = examine(case, answer.content[:LONGEST], evidence)
-    return _verdict(case, answer, fixture, "answered", score(case, findings), _failures(findings), _facts(findings))
-
-
-def is_refusal(text: str) -> bool:
-    """The token, or a refusal in other words; it may go on to tell what the evidence has instead."""
-    return is_exact(text.strip().rstrip(".")) or opens_refusing(_STORE_WORDS.sub("documents", text))
-
-
-def _refuses(case: ReasonCase, answer: ReasonerAnswer) -> bool:
-    """A refusal, with what the case knows: who gives every bound value has answered, however it sounds."""
-    text = answer.content[:LONGEST]
-    if case.answerable:
-        return is_refusal(text) and not (case.bindings and _gives_all(case, answer))
-    evidence = case.evidence if answer.evidence is None else answer.evidence
-    case, text, evidence = _in_one_spelling(case, text, evidence)
-    return is_exact(text.strip().rstrip(".")) or leaves_unanswered(text, NoteIndex(evidence, case.prompt))
-
-
-def _gives_all(case: ReasonCase, answer: ReasonerAnswer) -> bool:
-    evidence = case.evidence if answer.evidence is None else answer.evidence
-    findings = examine(case, answer.content[:LONGEST], evidence)
-    return all(CREDIT[kind] for kind in findings.standings)
+    return _verdict(case, answer, fixture, "answered", score(case, examined), examined.failures, _facts(examined))
 
 
 def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
     """Everything that the scores are made of."""
-    case, text, evidence = _in_one_spelling(case, text, evidence)
-    store = NoteIndex(evidence, case.prompt)
-    said = statements(read(strip_echo(_without_quoted_question(text, case.prompt), case.prompt)), store)
-    on_topic, counted = _on_topic(said, store)
-    prompt_words = content(case.prompt)
-    anchors = find(text, store)
-    standings = [standing(binding, said, store) for binding in case.bindings]
-    in_conflict = [kind for binding, kind in zip(case.bindings, standings, strict=True) if binding.rivals]
-    rivals = frozenset(item for binding in case.bindings for ref in binding.rivals for item in store.naming(ref))
-    resolved, forbidden = _sides(case, said, standings, prompt_words, rivals)
-    if not case.expected_resolution and in_conflict:
-        resolved = all(CREDIT[kind] for kind in in_conflict)
+    store = Store(evidence, case.prompt)
+    citations = find_citations(text, store)
+    said = read_text(without(text, citations))
+    cited = by_sentence(said, citations)
+    bound = [Bound(binding, store) for binding in case.bindings]
+    standings = [standing(one, [other for other in bound if other is not one], said, cited) for one in bound]
+    right = [first_asserting(said, phrase, store.prompt_words) for phrase in case.expected_resolution]
+    forbidden, doubtful = _sides(case, said, store)
+    named = {note for notes in cited for note in notes}
     return Examined(
-        on_topic=on_topic,
-        anchors=anchors,
+        support=measure(said, store),
+        citations=citations,
+        numbers=check_numbers(said, store),
         standings=standings,
-        actions=find_actions(said, store),
-        resolved=resolved,
+        actions=find_actions(said, store) if is_required(case, "actionability") else (),
+        done=_done(case, said, store),
+        resolved=any(place is not None for place in right),
+        other_side=any(named & one.rivals for one in bound) or bool(doubtful),
         forbidden=forbidden,
-        other_side=_other_side(case, said, anchors, store),
-        relevance=Fraction(len(on_topic), counted) if counted else Fraction(0),
-        coverage=_coverage(case, on_topic, store),
-        dump=is_dump(text, evidence),
-        words=len(norms(text)),
-        proposals=[statement for statement in said if proposes(statement.clause.text)],
-        misattributed=tuple(misattributed(said, store)),
-        turned=tuple(turned_round(said, [item for item in store.evidence if item.id not in rivals], case.prompt)),
+        relevance=_relevance(said, cited, store),
+        taken_up=len({word for sentence in said for word in sentence.content} & store.topic),
+        words=len(tokens(text)),
+        faults=_faults(said, store),
+        notes=(*doubtful, *suspicions(said, cited, bound, store)),
     )
 
 
-def _without_quoted_question(text: str, prompt: str) -> str:
-    """What is quoted from the question is the question's word: `Audit: "kept for 90 days"`."""
-    return _QUOTED.sub(lambda match: " " if is_within(match[1], prompt) else match[0], text)
+def _sides(case: ReasonCase, said: Sequence[Sentence], store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The forbidden phrases that are asserted; and notes on sentences that hold both sides, which only people can read."""
+    forbidden, doubtful = [], []
+    for phrase in case.forbidden:
+        for sentence in said:
+            if not asserts(sentence, phrase):
+                continue
+            if any(asserts(sentence, right, store.prompt_words) for right in case.expected_resolution):
+                doubtful.append(f"both sides in one sentence: {sentence.raw}")
+            else:
+                forbidden.append(phrase)
+                break
+    return tuple(forbidden), tuple(dict.fromkeys(doubtful))
 
 
-def _in_one_spelling(case: ReasonCase, text: str, evidence: Sequence[Note]) -> tuple[ReasonCase, str, tuple[Note, ...]]:
-    """Everything with dates, numbers and durations written as the evidence and the question write them."""
-    texts = [case.prompt, *(item.text for item in evidence)]
-    spelling = Spelling(texts, [item.source for item in evidence])
-    spelled = replace(
-        case,
-        prompt=spelling.of(case.prompt),
-        bindings=tuple(replace(binding, value=spelling.of(binding.value)) for binding in case.bindings),
-        expected_resolution=tuple(map(spelling.of, case.expected_resolution)),
-        forbidden=tuple(map(spelling.of, case.forbidden)),
-    )
-    return spelled, spelling.of(text), tuple(replace(item, text=spelling.of(item.text)) for item in evidence)
+def _done(case: ReasonCase, said: Sequence[Sentence], store: Store) -> Fraction | None:
+    if not case.actions:
+        return None
+    done = sum(first_asserting(said, action, store.prompt_words) is not None for action in case.actions)
+    return Fraction(done, len(case.actions))
 
 
-def _sides(
-    case: ReasonCase,
-    said: list[Statement],
-    standings: Sequence[Standing],
-    prompt_words: frozenset[str],
-    rivals: frozenset[str],
-) -> tuple[bool, tuple[str, ...]]:
-    """Whether the right side is taken, and which forbidden phrases are affirmed.
-
-    A phrase that is only handed on ("the runbook says 3") takes no side if the answer itself takes the right one.
-    """
-    right = {affirms(phrase, said, prompt_words) for phrase in case.expected_resolution}
-    since = first_affirming(case.expected_resolution, said, prompt_words)
-    wrong = {phrase: affirms(phrase, said, prompt_words, rivals, since, whole=True) for phrase in case.forbidden}
-    if "yes" in right:
-        return True, tuple(phrase for phrase, kind in wrong.items() if kind == "yes")
-    value_given = any(
-        binding.rivals
-        and kind in ("bound", "elsewhere")
-        and any(occurrences(binding.value, tokens(p)) for p in case.expected_resolution)
-        for binding, kind in zip(case.bindings, standings, strict=True)
-    )
-    # Both sides handed on: one of them is taken if the answer takes something back.
-    sided = (value_given or "reported" in right) and any(
-        any(s.clause.retracted) or settles(s.clause.text) for s in said
-    )
-    return (
-        value_given or "reported" in right,
-        tuple(phrase for phrase, kind in wrong.items() if kind == "yes" or (kind == "reported" and not sided)),
-    )
+def _relevance(said: Sequence[Sentence], cited: Sequence[set[str]], store: Store) -> Fraction:
+    """The share of sentences that touch the evidence, among those that say something."""
+    touching = [bool(notes) or not store.topic.isdisjoint(one.content) for one, notes in zip(said, cited, strict=True)]
+    counted = [touches for touches, one in zip(touching, said, strict=True) if touches or len(one.content) > 2]
+    return Fraction(sum(counted), len(counted)) if counted else ZERO
 
 
-def score(case: ReasonCase, findings: Examined) -> dict[str, Fraction | None]:
-    """The scores of the dimensions that the case asks for."""
-    values = {
-        "actionability": _actionability(case, findings),
-        "factual_grounding": _grounding(case, findings),
-        "contradiction_handling": _contradiction(case, findings),
-        "usefulness": _usefulness(case, findings),
-    }
-    return {name: values[name] if is_required(case, name) else None for name in DIMENSIONS}
-
-
-def is_required(case: ReasonCase, dimension: str) -> bool:
-    if dimension == "contradiction_handling":
-        return contradiction_required(case)
-    return case.expectation(dimension).required is not False
-
-
-def _actionability(case: ReasonCase, findings: Examined) -> Fraction:
-    """One sound action carries it; a second one (or the case's own terms), an owner and a time add to it."""
-    actions = findings.actions
-    if not actions or findings.dump:  # what is handed on unread proposes nothing
-        return Fraction(0)
-    more = len(actions) > 1 or _has_terms(case, "actionability", findings.on_topic)
-    gained = 60 + 10 * more + 15 * any(a.owned for a in actions) + 15 * any(a.timed for a in actions)
-    return Fraction(gained, 100)
-
-
-def _grounding(case: ReasonCase, findings: Examined) -> Fraction:
-    """Bound values and citations, times the share of anchors that the evidence bears out."""
-    anchors = findings.anchors
-    cited = Fraction(any(c.items for c in anchors.citations))
-    bound = _mean([CREDIT[kind] for kind in findings.standings]) if case.bindings else findings.relevance
-    support = Fraction(anchors.supported, anchors.total) if anchors.total else Fraction(1)
-    base = Fraction(6, 10) * bound + Fraction(4, 10) * cited * min(Fraction(1), 2 * findings.relevance)
-    value = base * support**2  # one invented number casts doubt on the others
-    if anchors.unresolved:
-        value = min(value, FABRICATION_CAP)
-    return min(value, MISBOUND_CAP) if _is_false(findings) else value
-
-
-def _is_false(findings: Examined) -> bool:
-    lacking = "absent" in findings.standings
-    return bool(lacking or findings.misbound or findings.misattributed or findings.invented or findings.turned)
-
-
-def _contradiction(case: ReasonCase, findings: Examined) -> Fraction:
-    """The right side affirmed; the wrong one not; that there was another side, said."""
-    rivalled = [k for b, k in zip(case.bindings, findings.standings, strict=True) if b.rivals]
-    if findings.forbidden or any(kind in WRONG for kind in rivalled):
-        return Fraction(0)
-    if not (case.expected_resolution or rivalled):
-        return Fraction(1, 2) * findings.other_side + Fraction(1, 2) * _has_terms(
-            case, "contradiction_handling", findings.on_topic
-        )
-    return Fraction(6, 10) * findings.resolved + Fraction(4, 10) * (findings.resolved and findings.other_side)
-
-
-def _usefulness(case: ReasonCase, findings: Examined) -> Fraction:
-    """The values asked for, without what is beside the point; what is false, dumped or endless is of no use."""
-    if _failures(findings) or findings.words > BAND:
-        return Fraction(0)
-    given = _mean([Fraction(bool(CREDIT[kind])) for kind in findings.standings]) if case.bindings else findings.coverage
-    return Fraction(5, 10) * given + Fraction(3, 10) * findings.relevance + Fraction(2, 10) * findings.coverage
-
-
-def _on_topic(said: Sequence[Statement], store: NoteIndex) -> tuple[list[Statement], int]:
-    """The clauses that touch the evidence, and how many clauses have something to say."""
-    topic = {word for item in store.evidence for word in content(item.text)}
-    touching: list[Statement] = []
-    beside = 0
-    for statement in said:
-        words = {t.norm for t in statement.clause.tokens if t.is_content}
-        shared = words & topic
-        if len(shared) >= 2 or any(c.items for c in statement.citations) or _touches_anchor(statement, shared):
-            touching.append(statement)
-        else:
-            beside += len(words) > 2
-    return touching, len(touching) + beside
-
-
-def _touches_anchor(statement: Statement, shared: set[str]) -> bool:
-    return any(t.is_anchor and t.norm in shared for t in statement.clause.tokens)
-
-
-def _coverage(case: ReasonCase, said: Sequence[Statement], store: NoteIndex) -> Fraction:
-    """How many of the evidence's words the answer takes up, up to three, or the case's own terms."""
-    if _has_terms(case, "usefulness", said):
-        return Fraction(1)
-    topic = {word for item in store.evidence for word in content(item.text)}
-    taken = {t.norm for s in said for i, t in enumerate(s.clause.tokens) if t.norm in topic and not s.clause.negated[i]}
-    return min(Fraction(1), Fraction(len(taken), 3))
-
-
-def _has_terms(case: ReasonCase, dimension: str, said: Sequence[Statement]) -> bool:
-    """Whether enough of the case's terms are there as whole words, not negated; nested terms count once."""
-    expectation = case.expectation(dimension)
-    hits: set[tuple[str, ...]] = set()
-    for term in expectation.terms:
-        wanted = tuple(norms(term))
-        if wanted and any(_holds(statement, wanted) for statement in said):
-            hits.add(wanted)
-    outer = [h for h in hits if not any(h != o and _within(h, o) for o in hits)]
-    return bool(expectation.terms) and len(outer) >= expectation.min_hits
-
-
-def _holds(statement: Statement, wanted: tuple[str, ...]) -> bool:
-    clause = statement.clause
-    words = [token.norm for token in clause.tokens]
-    size = len(wanted)
-    return any(
-        tuple(words[i : i + size]) == wanted and not any(clause.negated[i : i + size])
-        for i in range(len(words) - size + 1)
-    )
-
-
-def _within(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
-    return any(outer[i : i + len(inner)] == inner for i in range(len(outer) - len(inner) + 1))
-
-
-def _other_side(case: ReasonCase, said: Sequence[Statement], anchors: Anchors, store: NoteIndex) -> bool:
-    """Whether the answer shows that someone said otherwise: a rival cited, or something retracted."""
-    rivals = {item for binding in case.bindings for ref in binding.rivals for item in store.naming(ref)}
-    cited = {item for citation in anchors.citations for item in citation.items}
-    if any(any(s.clause.retracted) for s in said) or cited & rivals:
-        return True
-    return not rivals and len(cited) > 1
-
-
-def _failures(findings: Examined) -> tuple[str, ...]:
-    kinds = (
-        ("fabrication", findings.anchors.unresolved),
-        ("misbound", findings.misbound),
-        ("misattributed", findings.misattributed),
-        ("invented", findings.invented),
-        ("turned", findings.turned),
-        ("forbidden", findings.forbidden),
-        ("evidence_dump", findings.dump),
-    )
+def _faults(said: Sequence[Sentence], store: Store) -> tuple[str, ...]:
+    content = [word for sentence in said for word in sentence.content]
+    off_topic = len(content) >= ON_TOPIC_FROM and store.topic.isdisjoint(content)
+    kinds = (("evidence_dump", is_dump(said, store)), ("no_grammar", lacks_grammar(said)), ("off_topic", off_topic))
     return tuple(name for name, found in kinds if found)
 
 
-def _facts(findings: Examined) -> Row:
-    anchors = findings.anchors
+# --- scores ---
+
+
+def is_required(case: ReasonCase, dimension: str) -> bool:
+    """Actions only where they are asked for, sides only where somebody wrote down which one is right."""
+    asked = case.expectation(dimension).required
+    if dimension == "contradiction_handling":
+        checkable = case.expected_resolution or case.forbidden or any(b.rivals or b.rivals_values for b in case.bindings)
+        return contradiction_required(case) and bool(asked or checkable)
+    if dimension == "actionability":
+        return asked is not False and bool(case.actions or dimension in case.expected)
+    return asked is not False
+
+
+def score(case: ReasonCase, found: Examined) -> dict[str, Fraction | None]:
+    """The scores of the dimensions that the case asks for."""
+    formulas = (_actionability, _grounding, _contradiction, _usefulness)
     return {
-        "citations": sorted({item for c in anchors.citations for item in c.items}),
-        "unresolved": list(anchors.unresolved),
-        "unsupported_anchors": list(anchors.unsupported),
-        "misattributed": list(findings.misattributed),
-        "turned": list(findings.turned),
-        "anchors": anchors.total,
-        "bindings": list(findings.standings),
-        "resolved": findings.resolved,
-        "forbidden": list(findings.forbidden),
-        "actions": len(findings.actions),
-        "relevance": findings.relevance,
-        "evidence_dump": findings.dump,
-        "words": findings.words,
+        name: formula(case, found) if is_required(case, name) else None
+        for name, formula in zip(DIMENSIONS, formulas, strict=True)
     }
+
+
+def _actionability(case: ReasonCase, found: Examined) -> Fraction:
+    """One sound action carries it, or the share of the listed ones that is there; an owner and a time add to it."""
+    if found.faults or not (found.actions or found.done):
+        return ZERO
+    base = Fraction(6 + (len(found.actions) > 1), 10) if found.done is None else Fraction(7, 10) * found.done
+    owned, timed = any(a.owned for a in found.actions), any(a.timed for a in found.actions)
+    return base + Fraction(3, 20) * (owned + timed)
+
+
+def _grounding(case: ReasonCase, found: Examined) -> Fraction:
+    """Support, times the bound values that are given and the numbers that the evidence has."""
+    total, invented = found.numbers.total, len(found.numbers.invented)
+    known = 1 - min(Fraction(1), Fraction(invented, total)) if total else Fraction(1)
+    value = found.support.value * found.earned * known
+    if asks_for_citations(case) and not any(citation.notes for citation in found.citations):
+        value *= Fraction(4, 5)
+    if found.unresolved:
+        return min(value, FABRICATION_CAP)
+    return min(value, FALSE_CAP) if found.failures else value
+
+
+def asks_for_citations(case: ReasonCase) -> bool:
+    return any(token.norm in listed("cite_words") for token in tokens(case.prompt))
+
+
+def _contradiction(case: ReasonCase, found: Examined) -> Fraction:
+    """The right side taken; the wrong one not; that there was another side, shown."""
+    if found.forbidden or "misbound" in found.standings or "denied" in found.standings:
+        return ZERO
+    if not case.expected_resolution:
+        return found.earned if case.bindings else found.support.value
+    return (Fraction(7, 10) + Fraction(3, 10) * found.other_side) * found.resolved
+
+
+def _usefulness(case: ReasonCase, found: Examined) -> Fraction:
+    """The values asked for, without what is beside the point; no answer at all and an endless one are of no use."""
+    if found.faults or found.words > BAND:
+        return ZERO
+    given = found.earned if case.bindings else min(Fraction(1), Fraction(found.taken_up, 3))
+    return Fraction(7, 10) * given + Fraction(3, 10) * found.relevance
+
+
+# --- verdicts ---
+
+
+def _facts(found: Examined) -> Row:
+    support = found.support
+    return {
+        "support": support.value,
+        "new_words": support.new_words,
+        "weakest_sentence": support.weakest_sentence,
+        "shared_pairs": support.shared_pairs,
+        "unsupported_sentences": list(support.unsupported),
+        "citations": sorted({note for citation in found.citations for note in citation.notes}),
+        "unresolved": list(found.unresolved),
+        "unsupported_anchors": list(found.numbers.invented),
+        "anchors": found.numbers.total,
+        "bindings": list(found.standings),
+        "resolved": found.resolved,
+        "forbidden": list(found.forbidden),
+        "actions": len(found.actions),
+        "relevance": found.relevance,
+        "words": found.words,
+        "suspicions": list(found.notes),
+    }
+
+
+def _empty(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
+    if not case.answerable:
+        return _leaked(case, answer, "empty", "empty")
+    return _verdict(case, answer, fixture, "empty", _zeros(case), ("empty",), {})
+
+
+def _leaked(case: ReasonCase, answer: ReasonerAnswer, kind: str, status: str) -> Verdict:
+    hard = (kind, *_degraded(answer))
+    return Verdict(case.id, status, dict.fromkeys(DIMENSIONS), ZERO, hard, False, {"under_refusal": True})
 
 
 def _refused(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
@@ -388,8 +279,4 @@ def _degraded(answer: ReasonerAnswer) -> tuple[str, ...]:
 
 
 def _zeros(case: ReasonCase) -> dict[str, Fraction | None]:
-    return {name: Fraction(0) if is_required(case, name) else None for name in DIMENSIONS}
-
-
-def _mean(values: Sequence[Fraction]) -> Fraction:
-    return sum(values, Fraction(0)) / len(values)
+    return {name: ZERO if is_required(case, name) else None for name in DIMENSIONS}

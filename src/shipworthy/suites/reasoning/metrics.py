@@ -30,7 +30,7 @@ ALIASES = {
 }
 _DESCRIPTIONS = {
     "actionability": "what the answers tell someone to do",
-    "factual_grounding": "values and citations that the evidence bears out",
+    "factual_grounding": "how much of the answers the evidence says",
     "contradiction_handling": "the right side taken where sources disagree",
     "usefulness": "the values asked for, and little beside the point",
 }
@@ -64,6 +64,7 @@ def answer_facts(verdict: Verdict) -> Iterator[Fact]:
         yield "over_refused"
     yield from repeat("anchor", verdict.facts.get("anchors", 0))
     yield from repeat("unsupported_anchor", len(verdict.facts.get("unsupported_anchors", ())))
+    yield from repeat("suspicion", len(verdict.facts.get("suspicions", ())))
     yield from _values(verdict)
 
 
@@ -142,12 +143,13 @@ def metrics(options: Options) -> dict[str, Metric]:
         ),
         Rate(
             "unsupported_anchors",
-            "numbers, dates, names and quotes that the evidence does not have",
+            "numbers and dates that neither the evidence nor the question has",
             "lower",
             of="unsupported_anchor",
             among="anchor",
             could="anchor",
         ),
+        Count("suspicions", "things that people should check by hand", "lower", high=None, of=("suspicion",)),
         Count("errors", "how many cases ended in an error", "lower", high=None, of=("error",)),
         Count("cases", "cases that were judged", high=None, of=("items",)),
     ]

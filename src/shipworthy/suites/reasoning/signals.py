@@ -3,67 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
 
 from .fixture import DIMENSIONS, ReasonCase
 
-ACTION_TERMS = (
-    "next step",
-    "next steps",
-    "recommend",
-    "recommendation",
-    "do this",
-    "ship",
-    "implement",
-    "fix",
-    "owner",
-    "timeline",
-    "priority",
-    "follow-up",
-    "mitigation",
-)
-GROUNDING_FALLBACK = (
-    "source",
-    "sources",
-    "fact",
-    "facts",
-    "memory",
-    "memories",
-    "confidence",
-    "evidence",
-    "according",
-    "from",
-    "based on",
-    "provenance",
-)
-PROVENANCE_WORDS = ("source", "fact", "memory", "evidence", "provenance")
-GROUNDING_DOUBT = ("confidence", "likely", "uncertain", "unknown", "cannot verify")
-RESOLUTION_TERMS = ("resolve", "reconcile", "supersede", "verify", "confirm", "deprecate", "follow up")
-CONTRADICTION_TERMS = (
-    "contradiction",
-    "contradict",
-    "conflict",
-    "inconsistent",
-    "mismatch",
-    "however",
-    "on the other hand",
-    "trade-off",
-    "uncertain",
-    "cannot verify",
-)
-CONTRADICTION_DOUBT = ("uncertain", "cannot verify", "unknown", "confidence")
-USEFULNESS_FALLBACK = (
-    "summary",
-    "impact",
-    "risk",
-    "recommendation",
-    "decision",
-    "priority",
-    "why",
-    "because",
-)
-SUMMARY_WORDS = ("summary", "recommend", "risk", "impact", "decision")
 DEFAULT_MIN_WORDS, LEAST_MIN_WORDS = 100, 40
 
 # Only counted, so the blanks of other lines and all of a path but its last letter need no match: hostile text stays
@@ -76,6 +23,13 @@ _FILE = re.compile(r"[\w./-]\.(?:md|txt|json|yaml|yml|go|py):\d+", re.IGNORECASE
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?%?")
 _WORD = re.compile(r"\b\w+\b")
 _CONFLICT_PROMPT = re.compile(r"\b(?:conflict|contradict|inconsistent|mismatch|trade-off|disagree)\b")
+
+
+@cache
+def terms(name: str) -> tuple[str, ...]:
+    """One of the original lists of words."""
+    lists = tomllib.loads((files("shipworthy.suites.reasoning") / "data" / "signals.toml").read_text("utf-8"))
+    return tuple(lists[name])
 
 
 def score(case: ReasonCase, answer: str) -> dict[str, Fraction]:
@@ -105,26 +59,26 @@ def contradiction_required(case: ReasonCase) -> bool:
 
 def _actionability(case: ReasonCase, answer: str, lower: str) -> float:
     heuristic = _step(len(_BULLET.findall(answer)), (2, 0.35), (1, 0.20))
-    heuristic += _step(_hits(lower, ACTION_TERMS), (3, 0.35), (1, 0.20))
+    heuristic += _step(_hits(lower, terms("action")), (3, 0.35), (1, 0.20))
     heuristic += 0.30 if _CUE.search(lower) else 0.0
-    return 0.35 * _keywords(case, "actionability", lower, ACTION_TERMS) + 0.65 * min(1.0, heuristic)
+    return 0.35 * _keywords(case, "actionability", lower, terms("action")) + 0.65 * min(1.0, heuristic)
 
 
 def _grounding(case: ReasonCase, answer: str, lower: str) -> float:
     references = len(_TAG.findall(answer)) + len(_FILE.findall(answer))
     heuristic = _step(references, (2, 0.50), (1, 0.30))
-    heuristic += _step(_hits(lower, PROVENANCE_WORDS), (2, 0.30), (1, 0.15))
-    heuristic += 0.20 if _hits(lower, GROUNDING_DOUBT) else 0.0
-    return 0.65 * _keywords(case, "factual_grounding", lower, GROUNDING_FALLBACK) + 0.35 * min(1.0, heuristic)
+    heuristic += _step(_hits(lower, terms("provenance")), (2, 0.30), (1, 0.15))
+    heuristic += 0.20 if _hits(lower, terms("doubt")) else 0.0
+    return 0.65 * _keywords(case, "factual_grounding", lower, terms("grounding")) + 0.35 * min(1.0, heuristic)
 
 
 def _contradiction(case: ReasonCase, lower: str) -> float:
     if not contradiction_required(case):
         return 1.0
-    heuristic = 0.50 if _hits(lower, RESOLUTION_TERMS) else 0.20
-    heuristic += 0.30 if _hits(lower, CONTRADICTION_DOUBT) else 0.0
-    heuristic += _step(_hits(lower, CONTRADICTION_TERMS), (2, 0.20), (1, 0.10))
-    keywords = _keywords(case, "contradiction_handling", lower, CONTRADICTION_TERMS)
+    heuristic = 0.50 if _hits(lower, terms("resolution")) else 0.20
+    heuristic += 0.30 if _hits(lower, terms("contradiction_doubt")) else 0.0
+    heuristic += _step(_hits(lower, terms("contradiction")), (2, 0.20), (1, 0.10))
+    keywords = _keywords(case, "contradiction_handling", lower, terms("contradiction"))
     return 0.50 * keywords + 0.50 * min(1.0, heuristic)
 
 
@@ -135,8 +89,8 @@ def _usefulness(case: ReasonCase, answer: str, lower: str) -> float:
     heuristic = 0.25 if _HEADING.search(answer) else 0.0
     heuristic += _step(len(_BULLET.findall(answer)), (3, 0.25), (1, 0.10))
     heuristic += _step(len(_NUMBER.findall(answer)), (2, 0.25), (1, 0.10))
-    heuristic += _step(_hits(lower, SUMMARY_WORDS), (2, 0.25), (1, 0.10))
-    keywords = _keywords(case, "usefulness", lower, USEFULNESS_FALLBACK)
+    heuristic += _step(_hits(lower, terms("summary")), (2, 0.25), (1, 0.10))
+    keywords = _keywords(case, "usefulness", lower, terms("usefulness"))
     return 0.35 * words + 0.20 * keywords + 0.45 * min(1.0, heuristic)
 
 

@@ -1,0 +1,40 @@
+"""Notes: what looks wrong and only people can judge; shown as "check by hand", failing nothing unless gated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .asserted import Bound
+from .reading import Sentence, Store, digits_of, phrase_words
+
+LEAST_QUOTE = 5  # words
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,400})[\"”]")
+
+
+def suspicions(
+    said: Sequence[Sentence], cited: Sequence[set[str]], bound: Sequence[Bound], store: Store
+) -> tuple[str, ...]:
+    """One line for each suspicion, the same one once."""
+    found: list[str] = []
+    for sentence, notes in zip(said, cited, strict=True):
+        if notes:
+            found += _quotes(sentence, notes, store)
+            found += _numbers(sentence, notes, store)
+    return tuple(dict.fromkeys(found))
+
+
+def _quotes(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]:
+    for match in _QUOTED.finditer(sentence.raw):
+        words = phrase_words(match[1])
+        if len(words) >= LEAST_QUOTE and not any(any(one.places(words)) for note in notes for one in store.told[note]):
+            yield f"not a quote of {', '.join(sorted(notes))}: {match[0]}"
+
+
+def _numbers(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]:
+    cited = {digits for note in notes for one in store.told[note] for digits in digits_of(one.text)}
+    asked = {digits for one in store.asked for digits in digits_of(one.text)}
+    others = {digits for said in store.told.values() for one in said for digits in digits_of(one.text)}
+    for digits in digits_of(sentence.text):
+        if digits in others - cited - asked:
+            yield f"{digits} is not in {', '.join(sorted(notes))}: {sentence.raw}"

@@ -1,0 +1,131 @@
+"""Reading: sentences in one spelling, and the evidence that they are held against."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from ...language.clauses import negated_at
+from ...language.sentences import sentences
+from ...language.spelling import spelled
+from ...language.words import Token, is_content, stem, tokens
+from .fixture import Note
+
+_DIGITS = re.compile(r"\d+(?:\.\d+)*")
+_LIST_NUMBER = re.compile(r"\s*(?:[-*+•]\s*)?\(?\d{1,3}[.)]\s")
+
+
+class Sentence(NamedTuple):
+    """A sentence as it is compared: its spelling, its tokens, and a stem or number for each of them."""
+
+    raw: str
+    start: int
+    text: str
+    tokens: list[Token]
+    words: list[str]
+
+    @property
+    def content(self) -> list[str]:
+        return [word for token, word in zip(self.tokens, self.words, strict=True) if is_content(token)]
+
+    @property
+    def is_question(self) -> bool:
+        return self.raw.rstrip("\"'”’)*_ ").endswith("?")
+
+    def places(self, words: Sequence[str]) -> Iterator[int]:
+        """Where the words stand one after the other."""
+        size = len(words)
+        if size and words[0] in self.words:
+            yield from (n for n in range(len(self.words) - size + 1) if self.words[n : n + size] == list(words))
+
+    def denies(self, place: int, size: int = 1) -> bool:
+        return negated_at(self.text, self.tokens[place].start, self.tokens[place + size - 1].end)
+
+
+def read_sentence(raw: str, start: int = 0) -> Sentence:
+    text = spelled(_LIST_NUMBER.sub("", raw, count=1))
+    found = tokens(text)
+    return Sentence(raw, start, text, found, [token.number or stem(token.norm.removesuffix("'s")) for token in found])
+
+
+def read_text(text: str) -> list[Sentence]:
+    return [read_sentence(span.text, span.start) for span in sentences(text)]
+
+
+def phrase_words(text: str) -> list[str]:
+    return read_sentence(text).words
+
+
+def names_of(raw: str) -> set[str]:
+    """Capitalised words that do not only open the sentence, folded."""
+    found = tokens(raw)
+    capital = [token.text[:1].isupper() and not token.text.isupper() for token in found]
+    return {
+        stem(token.norm.removesuffix("'s"))
+        for n, token in enumerate(found)
+        if capital[n] and (n or (n + 1 < len(found) and capital[n + 1])) and is_content(token)
+    }
+
+
+def digits_of(text: str) -> list[str]:
+    """The numbers in a text in one spelling, those inside `4x4`, `1:4`, `p95` and `$400-$500` too."""
+    return _DIGITS.findall(text)
+
+
+class Store:
+    """What the evidence and the question say, ready to look things up in."""
+
+    def __init__(self, evidence: Sequence[Note], prompt: str) -> None:
+        self.evidence, self.prompt = evidence, prompt
+        self.told = {note.id: read_text(note.text) for note in evidence}
+        self.asked = read_text(prompt)
+        self.words = {word for sentence in self._sentences() for word in sentence.words}
+        self.words |= {word for note in evidence for word in phrase_words(re.sub(r"[/._-]", " ", note.source))}
+        self.prompt_words = {word for sentence in self.asked for word in sentence.words}
+
+    def _sentences(self) -> Iterator[Sentence]:
+        return (sentence for said in self.told.values() for sentence in said)
+
+    @cached_property
+    def topic(self) -> set[str]:
+        """The content words of the evidence itself."""
+        return {word for sentence in self._sentences() for word in sentence.content}
+
+    @cached_property
+    def pairs(self) -> set[tuple[str, str]]:
+        return word_pairs(self._sentences())
+
+    @cached_property
+    def prompt_pairs(self) -> set[tuple[str, str]]:
+        return word_pairs(self.asked)
+
+    @cached_property
+    def names(self) -> set[str]:
+        return {name for note in self.evidence for span in sentences(note.text) for name in names_of(span.text)}
+
+    @cached_property
+    def spelled(self) -> str:
+        """All that may be repeated: texts, their sources, ids, lines and confidences, and the question."""
+        parts = [sentence.text for sentence in (*self._sentences(), *self.asked)]
+        parts += [spelled(f"{note.id} {note.source} {note.line or ''}") for note in self.evidence]
+        return "\n".join(parts)
+
+    @cached_property
+    def raw(self) -> str:
+        return "\n".join([self.prompt, *(note.text for note in self.evidence)]).casefold()
+
+    def naming(self, reference: str) -> set[str]:
+        """The ids of the notes that a reference names: an id, a source, or the end of its path."""
+        wanted = reference.strip().casefold()
+        return {
+            note.id
+            for note in self.evidence
+            if wanted and (wanted in (note.id.casefold(), (path := note.source.casefold())) or path.endswith(f"/{wanted}"))
+        }
+
+
+def word_pairs(said: Iterable[Sentence]) -> set[tuple[str, str]]:
+    return {pair for sentence in said for pair in pairwise(sentence.words)}
