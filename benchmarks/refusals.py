@@ -1,18 +1,25 @@
-"""Precision, recall and F1 of the refusal rules, on answers written for this and on real ones with published labels."""
+"""Precision, recall and F1 of the natural-refusal rule on answers that other people labelled, beside a phrase list.
+
+The sets are split by a hash of the question: the rule was built on one half, and is reported on the other.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
+import timeit
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from shipworthy.language.refusal import is_exact, load_rule
+from shipworthy import stats
+from shipworthy.language.refusal import load_rule
 
-WRITTEN = Path(__file__).parents[1] / "tests" / "refusals_written.jsonl"
 DATA = Path(os.environ.get("SHIPWORTHY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+# What anybody would write down in five minutes.
 NAIVE = (
     "don't know",
     "do not know",
@@ -29,67 +36,91 @@ NAIVE = (
     "does not mention",
     "does not contain",
     "do not have",
+    "don't have",
+    "as an ai",
+    "cannot determine",
+    "not possible to",
 )
-Labelled = list[tuple[str, bool]]
+TYPICAL = (
+    "Audit logs are kept for thirty days and can be exported by an administrator.",
+    "The trial does not need a credit card; it ends after 30 days.",
+    "I'm sorry, but the provided context does not contain any information about the refund period.",
+)
+
+
+class Labelled(NamedTuple):
+    """An answer, the question it was given to, and whether people called it a refusal."""
+
+    name: str
+    question: str
+    answer: str
+    refusal: bool
 
 
 def main() -> int:
-    sets = {**_written(), **_delucionqa(), **_clapnq()}
-    rules: dict[str, Callable[[str], bool]] = {
-        "exact": is_exact,
-        "naive list": lambda claim: any(phrase in claim.lower() for phrase in NAIVE),
-        "natural": load_rule("natural").matches,
-    }
-    print(f"{'data set':<18} {'rule':<11} {'n':>5} {'refusals':>8} {'precision':>16} {'recall':>16} {'F1':>6}")
-    for name, rows in sets.items():
-        for rule, matches in rules.items():
-            print(_line(name, rule, rows, matches))
+    rows = [*_financebench(), *_clapnq(), *_delucionqa()]
+    rules: dict[str, Callable[[str], bool]] = {"phrase list": _naive, "natural": load_rule("natural").matches}
+    columns = ("half", 9), ("data set", 13), ("rule", 13), ("n", 6), ("refusals", 10)
+    print("".join(f"{name:<{width}}" for name, width in columns) + f"  {'precision':<31}{'recall':<31}F1")
+    for half, building in (("built on", True), ("reported", False)):
+        for name in sorted({row.name for row in rows}):
+            chosen = [row for row in rows if row.name == name and built_on(row.question) == building]
+            for rule, matches in rules.items():
+                print(f"{half:<9}{name:<13}{rule:<13}{_figures(chosen, matches)}")
+    natural = rules["natural"]
+    for text in TYPICAL:
+        seconds = min(timeit.repeat(partial(natural, text), number=2000, repeat=5)) / 2000
+        print(f"{1e6 * seconds:6.1f} µs  {text}")
     return 0
 
 
-def _line(name: str, rule: str, rows: Labelled, matches: Callable[[str], bool]) -> str:
-    verdicts = [(matches(claim), label) for claim, label in rows]
+def built_on(question: str) -> bool:
+    """The half of the questions that the rule was built on."""
+    return int(hashlib.sha256(question.encode()).hexdigest()[0], 16) % 2 == 0
+
+
+def _naive(answer: str) -> bool:
+    text = answer.lower().replace("’", "'")
+    return any(phrase in text for phrase in NAIVE)
+
+
+def _figures(rows: list[Labelled], matches: Callable[[str], bool]) -> str:
+    verdicts = [(matches(row.answer), row.refusal) for row in rows]
     hits = verdicts.count((True, True))
-    flagged = sum(flag for flag, _ in verdicts)
-    refusals = sum(label for _, label in verdicts)
-    f1 = _share(2 * hits, flagged + refusals).split()[-1]
-    counts = f"{_share(hits, flagged):>16} {_share(hits, refusals):>16} {f1:>6}"
-    return f"{name:<18} {rule:<11} {len(rows):>5} {refusals:>8} {counts}"
+    flagged, refusals = sum(flag for flag, _ in verdicts), sum(label for _, label in verdicts)
+    f1 = 2 * hits / (flagged + refusals) if flagged + refusals else 0.0
+    return f"{len(rows):>6}{refusals:>10}  {share(hits, flagged):<31}{share(hits, refusals):<31}{f1:.3f}"
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part}/{whole} {part / whole:.3f}" if whole else f"{part}/0 undefined"
+def share(part: int, whole: int) -> str:
+    interval = stats.wilson(part, whole)
+    if interval is None:
+        return "-"
+    return f"{part}/{whole} {part / whole:.3f} [{interval[0]:.2f}, {interval[1]:.2f}]"
 
 
-def _written() -> dict[str, Labelled]:
-    sets: dict[str, Labelled] = {}
-    for row in _rows(WRITTEN):
-        sets.setdefault(f"written {row['set']}", []).append((row["answer"], row["refusal"]))
-    return sets
+def _financebench() -> Iterator[Labelled]:
+    for row in _rows(DATA / "refusals" / "financebench_build.jsonl"):
+        yield Labelled("financebench", row["question"], row["answer"], row["human_label"] == "Refusal")
 
 
-def _delucionqa() -> dict[str, Labelled]:
-    path = DATA / "delucionqa" / "answers.train_dev.jsonl"
-    sets: dict[str, Labelled] = {}
-    for row in _rows(path):
-        sets.setdefault(f"delucionqa {row['split']}", []).append((row["answer"], row["does_not_answer"]))
-    return sets
-
-
-def _clapnq() -> dict[str, Labelled]:
+def _clapnq() -> Iterator[Labelled]:
     """The published verdict `... Negative` says that the answer was taken for a refusal."""
-    ratings = {(row["qid"], row["model"]): row for row in _rows(DATA / "clapnq_rag" / "human_ratings.jsonl")}
-    sets: dict[str, Labelled] = {}
+    folder = DATA / "clapnq_rag"
+    ratings = {(row["qid"], row["model"]): row for row in _rows(folder / "human_ratings.jsonl")}
     for model in ("gpt", "llama", "mistral"):
-        for row in _rows(DATA / "clapnq_rag" / f"trace.{model}.jsonl"):
-            label = ratings[row["qid"], model]["answerability_accuracy"].endswith("Negative")
-            sets.setdefault(f"clapnq {model}", []).append((row["answer_json"]["claim"], label))
-    if sets:
-        sets["clapnq all"] = [row for rows in list(sets.values()) for row in rows]
-    return sets
+        for row in _rows(folder / f"trace.{model}.jsonl"):
+            refusal = ratings[row["qid"], model]["answerability_accuracy"].endswith("Negative")
+            yield Labelled("clapnq", row["q"], row["answer_json"]["claim"], refusal)
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def _delucionqa() -> Iterator[Labelled]:
+    """Labelled by its authors' own rule, which many refusals slip through: read the precision with that in mind."""
+    for row in _rows(DATA / "delucionqa" / "answers.train_dev.jsonl"):
+        yield Labelled("delucionqa", row["question"], row["answer"], row["does_not_answer"])
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
     if path.exists():
         with path.open(encoding="utf-8") as file:
             yield from map(json.loads, file)

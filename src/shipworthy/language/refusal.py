@@ -1,14 +1,22 @@
-"""Refusals: the exact token that gates count, claims that nearly say it, and wider rules one may declare."""
+"""Refusals: the exact token that gates count, claims that nearly say it, and wider rules one may declare.
+
+A natural refusal says first, or only, that there is no answer, and nothing after that gives one. How assistants
+say so is data: `data/refusals.toml`.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...errors import UsageError
+from ..errors import UsageError
+from .sentences import sentences
+from .tables import table
 
 if TYPE_CHECKING:
     import os
@@ -49,11 +57,7 @@ class RefusalRule(msgspec.Struct, frozen=True):
     def matches(self, claim: str) -> bool:
         if is_exact(claim):
             return True
-        if self.name != "natural":
-            return _has_phrase(claim, self.whole, self.starts)
-        from .natural import refuses
-
-        return refuses(claim)
+        return refuses(claim) if self.name == "natural" else _has_phrase(claim, self.whole, self.starts)
 
 
 def load_rule(mode: str, phrases: Iterable[str] = ()) -> RefusalRule:
@@ -76,25 +80,104 @@ def read_phrases(path: str | os.PathLike[str]) -> list[str]:
             lines = [line.strip() for line in file]
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise UsageError(
-            f"the phrases can't be read: {reason}",
-            where=str(path),
-            hint="Give a UTF-8 text file with one phrase a line.",
-            code="refusal-phrases-unreadable",
-        ) from None
+        hint = "Give a UTF-8 text file with one phrase a line."
+        message = f"the phrases can't be read: {reason}"
+        raise UsageError(message, where=str(path), hint=hint, code="refusal-phrases-unreadable") from None
     phrases = [
         _checked(line, where=f"{path}:{number}")
         for number, line in enumerate(lines, start=1)
         if line and not line.startswith("#")
     ]
     if not phrases:
-        raise UsageError(
-            "no phrase in the file",
-            where=str(path),
-            hint="Write one refusal wording a line, or drop the option to use the exact token only.",
-            code="refusal-phrases-empty",
-        )
+        hint = "Write one refusal wording a line, or drop the option to use the exact token only."
+        raise UsageError("no phrase in the file", where=str(path), hint=hint, code="refusal-phrases-empty")
     return phrases
+
+
+# --- natural: what each sentence does, in order ---
+
+READ = 6000  # characters of an answer that are read; a refusal has said so by then
+SENTENCE = 400  # characters of a sentence
+_WORD = re.compile(r"[a-z]+(?:/[a-z]+)?")
+_NAME = re.compile(r"\{([a-z]+)\}")
+LACKING = ("unable", "silent", "model", "asks", "apology")
+
+
+def refuses(claim: str) -> bool:
+    """Whether the answer is a refusal in natural words: it says first that there is no answer, and gives none after."""
+    text = _written_out(claim[:READ])
+    if _words("signs").isdisjoint(_WORD.findall(text)):
+        return False
+    statements = [" ".join(span.text[:SENTENCE].split()) for span in sentences(text)]
+    lacking = [_kind(statement, LACKING) for statement in statements]
+    if not any(lacking):
+        return False
+    told = [lack or _kind(text, ("preamble", "gives")) for lack, text in zip(lacking, statements, strict=True)]
+    kinds = [kind for kind in told if kind != "preamble"]
+    if kinds[0] in LACKING:
+        return kinds[1:2] != ["gives"] or any(kind in LACKING for kind in kinds[1:])
+    return _concludes(told, statements)
+
+
+def _concludes(told: list[str], statements: list[str]) -> bool:
+    """Whether an answer that begins with how one would go about it ends with not being able to, and gives no value."""
+    last = max((n for n, kind in enumerate(told) if kind in ("unable", "model")), default=0)
+    drawn = "preamble" in told[:last] or _kind(statements[last], ("concluding",))
+    if not (last and drawn) or "gives" in told[last:]:
+        return False
+    return not any(_kind(statement, ("value",)) for statement in statements[:last])
+
+
+def _kind(statement: str, names: tuple[str, ...]) -> str:
+    """The first of the kinds that the sentence is of, or nothing."""
+    words = set(_WORD.findall(statement))
+    if names is LACKING and words.isdisjoint(_words("signs")):
+        return ""
+    for name in names:
+        for needs, pattern in _patterns(name):
+            if not any(map(words.isdisjoint, needs)) and pattern.search(statement):
+                return name
+    return ""
+
+
+def _written_out(text: str) -> str:
+    """Lower case, straight apostrophes, contractions in full, without stars."""
+    text = text.lower().replace("’", "'").replace("*", "")
+    if "'" in text:
+        for short, full in _texts("contractions").items():
+            text = re.sub(short, full, text)
+    return text
+
+
+@cache
+def _patterns(name: str) -> list[tuple[list[frozenset[str]], re.Pattern[str]]]:
+    """The expressions of one kind, each with the word lists that a sentence must have a word of."""
+    listed = table("refusals")["patterns"]
+    assert isinstance(listed, dict)
+    return [(_needed(text), re.compile(_NAME.sub(_filled, text))) for text in listed[name]]
+
+
+def _filled(match: re.Match[str]) -> str:
+    gaps = {"gap": r"[^.!?]{0,80}?", "near": r"[^.!?,]{0,80}?"}
+    return gaps.get(match[1]) or f"(?:{'|'.join(sorted(_words(match[1]), key=len, reverse=True))})"
+
+
+def _needed(text: str) -> list[frozenset[str]]:
+    """The lists named outside of every bracket, which no match can do without."""
+    while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
+        text = shorter
+    return [] if "|" in text else [_words(name) for name in _NAME.findall(text) if name not in ("gap", "near")]
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_texts("words")[name].split())
+
+
+def _texts(key: str) -> dict[str, str]:
+    texts = table("refusals")[key]
+    assert isinstance(texts, dict)
+    return texts
 
 
 # --- near: a skeleton of the text, made one character at a time so that hostile input stays linear ---
