@@ -1,4 +1,4 @@
-"""`shipworthy reason`: run a reasoner over a fixture, score answers, guard a report."""
+"""`shipworthy reason`: run a reasoner over a fixture, score answers, guard a report, lint a fixture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
 from ._output import emit, written
-from ._say import say
+from ._say import say, say_json
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
 
@@ -24,7 +24,7 @@ SUITE = load_suite("reasoning")
 
 @click.group("reason", context_settings={"max_content_width": 100})
 def command() -> None:
-    """Reasoning quality: are answers right, sourced, decided and of use?"""
+    """Reasoning quality: are answers correct, grounded, decisive and useful?"""
 
 
 def _finite(context: click.Context, option: click.Parameter, value: float) -> float:
@@ -127,6 +127,34 @@ command.add_command(
         """,
     )
 )
+
+
+@command.command("lint", context_settings={"max_content_width": 100})
+@click.option("--fixture", metavar="FILE", help="The cases (default: the fixture that comes with the package).")
+@click.option("--strict", is_flag=True, help="Warnings count as errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def lint_command(fixture: str | None, strict: bool, as_json: bool) -> int:
+    """Point out cases that can't fail, can't pass, or bind what the evidence does not say.
+
+    \b
+    shipworthy reason lint --fixture cases.json
+
+    Exits 1 when there are errors (with --strict, warnings too), else 0.
+    """
+    import msgspec
+
+    from ..suites.reasoning.lint import lint
+    from ..text import plural
+
+    findings = lint(fixture)
+    errors = sum(1 for finding in findings if finding.severity == "error")
+    if as_json:
+        say_json(msgspec.to_builtins(findings))
+    else:
+        for finding in findings:
+            say(f"{finding.severity}: {finding}")
+        say(f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}")
+    return 1 if errors or (strict and findings) else 0
 
 
 def _progress(total: int) -> Callable[[ReasonCase, ReasonerAnswer], None]:

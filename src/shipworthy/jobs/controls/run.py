@@ -164,7 +164,17 @@ def _judged(suite: str, control: Control, decision: Decision) -> ControlResult:
     failed = [outcome for outcome in blocking if not outcome.holds and outcome.state != "NO-DATA"]
     empty = [outcome for outcome in blocking if outcome.state == "NO-DATA"]
     stopped = [str(outcome.gate) for outcome in failed or empty]
-    return result(suite, control, decision.verdict, "; ".join(decision.reasons), stopped)
+    reasons = [*decision.reasons, *_shown_by(control, decision)]
+    return result(suite, control, decision.verdict, "; ".join(reasons), stopped)
+
+
+def _shown_by(control: Control, decision: Decision) -> list[str]:
+    """The item that shows what is broken: the worst one of a good run that is stopped, one that a bad run passes."""
+    if control.good and not decision.ships:
+        return [f"{card['qid']}: {card['says']}" for card in decision.offenders[:1] if card.get("says")]
+    if not control.good and decision.ships:
+        return [f"{row['qid']} passes" for row in decision.items if row.get("passed") is True and row.get("status") == "answered"][:1]
+    return []
 
 
 def _items(setting: Configuration) -> list[Any]:

@@ -24,23 +24,23 @@ class Action(NamedTuple):
 def find_actions(said: Sequence[Sentence], store: Store) -> list[Action]:
     """The actions of an answer, each wording once."""
     found = {}
+    names = store.names - listed("placeholders") - listed("times")
     for sentence in said:
-        if not sentence.is_question and any(_directs(clause, store) for clause in clauses(sentence.text)):
-            words = frozenset(sentence.words) & (store.topic | store.names)
-            owned, timed = bool(words & (store.names - listed("placeholders"))), bool(_norms(sentence) & listed("times"))
-            if words:
-                found[words] = Action(words, owned, timed)
+        words = frozenset(sentence.words) & (store.topic | names)
+        if sentence.is_question or not words:
+            continue
+        parts = clauses(sentence.text)
+        owned, timed = bool(words & names), not listed("times").isdisjoint(sentence.words)
+        # Somebody of the evidence with a time is a task, whatever the grammar: "Ines prunes nightly from 16 March".
+        if any(_directs(part, store) for part in parts) or (owned and timed and not all(p.negated for p in parts)):
+            found[words] = Action(words, owned, timed)
     return list(found.values())
 
 
 @cache
 def listed(name: str) -> frozenset[str]:
     lists = tomllib.loads((files("shipworthy.suites.reasoning") / "data" / "directives.toml").read_text("utf-8"))
-    return frozenset(lists[name].split())
-
-
-def _norms(sentence: Sentence) -> set[str]:
-    return {token.norm for token in sentence.tokens}
+    return frozenset({*lists[name].split(), *map(stem, lists[name].split())})
 
 
 def _directs(clause: Clause, store: Store) -> bool:
@@ -58,5 +58,5 @@ def _obliges(clause: Clause, norms: Sequence[str], n: int, store: Store) -> bool
     """Whether the word is what somebody should do: behind an obligation, or behind `NAME to`."""
     before = norms[max(0, n - 3) : n]
     if before[-1] == "to" and len(before) > 1:
-        return stem(before[-2]) in store.names or bool({*before} & listed("modals"))
+        return stem(before[-2]) in store.names or before[-2] in ("is", "are") or bool({*before} & listed("modals"))
     return bool({*before} & {"should", "must", "shall"}) or (norms[n] in listed("verbs") and bool({*before} & listed("modals")))

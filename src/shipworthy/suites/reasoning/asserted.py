@@ -8,27 +8,27 @@ from typing import Literal
 from ...language.clauses import denies
 from ...language.tables import words_of
 from .fixture import Binding
-from .reading import Sentence, Store, names_of, phrase_words, read_sentence
+from .reading import Sentence, Store, names_of, phrase_words, read_phrase
 
 Standing = Literal["given", "missing", "denied", "misbound"]
 
 
-def asserts(sentence: Sentence, phrase: str, spared: Collection[str] = ()) -> bool:
-    """All content words of the phrase, with its polarity, in a sentence that is no question.
+def asserts(sentence: Sentence, phrase: str, spared: Collection[str] | None = None) -> bool:
+    """Whether a sentence that is no question has the content words of a phrase, with its polarity.
 
-    `spared` are words that need not be repeated, because the question has them; numbers and names always must.
+    All of them; where a right answer may put it in other words, two in three, the question's own words spared. Numbers
+    and names must always be there.
     """
-    wanted = read_sentence(phrase)
+    wanted, held = read_phrase(phrase), set(sentence.words)
     fixed = {token.number for token in wanted.tokens if token.number} | names_of(phrase)
-    needed = {word for word in wanted.content if word not in spared or word in fixed} or set(wanted.content)
-    if not needed or sentence.is_question or not needed <= set(sentence.words):
+    free = set(wanted.content) - fixed
+    if spared is not None and (fixed or free - set(spared)):  # a phrase of the question's words alone must be repeated
+        free -= set(spared)
+    least = len(free) if spared is None else -(-2 * len(free) // 3)
+    if sentence.is_question or not wanted.content or not fixed <= held or len(free & held) < least:
         return False
-    places = [n for n, word in enumerate(sentence.words) if word in needed]
-    return any(map(sentence.denies, places)) == denies(wanted.text)
-
-
-def first_asserting(said: Sequence[Sentence], phrase: str, spared: Collection[str] = ()) -> int | None:
-    return next((n for n, sentence in enumerate(said) if asserts(sentence, phrase, spared)), None)
+    places = [n for n, word in enumerate(sentence.words) if word in free or word in fixed]
+    return sentence.denies_any(places) == denies(wanted.text)
 
 
 class Bound:
@@ -37,12 +37,18 @@ class Bound:
     def __init__(self, binding: Binding, store: Store) -> None:
         self.binding = binding
         self.forms = value_forms(binding.value)
-        self.about = [set(read_sentence(term).content) or set(phrase_words(term)) for term in binding.about]
+        self.about = [set(read_phrase(term).content) or set(phrase_words(term)) for term in binding.about]
         self.source = {note for reference in binding.source for note in store.naming(reference)}
         self.rivals = {note for reference in binding.rivals for note in store.naming(reference)} - self.source
+        self.rival_words = store.source_words(self.rivals) - store.source_words(self.source) - store.topic
         told = [sentence for note in self.source for sentence in store.told[note]]
         self.deniable = not any(self.denied(sentence) for sentence in told)  # "did not read 13 of 21" denies no 13
         self.rival_forms = [form for value in binding.rivals_values for form in value_forms(value)]
+
+    def reports(self, sentence: Sentence, notes: set[str]) -> bool:
+        """Whether the sentence hands on what a source says that says otherwise: it cites it, or calls it by name."""
+        rival = bool(notes & self.rivals) or not self.rival_words.isdisjoint(sentence.words)
+        return rival and not notes & self.source
 
     def is_about(self, sentence: Sentence) -> bool:
         words = set(sentence.words)
@@ -54,7 +60,7 @@ class Bound:
     def denied(self, sentence: Sentence) -> bool:
         """Whether the value is there, and denied wherever it is."""
         places = self.places(sentence)
-        return bool(places) and all(sentence.denies(*place) for place in places)
+        return bool(places) and all(sentence.denies_closely(*place) for place in places)
 
 
 def value_forms(value: str) -> list[list[str]]:
@@ -71,34 +77,51 @@ def value_forms(value: str) -> list[list[str]]:
 
 def standing(bound: Bound, others: Sequence[Bound], said: Sequence[Sentence], cited: Sequence[set[str]]) -> Standing:
     """Whether the value is given where it belongs, denied there, or another value stands in its place."""
-    if any(_is_misbound(bound, others, sentence, notes) for sentence, notes in zip(said, cited, strict=True)):
-        return "misbound"
-    placed = [
-        bound.denied(sentence)
-        for n, sentence in enumerate(said)
-        if bound.places(sentence)
-        and (not bound.about or bound.is_about(sentence) or (n and bound.is_about(said[n - 1])))
-    ]
+    placed: list[bool] = []
+    for n, sentence in enumerate(said):
+        here = not bound.about or bound.is_about(sentence) or (n > 0 and bound.is_about(said[n - 1]))
+        if here and bound.places(sentence):
+            placed.append(bound.denied(sentence))
+        if _is_misbound(bound, others, sentence, cited[n], bool(placed)):
+            return "misbound"
     if not placed:
         return "missing"
     return "denied" if all(placed) and bound.deniable else "given"
 
 
-def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence, notes: set[str]) -> bool:
+def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence, notes: set[str], given: bool) -> bool:
     """Another value where this one belongs, or this value as the word of a source that says otherwise."""
     if sentence.is_question:
         return False
     rivals = _standing(sentence, bound.rival_forms)
     if bound.places(sentence):
-        return bool(notes & bound.rivals) and not notes & bound.source and not rivals and not bound.denied(sentence)
-    if not bound.is_about(sentence):
+        wrongly = bool(notes & bound.rivals) and not notes & bound.source and not rivals and not bound.denied(sentence)
+        return wrongly or any(_are_swapped(bound, other, sentence) for other in others)
+    if not bound.is_about(sentence) or (given and bound.reports(sentence, notes)):
         return False
-    other = any(_standing(sentence, one.forms) and not one.is_about(sentence) for one in others if one.about)
-    return rivals or other
+    return rivals or any(_standing(sentence, other.forms) and not other.is_about(sentence) for other in others if other.about)
+
+
+def _are_swapped(one: Bound, other: Bound, sentence: Sentence) -> bool:
+    """Two values in one sentence, each nearer to what the other is about."""
+    return _nearest(one, other, sentence) is other and _nearest(other, one, sentence) is one
+
+
+def _nearest(bound: Bound, other: Bound, sentence: Sentence) -> Bound | None:
+    """Whose value stands nearest to the words that this one is about."""
+    terms = {word for term in bound.about for word in term if len(term) == 1}
+    subjects = [n for n, word in enumerate(sentence.words) if word in terms]
+    gaps = {
+        owner: min((abs(place - n) for place, _ in owner.places(sentence) for n in subjects), default=None)
+        for owner in (bound, other)
+    }
+    if gaps[bound] is None or gaps[other] is None:
+        return None
+    return other if gaps[other] < gaps[bound] else bound
 
 
 def _standing(sentence: Sentence, forms: Sequence[Sequence[str]]) -> bool:
-    return any(not sentence.denies(*place) for place in _places(sentence, forms))
+    return any(not sentence.denies_closely(*place) for place in _places(sentence, forms))
 
 
 def _places(sentence: Sentence, forms: Sequence[Sequence[str]]) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ class Citation(NamedTuple):
     start: int
     end: int
     notes: frozenset[str]
-    tag: bool = False
+    inline: bool = False  # an id or a path as a word of its sentence
 
 
 def find_citations(text: str, store: Store) -> list[Citation]:
@@ -82,7 +82,7 @@ def _brackets(text: str, store: Store) -> Iterator[Citation]:
             if _PLACE.fullmatch(reference) or match[0].casefold() in store.raw:
                 continue  # read already, or quoted as it stands
             if _TAG.fullmatch(reference):
-                yield Citation(reference, *match.span(), _with_confidence(reference, store), tag=True)
+                yield Citation(reference, *match.span(), _with_confidence(reference, store))
             elif named := store.naming(reference) or _numbered(reference, store):
                 yield Citation(reference, *match.span(), frozenset(named))
             elif _looks_cited(reference):
@@ -115,4 +115,4 @@ def _names(text: str, store: Store) -> Iterator[Citation]:
     paths |= {path.rpartition("/")[2] for path in paths if "." in path}
     for match in _NAME.finditer(text):
         if (name := match[0].casefold()) in ids or name in paths:
-            yield Citation(match[0], *match.span(), frozenset(store.naming(name)))
+            yield Citation(match[0], *match.span(), frozenset(store.naming(name)), inline=True)

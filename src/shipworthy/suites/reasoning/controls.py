@@ -8,12 +8,12 @@ from functools import cache
 from importlib.resources import files
 
 from ...core.control import Control, Setup
+from ...language.refusal import TOKEN
 from ...language.sentences import sentences
 from .actions import find_actions
 from .asserted import value_forms
 from .fixture import Binding, Fixture, Note, ReasonCase, read_fixture
 from .reading import Store, read_sentence, read_text
-from .refusals import TOKEN
 from .signals import terms
 from .verdict import ReasonerAnswer
 

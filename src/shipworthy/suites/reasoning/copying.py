@@ -21,6 +21,8 @@ Gram = tuple[str, ...]
 def strip_echo(text: str, prompt: str) -> str:
     """The text without the question, where half of it or more is repeated; a shorter part may be what is asserted."""
     asked = [token.norm for token in tokens(prompt)]
+    if len(asked) < ECHO or not _may_echo(text, prompt):
+        return text
     found = tokens(text)
     size = max(ECHO, -(-len(asked) // 2))
     inside = _inside([token.norm for token in found], grams(asked, size), size)
@@ -30,6 +32,12 @@ def strip_echo(text: str, prompt: str) -> str:
             kept.append(text[position : token.start])
             position = token.end
     return "".join([*kept, text[position:]])
+
+
+def _may_echo(text: str, prompt: str) -> bool:
+    """Whether a word from the middle of the question is there at all: most answers repeat none of it."""
+    folded = text.casefold()
+    return all(word in folded for word in prompt.casefold().split()[3:6])
 
 
 def is_dump(said: Sequence[Sentence], store: Store) -> bool:

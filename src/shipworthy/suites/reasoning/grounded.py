@@ -8,16 +8,15 @@ from fractions import Fraction
 import msgspec
 
 from ...core.evidence import Row
-from ...language.words import tokens
+from ...language.refusal import is_exact, refuses
 from .actions import Action, find_actions, listed
-from .asserted import Bound, Standing, asserts, first_asserting, standing
+from .asserted import Bound, Standing, asserts, standing
 from .citations import Citation, by_sentence, find_citations, without
 from .copying import is_dump, lacks_grammar, strip_echo
 from .fixture import DIMENSIONS, Fixture, Note, ReasonCase
 from .notes import suspicions
 from .numbers import Numbers, check_numbers
-from .reading import Sentence, Store, read_text
-from .refusals import is_exact, refuses
+from .reading import Sentence, Store, read_note, read_text
 from .signals import contradiction_required
 from .support import Support, measure
 from .verdict import ReasonerAnswer, Verdict, below_minimum, passes, weighted
@@ -26,6 +25,7 @@ LONGEST = 20_000  # characters that are read; whatever is longer is beyond BAND 
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
 FALSE_CAP = Fraction(45, 100)
+BOUND = Fraction(1, 3)  # of grounding rests on the bound values, where there are some
 ON_TOPIC_FROM = 3  # content words from which an answer should share one with the evidence
 ZERO = Fraction(0)
 
@@ -77,7 +77,7 @@ def judge(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict
     if not answer.content.strip():
         return _empty(case, answer, fixture)
     examined = examine(case, text, evidence) if evidence else None
-    if refuses(answer.content[:LONGEST], case.prompt) and not (case.bindings and examined and examined.earned == 1):
+    if _refuses(case, answer, examined):
         return _refused(case, answer, fixture)
     if not case.answerable:
         return _leaked(case, answer, "under_refusal", "answered")
@@ -86,16 +86,24 @@ def judge(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict
     return _verdict(case, answer, fixture, "answered", score(case, examined), examined.failures, _facts(examined))
 
 
+def _refuses(case: ReasonCase, answer: ReasonerAnswer, found: Examined | None) -> bool:
+    """The shared rule; but who gives every bound value, or a number or source that nobody gave, has answered."""
+    text = answer.content[:LONGEST]
+    if not (is_exact(text.strip().rstrip(".")) or refuses(text)):
+        return False
+    gives = found is not None and bool(found.unresolved or found.numbers.invented)
+    return not gives and not (found is not None and case.bindings and found.earned == 1)
+
+
 def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
     """Everything that the scores are made of."""
     store = Store(evidence, case.prompt)
     citations = find_citations(text, store)
-    said = read_text(without(text, citations))
+    said = read_text(without(text, [citation for citation in citations if not citation.inline]))
     cited = by_sentence(said, citations)
     bound = [Bound(binding, store) for binding in case.bindings]
     standings = [standing(one, [other for other in bound if other is not one], said, cited) for one in bound]
-    right = [first_asserting(said, phrase, store.prompt_words) for phrase in case.expected_resolution]
-    forbidden, doubtful = _sides(case, said, store)
+    resolved, forbidden, doubtful = _sides(case, said, cited, bound, store)
     named = {note for notes in cited for note in notes}
     return Examined(
         support=measure(said, store),
@@ -104,36 +112,42 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
         standings=standings,
         actions=find_actions(said, store) if is_required(case, "actionability") else (),
         done=_done(case, said, store),
-        resolved=any(place is not None for place in right),
+        resolved=resolved,
         other_side=any(named & one.rivals for one in bound) or bool(doubtful),
         forbidden=forbidden,
         relevance=_relevance(said, cited, store),
         taken_up=len({word for sentence in said for word in sentence.content} & store.topic),
-        words=len(tokens(text)),
+        words=sum(len(sentence.tokens) for sentence in said),
         faults=_faults(said, store),
         notes=(*doubtful, *suspicions(said, cited, bound, store)),
     )
 
 
-def _sides(case: ReasonCase, said: Sequence[Sentence], store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The forbidden phrases that are asserted; and notes on sentences that hold both sides, which only people can read."""
+def _sides(
+    case: ReasonCase, said: Sequence[Sentence], cited: Sequence[set[str]], bound: Sequence[Bound], store: Store
+) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+    """Whether the right side is taken; the forbidden phrases that are asserted; and what only people can read.
+
+    Whoever takes a side says so first: after the right side, or beside it, the other one may be a report.
+    """
+    right = [any(asserts(one, phrase, store.prompt_words) for phrase in case.expected_resolution) for one in said]
     forbidden, doubtful = [], []
     for phrase in case.forbidden:
-        for sentence in said:
+        for n, sentence in enumerate(said):
             if not asserts(sentence, phrase):
                 continue
-            if any(asserts(sentence, right, store.prompt_words) for right in case.expected_resolution):
-                doubtful.append(f"both sides in one sentence: {sentence.raw}")
+            if right[n] or (any(right[:n]) and any(one.reports(sentence, cited[n]) for one in bound)):
+                doubtful.append(f"both sides: {sentence.raw}")
             else:
                 forbidden.append(phrase)
                 break
-    return tuple(forbidden), tuple(dict.fromkeys(doubtful))
+    return any(right), tuple(forbidden), tuple(dict.fromkeys(doubtful))
 
 
 def _done(case: ReasonCase, said: Sequence[Sentence], store: Store) -> Fraction | None:
     if not case.actions:
         return None
-    done = sum(first_asserting(said, action, store.prompt_words) is not None for action in case.actions)
+    done = sum(any(asserts(one, action, store.prompt_words) for one in said) for action in case.actions)
     return Fraction(done, len(case.actions))
 
 
@@ -187,7 +201,10 @@ def _grounding(case: ReasonCase, found: Examined) -> Fraction:
     """Support, times the bound values that are given and the numbers that the evidence has."""
     total, invented = found.numbers.total, len(found.numbers.invented)
     known = 1 - min(Fraction(1), Fraction(invented, total)) if total else Fraction(1)
-    value = found.support.value * found.earned * known
+    value = found.support.value
+    if case.bindings:
+        value = found.earned * (BOUND + (1 - BOUND) * value)
+    value *= known
     if asks_for_citations(case) and not any(citation.notes for citation in found.citations):
         value *= Fraction(4, 5)
     if found.unresolved:
@@ -196,7 +213,7 @@ def _grounding(case: ReasonCase, found: Examined) -> Fraction:
 
 
 def asks_for_citations(case: ReasonCase) -> bool:
-    return any(token.norm in listed("cite_words") for token in tokens(case.prompt))
+    return any(not listed("cite_words").isdisjoint(one.words) for one in read_note(case.prompt))
 
 
 def _contradiction(case: ReasonCase, found: Examined) -> Fraction:

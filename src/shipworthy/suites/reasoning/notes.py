@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .asserted import Bound
-from .reading import Sentence, Store, digits_of, phrase_words
+from .reading import Sentence, Store, phrase_words
 
 LEAST_QUOTE = 5  # words
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,400})[\"”]")
@@ -32,9 +32,9 @@ def _quotes(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]:
 
 
 def _numbers(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]:
-    cited = {digits for note in notes for one in store.told[note] for digits in digits_of(one.text)}
-    asked = {digits for one in store.asked for digits in digits_of(one.text)}
-    others = {digits for said in store.told.values() for one in said for digits in digits_of(one.text)}
-    for digits in digits_of(sentence.text):
-        if digits in others - cited - asked:
+    cited = {digits for note in notes for one in store.told[note] for digits in one.numbers}
+    asked = {digits for one in store.asked for digits in one.numbers}
+    others = {digits for said in store.told.values() for one in said for digits in one.numbers}
+    for digits in sentence.numbers:
+        if digits in others and digits not in cited and digits not in asked:
             yield f"{digits} is not in {', '.join(sorted(notes))}: {sentence.raw}"

@@ -6,12 +6,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from ...language.spelling import number_words
 from ...language.tables import words_of
 from ...language.words import tokens
-from .reading import Sentence, Store, digits_of
+from .reading import DIGITS, Sentence, Store
 
 SMALL = 12  # counts up to a dozen, written as words, are speech: "these two notes"
 MOST = 300  # numbers of the evidence, and unknown ones of an answer, that are tried against each other
@@ -29,10 +30,14 @@ def check_numbers(said: Sequence[Sentence], store: Store) -> Numbers:
     known = Known(store)
     total, invented = 0, []
     for sentence in said:
-        speech = {"1"} | {_small(token.norm) for token in tokens(sentence.raw)}
+        if not DIGITS.search(sentence.text):
+            continue
         dates = [match[0] for match in _dates().finditer(sentence.text)]
         rest = _dates().sub(" ", sentence.text)
-        found = [digits for digits in digits_of(rest) if digits in known.digits or digits not in speech]
+        found = DIGITS.findall(rest)
+        if not known.digits.issuperset(found):
+            speech = {"1"} | {_small(token.norm) for token in tokens(sentence.raw)}
+            found = [digits for digits in found if digits in known.digits or digits not in speech]
         total += len(dates) + len(found)
         invented += [date for date in dates if date not in store.spelled]
         invented += [digits for digits in found if not known.has(digits, _after(digits, rest))]
@@ -49,6 +54,7 @@ def _small(norm: str) -> str:
     return str(value) if value <= SMALL else ""
 
 
+@cache
 def _dates() -> re.Pattern[str]:
     return re.compile(rf"\b\d{{1,2}} (?:{'|'.join(words_of('words', 'months'))})\b")
 
@@ -57,9 +63,16 @@ class Known:
     """The numbers of evidence and question, and what follows from them."""
 
     def __init__(self, store: Store) -> None:
-        self.digits = set(digits_of(store.spelled))
-        self.values = sorted({Fraction(digits) for digits in self.digits if _PLAIN.fullmatch(digits)})[:MOST]
-        self._set, self._tried = set(self.values), 0
+        self.digits = set(DIGITS.findall(store.spelled))
+        self._tried = 0
+
+    @cached_property
+    def values(self) -> list[Fraction]:
+        return sorted({Fraction(digits) for digits in self.digits if _PLAIN.fullmatch(digits)})[:MOST]
+
+    @cached_property
+    def _set(self) -> set[Fraction]:
+        return set(self.values)
 
     def has(self, digits: str, sign: str = "") -> bool:
         if digits in self.digits:

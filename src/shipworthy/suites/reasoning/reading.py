@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from ...language.clauses import negated_at
+from ...language.clauses import clauses, negated_at
 from ...language.sentences import sentences
 from ...language.spelling import spelled
 from ...language.words import Token, is_content, stem, tokens
 from .fixture import Note
 
-_DIGITS = re.compile(r"\d+(?:\.\d+)*")
+DIGITS = re.compile(r"\d+(?:\.\d+)*")
+_JOINTS = re.compile(r"[/._-]")
 _LIST_NUMBER = re.compile(r"\s*(?:[-*+•]\s*)?\(?\d{1,3}[.)]\s")
 
 
+CLOSE = 4  # words before a value in which a negation denies it
+
+
 class Sentence(NamedTuple):
-    """A sentence as it is compared: its spelling, its tokens, and a stem or number for each of them."""
+    """A sentence as it is compared: its spelling, its tokens, a stem or number for each of them, and what they say."""
 
     raw: str
     start: int
     text: str
     tokens: list[Token]
     words: list[str]
+    content: list[str]
 
     @property
-    def content(self) -> list[str]:
-        return [word for token, word in zip(self.tokens, self.words, strict=True) if is_content(token)]
+    def numbers(self) -> list[str]:
+        """Those inside `4x4`, `1:4`, `p95` and `$400-$500` too."""
+        return DIGITS.findall(self.text)
 
     @property
     def is_question(self) -> bool:
@@ -41,22 +47,48 @@ class Sentence(NamedTuple):
         if size and words[0] in self.words:
             yield from (n for n in range(len(self.words) - size + 1) if self.words[n : n + size] == list(words))
 
-    def denies(self, place: int, size: int = 1) -> bool:
-        return negated_at(self.text, self.tokens[place].start, self.tokens[place + size - 1].end)
+    def denies_any(self, places: Iterable[int]) -> bool:
+        """Whether one of these words stands in a clause that denies something."""
+        denied = [clause for clause in clauses(self.text) if clause.negated]
+        return any(one.start <= self.tokens[place].start < one.end for place in places for one in denied)
+
+    def denies_closely(self, place: int, size: int = 1) -> bool:
+        """Denied by words beside it: "no room left on the archive disk" does not deny the disk."""
+        low = self.tokens[max(0, place - CLOSE)].start
+        return negated_at(self.text[low:], self.tokens[place].start - low, self.tokens[place + size - 1].end - low)
 
 
 def read_sentence(raw: str, start: int = 0) -> Sentence:
     text = spelled(_LIST_NUMBER.sub("", raw, count=1))
     found = tokens(text)
-    return Sentence(raw, start, text, found, [token.number or stem(token.norm.removesuffix("'s")) for token in found])
+    words = [token.number or stem(token.norm.removesuffix("'s")) for token in found]
+    content = [word for token, word in zip(found, words, strict=True) if is_content(token)]
+    return Sentence(raw, start, text, found, words, content)
 
 
 def read_text(text: str) -> list[Sentence]:
     return [read_sentence(span.text, span.start) for span in sentences(text)]
 
 
+@lru_cache(maxsize=4096)
+def read_note(text: str) -> tuple[Sentence, ...]:
+    """A text that many answers are held against."""
+    return tuple(read_text(text))
+
+
+@lru_cache(maxsize=4096)
+def note_names(text: str) -> frozenset[str]:
+    return frozenset(name for sentence in read_note(text) for name in names_of(sentence.raw))
+
+
+@lru_cache(maxsize=8192)
+def read_phrase(text: str) -> Sentence:
+    """What the author of a case wrote, which is compared with every sentence."""
+    return read_sentence(text)
+
+
 def phrase_words(text: str) -> list[str]:
-    return read_sentence(text).words
+    return read_phrase(text).words
 
 
 def names_of(raw: str) -> set[str]:
@@ -70,20 +102,15 @@ def names_of(raw: str) -> set[str]:
     }
 
 
-def digits_of(text: str) -> list[str]:
-    """The numbers in a text in one spelling, those inside `4x4`, `1:4`, `p95` and `$400-$500` too."""
-    return _DIGITS.findall(text)
-
-
 class Store:
     """What the evidence and the question say, ready to look things up in."""
 
     def __init__(self, evidence: Sequence[Note], prompt: str) -> None:
         self.evidence, self.prompt = evidence, prompt
-        self.told = {note.id: read_text(note.text) for note in evidence}
-        self.asked = read_text(prompt)
+        self.told = {note.id: read_note(note.text) for note in evidence}
+        self.asked = read_note(prompt)
         self.words = {word for sentence in self._sentences() for word in sentence.words}
-        self.words |= {word for note in evidence for word in phrase_words(re.sub(r"[/._-]", " ", note.source))}
+        self.words |= {word for note in evidence for word in phrase_words(_JOINTS.sub(" ", note.source))}
         self.prompt_words = {word for sentence in self.asked for word in sentence.words}
 
     def _sentences(self) -> Iterator[Sentence]:
@@ -104,18 +131,23 @@ class Store:
 
     @cached_property
     def names(self) -> set[str]:
-        return {name for note in self.evidence for span in sentences(note.text) for name in names_of(span.text)}
+        return {name for note in self.evidence for name in note_names(note.text)}
 
     @cached_property
     def spelled(self) -> str:
         """All that may be repeated: texts, their sources, ids, lines and confidences, and the question."""
         parts = [sentence.text for sentence in (*self._sentences(), *self.asked)]
-        parts += [spelled(f"{note.id} {note.source} {note.line or ''}") for note in self.evidence]
+        parts += [read_phrase(f"{note.id} {note.source} {note.line or ''}").text for note in self.evidence]
         return "\n".join(parts)
 
     @cached_property
     def raw(self) -> str:
         return "\n".join([self.prompt, *(note.text for note in self.evidence)]).casefold()
+
+    def source_words(self, notes: Iterable[str]) -> set[str]:
+        """How people call a source: by a word of its path, as in "the runbook"."""
+        paths = [note.source for note in self.evidence if note.id in notes]
+        return {word for path in paths for word in phrase_words(_JOINTS.sub(" ", path)) if len(word) > 3}
 
     def naming(self, reference: str) -> set[str]:
         """The ids of the notes that a reference names: an id, a source, or the end of its path."""

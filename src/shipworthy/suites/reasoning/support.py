@@ -11,7 +11,6 @@ from .reading import Sentence, Store
 
 LEAST_WORDS = 4  # content words from which a sentence is judged on its own
 FLOOR = Fraction(1, 2)  # a sentence with a larger share of new words is listed
-ONE, HALF = Fraction(1), Fraction(1, 2)
 
 
 class Support(NamedTuple):
@@ -30,13 +29,13 @@ class Support(NamedTuple):
 def measure(said: Sequence[Sentence], store: Store) -> Support:
     """An answer without a content word says nothing that the evidence could bear out."""
     content = [sentence.content for sentence in said]
-    new = [sum((_newness(word, store) for word in words), Fraction(0)) for words in content]
+    new = [sum(_newness(word, store) for word in words) for words in content]  # in halves
     total = sum(map(len, content))
     if not total:
-        return Support(ONE, ONE, Fraction(0))
-    new_words = sum(new, Fraction(0)) / total
+        return Support(Fraction(1), Fraction(1), Fraction(0))
+    new_words = Fraction(sum(new), 2 * total)
     judged = [n for n, words in enumerate(content) if len(words) >= LEAST_WORDS]
-    shares = {n: new[n] / len(content[n]) for n in judged}
+    shares = {n: Fraction(new[n], 2 * len(content[n])) for n in judged}
     return Support(
         new_words=new_words,
         weakest_sentence=max(shares.values(), default=new_words),
@@ -45,11 +44,11 @@ def measure(said: Sequence[Sentence], store: Store) -> Support:
     )
 
 
-def _newness(word: str, store: Store) -> Fraction:
+def _newness(word: str, store: Store) -> int:
     """A word that only the question has is half known: it may be repeated, and nothing is known of it."""
     if word in store.words:
-        return Fraction(0)
-    return HALF if word in store.prompt_words else ONE
+        return 0
+    return 1 if word in store.prompt_words else 2
 
 
 def _shared_pairs(said: Sequence[Sentence], store: Store) -> Fraction:
