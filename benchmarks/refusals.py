@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 import timeit
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -69,7 +70,7 @@ def main() -> int:
                 print(f"{half:<9}{name:<13}{rule:<13}{_figures(chosen, matches)}")
     natural = rules["natural"]
     for text in TYPICAL:
-        seconds = min(timeit.repeat(partial(natural, text), number=2000, repeat=5)) / 2000
+        seconds = min(timeit.repeat(partial(natural, text), timer=time.process_time, number=2000, repeat=5)) / 2000
         print(f"{1e6 * seconds:6.1f} µs  {text}")
     return 0
 

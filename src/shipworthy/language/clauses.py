@@ -40,14 +40,14 @@ def clauses(text: str) -> list[Clause]:
 def _of_sentence(text: str, sentence: Span) -> Iterator[Clause]:
     found = tokens(text, sentence.start, sentence.end)
     question = sentence.text.rstrip("\"'”’)*_ ").endswith("?")
-    for part in _parts(text, found):
+    for part in parts(text, found):
         yield Clause(part, len(cues(part)) % 2 == 1, question, part[0].start, part[-1].end)
 
 
 def negated_at(text: str, start: int, end: int) -> bool:
     """Whether what stands at this place is denied: an odd number of negations reaches it."""
     low, high = _window(text, start, end)
-    for part in _parts(text, tokens(text, low, high)):
+    for part in parts(text, tokens(text, low, high)):
         if part[-1].end > start:
             place = next(n for n, token in enumerate(part) if token.end > start)
             after = next((n for n in range(place, len(part)) if part[n].start >= end), len(part))
@@ -91,10 +91,14 @@ def _denied_after(part: Sequence[Token], after: int) -> bool:
 
 def cues(part: Sequence[Token]) -> list[Cue]:
     """The negations among the tokens; "nor" after another one only goes on with it."""
-    words = [token.norm.replace("’", "'") for token in part]
+    words = [token.norm for token in part]
+    first = _phrases()
     found: list[Cue] = []
     n = 0
     while n < len(words):
+        if words[n] not in first and not words[n].endswith("n't"):
+            n += 1
+            continue
         length, denying = _cue_at(words, n)
         if denying and not (found and words[n] == "nor"):
             found.append((n, n + length))
@@ -123,12 +127,14 @@ def _phrases() -> dict[str, list[tuple[list[str], bool]]]:
 # --- where one clause ends and the next begins ---
 
 
-def _parts(text: str, found: list[Token]) -> Iterator[list[Token]]:
+def parts(text: str, found: list[Token]) -> Iterator[list[Token]]:
+    """The tokens of a text cut into clauses: at signs, and before words that open a clause of their own."""
     begin = 0
     gaps = [text[one.end : other.start] for one, other in pairwise(found)]
-    lists = _list_commas(found, gaps)
+    lists = _list_commas(found, gaps) if any("," in gap for gap in gaps) else ()
+    openers = word_set("negation", "openers")
     for n in range(1, len(found)):
-        if _breaks(gaps[n - 1], n in lists) or _opens(found, n):
+        if _breaks(gaps[n - 1], n in lists) or (found[n].norm in openers and _opens(found, n)):
             yield found[begin:n]
             begin = n
     if found:
@@ -143,12 +149,10 @@ def _breaks(gap: str, listed: bool) -> bool:
 
 
 def _opens(found: list[Token], n: int) -> bool:
-    """Whether a word opens a clause of its own."""
-    word = found[n].norm
-    if word in word_set("negation", "cuts"):
-        return True
-    following = found[n + 1].norm if n + 1 < len(found) else ""
-    return word in word_set("negation", "joints") and following in word_set("negation", "subjects")
+    """Whether a word opens a clause: by itself, or as a joint before a subject of its own."""
+    if found[n].norm not in word_set("negation", "joints"):
+        return found[n - 1].norm not in ("nothing", "not")
+    return n + 1 < len(found) and found[n + 1].norm in word_set("negation", "subjects")
 
 
 def _list_commas(found: list[Token], gaps: list[str]) -> set[int]:

@@ -44,20 +44,18 @@ _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "
 def spelled(text: str) -> str:
     """The text in one spelling: letters, signs, Markdown, numbers, units and dates in one form."""
     for _ in range(PASSES):  # one form may uncover another: `**thirty**-day` is a number only without its stars
-        before, text = text, _once(text)
-        if text == before:
+        plain = letters(text)
+        bare = " ".join(_markdown(plain).split())
+        text = bare
+        if _DIGIT.search(bare) or _any(bare, _number_starts()):
+            text = " ".join(_values(bare).split())
+        if text == plain:
             break
     return text
 
 
-def _once(text: str) -> str:
-    text = _collapsed(_markdown(letters(text)))
-    if _DIGIT.search(text) or any(word in text for word in _number_starts()):
-        return _collapsed(_values(text))
-    return text
-
-
 _DIGIT = re.compile(r"\d")
+_DATED = re.compile(r"\d-\d\d-\d|\d(?:st|nd|rd|th)? (?:of )?[a-z]{3}|[a-z]\.? \d")
 
 
 def letters(text: str) -> str:
@@ -79,25 +77,32 @@ def _markdown(text: str) -> str:
     return _LINE_MARK.sub("", text)
 
 
-def _collapsed(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _values(text: str) -> str:
-    """Numbers, money, units and dates in one form."""
-    text = _number_words().sub(_digits, text)
-    text = _GROUPED.sub(lambda match: match[1].replace(",", ""), text)
-    text = _BARE_FRACTION.sub("0.", text)
-    text = _SCALED.sub(_scaled, text)
-    text = _ZEROS.sub(_without_zeros, text)
-    text = _HYPHEN.sub(" ", text)
-    text = _PERCENT.sub("%", text)
-    text = _BEFORE.sub(lambda match: _MONEY[match[0].strip()], text)
-    text = _AFTER.sub(lambda match: _MONEY[match[2].removesuffix("s")] + match[1], text)
-    text = _CLOCK.sub(r" \1m", text)
+    """Numbers, money, units and dates in one form; what a text can't have is not looked for."""
+    if _any(text, _number_starts()):
+        text = _number_words().sub(_digits, text)
+    if "," in text:
+        text = _GROUPED.sub(lambda match: match[1].replace(",", ""), text)
+    if _any(text, tuple(SCALES)):
+        text = _SCALED.sub(_scaled, text)
+    if "." in text:
+        text = _ZEROS.sub(_without_zeros, _BARE_FRACTION.sub("0.", text))
+    if "-" in text:
+        text = _HYPHEN.sub(" ", text)
+    if _any(text, ("%", "per")):
+        text = _PERCENT.sub("%", text)
+    if _any(text, ("$", "€", "£", "usd", "eur", "gbp", "dollar", "sterling")):
+        text = _BEFORE.sub(lambda match: _MONEY[match[0].strip()], text)
+        text = _AFTER.sub(lambda match: _MONEY[match[2].removesuffix("s")] + match[1], text)
+    if _any(text, ("am", "pm", ".m")):
+        text = _CLOCK.sub(r" \1m", text)
     pattern, names = _units()
     text = pattern.sub(lambda match: f"{match[1]} {names[match[2]]}", text)
-    return _dates().sub(_dated, text)
+    return _dates().sub(_dated, text) if _DATED.search(text) else text
+
+
+def _any(text: str, parts: tuple[str, ...]) -> bool:
+    return any(map(text.__contains__, parts))
 
 
 # --- number words ---
@@ -186,7 +191,7 @@ def _units() -> tuple[re.Pattern[str], Mapping[str, str]]:
     names = {name: line.split()[0] for line in words_of("words", "units") for name in line.split()}
     listed = "|".join(sorted(names, key=len, reverse=True))
     names |= {"s": "second", "-s": "second"}
-    return re.compile(rf"(?<![^\W\d])(\d)(?:[ ]?(?={listed})|[ ](?=s\b))({listed}|s)(?![\w'])"), names
+    return re.compile(rf"(\d)(?:[ ]?(?={listed})|[ ](?=s\b))({listed}|s)(?![\w'])"), names
 
 
 @cache

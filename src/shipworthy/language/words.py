@@ -35,16 +35,18 @@ def tokens(text: str, start: int = 0, end: int = sys.maxsize) -> list[Token]:
 
 def _token(match: re.Match[str]) -> Token:
     text = match[0]
+    norm, value = _norm(text)
+    return Token(text, norm, match.start(), match.end(), value)
+
+
+@lru_cache(maxsize=65_536)
+def _norm(text: str) -> tuple[str, str | None]:
+    """How a word is compared, and its number in one spelling. "One" is a pronoun as often, and is left a word."""
     norm = letters(text)
-    return Token(text, norm, match.start(), match.end(), _number(norm))
-
-
-def _number(norm: str) -> str | None:
-    """The number in one spelling. "One" is a pronoun as often as a number, and is left a word."""
-    if norm[0].isdigit():
-        return number(norm) if _NUMBER.match(norm) else None
+    if norm[:1].isdigit():
+        return norm, number(norm) if _NUMBER.match(norm) else None
     value = number_words().get(norm)
-    return None if value is None or norm == "one" else str(value)
+    return norm, None if value is None or norm == "one" else str(value)
 
 
 @lru_cache(maxsize=65_536)
