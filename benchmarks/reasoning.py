@@ -1,112 +1,212 @@
-"""The reasoning controls in both profiles, the held-back answers, and the time that scoring takes.
+"""Grounding on answers that people labelled, beside naive baselines; the controls; the time that scoring takes.
 
-python benchmarks/reasoning.py
+    python benchmarks/reasoning.py
+
+Reads SHIPWORTHY_DATA (default: ../shared/data beside the checkout). Sets are split by the hash of the question: one
+half was for building, the other is reported. A set that is absent is skipped by name.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import resource
-import subprocess
-import sys
+import os
+import random
 import tempfile
 import time
-from collections.abc import Mapping
-from fractions import Fraction
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shipworthy import evaluate
+from shipworthy.language.words import content_stems, tokens
 from shipworthy.stats import auc
 from shipworthy.suites.reasoning.controls import BAD, GOOD, control_answers
-from shipworthy.suites.reasoning.fixture import Fixture, ReasonCase, bundled_fixture, load_fixture
-from shipworthy.suites.reasoning.judge import judge_answer
-from shipworthy.suites.reasoning.verdict import ReasonerAnswer
+from shipworthy.suites.reasoning.fixture import Fixture, bundled_fixture
+from shipworthy.suites.reasoning.reading import names_of
 
-TESTS = Path(__file__).parents[1] / "tests"
-Rows = list[dict[str, Any]]
+DATA = Path(os.environ.get("SHIPWORTHY_DATA", Path(__file__).parents[2] / "shared" / "data"))
+HARD = ("fabrication", "misbound", "denied", "forbidden", "invented", "evidence_dump", "no_grammar", "off_topic")
+RESAMPLES, SEED = 1000, 20_011
+
+
+class Row(NamedTuple):
+    """An answer with its passages, and whether people found fault with it."""
+
+    question: str
+    evidence: list[str]
+    answer: str
+    bad: bool
 
 
 def main() -> None:
+    print_grounding()
     fixture = bundled_fixture()
     print_controls(fixture)
-    cases = {case.id: case for case in (*fixture.cases, *load_fixture(TESTS / "reason_rounds.json").cases)}
-    shipped = {case.id for case in fixture.cases}
-    for name, rows in written(shipped).items():
-        print_area(name, rows, cases, fixture)
     print_time(fixture)
 
 
+# --- answers that people labelled ---
+
+
+def print_grounding() -> None:
+    print("Area under the curve on the reporting half, with a bootstrap interval of 95 %")
+    print(
+        f"{'set':<16}{'n':>5}{'clean':>6}  {'grounding':<19}{'share of new words':<20}{'numbers and names':<19}"
+        "clean ones stopped"
+    )
+    for name, rows in labelled_sets().items():
+        if rows is None:
+            print(f"{name:<16} skipped: not in {DATA}")
+            continue
+        report([row for row in rows if reported(row.question)], name)
+
+
+def reported(question: str) -> bool:
+    """Whether a question is of the half that nothing was built on."""
+    return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 2 == 1
+
+
+def report(rows: Sequence[Row], name: str) -> None:
+    results = judged(rows)
+    bad = [row.bad for row in rows]
+    grounding = [result["dimension_scores"]["factual_grounding"] or 0.0 for result in results]
+    columns = [grounding, [-new_share(row) for row in rows], [-unknown_names(row) for row in rows]]
+    clean = [result for result, row in zip(results, rows, strict=True) if not row.bad]
+    stopped = [result for result in clean if set(result["hard_failures"]) & {*HARD}]
+    cells = "".join(f"{area(values, bad):<19}" + " " * (n == 1) for n, values in enumerate(columns))
+    print(f"{name:<16}{len(rows):>5}{len(clean):>6}  {cells}{len(stopped)} of {len(clean)}")
+    for kind in HARD:
+        hits = Counter(row.bad for row, result in zip(rows, results, strict=True) if kind in result["hard_failures"])
+        if hits:
+            print(f"{'':<27}  {kind}: {hits[True]} of faulty answers, {hits[False]} of clean ones")
+
+
+def judged(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The results of the rows, through the suite as users run it."""
+    cases = [
+        {
+            "id": f"{n:05d}",
+            "prompt": row.question or "?",
+            "evidence": [{"id": f"p{k}", "source": "passage", "text": text} for k, text in enumerate(row.evidence, 1)],
+        }
+        for n, row in enumerate(rows)
+    ]
+    answers = {f"{n:05d}": row.answer for n, row in enumerate(rows)}
+    results: list[dict[str, Any]] = evaluate("reasoning", fixture={"cases": cases}, answers=answers).report()["results"]
+    return results
+
+
+def area(scores: Sequence[float], bad: Sequence[bool]) -> str:
+    """The area, and the middle 95 % of the areas of resampled answers."""
+    pairs = list(zip(scores, bad, strict=True))
+    source = random.Random(SEED)
+    areas = sorted(filter(None, (_area(source.choices(pairs, k=len(pairs))) for _ in range(RESAMPLES))))
+    low, high = areas[len(areas) // 40], areas[-1 - len(areas) // 40]
+    return f"{_area(pairs) or 0:.3f} ({low:.2f}-{high:.2f})"
+
+
+def _area(pairs: Sequence[tuple[float, bool]]) -> float | None:
+    value = auc([score for score, bad in pairs if not bad], [score for score, bad in pairs if bad])
+    return None if value is None else float(value)
+
+
+def new_share(row: Row) -> float:
+    """The first baseline: content words of the answer that the passages lack."""
+    known = {word for text in row.evidence for word in content_stems(text)}
+    words = content_stems(row.answer)
+    return sum(word not in known for word in words) / len(words) if words else 1.0
+
+
+def unknown_names(row: Row) -> float:
+    """The second: how many numbers and names of the answer neither passages nor question have."""
+    known = {word for text in (*row.evidence, row.question) for word in content_stems(text)}
+    numbers = {token.number for token in tokens(row.answer) if token.number}
+    return float(len((numbers | names_of(row.answer)) - known))
+
+
+def labelled_sets() -> dict[str, list[Row] | None]:
+    return {"begin_cmu_dev": _begin("begin_cmu_dev"), "begin_tc_dev": _begin("begin_tc_dev"), "clapnq_rag": _clapnq()}
+
+
+def _begin(name: str) -> list[Row] | None:
+    path = DATA / "grounding" / f"{name}.jsonl"
+    if not path.exists():
+        return None
+    return [Row(row["question"], row["evidence"], row["answer"], row["bad"]) for row in _lines(path)]
+
+
+def _clapnq() -> list[Row] | None:
+    """Answers of three models; faulty where two of three people rate faithfulness 2 or less; refusals left out."""
+    folder = DATA / "clapnq_rag"
+    if not folder.exists():
+        return None
+    texts = {chunk["id"]: chunk["text"] for chunk in _lines(folder / "chunks.jsonl")}
+    answers = {
+        (name, trace["qid"]): trace
+        for name in ("gpt", "llama", "mistral", "target")
+        for trace in _lines(folder / f"trace.{name}.jsonl")
+    }
+    rows = []
+    for rating in _lines(folder / "human_ratings.jsonl"):
+        trace = answers.get((rating["model"], rating["qid"]))
+        if trace is None or rating["answerability_accuracy"] in ("False Negative", "True Negative"):
+            continue
+        faithful = sorted(rating["faithfulness"].values())[1]
+        evidence = [texts[id_] for id_ in trace["retrieved_ids"]]
+        rows.append(Row(trace["q"], evidence, trace["answer_json"]["claim"], faithful <= 2))
+    return rows
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with open(path, encoding="utf-8") as file:
+        yield from (json.loads(line) for line in file if line.strip())
+
+
+# --- controls and time ---
+
+
 def print_controls(fixture: Fixture) -> None:
-    print(f"{'control':<34} {'truth':<5} {'signals':>8} {'':>6} {'grounded':>9} {'':>6}   ships")
+    print(
+        f"\n{'control':<34} {'truth':<5} {'signals':>8} {'passed':>7} {'grounded':>9} {'passed':>7}  ships in grounded"
+    )
     for control in (*BAD, *GOOD):
         cells = []
         for profile in ("signals", "grounded"):
-            answers = control_answers(fixture, control)
-            decision = evaluate("reasoning", fixture=fixture, answers=answers, profile=profile)
+            decision = evaluate("reasoning", answers=control_answers(fixture, control), profile=profile)
             mean = decision.measures["average_overall"].value
-            cells.append((float(mean or 0), decision.counts["passed"], "SHIP" if decision.ships else "no"))
-        (s_mean, s_passed, s_ships), (g_mean, g_passed, g_ships) = cells
+            cells.append((float(mean or 0), decision.counts["passed"], "yes" if decision.ships else "no"))
+        (s_mean, s_passed, _), (g_mean, g_passed, ships) = cells
         truth = "good" if control in GOOD else "bad"
-        print(
-            f"{control:<34} {truth:<5} {s_mean:>8.4f} {s_passed:>3}/30 {g_mean:>9.4f} {g_passed:>3}/30   "
-            f"signals {s_ships}, grounded {g_ships}"
-        )
+        print(f"{control:<34} {truth:<5} {s_mean:>8.4f} {s_passed:>4}/30 {g_mean:>9.4f} {g_passed:>4}/30  {ships}")
 
 
-def written(shipped: set[str]) -> dict[str, Rows]:
-    """The answers that were written to be told apart: the first hundred, and the rounds, shipped cases and others."""
-    sets: dict[str, Rows] = {"held back": _lines(TESTS / "reason_heldback.jsonl")}
-    for row in _lines(TESTS / "reason_rounds.jsonl"):
-        kind = "shipped cases" if row["id"] in shipped else "other domains"
-        sets.setdefault(f"round {row['round']}, {kind}", []).append(row)
-    return sets
-
-
-def _lines(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def print_area(name: str, rows: Rows, cases: Mapping[str, ReasonCase], fixture: Fixture) -> None:
-    for profile in ("signals", "grounded"):
-        scores: dict[str, tuple[list[Fraction], list[Fraction]]] = {}
-        passed = {True: 0, False: 0}
-        for row in rows:
-            verdict = judge_answer(cases[row["id"]], ReasonerAnswer(row["content"]), fixture, profile)
-            scores.setdefault(row["id"], ([], []))[not row["good"]].append(verdict.overall or Fraction(0))
-            passed[row["good"]] += verdict.passed
-        areas = [area for good, bad in scores.values() if (area := auc(good, bad)) is not None]
-        good = [value for pair in scores.values() for value in pair[0]]
-        bad = [value for pair in scores.values() for value in pair[1]]
-        print(
-            f"{name:<24} {profile:<9} AUC {float(auc(good, bad) or 0):.4f}, "
-            f"{sum(area == 1 for area in areas)} of {len(areas)} cases 1.0; "
-            f"{passed[True]} of {len(good)} good pass, {passed[False]} of {len(bad)} bad pass"
-        )
-
-
-def print_time(fixture: Fixture) -> None:
-    answers = control_answers(fixture, "structured right answers")
-    start = time.perf_counter()
-    evaluate("reasoning", fixture=fixture, answers=answers)
-    print(f"scoring 30 cases {time.perf_counter() - start:.3f} s, best of 10 runs of the command line, CPU:")
+def print_time(fixture: Fixture, copies: int = 100) -> None:
+    """`reason score` of 3,000 answers: the shipped cases a hundred times over, each with its own id."""
+    body = json.loads((Path(str(_data())) / "reason-v1.json").read_text("utf-8"))
+    cases = [case | {"id": f"{case['id']}-{n}"} for n in range(copies) for case in body["cases"]]
+    answers = control_answers(fixture, "prose right answers")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "answers.jsonl"
-        lines = [json.dumps({"id": id_, "content": answer.content}) for id_, answer in answers.items()]
-        path.write_text("\n".join(lines), encoding="utf-8")
-        score = cpu_time("-m", "shipworthy", "reason", "score", "--answers", str(path))
-    print(f"  reason score {score:.3f} s, python -c pass {cpu_time('-c', 'pass'):.3f} s")
+        paths = {"fixture": Path(folder) / "cases.json", "answers": Path(folder) / "answers.jsonl"}
+        paths["fixture"].write_text(json.dumps(body | {"cases": cases}), encoding="utf-8")
+        paths["answers"].write_text("".join(_written(case["id"], answers) for case in cases), encoding="utf-8")
+        start = time.process_time()
+        evaluate("reasoning", **paths)
+        spent = time.process_time() - start
+    print(
+        f"\nscoring {len(cases)} answers: {spent:.2f} s of processor time, {1000 * spent / len(cases):.2f} ms an answer"
+    )
 
 
-def cpu_time(*arguments: str, runs: int = 10) -> float:
-    """Processor seconds of a Python command, the best of several runs."""
-    best = float("inf")
-    for _ in range(runs):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+def _written(id_: str, answers: Mapping[str, Any]) -> str:
+    return json.dumps({"id": id_, "content": answers[id_.rpartition("-")[0]].content}) + "\n"
+
+
+def _data() -> Path:
+    import shipworthy.suites.reasoning
+
+    return Path(shipworthy.suites.reasoning.__file__).parent / "data"
 
 
 if __name__ == "__main__":

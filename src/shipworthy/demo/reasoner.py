@@ -16,20 +16,22 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ..language.refusal import TOKEN
-from ..suites.reasoning.words import content, norms
+from ..language.words import content_stems, tokens
 
 NOTES = Path(__file__).with_name("notes.jsonl")
 COVERED = 0.28  # share of the question's weight that the best topic must carry
 NEAR_BEST = 0.6  # a topic that scores so much of the best one is told as well
 SURER = 0.2  # a note that is so much surer beats a newer one
 # What prompts are made of rather than about.
-_PROMPT_WORDS = content(
-    """digest today this morning note notes daily weekly deep dive week audit check review claim cite say number
+_PROMPT_WORDS = frozenset(
+    content_stems("""
+    digest today this morning note notes daily weekly deep dive week audit check review claim cite say number
     numbers conflict disagree inconsistent mismatch resolve hold holds current currently force show tell know happen do
-    done change next step action propose go what who how many long large should would must"""
+    done change next step action propose go what who how many long large should would must""")
 )
 
 
@@ -47,9 +49,9 @@ class StoredNote:
     topic: str
     text: str
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
-        return content(f"{self.topic} {self.text}")
+        return frozenset(content_stems(f"{self.topic} {self.text}"))
 
 
 def load_notes(path: Path = NOTES, project: str | None = None) -> list[StoredNote]:
@@ -61,7 +63,7 @@ def load_notes(path: Path = NOTES, project: str | None = None) -> list[StoredNot
 
 def reason(prompt: str, notes: Sequence[StoredNote], max_context: int = 8) -> dict[str, object]:
     """What the notes have to say to a prompt."""
-    asked = content(prompt) - _PROMPT_WORDS
+    asked = frozenset(content_stems(prompt)) - _PROMPT_WORDS
     ranked = _ranked(asked, notes)
     context = [note for note, value in ranked[:max_context] if value > 0]
     facts = [(note, value) for note, value in ranked if note.kind == "fact" and value > 0]
@@ -149,8 +151,8 @@ def _output(prompt: str, answer: str, evidence: Sequence[StoredNote], facts: int
         "provider": "offline",
         "memories_used": len(evidence),
         "facts_used": facts,
-        "tokens_in": len(norms(prompt)) + sum(len(norms(note.text)) for note in evidence),
-        "tokens_out": len(norms(answer)),
+        "tokens_in": len(tokens(prompt)) + sum(len(tokens(note.text)) for note in evidence),
+        "tokens_out": len(tokens(answer)),
         "evidence": [
             {"id": n.id, "source": n.source, "line": n.line, "text": n.text, "confidence": n.confidence}
             for n in evidence

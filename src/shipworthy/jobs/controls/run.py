@@ -173,7 +173,11 @@ def _shown_by(control: Control, decision: Decision) -> list[str]:
     if control.good and not decision.ships:
         return [f"{card['qid']}: {card['says']}" for card in decision.offenders[:1] if card.get("says")]
     if not control.good and decision.ships:
-        return [f"{row['qid']} passes" for row in decision.items if row.get("passed") is True and row.get("status") == "answered"][:1]
+        return [
+            f"{row['qid']} passes"
+            for row in decision.items
+            if row.get("passed") is True and row.get("status") == "answered"
+        ][:1]
     return []
 
 

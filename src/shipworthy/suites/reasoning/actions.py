@@ -59,4 +59,6 @@ def _obliges(clause: Clause, norms: Sequence[str], n: int, store: Store) -> bool
     before = norms[max(0, n - 3) : n]
     if before[-1] == "to" and len(before) > 1:
         return stem(before[-2]) in store.names or before[-2] in ("is", "are") or bool({*before} & listed("modals"))
-    return bool({*before} & {"should", "must", "shall"}) or (norms[n] in listed("verbs") and bool({*before} & listed("modals")))
+    return bool({*before} & {"should", "must", "shall"}) or (
+        norms[n] in listed("verbs") and bool({*before} & listed("modals"))
+    )

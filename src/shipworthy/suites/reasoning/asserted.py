@@ -99,7 +99,9 @@ def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence, note
         return wrongly or any(_are_swapped(bound, other, sentence) for other in others)
     if not bound.is_about(sentence) or (given and bound.reports(sentence, notes)):
         return False
-    return rivals or any(_standing(sentence, other.forms) and not other.is_about(sentence) for other in others if other.about)
+    return rivals or any(
+        _standing(sentence, other.forms) and not other.is_about(sentence) for other in others if other.about
+    )
 
 
 def _are_swapped(one: Bound, other: Bound, sentence: Sentence) -> bool:
@@ -111,13 +113,15 @@ def _nearest(bound: Bound, other: Bound, sentence: Sentence) -> Bound | None:
     """Whose value stands nearest to the words that this one is about."""
     terms = {word for term in bound.about for word in term if len(term) == 1}
     subjects = [n for n, word in enumerate(sentence.words) if word in terms]
-    gaps = {
-        owner: min((abs(place - n) for place, _ in owner.places(sentence) for n in subjects), default=None)
+    gaps = [
+        (abs(place - n), owner is other)
         for owner in (bound, other)
-    }
-    if gaps[bound] is None or gaps[other] is None:
+        for place, _ in owner.places(sentence)
+        for n in subjects
+    ]
+    if not gaps or not other.places(sentence):
         return None
-    return other if gaps[other] < gaps[bound] else bound
+    return other if min(gaps)[1] else bound
 
 
 def _standing(sentence: Sentence, forms: Sequence[Sequence[str]]) -> bool:

@@ -62,7 +62,9 @@ def _places(text: str, store: Store) -> Iterator[Citation]:
         lines = [_lines(part) for part in re.split(r", ?:", match[2])]
         found = [{note.id for note in store.evidence if note.id in named and _has(note, line)} for line in lines]
         known = all(found) or match[0].casefold() in store.raw
-        yield Citation(match[0], *match.span(), frozenset().union(*found, named if known else ()) if known else frozenset())
+        yield Citation(
+            match[0], *match.span(), frozenset().union(*found, named if known else ()) if known else frozenset()
+        )
 
 
 def _lines(text: str) -> range:
@@ -90,7 +92,9 @@ def _brackets(text: str, store: Store) -> Iterator[Citation]:
 
 
 def _with_confidence(tag: str, store: Store) -> frozenset[str]:
-    return frozenset(n.id for n in store.evidence if n.confidence is not None and abs(n.confidence - _exact(tag)) * 200 < 1)
+    return frozenset(
+        n.id for n in store.evidence if n.confidence is not None and abs(n.confidence - _exact(tag)) * 200 < 1
+    )
 
 
 def _exact(tag: str) -> float:

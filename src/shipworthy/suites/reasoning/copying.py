@@ -1,4 +1,4 @@
-"""Not an answer: the question echoed, the evidence dumped, words without grammar, one answer given to every question."""
+"""Not an answer: the question echoed, the evidence dumped, words without grammar, one answer for every question."""
 
 from __future__ import annotations
 

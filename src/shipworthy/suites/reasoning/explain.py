@@ -10,7 +10,6 @@ from ...core.evidence import Offence, Order, Row
 from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
 from ...text import plural
-
 from .citations import find_citations
 from .fixture import DIMENSIONS, ReasonCase
 from .grounded import LONGEST, is_required
@@ -20,8 +19,9 @@ from .metrics import failure
 from .reading import Store
 from .verdict import Verdict, label
 
-
 FORMAT_LINT = "signals is a format lint: it does not know what is true"
+
+
 def explain(findings: Findings) -> Explanation:
     tally, rows = findings.tally, list(findings.evidence.rows)
     results = [row["result"] for row in rows]
@@ -167,7 +167,10 @@ def sections(findings: Findings) -> Row:
         name: {"average": number(measures[name].value), "at_least": bounds.get(name), "n": measures[name].n}
         for name in DIMENSIONS
     }
-    return {"dimensions": table, "failures": {kind: tally[failure(kind)] for kind in failures() if tally[failure(kind)]}}
+    return {
+        "dimensions": table,
+        "failures": {kind: tally[failure(kind)] for kind in failures() if tally[failure(kind)]},
+    }
 
 
 def headline(findings: Findings, results: list[Row]) -> Row:

@@ -119,7 +119,7 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
         taken_up=len({word for sentence in said for word in sentence.content} & store.topic),
         words=sum(len(sentence.tokens) for sentence in said),
         faults=_faults(said, store),
-        notes=(*doubtful, *suspicions(said, cited, bound, store)),
+        notes=(*doubtful, *suspicions(said, cited, store)),
     )
 
 
@@ -172,7 +172,9 @@ def is_required(case: ReasonCase, dimension: str) -> bool:
     """Actions only where they are asked for, sides only where somebody wrote down which one is right."""
     asked = case.expectation(dimension).required
     if dimension == "contradiction_handling":
-        checkable = case.expected_resolution or case.forbidden or any(b.rivals or b.rivals_values for b in case.bindings)
+        checkable = (
+            case.expected_resolution or case.forbidden or any(b.rivals or b.rivals_values for b in case.bindings)
+        )
         return contradiction_required(case) and bool(asked or checkable)
     if dimension == "actionability":
         return asked is not False and bool(case.actions or dimension in case.expected)

@@ -26,7 +26,9 @@ def diagnose(findings: Findings, results: Iterable[Row]) -> list[str]:
     """Hints from the gates that failed; `results` are in the order of their ids."""
     tally, overlap = findings.tally, findings.measures["answer_overlap"].value
     failed = {outcome.gate.metric for outcome in findings.outcomes if not outcome.met and outcome.state != "NO-DATA"}
-    hints = [about["hint_dimension"] for name, about in failures().items() if name in failed and "hint_dimension" in about]
+    hints = [
+        about["hint_dimension"] for name, about in failures().items() if name in failed and "hint_dimension" in about
+    ]
     if "answer_overlap" in failed and overlap is not None:
         shared = f"any two share {decimal(overlap)} of their runs of five words on average"
         hints.append(f"The answers are a template: {shared}.")

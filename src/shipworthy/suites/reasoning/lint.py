@@ -104,7 +104,11 @@ def _phrases(case: ReasonCase, store: Store) -> Iterator[tuple[Severity, str, st
     for phrase in case.forbidden:
         asserting = [note for note, said in store.told.items() if note not in rivals and _said(said, phrase)]
         if asserting:
-            yield "error", f"forbidden {phrase!r} is what {', '.join(asserting)} says, and no rival", "forbidden-in-evidence"
+            yield (
+                "error",
+                f"forbidden {phrase!r} is what {', '.join(asserting)} says, and no rival",
+                "forbidden-in-evidence",
+            )
         if len(set(read_phrase(phrase).content)) < 3:
             what = f"forbidden {phrase!r} is so short that reporting the other side may assert it: write a statement"
             yield "warning", what, "forbidden-short"

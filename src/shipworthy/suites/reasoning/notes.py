@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .asserted import Bound
+from ...language.contradiction import contradicts
 from .reading import Sentence, Store, phrase_words
 
 LEAST_QUOTE = 5  # words
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,400})[\"”]")
 
 
-def suspicions(
-    said: Sequence[Sentence], cited: Sequence[set[str]], bound: Sequence[Bound], store: Store
-) -> tuple[str, ...]:
+def suspicions(said: Sequence[Sentence], cited: Sequence[set[str]], store: Store) -> tuple[str, ...]:
     """One line for each suspicion, the same one once."""
     found: list[str] = []
     for sentence, notes in zip(said, cited, strict=True):
         if notes:
             found += _quotes(sentence, notes, store)
             found += _numbers(sentence, notes, store)
+            found += _contradictions(sentence, notes, store)
     return tuple(dict.fromkeys(found))
 
 
@@ -38,3 +37,11 @@ def _numbers(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]
     for digits in sentence.numbers:
         if digits in others and digits not in cited and digits not in asked:
             yield f"{digits} is not in {', '.join(sorted(notes))}: {sentence.raw}"
+
+
+def _contradictions(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]:
+    """By the contradiction rule; what only repeats the note's words can't contradict it."""
+    for note in store.evidence:
+        told = {word for one in store.told[note.id] for word in one.words}
+        if note.id in notes and not told.issuperset(sentence.words) and contradicts(note.text, sentence.raw):
+            yield f"seems to contradict {note.id}, which it cites: {sentence.raw}"

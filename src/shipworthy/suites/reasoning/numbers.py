@@ -83,7 +83,9 @@ class Known:
             return False
         self._tried += 1
         value, half = Fraction(digits), Fraction(1, 2 * 10 ** len(digits.partition(".")[2]))
-        return self._follows(value, half) or (sign == "%" and any(self._is_share(a, value, half) for a in self.values if a))
+        return self._follows(value, half) or (
+            sign == "%" and any(self._is_share(a, value, half) for a in self.values if a)
+        )
 
     def _follows(self, value: Fraction, half: Fraction) -> bool:
         """A sum, difference or product of two numbers, or the rounding of one."""

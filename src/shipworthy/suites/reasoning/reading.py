@@ -155,7 +155,8 @@ class Store:
         return {
             note.id
             for note in self.evidence
-            if wanted and (wanted in (note.id.casefold(), (path := note.source.casefold())) or path.endswith(f"/{wanted}"))
+            if wanted
+            and (wanted in (note.id.casefold(), (path := note.source.casefold())) or path.endswith(f"/{wanted}"))
         }
 
 
