@@ -155,12 +155,14 @@ CODES: dict[str, str] = {
     "gold-placeless": (
         "Warning: relevant blocks have no byte range or text, which the chosen --match needs. They are left out."
     ),
+    "gold-number": "A gold item with match number expects a text without a number. Write the number and its unit.",
+    "gold-regex": "A gold item with match regex has an expression that does not compile. The message says where.",
     "gold-repeated": "Two gold items have the same qid, or one has none. Give each question its own.",
-    "gold-short": "A gold substring is shorter than the minimum and never counts. Lengthen it, or lower --min-substr.",
     "gold-size": (
         "The gold set is too small to prove a gate, however good the run. The message says how many items are missing."
     ),
     "gold-token": "A gold substring is part of the refusal token. Choose another.",
+    "gold-tolerance": 'The tolerance of a gold item is neither a number nor a percentage. Write 0.5 or "5%".',
     "gold-uncited": (
         "An answerable item has no gold citations, so citations can't be judged on it. Add an id, or set "
         "answerable to false."

@@ -48,7 +48,10 @@ class Gold(msgspec.Struct, omit_defaults=True):
     anchor_section: str | None = None
     negatives: list[str] = []
     type: str | None = None
-    match: Literal["any", "all"] = "any"
+    match: Literal["any", "all", "regex", "number"] = "any"
+    tolerance: float | str = 0  # of a number: absolute, or such as 5%
+    gold_claim: str = ""  # a correct answer in one sentence
+    forbidden: list[str] = []  # statements that a correct answer does not make
     fields: dict[str, str] = {}  # further string fields, for segmentation
 
     def __post_init__(self) -> None:
@@ -177,6 +180,9 @@ _DECISIVE_GOLD = (
     "negatives",
     "anchor_section",
     "match",
+    "tolerance",
+    "gold_claim",
+    "forbidden",
 )
 _DECISIVE_TRACE = (
     "retrieved_ids",
@@ -191,7 +197,6 @@ _DECISIVE_TRACE = (
     "e2e_ms",
     "warmup",
 )
-_PLANNED_GOLD = ("gold_claim", "tolerance", "forbidden")
 _OTHERS = ("errors", "evidences", "unanswerable")
 
 
@@ -201,7 +206,7 @@ def gold_keys() -> Keys:
 
 
 def known_gold_keys() -> list[str]:
-    return [*Gold.__struct_fields__, *_PLANNED_GOLD]
+    return list(Gold.__struct_fields__)
 
 
 def trace_keys() -> Keys:

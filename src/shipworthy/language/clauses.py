@@ -61,6 +61,13 @@ def denies(text: str) -> bool:
     return any(clause.negated for clause in clauses(text))
 
 
+@cache
+def hints() -> tuple[str, ...]:
+    """Letters without which no text denies anything: a look at them saves reading most texts."""
+    longest = {max(cue.split(), key=len) for cue in words_of("negation", "cues")} | {"n't", "n’t"}
+    return tuple(sorted(word for word in longest if not any(other in word for other in longest - {word})))
+
+
 def _window(text: str, start: int, end: int) -> tuple[int, int]:
     """The sentence around a place, as far as it lies within reach."""
     low, high = max(0, start - REACH), min(len(text), end + REACH)

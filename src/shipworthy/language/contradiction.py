@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
+from ..text import fold
 from .clauses import cues, parts
 from .rules import Rules, load_rules, read_rules
 from .sentences import sentences
@@ -26,6 +27,7 @@ LOCKED = 50  # sentences of one constraint
 COMPARED = 200  # sentences of one claim that share a word with the constraint
 _PRICE = re.compile(r"([$€£])(\d+(?:\.\d+)?)")
 _WORD = re.compile(r"[^\W\d_]+")
+_WHOLE = re.compile(r"\d+(?:\.\d+)?")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 LONGEST = 60  # terms of a statement; what is longer is no statement
 MONTHS = ("in", "of", "since", "until", "by", "this", "last", "next", "every", "late", "early", "mid")
@@ -56,7 +58,8 @@ class Statement(NamedTuple):
     negative: bool
     least: int  # words that a denial must share with it; 0 for a sentence of several clauses, one of which is denied
     roles: dict[str, str]  # must, optional, possible, only, any, conditions → the term that follows
-    predicates: frozenset[str]
+    predicates: dict[str, str]  # family → the word that says yes or no
+    cases: frozenset[str]  # words that narrow it to a case: if, unless, after
     amounts: list[Amount]
     years: frozenset[str]
 
@@ -66,10 +69,11 @@ def contradicts(constraint: str, claim: str, rules: Rules | None = None) -> Cont
     rules = rules or load_rules()
     locked = _locked(constraint, rules)
     matter = {word for _, listed in locked for each in listed for term in each.content for word in term.split()}
+    repeated = {fold(text) for text, _ in locked}
     compared = 0
     for sentence in sentences(claim):
         words = map(stem, _WORD.findall(sentence.text[: 20 * LONGEST].lower()))
-        if matter.isdisjoint(rules.names.get(word, word) for word in words):
+        if matter.isdisjoint(rules.names.get(word, word) for word in words) or fold(sentence.text) in repeated:
             continue
         compared += 1
         for said in _statements(sentence.text, rules) if compared <= COMPARED else ():
@@ -88,12 +92,17 @@ def _locked(constraint: str, rules: Rules) -> list[tuple[str, list[Statement]]]:
 
 def _why(one: Statement, other: Statement, rules: Rules) -> str | None:
     shared = one.content & other.content
-    if not shared or any((case in one.roles) != (case in other.roles) for case in ("conditions", "exceptions")):
+    if not shared or not _same_case(one.cases, other.cases):
         return None
     if one.years and other.years and one.years.isdisjoint(other.years):
         return None
     checks = (_negation, _duty, _only, _opposite, _amount)
     return next((why for check in checks if (why := check(one, other, rules))), None)
+
+
+def _same_case(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether both speak of the same case; a time such as "after 90 days" is none beside a statement without one."""
+    return one == other or (not (one and other) and all(case.endswith("#") for case in one | other))
 
 
 # --- the five ways to say the opposite ---
@@ -104,12 +113,17 @@ def _negation(one: Statement, other: Statement, rules: Rules) -> str | None:
     if one.negative == other.negative:
         return None
     denial, statement = (one, other) if one.negative else (other, one)
-    spare = denial.predicates if "possible" in statement.roles else frozenset()
+    spare = denial.predicates.keys() if "possible" in statement.roles else ()
     shared = len(one.content & other.content)
     enough = shared >= max(one.least, other.least) and one.least and other.least
-    if denial.content - statement.content - spare or not (enough or (one.content == other.content and shared > 1)):
+    if denial.content.difference(statement.content, spare) or not set(denial.amounts) <= set(statement.amounts):
         return None
-    return None if _pair(one, other, rules) else "negation"
+    if not (enough or (one.content == other.content and shared > 1)):
+        return None
+    if _pair(one, other, rules):
+        return None
+    said = {(one.predicates[name], other.predicates[name]) for name in one.predicates.keys() & other.predicates.keys()}
+    return next((f"{left} ↔ {right}" for left, right in sorted(said) if left != right), "negation")
 
 
 def _duty(one: Statement, other: Statement, rules: Rules) -> str | None:
@@ -119,7 +133,8 @@ def _duty(one: Statement, other: Statement, rules: Rules) -> str | None:
     ]
     if one.negative or other.negative or "must" not in duties or duties[0] == duties[1] or "" in duties:
         return None
-    return "must ↔ optional" if _same(one.content, other.content) else None
+    alike = _same(one.content, other.content) and set(one.amounts) == set(other.amounts)
+    return "must ↔ optional" if alike else None
 
 
 def _only(one: Statement, other: Statement, rules: Rules) -> str | None:
@@ -152,7 +167,9 @@ def _pair(one: Statement, other: Statement, rules: Rules) -> tuple[str, str] | N
 
 def _amount(one: Statement, other: Statement, rules: Rules) -> str | None:
     """The same said with an amount that the other does not allow."""
-    if one.negative != other.negative or not _same(one.content, other.content):
+    shared = len(one.content & other.content)
+    alike = (shared > 1 or one.content == other.content) and ("optional" in one.roles) == ("optional" in other.roles)
+    if one.negative != other.negative or not alike or not _same(one.content, other.content):
         return None
     for amount in one.amounts:
         rivals = [rival for rival in other.amounts if rival.dimension == amount.dimension]
@@ -185,13 +202,15 @@ def _statements(text: str, rules: Rules) -> list[Statement]:
     listed = [part for part in parts(text, found) if len(part) > 1]
     if len(listed) < 2:
         return [_statement(found, 2, rules)]
-    return [_statement(found, 0, rules), *(_statement(part, 3, rules) for part in listed)]
+    whole = _statement(found, 0, rules)
+    return [whole, *(_statement(part, 3, rules)._replace(cases=whole.cases) for part in listed)]
 
 
 def _statement(found: Sequence[Token], least: int, rules: Rules) -> Statement:
     content: list[str] = []
     roles: dict[str, str] = {}
-    predicates: set[str] = set()
+    predicates: dict[str, str] = {}
+    cases: set[str] = set()
     amounts: list[Amount] = []
     negative = False
     waiting = ""  # a role whose term is the next word of content
@@ -203,13 +222,15 @@ def _statement(found: Sequence[Token], least: int, rules: Rules) -> Statement:
         kind, label = role
         if kind == "bounds":
             bound = "" if label.startswith("after_") else label
+        elif kind == "words" and label in ("conditions", "exceptions"):
+            cases.add(f"{name} #" if n + 1 < len(found) and found[n + 1].number else name)
         elif kind == "words" and label not in ("negators", "idle") and not _is_month(found, n):
             roles.setdefault(label, "")
             waiting = label
         elif kind in ("yes", "no"):
             negative ^= kind == "no"
             content.append(label)
-            predicates.add(label)
+            predicates[label] = found[n].text
         elif label == "negators" or (n in denied and kind != "words"):
             negative = not negative
             length = max(length, denied.get(n, n + 1) - n)
@@ -223,7 +244,7 @@ def _statement(found: Sequence[Token], least: int, rules: Rules) -> Statement:
                 roles[waiting] = name
         n += length
     years = frozenset(token.norm for token in found if token.number and _YEAR.fullmatch(token.norm))
-    return Statement(frozenset(content), negative, least, roles, frozenset(predicates), amounts, years)
+    return Statement(frozenset(content), negative, least, roles, predicates, frozenset(cases), amounts, years)
 
 
 def _term(stems: list[str], n: int, rules: Rules) -> tuple[int, str, tuple[str, str]]:
@@ -249,21 +270,33 @@ def _is_month(found: Sequence[Token], n: int) -> bool:
     return any(token.number for token in beside) or (n > 0 and found[n - 1].norm in MONTHS)
 
 
+def _range_end(found: Sequence[Token], n: int) -> int:
+    """Where a range such as "3 to 5 days" ends; 0 where the number is none."""
+    for k in (n + 1, n + 2):
+        if k < len(found) and _WHOLE.fullmatch(found[k].number or ""):
+            return k if k == n + 1 or found[n + 1].norm in ("to", "and") else 0
+    return 0
+
+
 def _amount_at(found: Sequence[Token], stems: list[str], n: int, bound: str, rules: Rules) -> tuple[Amount | None, int]:
     """The amount that a number begins, with its unit and its bound, and how many words that takes."""
+    first = n
     try:
         value = Fraction(found[n].number or "")
     except ValueError:  # a version such as 1.2.3
         return None, 1
+    top = _range_end(found, n)
+    n = top or n
     counted = n + 1 < len(stems) and is_content(found[n + 1]) and found[n + 1].number is None
     unit = stems[n + 1] if counted else ""
     dimension, factor = rules.units.get(unit, (unit, Fraction(1)))
     kind, after = rules.roles.get(" ".join(stems[n + 2 : n + 4]), ("", ""))
     kind = bound or (after.removeprefix("after_") if kind == "bounds" else "")
     if kind == "about" or not unit:
-        return None, 1
+        return None, n - first + 1
     value *= factor
     low = value if kind not in ("at_most", "below") else -inf
     high = value if kind not in ("at_least", "above") else inf
+    high = Fraction(found[top].number or "0") * factor if top else high
     text = f"{kind.replace('_', ' ')} {found[n].text} {found[n + 1].text}".strip()
-    return Amount(dimension, kind, low, high, text), 2 if unit in rules.units else 1
+    return Amount(dimension, kind, low, high, text), n - first + (2 if unit in rules.units else 1)

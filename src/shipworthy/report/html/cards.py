@@ -30,6 +30,7 @@ _SHOWN = {
     "retrieved_ids",
     "gold_rank",
     "gold_claim_substr",
+    "gold_found",
     "gold_citations",
     "constraints",
     "evidence",
@@ -82,7 +83,7 @@ def _card(offender: Row, prefix: str) -> Card:
     substrings = _strings(offender.get("gold_claim_substr"))
     cited, wanted = _strings(offender.get("citations")), _strings(offender.get("gold_citations"))
     retrieved = _strings(offender.get("retrieved_ids"))
-    claim = offender.get("claim")
+    claim, found = offender.get("claim"), offender.get("gold_found") or {}
     shown, others = _evidence(offender.get("evidence") or [], wanted, substrings)
     place = _Places(
         cited if "citations" in offender else None,
@@ -96,9 +97,11 @@ def _card(offender: Row, prefix: str) -> Card:
         visible(str(offender.get("reason", "")), 60),
         visible(str(offender.get("says", "")), 1000),
         views.legible(str(offender.get("question") or ""), LONGEST),
-        pieces(str(claim), substrings, LONGEST) if claim or (claim == "" and substrings) else None,
+        pieces(str(claim), [one for one in substrings if found.get(one) in (None, "found", "denied")], LONGEST)
+        if claim or (claim == "" and substrings)
+        else None,
         [place.cited(one) for one in cited] if "citations" in offender else None,
-        [_substring(one, claim) for one in substrings] or _refusal(offender),
+        [_substring(one, claim, found.get(one)) for one in substrings] or _refusal(offender),
         [place.wanted(one) for one in wanted],
         [views.legible(one, 1000) for one in _strings(offender.get("constraints"))],
         [
@@ -155,11 +158,20 @@ def _refusal(offender: Row) -> list[Chip]:
     return [Chip("not in context", "the only right answer")] if offender.get("reason") == "leak" else []
 
 
-def _substring(text: str, claim: object) -> Chip:
+def _substring(text: str, claim: object, state: str | None) -> Chip:
+    """An expected text, and what the judge found of it; by the plain rule where a suite does not say."""
     if claim is None:
         return Chip(visible(text, 500))
-    found = fold(text) in fold(str(claim))
-    return Chip(visible(text, 500), "in the claim" if found else "not in the claim", "good" if found else "bad")
+    state = state or ("found" if fold(text) in fold(str(claim)) else "missing")
+    return Chip(visible(text, 500), _STATES[state], "good" if state == "found" else "bad")
+
+
+_STATES = {
+    "found": "in the claim",
+    "denied": "denied in the claim",
+    "inside": "only inside a longer number or word",
+    "missing": "not in the claim",
+}
 
 
 Shown = list[tuple[Chip, list[Piece]]]

@@ -13,6 +13,8 @@ from ...core.gates import Gate
 from ...core.metrics import Measure
 from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import NAMED, Tally
+from ...text import first_few
+from . import matching
 from .hints import diagnose
 from .judge import SEVERITY, Context, Judging, Verdict
 from .options import JudgingOptions, Options
@@ -42,13 +44,23 @@ _COUNTED = (
     "superseded",
     "unknown_qid",
 )
-_NAMED = ("refusal_drift", "near_refusals", "wider_refusals", "out_of_scope_citations", "missing")
+_NAMED = (
+    "refusal_drift",
+    "near_refusals",
+    "wider_refusals",
+    "out_of_scope_citations",
+    "denied_claims",
+    "missing",
+)
 _WORDS = {
     "leak": "answered although it should have refused",
     "constraint": "a locked constraint was broken",
     "out-of-scope": "cites something that was not retrieved",
     "wrong-citation": "cites none of the gold evidence",
-    "containment": "the claim has none of the gold substrings",
+    "forbidden": "says what a correct answer does not say",
+    "contradicts-gold": "says the opposite of the correct answer",
+    "denied": "contains the expected text but denies it",
+    "containment": "the claim does not say what is expected",
     "over-refusal": "refused although it is answerable",
     "empty": "there is no claim",
     "missing": "there is no trace",
@@ -124,6 +136,7 @@ def card(verdict: Verdict) -> Row:
         "retrieved_ids": trace.retrieved if trace else [],
         "gold_rank": verdict.any_rank,
         "gold_claim_substr": gold.substrings,
+        "gold_found": matching.states(verdict.expected.wanted, answer.claim) if answer else {},
         "gold_citations": gold.citations,
         "constraints": gold.constraints,
         "evidence": [{"id": block.id, "text": block.text} for block in (trace.evidence if trace else None) or ()],
@@ -135,7 +148,33 @@ def reason_in_words(verdict: Verdict) -> str:
     if verdict.status == "error":
         return f"the run failed: {verdict.why}"
     words = _WORDS.get(verdict.reason, "")
-    return f"{words} ({verdict.why})" if verdict.reason == "constraint" and verdict.why else words
+    detail = verdict.why if verdict.reason in ("constraint", "forbidden", "contradicts-gold") else ""
+    if verdict.reason == "containment":
+        detail = _lacking(verdict)
+    return f"{words} ({detail})" if detail else words
+
+
+def _lacking(verdict: Verdict) -> str:
+    """What the claim lacks, by the way in which the gold item is matched."""
+    assert verdict.expected is not None
+    gold, claim = verdict.expected.gold, verdict.trace.answer.claim if verdict.trace else ""
+    if not gold.substrings:
+        return "the gold item names no text"
+    found = matching.states(verdict.expected.wanted, claim)
+    absent = [text for text, state in found.items() if state != matching.FOUND]
+    if inside := [text for text in absent if found[text] == matching.INSIDE]:
+        return f"it has {inside[0]!r} only inside a longer number or word"
+    if gold.match == "all" and len(absent) < len(found):
+        return f"it lacks {first_few([repr(text) for text in absent])}"
+    return _LACKING.get(gold.match, _LACKING["any"])
+
+
+_LACKING = {
+    "any": "it has none of the gold substrings",
+    "all": "it has none of the gold substrings",
+    "regex": "no gold pattern matches it",
+    "number": "it states no expected number with its unit",
+}
 
 
 def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:

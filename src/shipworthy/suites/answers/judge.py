@@ -12,7 +12,8 @@ from msgspec import UNSET
 from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
 from ...language import refusal
-from ...text import fold, tidy
+from ...text import tidy
+from . import matching
 from .options import JudgingOptions, Options
 
 if TYPE_CHECKING:
@@ -23,7 +24,19 @@ if TYPE_CHECKING:
 SEVERITY = {
     reason: rank
     for rank, reason in enumerate(
-        ("leak", "constraint", "out-of-scope", "wrong-citation", "containment", "over-refusal", "empty", "missing")
+        (
+            "leak",
+            "constraint",
+            "out-of-scope",
+            "wrong-citation",
+            "forbidden",
+            "contradicts-gold",
+            "denied",
+            "containment",
+            "over-refusal",
+            "empty",
+            "missing",
+        )
     )
 }
 
@@ -34,6 +47,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     rule: refusal.RefusalRule  # the wider rule: the declared one, or the bundled one that is only watched
     declared: bool = False  # whether the wider rule counts as a refusal
     min_substr: int = 5
+    on_denied: str = "fail"
     scu_enforced: bool = False
     id_map: IdMap | None = None  # how ids are rewritten before they are compared
     rules: Rules | None = None  # of the contradiction rule, when the bundled ones are not enough
@@ -47,6 +61,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
             rule=options.rule(),
             declared=options.declared,
             min_substr=options.min_substr,
+            on_denied=getattr(options, "on_denied", "fail"),
             scu_enforced=getattr(options, "scu_enforced", False),
             id_map=options.mapped_ids(),
             rules=rules,
@@ -63,12 +78,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """A gold item made ready for comparing: folded substrings, citations as a set."""
+    """A gold item made ready for comparing: what its claim is matched with, citations as a set."""
 
     gold: Gold
-    substrings: tuple[str, ...]
+    wanted: matching.Wanted
     vacuous: bool  # an explicitly empty list: every claim contains it
-    match_all: bool
     citations: frozenset[str]
     constraints: tuple[str, ...]
 
@@ -83,6 +97,8 @@ class Verdict(msgspec.Struct):
     cited: bool | None = None  # H; None where the gold item has no citation to hit
     constraint: str = ""  # "", ok, echo, contradiction
     correct: bool = False
+    denied: bool = False  # the claim has the expected text and denies it
+    wrong: str = ""  # why an answer is wrong whatever it contains: forbidden, contradicts-gold
     vacuous: bool = False
     has_citations: bool = False  # the gold item names evidence
     any_rank: int | None = None  # rank of the first gold id among the retrieved ids
@@ -103,27 +119,31 @@ class Verdict(msgspec.Struct):
 
 def expect(gold: Gold, judging: Judging) -> Expected:
     """The gold item made ready, once for all its runs."""
-    folded = tuple(text for text in map(fold, gold.substrings) if len(text) >= judging.min_substr)
     cited = gold.citations if judging.id_map is None else map(judging.id_map.gold, gold.citations)
     return Expected(
         gold,
-        folded,
+        matching.wanted(gold, judging.min_substr, judging.on_denied),
         gold.gold_claim_substr is not UNSET and not gold.substrings,
-        gold.match == "all",
         frozenset(cited),
         tuple(gold.constraints),
     )
 
 
 def contained(expected: Expected, claim: str) -> bool:
-    """C: the claim contains a gold substring (all of them where the item says so)."""
-    if expected.vacuous:
-        return True
-    if not expected.substrings:
-        return False
-    folded = fold(claim)
-    matches = (text in folded for text in expected.substrings)
-    return all(matches) if expected.match_all else any(matches)
+    """C: the claim asserts what the gold item expects."""
+    return expected.vacuous or matching.state(expected.wanted, claim) == matching.FOUND
+
+
+def wrong(expected: Expected, claim: str, rules: Rules | None = None) -> tuple[str, str]:
+    """Why an answer is wrong whatever it contains, and what shows it: a forbidden statement, or gold contradicted."""
+    if statement := matching.forbidden(expected.wanted, claim) if expected.wanted.forbidden else "":
+        return "forbidden", statement
+    if expected.gold.gold_claim:
+        from ...language.contradiction import contradicts
+
+        if contradiction := contradicts(expected.gold.gold_claim, claim, rules):
+            return "contradicts-gold", contradiction.why
+    return "", ""
 
 
 def hit(expected: Expected, citations: Collection[str], retrieved: Collection[str]) -> bool:
@@ -135,9 +155,7 @@ def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules
     """K: `ok` when the locked constraints are echoed and not contradicted, else what is wrong and why."""
     if not expected.constraints:
         return "", ""
-    from ...language.contradiction import (
-        contradicts,
-    )  # most gold sets have few constraints, and the rule has many words
+    from ...language.contradiction import contradicts  # most gold sets have few constraints
 
     for locked in expected.constraints:
         if contradiction := contradicts(locked, claim, rules):
@@ -194,17 +212,21 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
         verdict.drifted = exact and refusal.is_drifted(answer.claim)
         return verdict
     verdict.vacuous = expected.vacuous
-    verdict.contained = not empty and contained(expected, answer.claim)
+    found = matching.FOUND if expected.vacuous else matching.state(expected.wanted, answer.claim)
+    verdict.denied = not empty and found == matching.DENIED
+    verdict.contained = not empty and (found == matching.FOUND or (verdict.denied and judging.on_denied == "flag"))
     verdict.cited = (not empty and hit(expected, citations, retrieved)) if _hittable(verdict) else None
     verdict.out_of_scope = any(cited not in retrieved for cited in citations)
     verdict.uncited = not citations
     verdict.near = not empty and refusal.is_near(answer.claim)
     verdict.constraint, verdict.why = constraint(expected, answer.claim, answer.constraints_echo, judging.rules)
+    verdict.wrong, shown = ("", "") if empty else wrong(expected, answer.claim, judging.rules)
+    verdict.why = verdict.why or shown
     if judging.chunks is not None and not empty:
         from .support import supported
 
-        verdict.supported = supported(answer.claim, citations, expected.substrings, judging.chunks)
-    verdict.correct = verdict.answerable and verdict.contained and verdict.cited is not False
+        verdict.supported = supported(answer.claim, citations, expected.gold.substrings, judging.chunks)
+    verdict.correct = verdict.answerable and verdict.contained and verdict.cited is not False and not verdict.wrong
     return verdict
 
 
@@ -244,8 +266,10 @@ def _explained(verdict: Verdict, judging: Judging) -> Verdict:
         verdict.reason = "out-of-scope"
     elif verdict.cited is False:
         verdict.reason = "wrong-citation"
+    elif verdict.wrong:
+        verdict.reason = verdict.wrong
     elif not verdict.contained:
-        verdict.reason = "containment"
+        verdict.reason = "denied" if verdict.denied else "containment"
     return verdict
 
 

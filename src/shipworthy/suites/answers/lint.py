@@ -67,7 +67,7 @@ def _item_findings(gold_set: GoldSet, min_substr: int) -> Iterator[Finding]:
 
 
 def _answerable_checks(item: Gold, min_substr: int) -> Iterator[tuple[str, str, str]]:
-    folded = [fold(text) for text in item.substrings]
+    folded = [fold(text) for text in item.substrings if item.match in ("any", "all")]
     long = [text for text in folded if len(text) >= min_substr]
     if item.gold_claim_substr is UNSET:
         yield (
@@ -75,18 +75,11 @@ def _answerable_checks(item: Gold, min_substr: int) -> Iterator[tuple[str, str, 
             "gold-no-substr",
             "gold_claim_substr is absent, so no claim can be right. Add a substring, or an empty list.",
         )
-    elif not folded:
+    elif not item.substrings:
         yield "warning", "gold-vacuous", "gold_claim_substr is empty, so every claim is right. Add a substring."
-    elif not long:
-        yield (
-            "error",
-            "gold-short",
-            f"no substring has {min_substr} characters, so no claim can be right. Lower --min-substr.",
-        )
-    elif len(long) < len(folded):
-        short = ", ".join(repr(text) for text in item.substrings if len(fold(text)) < min_substr)
-        yield "warning", "gold-short", f"{short} is shorter than {min_substr} characters and never counts."
-    if any(text in TOKEN for text in long):
+    elif any(not fold(text) for text in item.substrings):
+        yield "error", "gold-blank", "gold_claim_substr has a blank text, which no claim can match. Remove it."
+    if any(text and text in TOKEN for text in long):
         yield "error", "gold-token", f"a substring is part of the refusal token {TOKEN!r}. Choose another."
     if echoed := [text for text in long if text in fold(item.question)]:
         yield "warning", "gold-echo", f"the question itself contains {echoed[0]!r}: an answer that repeats it passes."

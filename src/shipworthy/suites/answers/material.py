@@ -23,12 +23,16 @@ class ControlAnswers:
     """A gold set, and the answers that one can make of it without asking anybody."""
 
     def __init__(self, items: Iterable[Gold], min_substr: int = 5) -> None:
-        self.items = list(items)
+        self._judging = Judging(rule=load_rule("natural"), min_substr=min_substr)
+        # A regular expression does not say what would match it: such an item takes part only with a gold_claim.
+        self.items = [item for item in items if item.match != "regex" or self.sayable(item)]
         self.answerable = [item for item in self.items if item.answerable]
         self.unanswerable = [item for item in self.items if not item.answerable]
         self.ids = list(dict.fromkeys(name for item in self.items for name in evidence_of(item)))
         self._places = {name: place for place, name in enumerate(self.ids)}
-        self._judging = Judging(rule=load_rule("natural"), min_substr=min_substr)
+
+    def sayable(self, item: Gold) -> bool:
+        return contained(expect(item, self._judging), item.gold_claim)
 
     def right(self, item: Gold, **more: object) -> Row:
         """What a perfect pipeline says: the gold claim with its citation, or the refusal."""
@@ -50,10 +54,11 @@ class ControlAnswers:
         return {"qid": item.qid, "q": item.question, "retrieved_ids": retrieved, "answer_json": answer} | more
 
     def claim(self, item: Gold) -> str:
-        """The gold substring, or all of them where the item asks for all."""
-        least = self._judging.min_substr
-        long = [text for text in item.substrings if len(fold(text)) >= least] or item.substrings
-        return ("; ".join(long) if item.match == "all" else next(iter(long), "")) or INVENTED[0]
+        """The gold claim where it will do; else the gold substring, or all of them where the item asks for all."""
+        if item.gold_claim and self.sayable(item):
+            return item.gold_claim
+        texts = [text for text in item.substrings if fold(text)]
+        return ("; ".join(texts) if item.match == "all" else next(iter(texts), "")) or INVENTED[0]
 
     def invented(self, item: Gold) -> str:
         expected = expect(item, self._judging)

@@ -47,6 +47,7 @@ def _named(verdict: Verdict) -> tuple[tuple[str, bool], ...]:
         ("refusal_drift", verdict.drifted),
         ("near_refusals", verdict.near),
         ("wider_refusals", verdict.wider),
+        ("denied_claims", verdict.denied),
         ("out_of_scope_citations", verdict.out_of_scope),
         ("missing", verdict.status in ("missing", "error")),
     )
@@ -112,7 +113,7 @@ def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
         yield "supportable"
         if verdict.supported:
             yield "supported"
-    for name in ("vacuous", "out_of_scope", "near", "uncited"):
+    for name in ("vacuous", "out_of_scope", "near", "uncited", "denied"):
         if getattr(verdict, name):
             yield name
     if verdict.confidence is not None:
@@ -127,7 +128,17 @@ def metrics(options: Depths) -> dict[str, Metric]:
             "shipped answers that are right and rightly cited",
             of="correct",
             among="answered",
-            against=("leak", "constraint", "out-of-scope", "wrong-citation", "containment", "empty"),
+            against=(
+                "leak",
+                "constraint",
+                "out-of-scope",
+                "wrong-citation",
+                "forbidden",
+                "contradicts-gold",
+                "denied",
+                "containment",
+                "empty",
+            ),
         ),
         Rate(
             "chr",
@@ -215,6 +226,7 @@ _COUNTS = (
     ("near_refusals", "answers that contain the refusal token but are not it", "near"),
     ("wider_refusals", "answers that only the wider refusal rule takes for refusals", "wider_refusal"),
     ("out_of_scope_citations", "answers that cite something that was not retrieved", "out_of_scope"),
+    ("denied_claims", "answers that contain the expected text and deny it", "denied"),
     ("uncited", "shipped answers without any citation", "uncited"),
     ("vacuous_containment", "answers to items with an explicitly empty list of substrings", "vacuous"),
     ("unknown_qids", "traces for questions that the gold set does not have", "unknown_qid"),

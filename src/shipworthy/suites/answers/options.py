@@ -26,7 +26,7 @@ By = Annotated[tuple[str, ...], Opt("Also report by a field of the gold item, su
 class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     """How an answer is judged, in every suite that judges answers."""
 
-    min_substr: Annotated[int, Opt("Shortest gold substring that counts (4 for years).", least=1)] = 5
+    min_substr: Annotated[int, Opt("Gold text shorter than this counts only as whole words.", least=1)] = 5
     allow_missing: AllowMissing = 0
     closed: Annotated[bool, Opt("A trace for a question that the gold set does not have is an error.")] = False
     refusal: Annotated[
@@ -69,6 +69,9 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     on_duplicate: Annotated[
         Literal["last", "first", "worst", "error"], Opt("Which of several traces of a question counts.")
     ] = "last"
+    on_denied: Annotated[
+        Literal["fail", "flag", "off"], Opt("What becomes of an answer that has the expected text and denies it.")
+    ] = "fail"
     by: By = ()
     profile: Profile = "strict"
 

@@ -34,7 +34,7 @@ def _can_differ(verdict: Verdict, context: Context) -> bool:
         return True
     retrieved = trace.retrieved
     return (
-        expected.match_all
+        expected.gold.match != "any"
         or len(set(retrieved)) != len(retrieved)
         or not _plain(trace.answer.claim)
         or not all(map(_plain, expected.gold.substrings))
@@ -60,7 +60,9 @@ def _from_verdict(verdict: Verdict, k: int) -> Iterator[str]:
         yield "under"
     elif verdict.cited:
         yield "hit"
-        if verdict.contained:
+        assert verdict.expected is not None
+        assert verdict.trace is not None
+        if _contained(verdict.expected.gold, verdict.trace.answer.claim):  # its own rule: lower case, plain substring
             yield "correct"
 
 

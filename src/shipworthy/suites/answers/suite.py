@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
+from ...core.contracts import Gold
 from ...core.sources import Input, file_input, load_gold, read_texts, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
-from . import explain
+from ...text import first_few, fold, plural
+from . import explain, matching
 from .judge import Context, Judging, expect, judge, unjudged
 from .metrics import aliases, facts, gates, metrics
 from .options import Options, id_map_file, sliced
@@ -25,6 +29,9 @@ def read(sources: Sources, options: Options) -> Material:
     judging = _judging(sources, options, reads)
     gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by)
     require_answerable(gold)
+    if not as_reference:  # the original script knows no other match
+        for qid, item in gold.items.items():
+            matching.check(item, f"{gold.source.path}:{gold.lines[qid]}")
     trace = Input()
     return Material(
         context=Context(options=options, judging=judging, compat=as_reference or options.on_duplicate == "last"),
@@ -36,7 +43,20 @@ def read(sources: Sources, options: Options) -> Material:
         keep={"trace": "last" if as_reference else options.on_duplicate},
         closed=options.closed,
         incomplete=lock_problems(sources["gold"]),
+        warnings=unmatchable(gold.items.values()),
     )
+
+
+def unmatchable(items: Iterable[Gold]) -> list[str]:
+    """A warning about gold text that no claim can match."""
+    absent = [item.qid for item in items if item.answerable and item.gold_claim_substr is UNSET]
+    blank = [item.qid for item in items if item.answerable and any(not fold(text) for text in item.substrings)]
+    told = [("have no gold_claim_substr", absent), ("expect a blank text", blank)]
+    return [
+        f"{plural(len(qids), 'answerable item')} {what}, so no claim can be right: {first_few(qids)}. See gold lint."
+        for what, qids in told
+        if qids
+    ]
 
 
 def _judging(sources: Sources, options: Options, reads: dict[str, Input]) -> Judging:

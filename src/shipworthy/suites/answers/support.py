@@ -20,7 +20,7 @@ def supported(
     """
     cited = fold(" ".join(chunks.get(name, "") for name in citations))
     folded = fold(claim)
-    shared = [text for text in substrings if text in folded]
+    shared = [text for text in map(fold, substrings) if text and text in folded]
     if shared:
         return any(text in cited for text in shared)
     for name in citations:  # an id written into the claim is not something that it says

@@ -201,8 +201,8 @@ def _reads_alike(question: ExpectedRuns, trace: Trace, run: RunFacts) -> bool:
         return False
     if run.status == "refused":
         return not run.citations and not _contained(question.gold, trace)
-    # Deleting punctuation on both sides keeps what is contained, but may make a claim contain more than it did.
-    return canon(claim) == run.claim and (run.contained or not _contained(question.gold, trace))
+    # The two read a claim differently: one spelling and its guards here, deleted punctuation there.
+    return canon(claim) == run.claim and run.contained == _contained(question.gold, trace)
 
 
 def compat(findings: Findings) -> dict[str, object]:
