@@ -19,9 +19,9 @@ from shipworthy.errors import ShipworthyError, UsageError
 from shipworthy.runner.execute import ask_once
 from shipworthy.runner.plan import Ask
 from shipworthy.runner.redact import MASK, Secrets, headers_from
-from shipworthy.runner.shape import JsonPath
+from shipworthy.reading.mapping import JsonPath
 from shipworthy.runner.targets import AskFailed, TargetOptions, parse_target
-from shipworthy.runner.targets.address import refuse_address, vetted_url
+from shipworthy.web.address import refuse_address, vetted_url
 from shipworthy.runner.targets.chat import parse_answer, prompt_of
 from waiting import FOREVER, is_running, wait_until
 
@@ -68,7 +68,7 @@ def test_http_sends_the_request_and_gives_back_the_trace(server: FaultServer) ->
         ("/empty", "bad-json", "empty", False),
         ("/nan", "bad-json", "NaN", False),
         ("/array", "bad-json", "array", False),
-        ("/wrong-shape", "wrong-shape", "no answer_json (there is answer)", False),
+        ("/wrong-shape", "wrong-shape", "no answer_json; the response has answer. Try --map claim=answer", False),
         ("/wrong-type", "wrong-shape", "answer_json.claim: expected str, got int", False),
         ("/gzip", "bad-encoding", "gzip", False),
         ("/not-http", "bad-http", "", False),
@@ -139,7 +139,7 @@ def test_other_shapes_are_mapped(server: FaultServer) -> None:
         "stage_ms": {"a.b": 3},
     }
     _, failure = asked(server.url("/other-shape"), mapping={"claim": "data.reply"})
-    assert failure is not None and "nothing stands at data.reply" in failure.what
+    assert failure is not None and "nothing at data.reply for the claim; the response has data.answer.text, docs[*].id" in failure.what
 
 
 def test_paths() -> None:

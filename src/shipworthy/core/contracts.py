@@ -52,6 +52,7 @@ class Gold(msgspec.Struct, omit_defaults=True):
     tolerance: float | str = 0  # of a number: absolute, or such as 5%
     gold_claim: str = ""  # a correct answer in one sentence
     forbidden: list[str] = []  # statements that a correct answer does not make
+    history: list[Any] = []  # earlier turns of the conversation, sent along where a target's template asks for them
     fields: dict[str, str] = {}  # further string fields, for segmentation
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from .pace import Budget, BudgetSpent, Limits, Pacer, wait_before
 from .plan import Ask, Plan, digest_of, gold_digest
 from .progress import Progress
 from .redact import Secrets, without_passwords
-from .targets.base import Target, TargetOptions
+from .targets.base import Target, TargetOptions, Timed
 from .targets.worker import text_of
 
 _UNANSWERED = ("unreachable", "reset")  # kinds of failure in which no answer came at all
@@ -32,6 +32,7 @@ _OURS = (
     "seed",
     "jitter",
     "paraphrase",
+    "temperature",
     "arm",
     "knobs",
     "q",
@@ -44,7 +45,9 @@ _OURS = (
     "late_ms",
     "service_ms",
 )
-_NOT_TAKEN = frozenset((*_OURS, "q_id", "query", "question", "warmup", "e2e_ms", "reported_e2e_ms", HEADER_KEY))
+_NOT_TAKEN = frozenset(
+    (*_OURS, "q_id", "query", "question", "warmup", "e2e_ms", "reported_e2e_ms", "ttft_ms", HEADER_KEY)
+)
 
 
 class Execution:
@@ -187,7 +190,8 @@ async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, 
         trace, failure = {}, _late(timeout, failure)
     elif failure is None and not isinstance(trace, dict):
         trace, failure = {}, AskFailed("wrong-shape", f"the target gave {type(trace).__name__}, expected a dict")
-    return trace, (clock() - began) * 1000, failure
+    elapsed = trace.elapsed_ms if isinstance(trace, Timed) and failure is None else None
+    return trace, (clock() - began) * 1000 if elapsed is None else elapsed, failure
 
 
 def _is_cancelled() -> bool:
@@ -223,6 +227,8 @@ def record_of(
     }
     if ask.paraphrase:
         record["paraphrase"] = ask.paraphrase
+    if ask.temperature is not None:
+        record["temperature"] = ask.temperature
     if ask.arm:
         record |= {"arm": ask.arm, "knobs": ask.knobs}
     record |= {name: value for name, value in trace.items() if name not in _NOT_TAKEN}
@@ -241,7 +247,12 @@ def _times(trace: dict[str, Any], elapsed: float, replays: bool) -> dict[str, An
     told = {name: trace["e2e_ms"] for name in ("e2e_ms",) if name in trace}
     if replays:
         return told
-    return {"e2e_ms": round(elapsed, 3)} | ({"reported_e2e_ms": told["e2e_ms"]} if told else {})
+    first = trace.ttft_ms if isinstance(trace, Timed) else None
+    return (
+        {"e2e_ms": round(elapsed, 3)}
+        | ({"reported_e2e_ms": told["e2e_ms"]} if told else {})
+        | ({"ttft_ms": round(first, 3)} if first is not None else {})
+    )
 
 
 def written(record: dict[str, Any], secrets: Secrets) -> tuple[dict[str, Any], bytes]:
@@ -268,15 +279,18 @@ def _unwritten(record: dict[str, Any], secrets: Secrets, error: str) -> tuple[di
 def header_of(plan: Plan, target: Target, options: TargetOptions, planned: int | None = None) -> Header:
     """What a resume must have in common with the first run: who is asked what, not how fast."""
     name = options.secrets.hide(target.name)
-    config = {
+    config: dict[str, Any] = {
         "target": name,
-        "mapping": dict(options.mapping),
+        "mapping": dict(options.mapping) if isinstance(options.mapping, Mapping) else list(options.mapping),
         "seeds": plan.seeds,
         "jitters": plan.jitters,
         "paraphrases": plan.paraphrases,
         "arms": plan.arms,
         "profile": plan.profile,
     }
+    further: dict[str, Any] = {"temperatures": [heat for heat in plan.temperatures if heat is not None]}
+    further |= {"method": options.method, "query": dict(options.query), "body": options.body}
+    config |= {name: value for name, value in further.items() if value}
     asked, configured, created = gold_digest(plan.questions), digest_of(config), datetime.now(UTC)
     sweep = digest_of([asked, configured, created.isoformat(), os.getpid()])[:12]
     return Header(

@@ -19,7 +19,7 @@ import msgspec
 
 from ..errors import UsageError
 from ..reading.files import write_whole
-from .blocking import run_blocking
+from ..web.blocking import run_blocking
 from .execute import ask_once, header_of, record_of, written
 from .journal import Journal
 from .plan import Arm, Ask, Plan, Question, make_plan, run_id_of

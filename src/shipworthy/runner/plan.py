@@ -6,6 +6,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
@@ -45,6 +46,8 @@ class Ask(msgspec.Struct, frozen=True):
     arm: str
     question: str
     knobs: dict[str, Any] = {}
+    temperature: float | None = None
+    history: list[Any] = []  # earlier turns of the conversation
 
 
 NO_ARM = Arm("", {})
@@ -60,10 +63,11 @@ class Plan(msgspec.Struct, frozen=True):
     paraphrases: bool = False
     arms: tuple[Arm, ...] = (NO_ARM,)
     profile: str = "strict"
+    temperatures: tuple[float | None, ...] = (None,)
 
     def __len__(self) -> int:
         wordings = sum(len(_wordings(item, self.paraphrases)) for item in self.questions)
-        return wordings * len(self.seeds) * len(self.jitters) * len(self.arms)
+        return wordings * len(self.seeds) * len(self.jitters) * len(self.arms) * len(self.temperatures)
 
     def __iter__(self) -> Iterator[Ask]:
         for item in self.questions:
@@ -76,10 +80,14 @@ class Plan(msgspec.Struct, frozen=True):
                 for paraphrase, wording in wordings:
                     sent = jitter(wording, name, self.profile, paraphrases=item.paraphrases, turn=turn)
                     worded = turn % len(item.paraphrases) + 1 if name == "para" and item.paraphrases else paraphrase
-                    for arm in self.arms:
+                    for arm, heat in product(self.arms, self.temperatures):
                         shown = arm.name if len(self.arms) > 1 else ""
-                        run_id = run_id_of(str(item.qid), seed, name, paraphrase, shown)
-                        yield Ask(str(item.qid), run_id, seed, name, worded, arm.name, sent, arm.knobs)
+                        further = {} if heat is None else {"t": f"{heat:g}"}
+                        run_id = run_id_of(str(item.qid), seed, name, paraphrase, shown, **further)
+                        yield Ask(
+                            *(str(item.qid), run_id, seed, name, worded, arm.name, sent, arm.knobs, heat),
+                            history=getattr(item, "history", []),
+                        )
 
     def distinct_prompts(self) -> int:
         """How many different texts are sent, so that 20 runs of 2 prompts don't look like 20."""
@@ -101,11 +109,12 @@ def make_plan(
     paraphrases: bool = False,
     arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None = None,
     profile: str = "strict",
+    temperatures: Sequence[float] = (),
 ) -> Plan:
     """Check the parts of a plan and put them together."""
     questions = tuple(gold)
     _check_questions(questions)
-    for what, values in (("seeds", seeds), ("jitters", jitters)):
+    for what, values in (("seeds", seeds), ("jitters", jitters), ("temperatures", temperatures or (0,))):
         if not values or len(set(values)) != len(values):
             raise UsageError(
                 f"{what} must name each value once, and at least one", hint=f"Given: {list(values)}.", code="plan-grid"
@@ -119,7 +128,8 @@ def make_plan(
             hint="Leave out one of the two.",
             code="plan-grid",
         )
-    return Plan(questions, tuple(seeds), tuple(jitters), paraphrases, _arms(arms), profile)
+    heats = tuple(map(float, temperatures)) or (None,)
+    return Plan(questions, tuple(seeds), tuple(jitters), paraphrases, _arms(arms), profile, heats)
 
 
 def run_id_of(qid: str, seed: int, jitter: str, paraphrase: int = 0, arm: str = "", **further: object) -> str:
@@ -157,7 +167,12 @@ def digest_of(value: Any) -> str:
 
 def gold_digest(questions: Iterable[Question]) -> str:
     """A digest of what is asked: the other fields of a gold item don't change a run."""
-    return digest_of([[str(item.qid), item.question, list(item.paraphrases)] for item in questions])
+    return digest_of([_asked(item) for item in questions])
+
+
+def _asked(item: Question) -> list[Any]:
+    history = getattr(item, "history", None)
+    return [str(item.qid), item.question, list(item.paraphrases), *([history] if history else [])]
 
 
 def _arms(arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None) -> tuple[Arm, ...]:

@@ -22,7 +22,7 @@ from ..errors import EnvironmentFailure, UsageError
 from ..suites.reasoning.answers import NoAnswer, read_output
 from ..suites.reasoning.fixture import REASON_ARGS, Fixture, ReasonCase
 from ..suites.reasoning.verdict import ReasonerAnswer
-from .blocking import run_blocking
+from ..web.blocking import run_blocking
 from .execute import ask_once
 from .failures import SEEN, AskFailed
 from .plan import Ask

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ..core.sources import read_gold
-from .blocking import run_blocking
+from ..web.blocking import run_blocking
 from .execute import Execution, header_of
 from .journal import Journal
 from .pace import Limits

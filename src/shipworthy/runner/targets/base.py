@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -28,7 +28,13 @@ class TargetOptions(msgspec.Struct, kw_only=True):
     """How a target is asked; each kind takes what concerns it."""
 
     headers: Mapping[str, str] = {}
-    mapping: Mapping[str, str] = {}
+    mapping: Mapping[str, str] | Sequence[str] = {}
+    method: str = ""  # POST, or GET where the query carries the question and there is no body
+    query: Mapping[str, str] = {}  # values may hold placeholders
+    body: Any = None  # a template: JSON text, @FILE or a parsed tree; None sends the runner's own request
+    proxy: str = ""
+    trust_env: bool = False  # use the proxies of the environment
+    ca_file: str = ""  # certificates to trust besides the system's
     allow_redirects: bool = False
     max_response_bytes: int = 4_000_000
     connections: int = 64  # idle connections that are kept open, and processes of a Python function at most
@@ -38,6 +44,15 @@ class TargetOptions(msgspec.Struct, kw_only=True):
     secrets: Secrets = msgspec.field(default_factory=Secrets)
 
 
+class Timed(dict[str, Any]):
+    """A trace whose target knows better than we how long the answer took."""
+
+    elapsed_ms: float | None = None
+    ttft_ms: float | None = None  # to the first text of a stream
+
+
 def request_of(ask: Ask) -> dict[str, Any]:
-    """The body that is sent for an Ask."""
-    return {"q": ask.question, "qid": ask.qid, "seed": ask.seed, "jitter": ask.jitter, "knobs": ask.knobs}
+    """The body that is sent for an Ask where no template says otherwise."""
+    body = {"q": ask.question, "qid": ask.qid, "seed": ask.seed, "jitter": ask.jitter, "knobs": ask.knobs}
+    further = {"temperature": ask.temperature, "history": ask.history or None}
+    return body | {name: value for name, value in further.items() if value is not None}

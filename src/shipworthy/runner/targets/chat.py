@@ -11,9 +11,10 @@ from ...core.contracts import Passage
 from ...core.sources import Input, stream_traces
 from ...errors import UsageError
 from ...language.refusal import TOKEN
+from ...reading.mapping import JsonPath
 from ..failures import AskFailed
 from ..plan import Ask
-from ..shape import JsonPath, parsed
+from ..shape import parsed
 from .base import TargetOptions
 from .http import HttpClient
 
@@ -55,7 +56,7 @@ class ChatTarget:
         reply = parsed(await self._client.post(self._request(ask, evidence)))
         content = _CONTENT.of(reply)
         if not isinstance(content, str):
-            raise AskFailed("wrong-shape", f"nothing stands at {_CONTENT.written}")
+            raise AskFailed("wrong-shape", f"nothing at {_CONTENT.written}")
         ids = [piece.id for piece in evidence]
         trace: dict[str, Any] = {"answer_json": parse_answer(content, ids), "retrieved_ids": ids}
         usage = reply.get("usage")
@@ -72,7 +73,8 @@ class ChatTarget:
             {"role": "system", "content": INSTRUCTIONS},
             {"role": "user", "content": prompt_of(ask.question, evidence)},
         ]
-        return {"model": self._model, "messages": messages, "temperature": 0, "seed": ask.seed, **ask.knobs}
+        heat = 0 if ask.temperature is None else ask.temperature
+        return {"model": self._model, "messages": messages, "temperature": heat, "seed": ask.seed, **ask.knobs}
 
 
 def prompt_of(question: str, evidence: Sequence[Passage]) -> str:

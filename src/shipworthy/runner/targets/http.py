@@ -1,37 +1,42 @@
-"""HTTP: POST a question as JSON, read one JSON object back, within a size and to the last byte."""
+"""HTTP: send a question, read one JSON object or a stream of events back, within a size and to the last byte."""
 
 from __future__ import annotations
 
 import email.utils
+import json
 import time
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 
 from ...errors import UsageError
 from ...text import visible
+from ...web.address import Url, vetted_url
+from ...web.client import Client, Reply, RequestFailed, Wiring
 from ..failures import SEEN, AskFailed
 from ..plan import Ask
 from ..redact import headers_from
 from ..shape import checked, mapped, parse_mapping, parsed
-from .address import Url, vetted_url
-from .base import TargetOptions, request_of
-from .wire import Reply, Wire
+from ..template import asks_question, check, fill, parse_body
+from .base import TargetOptions, Timed, request_of
 
 SNIPPET = 200  # characters of a failed response that are kept
 MAX_HOPS = 3
 _SUCCESS = range(200, 300)
+_BODILESS = ("GET", "HEAD")
 _OF_A_FAILURE = 4096  # bytes of a failed response that are read
 
 
 class HttpClient:
-    """POSTs to one URL; anything but a success is an AskFailed that says what came. `where` names the flag."""
+    """Sends to one URL; anything but a success is an AskFailed that says what came. `where` names the flag."""
 
     def __init__(self, template: str, options: TargetOptions, where: str = "--target") -> None:
         self.options, self.secrets = options, options.secrets
         headers = {
             "Content-Type": "application/json",
-            "Accept": "application/json",
+            "Accept": "*/*",  # an endpoint that streams says so itself
             "Accept-Encoding": "identity",  # a compressed body could be a bomb
             "User-Agent": "shipworthy",
         }
@@ -39,28 +44,33 @@ class HttpClient:
         named = {name.lower() for name in given}
         self.url = vetted_url(options.secrets.filled(template, where), where)
         usual = {name: value for name, value in headers.items() if name.lower() not in named}
-        self._wire = Wire(self.url, usual | given, options.connections)
+        wiring = Wiring(options.secrets.filled(options.proxy, "--proxy"), options.trust_env, options.ca_file)
+        self._client = Client(self.url, usual | given, options.connections, wiring)
         self._limits = dict.fromkeys(_SUCCESS, options.max_response_bytes)
 
-    async def post(self, body: dict[str, Any]) -> bytes:
-        payload, url = _encoded(body), self.url
+    async def post(self, body: Any) -> bytes:
+        """The bytes that come back for a JSON body."""
+        return (await self.send("POST", _encoded(body))).body
+
+    async def send(self, method: str, payload: bytes | None, query: Mapping[str, str] | None = None) -> Reply:
+        url = self.url.queried(query) if query else self.url
         for _ in range(MAX_HOPS + 1):
-            reply = await self._posted(url, payload)
+            reply = await self._sent(method, url, payload)
             if reply.status // 100 != 3:
-                return self._body(reply)
+                return self._whole(reply)
             url = self._redirected(reply, url)
         raise AskFailed("redirect", f"more than {MAX_HOPS} redirects")
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._client.close()
 
-    async def _posted(self, url: Url, payload: bytes) -> Reply:
+    async def _sent(self, method: str, url: Url, payload: bytes | None) -> Reply:
         try:
-            return await self._wire.post(url.path, payload, self._limits, _OF_A_FAILURE)
-        except AskFailed as failed:
-            raise AskFailed(failed.kind, self._shown(failed.what), retry=failed.retry) from None
+            return await self._client.send(method, url, payload, self._limits, _OF_A_FAILURE)
+        except RequestFailed as failed:
+            raise AskFailed(failed.kind, self._shown(failed.why), retry=failed.retry) from None
 
-    def _body(self, reply: Reply) -> bytes:
+    def _whole(self, reply: Reply) -> Reply:
         if reply.status not in _SUCCESS:
             raise self._refused(reply)
         if not reply.whole:
@@ -70,7 +80,7 @@ class HttpClient:
         encoding = reply.headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
             raise AskFailed("bad-encoding", f"the response is compressed ({visible(encoding, 40)}), none was asked for")
-        return reply.body
+        return reply
 
     def _refused(self, reply: Reply) -> AskFailed:
         status, text = reply.status, reply.body.decode("utf-8", "replace").strip()
@@ -100,23 +110,89 @@ class HttpClient:
 
 
 class HttpTarget:
-    """An endpoint that speaks our request, and our response or a mapped one."""
+    """An endpoint that takes our request or a template's, and gives our response or a mapped one."""
 
     replays = False
 
     def __init__(self, template: str, options: TargetOptions) -> None:
         self.name = template.partition("?")[0]
         self._mapping = parse_mapping(options.mapping)
+        template, query = _split_query(template)
+        self._query = query | dict(options.query)
+        check(dict(self._query), "--query")
+        self._body = None if options.body is None else parse_body(options.body)
+        self._method = _method(options.method, self._query, self._body)
+        self._check_question()
         self._client = HttpClient(template, options)
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
-        return checked(mapped(parsed(await self._client.post(request_of(ask))), self._mapping))
+        return checked(self._trace(*await self._answer(ask)))
+
+    async def raw(self, ask: Ask) -> dict[str, Any]:
+        """The response as it came, for those who want to see it before they map it."""
+        return (await self._answer(ask))[0]
 
     async def close(self) -> None:
         await self._client.close()
 
+    async def _answer(self, ask: Ask) -> tuple[dict[str, Any], Reply]:
+        query = {name: _as_text(fill(value, ask)) for name, value in self._query.items()}
+        reply = await self._client.send(self._method, self._payload(ask), query)
+        return reply.events.whole() if reply.events is not None else parsed(reply.body), reply
 
-def _encoded(body: dict[str, Any]) -> bytes:
+    def _payload(self, ask: Ask) -> bytes | None:
+        if self._body is not None:
+            return _encoded(fill(self._body, ask))
+        return None if self._query or self._method in _BODILESS else _encoded(request_of(ask))
+
+    def _trace(self, body: dict[str, Any], reply: Reply) -> Timed:
+        if reply.events is not None and not self._mapping and not {"answer_json", "error"} & set(body):
+            body = {**body, "answer_json": {"claim": body["text"]}}
+        trace = Timed(mapped(body, self._mapping))
+        trace.elapsed_ms, trace.ttft_ms = reply.elapsed_ms, reply.first_ms
+        return trace
+
+    def _check_question(self) -> None:
+        """A template without the question would ask the same thing every time."""
+        own_request = self._body is None and not self._query and self._method not in _BODILESS
+        if not own_request and not asks_question(self._body, dict(self._query)):
+            raise UsageError(
+                "the question is not part of the request",
+                where="--body" if self._body is not None else "--query",
+                hint="""Write {question} where it belongs: --body '{"question": "{question}"}'.""",
+                code="body-question",
+            )
+
+
+def _split_query(template: str) -> tuple[str, dict[str, str]]:
+    """A URL whose query holds placeholders, without it; and the query by name."""
+    base, mark, query = template.partition("?")
+    if "{" in base.replace("${", ""):
+        raise UsageError(
+            "the path of a URL takes no placeholder",
+            where="--target",
+            hint="Put {question} into --body or --query.",
+            code="body-placeholder",
+        )
+    if not mark or "{" not in query.replace("${", ""):
+        return template, {}
+    return base, dict(parse_qsl(query, keep_blank_values=True))
+
+
+def _method(given: str, query: Mapping[str, str], body: Any) -> str:
+    method = given.upper() or ("GET" if query and body is None and asks_question(dict(query)) else "POST")
+    if not method.isascii() or not method.isalpha() or len(method) > 20:
+        raise UsageError(
+            f"{visible(given, 40)!r} is not a method", where="--method", hint="Write GET or POST.", code="method"
+        )
+    return method
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _encoded(body: Any) -> bytes:
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:

@@ -20,7 +20,7 @@ import msgspec
 
 from ...errors import EnvironmentFailure, UsageError
 from ...text import visible
-from ..blocking import run_blocking
+from ...web.blocking import run_blocking
 from ..failures import SEEN, AskFailed
 from ..journal import encoded
 from ..shape import parsed

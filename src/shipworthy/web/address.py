@@ -6,10 +6,11 @@ import asyncio
 import ipaddress
 import re
 import socket
+from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urlencode, urljoin, urlsplit
 
-from ...errors import UsageError
+from ..errors import UsageError
 
 # Metadata services of clouds that don't live on a link-local address.
 _METADATA = frozenset(
@@ -49,6 +50,11 @@ class Url(NamedTuple):
     def joined(self, place: str) -> Url:
         """Where a Location header leads from here."""
         return vetted_url(urljoin(f"{self.scheme}://{self.authority}{self.path}", place), "Location")
+
+    def queried(self, query: Mapping[str, str]) -> Url:
+        """The same place with more in its query."""
+        more = urlencode(query, errors="surrogatepass")
+        return self._replace(path=f"{self.path}{'&' if '?' in self.path else '?'}{more}")
 
     def same_origin(self, other: Url) -> bool:
         return self[:3] == other[:3]

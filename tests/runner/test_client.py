@@ -1,9 +1,8 @@
-"""The wire: every way a body can be framed, every way it can be framed wrongly, connections kept and let go."""
+"""The client: bodies however they are framed, framed wrongly or cut off, connections kept and let go, TLS, time."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -12,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from shipworthy.runner.failures import AskFailed
-from shipworthy.runner.targets.address import vetted_url
-from shipworthy.runner.targets.wire import Reply, Wire
+from shipworthy.web.address import vetted_url
+from shipworthy.web.client import Client, Reply, RequestFailed
 from waiting import FOREVER
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
 async def served(
-    left: list[bytes], ask: Callable[[Wire], Awaitable[Any]], tls: ssl.SSLContext | None = None
+    left: list[bytes], ask: Callable[[Client], Awaitable[Any]], tls: ssl.SSLContext | None = None
 ) -> tuple[Any, int]:
     """Answer each request with the first of `left`, b"" closes; what `ask` gave, and how many connections it took."""
     connections = 0
@@ -45,21 +43,25 @@ async def served(
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
     port = server.sockets[0].getsockname()[1]
-    wire = Wire(vetted_url(f"{'https' if tls else 'http'}://127.0.0.1:{port}/qa"), {"X-A": "ü"})
+    client = Client(vetted_url(f"{'https' if tls else 'http'}://127.0.0.1:{port}/qa"), {"X-A": "ü"})
     try:
         async with asyncio.timeout(FOREVER):
-            return await ask(wire), connections
+            return await ask(client), connections
     finally:
-        await wire.close()
+        await client.close()
         server.close()
+
+
+async def post(client: Client, limit: int) -> Reply:
+    return await client.send("POST", client._url, b"{}", {}, limit)
 
 
 def posted(*answers: bytes, limit: int = 1000) -> tuple[Reply, int]:
     """The last of so many requests, one after the other."""
 
-    async def ask(wire: Wire) -> Reply:
+    async def ask(client: Client) -> Reply:
         for _ in answers:
-            reply = await wire.post("/qa", b"{}", {}, limit)
+            reply = await post(client, limit)
         return reply
 
     return asyncio.run(served(list(answers), ask))
@@ -69,7 +71,6 @@ def posted(*answers: bytes, limit: int = 1000) -> tuple[Reply, int]:
     "answer",
     [
         HEAD + b"Content-Length: 5\r\n\r\nhello",
-        HEAD + b"content-length:5\r\nContent-Length: 5\r\n\r\nhello",
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;a=b\r\nllo\r\n0\r\n\r\n",
         HEAD + b"Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n",
         HEAD + b"\r\nhello<close>",
@@ -88,14 +89,12 @@ def test_bodies_however_they_are_framed(answer: bytes) -> None:
     [
         b"nonsense\r\n\r\n",
         b"HTTP/2 200 OK\r\n\r\n",
-        b"HTTP/1.1 999 OK\r\n\r\n",
         HEAD + b"no colon\r\n\r\n",
-        HEAD + b"A: b\r\n folded\r\n\r\n",
+        HEAD + b"content-length:5\r\nContent-Length: 5\r\n\r\nhello",
         HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         HEAD + b"Content-Length: -5\r\n\r\nhello",
         HEAD + b"Content-Length: 5 5\r\n\r\nhello",
         HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
-        HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
         HEAD + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\nhello\r\n0\r\n\r\n",
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n",
@@ -105,7 +104,7 @@ def test_bodies_however_they_are_framed(answer: bytes) -> None:
     ids=lambda answer: answer[:60].decode(),
 )
 def test_what_is_not_http_is_said_to_be_so(answer: bytes) -> None:
-    with pytest.raises(AskFailed, match="bad-http"):
+    with pytest.raises(RequestFailed, match="bad-http"):
         posted(answer)
 
 
@@ -119,7 +118,7 @@ def test_what_is_not_http_is_said_to_be_so(answer: bytes) -> None:
     ],
 )
 def test_connections_that_end_too_early(answer: bytes) -> None:
-    with pytest.raises(AskFailed, match="reset") as caught:
+    with pytest.raises(RequestFailed, match="reset") as caught:
         posted(answer)
     assert caught.value.retry
 
@@ -150,7 +149,7 @@ def test_connections_are_kept_and_let_go() -> None:
     assert posted(good + b"<close>", good, good)[1] == 2
     assert posted(HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\nok", good)[1] == 2
     assert posted(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", good)[1] == 2
-    assert posted(HEAD + b"Content-Length: 5000\r\n\r\n" + b"x" * 5000, good)[1] == 2
+    assert posted(HEAD + b"Content-Length: 5000000\r\n\r\n" + b"x" * 5_000_000, good)[1] == 2
     assert posted(b"HTTP/1.1 204 No Content\r\n\r\n", good)[1] == 1
 
 
@@ -160,14 +159,14 @@ def test_a_cancelled_request_leaves_no_connection_to_the_next() -> None:
     half = HEAD + b"Content-Length: 9\r\n\r\nlate"
     answers = [half, HEAD + b"Content-Length: 2\r\n\r\nok"]
 
-    async def ask(wire: Wire) -> bytes:
-        first = asyncio.create_task(wire.post("/qa", b"{}", {}, 100))
+    async def ask(client: Client) -> bytes:
+        first = asyncio.create_task(post(client, 100))
         while len(answers) == 2:  # until the server is about to send the half
             await asyncio.sleep(0)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        return (await wire.post("/qa", b"{}", {}, 100)).body
+        return (await post(client, 100)).body
 
     body, connections = asyncio.run(served(answers, ask))
     assert (body, connections) == (b"ok", 2)
@@ -181,35 +180,6 @@ def test_bytes_behind_an_answer_are_not_the_next_one() -> None:
     """They come with the answer, in one piece."""
     reply, connections = posted(GOOD + FORGED, GOOD)
     assert (reply.body, connections) == (b"ok", 2)
-
-
-@pytest.mark.parametrize("read", [False, True], ids=["still in the socket", "read already"])
-def test_bytes_on_an_idle_connection_are_not_the_next_answer(read: bool) -> None:
-    """They come later, while nobody asks: read by the loop already, or still waiting in the socket."""
-    accepted: list[asyncio.StreamWriter] = []
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        accepted.append(writer)
-        await reader.readuntil(b"{}")
-        writer.write(GOOD)
-        await reader.read()
-        writer.close()
-
-    async def ask() -> list[bytes]:
-        server = await asyncio.start_server(connected, "127.0.0.1", 0)
-        wire = Wire(vetted_url(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/qa"), {})
-        try:
-            first = await wire.post("/qa", b"{}", {}, 100)
-            os.write(accepted[0].get_extra_info("socket").fileno(), FORGED)
-            if read:
-                await asyncio.sleep(0.05)
-            return [first.body, (await wire.post("/qa", b"{}", {}, 100)).body]
-        finally:
-            await wire.close()
-            server.close()
-
-    assert asyncio.run(ask()) == [b"ok", b"ok"]
-    assert len(accepted) == 2
 
 
 def test_tls_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,11 +211,11 @@ def test_tls_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
 
-    async def ask(wire: Wire) -> bytes:
-        return (await wire.post("/qa", b"{}", {}, 100)).body
+    async def ask(client: Client) -> bytes:
+        return (await post(client, 100)).body
 
     good = HEAD + b"Content-Length: 2\r\n\r\nok"
-    with pytest.raises(AskFailed, match=r"unreachable: .*certificate verify failed"):
+    with pytest.raises(RequestFailed, match=r"unreachable: .*certificate verify failed"):
         asyncio.run(served([good], ask, context))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert asyncio.run(served([good], ask, context))[0] == b"ok"

@@ -1,0 +1,134 @@
+"""Values: what was found at a mapped place, or in a cell of a table, as the field takes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ..text import visible
+
+_ID_KEYS = ("id", "doc_id", "document_id", "chunk_id", "source_id", "source")
+_TEXT_KEYS = ("text", "content", "page_content", "snippet")
+
+
+class MapError(ValueError):
+    """A mapped value that the field can't take."""
+
+
+def convert(value: Any, kind: str, field: str, cells: bool = False) -> Any:
+    """A value as its field takes it; `cells`: a text of a table, where a blank is nothing. None: nothing is there."""
+    if cells and isinstance(value, str):
+        if not value.strip():
+            return None
+        read_cell = _CELLS.get(kind)
+        return read_cell(value.strip(), field) if read_cell else value.strip()
+    read_value = _VALUES.get(kind)
+    return read_value(value, field) if read_value else value
+
+
+def _text(value: Any, field: str) -> Any:
+    """A name may be written as a number; whether a claim is a text is for the contract to say."""
+    return str(value) if field in ("qid", "run_id") and type(value) is int else value
+
+
+def _flag(value: Any, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise MapError(f"{field}: expected true or false, found {visible(json.dumps(value, default=str), 40)}")
+    return value
+
+
+def _ids(value: Any, field: str) -> list[Any]:
+    return [_id(one, field) for one in flat(value)]
+
+
+def _id(value: Any, field: str) -> str:
+    if isinstance(value, dict):
+        inner = next((value[key] for key in _ID_KEYS if isinstance(value.get(key), (str, int))), None)
+        if inner is None:
+            keys = visible(", ".join(map(str, value)), 80) or "nothing"
+            raise MapError(f"{field}: expected ids, found objects with {keys}; add the key to the path: …[*].KEY")
+        value = inner
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise MapError(f"{field}: expected ids, found {visible(json.dumps(value, default=str), 40)}")
+    return str(value)
+
+
+def _texts(value: Any, field: str) -> list[Any]:
+    return flat(value)
+
+
+def _passages(value: Any, field: str) -> list[Any]:
+    """Texts, or objects with an id and a text under one of the usual names."""
+    return [_passage(one, place, field) for place, one in enumerate(flat(value), 1)]
+
+
+def _passage(value: Any, place: int, field: str) -> Any:
+    if not isinstance(value, dict):
+        if not isinstance(value, str):
+            raise MapError(f"{field}: expected texts, found {visible(json.dumps(value, default=str), 40)}")
+        return value
+    name = next((value[key] for key in _ID_KEYS if isinstance(value.get(key), (str, int))), place)
+    text = next((value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)), "")
+    return {"id": str(name), "text": text}
+
+
+def flat(value: Any) -> list[Any]:
+    """A list without lists in it; one value is a list of one."""
+    if not isinstance(value, list):
+        return [value]
+    return [part for one in value for part in (flat(one) if isinstance(one, list) else [one])]
+
+
+def _number_cell(text: str, field: str) -> Any:
+    try:
+        return int(text) if text.lstrip("+-").isdigit() and len(text) < 19 else float(text)
+    except ValueError:
+        raise MapError(f"{field}: expected a number, found {visible(text, 40)!r}") from None
+
+
+def _whole_cell(text: str, field: str) -> Any:
+    return int(text) if text.lstrip("-").isdigit() and len(text) < 19 else text
+
+
+def _flag_cell(text: str, field: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise MapError(f"{field}: expected true or false, found {visible(text, 40)!r}")
+    return text.lower() == "true"
+
+
+def _list_cell(text: str, field: str) -> Any:
+    """A list as JSON, or separated by semicolons."""
+    if text.startswith("["):
+        return _json_cell(text, field)
+    return [part.strip() for part in text.split(";") if part.strip()]
+
+
+def _ids_cell(text: str, field: str) -> Any:
+    return _ids(_list_cell(text, field), field)
+
+
+def _json_cell(text: str, field: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise MapError(f"{field}: expected JSON, found {visible(text, 40)!r}") from None
+
+
+_VALUES: dict[str, Callable[[Any, str], Any]] = {
+    "text": _text,
+    "flag": _flag,
+    "ids": _ids,
+    "texts": _texts,
+    "passages": _passages,
+}
+_CELLS: dict[str, Callable[[str, str], Any]] = {
+    "flag": _flag_cell,
+    "ids": _ids_cell,
+    "texts": _list_cell,
+    "passages": _list_cell,
+    "list": _list_cell,
+    "number": _number_cell,
+    "whole": _whole_cell,
+    "object": _json_cell,
+}
