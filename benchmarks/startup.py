@@ -84,7 +84,7 @@ def main() -> None:
         ).stderr
         names = {line.split("|")[-1].strip().split(".")[0] for line in shown.splitlines() if "|" in line}
         third = sorted(
-            names & {"click", "msgspec", "rich", "jinja2", "rapidfuzz", "httpx2", "starlette", "numpy", "asyncio"}
+            names & {"click", "msgspec", "rich", "jinja2", "rapidfuzz", "aiohttp", "starlette", "numpy", "asyncio"}
         )
         print(f"  score imports {len(names)} top-level modules; of the dependencies: {', '.join(third)}")
 

@@ -25,11 +25,19 @@ CODES: dict[str, str] = {
     "baseline-blank": "A baseline needs a name, who blesses it and why. Fill in what the message names.",
     "baseline-gold": "The baseline report was made with another gold set. Score its traces with this one first.",
     "baseline-report": "The baseline can't be read or is no latency report. Give the JSON that latency score writes.",
+    "body-json": (
+        '--body, or body in the config, is not JSON. Quote it for the shell: --body \'{"question": "{question}"}\'.'
+    ),
+    "body-placeholder": "A request template holds a placeholder that does not exist, or one where none may be.",
+    "body-question": (
+        "A request template has no {question}, so every request would be the same. Write it where it belongs."
+    ),
     "bom": "A byte order mark was skipped. Harmless; save the file as UTF-8 without it to be rid of the remark.",
     "budget": "A latency budget is a number of milliseconds above 0.",
     "by-unknown": (
         "Warning: no gold item has the field that --by names, so there is no slice by it. Check its spelling."
     ),
+    "ca-file": "The file of --ca-file holds no certificates. Give PEM certificates.",
     "calibrate-texts": "There is no text to measure distances of. Give texts by block id with --texts.",
     "check-filter": "--filter-failing says which questions to ask again, so something must be asked. Add --run.",
     "chunk": "A line of the chunk file has no id or no text. Both must be strings.",
@@ -60,6 +68,9 @@ CODES: dict[str, str] = {
         "Leave out one of the two."
     ),
     "controls-suite": "Gates or a profile were given to controls without the suite that they belong to. Add --suite.",
+    "csv": "A CSV or TSV file can't be read on, usually because of an open quote. Check the line in the message.",
+    "csv-header": "A CSV or TSV file has no header, or names a column twice. Write the field names on the first line.",
+    "csv-ragged": "A row of a table has more or fewer cells than its header. Quote cells that hold a separator.",
     "delta-embedders": "Warning: shadow and live have distances of different embedders; they are not compared.",
     "delta-mixed": "Warning: one log holds distances of several embedders, which can't be compared.",
     "delta-uncalibrated": (
@@ -106,6 +117,7 @@ CODES: dict[str, str] = {
     "evidence-empty": (
         "The evidence file of a chat target has no evidence in it. Write {qid, evidence: [{id, text}]} lines."
     ),
+    "files-swapped": "A gold file was given as traces, or the other way round. Swap --gold and --trace.",
     "fixture-duplicate-id": "Two cases of a reasoning fixture have the same id. Give every case an id of its own.",
     "fixture-field": (
         "A field of a reasoning fixture has the wrong type or range. The message names the case and the field."
@@ -118,6 +130,7 @@ CODES: dict[str, str] = {
     "fixture-weights-sum": (
         "The dimension weights don't sum to exactly 1, as they are written. Change them so that they do."
     ),
+    "foreign-rows": "The file holds rows of another tool. Read it with `shipworthy import FILE`.",
     "gate-bound": "The bound of a gate is not a number. Write 0.80, or baseline - 0.02.",
     "gate-direction": "A gate points the wrong way for its metric. Write it the way that the message shows.",
     "gate-none": "No gate is left to decide by. Name one with --gates, or leave out --only-gates.",
@@ -138,6 +151,9 @@ CODES: dict[str, str] = {
         "the answer has."
     ),
     "gold-empty": "The gold set has no item to judge by, and nothing is never a pass. Write at least one question.",
+    "gold-fields": (
+        "No record of the gold file has the required fields. The message lists those found and how to map them."
+    ),
     "gold-keys": (
         "A warning: gold items have keys that no suite reads. Check their spelling; fields of your own are fine."
     ),
@@ -185,6 +201,7 @@ CODES: dict[str, str] = {
     "history-not-report": "What was to be recorded is not a report of one suite. Give the JSON that --json wrote.",
     "history-unusable": "The history can't be opened, read or written. Check the path, the server and the rights.",
     "history-url": "The history is neither a file nor a postgresql:// URL.",
+    "http-method": "--method is not an HTTP method. Write GET or POST.",
     "id-map-conflict": "An --id-map file maps one trace id to two gold ids. Keep one line for each trace id.",
     "id-map-row": "A line of an --id-map file is not a pair of ids. Write a JSON object or two columns.",
     "id-map-unknown": "--id-map names a step that does not exist. Use one of the names in the message.",
@@ -197,6 +214,10 @@ CODES: dict[str, str] = {
         "Warning: one log holds several values of index_hash; perhaps two indexes were logged into one file."
     ),
     "index-same": "Warning: shadow and live have the same index_hash; perhaps this is the same index twice.",
+    "init-exists": "init would overwrite a file. Give --force to replace it, or remove it first.",
+    "init-response": (
+        "The URL that init was given did not answer with something that can be mapped. The message says what came."
+    ),
     "input-missing": "A suite lacks a file that it can't judge without. Give it by the flag or key in the message.",
     "input-unknown": "A suite was given an input that it does not read. The message lists those that it does.",
     "internal": (
@@ -233,13 +254,22 @@ CODES: dict[str, str] = {
     "log-empty": "No line of a log is about a question of the gold set. Check that the two belong together.",
     "log-no-question": "A log does not say what was asked. Its lines need q, query or question.",
     "log-repeated": "Warning: several log lines have one qid, paraphrase and seed; the last counts.",
+    "map-field": (
+        "--map or [map] names a field that gold items and traces don't have. The message names the nearest one."
+    ),
+    "map-nothing": (
+        "A mapped path or pattern matches nothing in any record or response. The message lists the fields that came."
+    ),
     "map-path": (
         "A --map path can't be read, or the mapping has no claim. Write claim=data.answer.text, citations=docs[*].id."
     ),
+    "map-pattern": "A pattern in a mapping is not a regular expression that compiles. Check its brackets.",
+    "map-value": "A mapped value, or a cell of a table, is not what its field takes. The message says what was found.",
     "mode": "--mode is run or score.",
     "needs-extra": "A feature needs a package that is not installed. The message has the command that installs it.",
     "no-file": "There is no such file. Check the path.",
     "nonfinite": "NaN, Infinity or a number out of range stands in a line. Write null, or leave the field out.",
+    "not-list": "A .json file holds one object where a list of records was expected. Save the list by itself.",
     "not-object": "A line holds JSON that is not an object. Write one object a line.",
     "nul": "A line has NUL bytes, as a crash or a full disk leaves them. Write the file again.",
     "option-unknown": "A suite was given an option that it does not have. The message says which was probably meant.",
@@ -362,6 +392,9 @@ CODES: dict[str, str] = {
     ),
     "target-unreachable": "The target did not answer, or stopped answering. Start it, then go on with --resume.",
     "too-deep": "A line is nested too deep to be read. Leave out the deep part if it is not scored.",
+    "trace-fields": (
+        "No record of the trace file has an answer. The message lists the fields found and how to map them."
+    ),
     "trace-none": "There is no trace to judge. Check the file, --sweep and the qids.",
     "trace-repeated": (
         "A question has several traces and --on-duplicate is error. Keep one, or choose last, first or worst."

@@ -243,7 +243,7 @@ def test_the_hello_example_is_what_the_readme_says(cli: Cli) -> None:
     assert report["decision"] == "SHIP"
 
 
-HEAVY = ("rich", "jinja2", "numpy", "asyncio", "httpx2", "starlette", "sqlite3", "rapidfuzz", "psycopg", "tomllib")
+HEAVY = ("rich", "jinja2", "numpy", "asyncio", "aiohttp", "starlette", "sqlite3", "rapidfuzz", "psycopg", "tomllib")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["score", "--gold", "G", "--trace", "T"]], ids=["help", "score"])

@@ -54,4 +54,4 @@ def test_a_score_loads_nothing_that_could_connect_or_start_a_process(tmp_path: P
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     loaded = set(ran.stdout.split())
-    assert loaded.isdisjoint({"socket", "ssl", "http.client", "urllib.request", "subprocess", "asyncio", "httpx2"})
+    assert loaded.isdisjoint({"socket", "ssl", "http.client", "urllib.request", "subprocess", "asyncio", "aiohttp"})

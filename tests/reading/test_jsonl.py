@@ -183,7 +183,7 @@ def test_plain_objects_come_with_their_lines(tmp_path: Path) -> None:
 def test_gold_errors_name_both_lines_and_emptiness(tmp_path: Path) -> None:
     rows = [gold("A"), gold("B"), gold("A")]
     path = write(tmp_path, "\n".join(map(json.dumps, rows)).encode())
-    with pytest.raises(BadLines, match=r":3: qid 'A' stands in line 1 already"):
+    with pytest.raises(BadLines, match=r":3: duplicate qid 'A' \(first on line 1\)"):
         load_gold(path)
     with pytest.raises(DataError, match="no gold item") as caught:
         load_gold(write(tmp_path, b"\n\n"))

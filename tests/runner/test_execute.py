@@ -384,7 +384,7 @@ def test_ctrl_c_keeps_what_is_finished_and_exits_130(tmp_path: Path) -> None:
         server.hold_after = float("inf")
         result = CliRunner().invoke(command, [*arguments, "--resume"])
         assert result.exit_code == 0, result.output
-        assert "40 kept from before" in result.output
+        assert "40 resumed" in result.output
     assert len({record["run_id"] for record in lines(out)}) == len(lines(out)) == 500
 
 

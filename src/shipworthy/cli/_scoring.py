@@ -88,7 +88,7 @@ def _option_flag(field: Field, suite: Suite) -> Callable[[F], F]:
     return click.option(
         *names,
         type=kind,
-        multiple=field.kind in ("gates", "words"),
+        multiple=field.kind in ("gates", "words", "pairs"),
         metavar=metavar,
         help=_gate_help(field, suite) if field.kind == "gates" else _help(field),
     )
@@ -185,7 +185,7 @@ def _value(field: Field, value: Any) -> object:
         from ..language.refusal import read_phrases
 
         return read_phrases(value)
-    return None if field.kind in ("words", "gates") and not value else value
+    return None if field.kind in ("words", "gates", "pairs") and not value else value
 
 
 def gate_arguments(gates: Iterable[str], more: Iterable[str]) -> list[str]:

@@ -52,17 +52,37 @@ def numbers(context: click.Context, option: click.Parameter, given: str) -> tupl
     return tuple(found)
 
 
+MAP_HELP = (
+    "Where a field is in another system's record: claim=answer, 'retrieved_ids=sources[*].id', "
+    r"'citations=re:\[(\w+)\]@answer'. Repeatable."
+)
+REQUEST = ("headers", "mapping", "method", "query", "body", "proxy", "trust_env", "ca_file")
+
+
+def map_flag(command: F) -> F:
+    """--map: which field of a record is which of ours."""
+    return click.option("--map", "mapping", multiple=True, callback=_mapping, metavar="FIELD=PATH", help=MAP_HELP)(
+        command
+    )
+
+
+def _mapping(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """A mapping that can't be read is refused before anything is sent."""
+    from ..reading.mapping import FieldMap
+
+    try:
+        FieldMap.parse(given)
+    except UsageError as error:
+        raise click.BadParameter(f"{error.what}. {error.hint} [{error.code}]", context, option) from None
+    return given
+
+
 def asking_flags(command: F) -> F:
-    """--header and --map: what is sent along, and how the answer is read."""
+    """What is sent, how it gets there, and how the answer is read."""
     for option in (
-        click.option(
-            "--map",
-            "mapping",
-            multiple=True,
-            callback=pairs,
-            metavar="FIELD=PATH",
-            help="Where a field stands in the answer: claim=data.answer.text, citations=docs[*].id.",
-        ),
+        click.option("--ca-file", default="", metavar="FILE", help="Certificates to trust besides the system's, PEM."),
+        click.option("--trust-env", is_flag=True, help="Use the proxies of the environment (HTTPS_PROXY, NO_PROXY)."),
+        click.option("--proxy", default="", metavar="URL", help="Send requests through this proxy."),
         click.option(
             "--header",
             "headers",
@@ -71,13 +91,26 @@ def asking_flags(command: F) -> F:
             metavar="NAME=VALUE",
             help="Sent with each request; ${ENV} is filled in and kept out of everything written.",
         ),
+        click.option(
+            "--query",
+            multiple=True,
+            callback=pairs,
+            metavar="NAME=VALUE",
+            help="Part of the URL's query; the value may hold {question} and the other placeholders.",
+        ),
+        click.option(
+            "--body",
+            metavar="JSON",
+            help="Request body, or @FILE; texts in it may hold {question}, {qid}, {seed}, {temperature}, {history}.",
+        ),
+        click.option("--method", default="", metavar="VERB", help="HTTP method.  [default: POST, or GET with --query]"),
     ):
         command = option(command)
-    return command
+    return map_flag(command)
 
 
 def address_flags(command: F) -> F:
-    """--http, --target, --header, --map: whom to ask and how to read the answer."""
+    """Whom to ask, what to send, and how to read the answer."""
     command = asking_flags(command)
     for option in (
         click.option(
@@ -136,10 +169,10 @@ def taken(given: dict[str, Any]) -> tuple[str, TargetOptions]:
 
     http, other = given.pop("http"), given.pop("target")
     if bool(http) == bool(other):
-        raise UsageError("who shall be asked?", hint="Give --http URL, or --target.", code="run-no-target")
-    options = TargetOptions(
-        headers=given.pop("headers"), mapping=given.pop("mapping"), connections=given.get("concurrency") or 64
-    )
+        raise UsageError("no target was given", hint="Give --http URL or --target TARGET.", code="run-no-target")
+    named = {name: given.pop(name) for name in REQUEST}
+    given["map"] = named["mapping"]  # the gold file is read by the same mapping
+    options = TargetOptions(connections=given.get("concurrency") or 64, **named)
     return http or other, options
 
 
@@ -151,19 +184,21 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
     target, options = taken(given)
     limits = {name: given.pop(name) for name in _LIMITS}
     make_room(out)
-    summary = run(read_gold(given["gold"]), target, out, options=options, progress=True, **grid, **limits)
+    questions = read_gold(given["gold"], given["map"])
+    summary = run(questions, target, out, options=options, progress=True, **grid, **limits)
     done = summary.resumed + summary.finished
     say(
         f"{done} of {summary.planned} runs in {summary.out}, {summary.failed} failed, "
         f"{summary.distinct_prompts} distinct prompts",
         err=True,
     )
+    summary.check_mapping()
     if done and summary.failed == done:
         raise EnvironmentFailure(
             "every run failed, so there is nothing to judge",
             where=out,
             code="run-all-failed",
-            hint="The errors are in the file. Mend what they say, then run again with --overwrite.",
+            hint="The errors are in the file. Fix their cause, then run again with --overwrite.",
         )
     if summary.stopped:
         say(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)

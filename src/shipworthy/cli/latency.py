@@ -86,7 +86,7 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: Any) -
     "--csv", "csv_path", metavar="FILE", help="Where the table of requests goes.  [default: latency.csv beside --trace]"
 )
 @click.option("--overwrite", is_flag=True, help="Drop the traces that the file holds.")
-@scoring_flags(SUITE, without=["trace", "arms", "sweep"])
+@scoring_flags(SUITE, without=["trace", "arms", "sweep", "map"])
 def run(
     arms: str | None,
     trace: str,
@@ -115,7 +115,7 @@ def run(
     chosen = _arms(arms)
     make_room(trace)
     summary = run_load(
-        read_gold(given["gold"]),
+        read_gold(given["gold"], given["map"]),
         target,
         trace,
         arms=chosen or None,
@@ -142,7 +142,7 @@ def _report_steps(summary: LoadSummary, trace: str) -> None:
             "every run failed, so there is nothing to judge",
             where=trace,
             code="run-all-failed",
-            hint="The errors are in the file. Mend what they say, then run again with --overwrite.",
+            hint="The errors are in the file. Fix their cause, then run again with --overwrite.",
         )
 
 

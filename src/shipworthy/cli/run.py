@@ -8,7 +8,7 @@ import click
 
 from ..errors import EnvironmentFailure, UsageError
 from ._say import say, say_json
-from ._target import asking_flags, limit_flags, numbers
+from ._target import REQUEST, asking_flags, limit_flags, numbers
 
 if TYPE_CHECKING:
     from ..core.contracts import Gold
@@ -63,7 +63,7 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
     arms_file = given.pop("arms_file")
     grid = {name: given.pop(name) for name in ("seeds", "jitters", "paraphrases", "profile")}
     grid["arms"] = read_arms(arms_file) if arms_file else None
-    questions = read_gold(gold)
+    questions = read_gold(gold, given["mapping"])
     if filter_failing:
         questions = _failing(questions, filter_failing)
         if not questions:
@@ -96,7 +96,7 @@ def _failing(questions: list[Gold], report: str) -> list[Gold]:
 def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], given: dict[str, Any]) -> int:
     from ..runner import TargetOptions, run
 
-    named = ("headers", "mapping", "allow_redirects", "max_response_bytes", "model", "evidence")
+    named = (*REQUEST, "allow_redirects", "max_response_bytes", "model", "evidence")
     options = TargetOptions(connections=given["concurrency"], **{name: given.pop(name) for name in named})
     try:
         summary = run(questions, target, out, options=options, progress=True, **grid, **given)
@@ -104,6 +104,7 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
         say(f"Interrupted. What was finished is in {out}; go on with --resume.", err=True)
         return 130
     _print_summary(summary)
+    summary.check_mapping()
     if not summary.complete:
         return 3
     if summary.failed == summary.planned:
@@ -111,22 +112,25 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
             "every run failed",
             where=out,
             code="run-all-failed",
-            hint="Mend what the first error says, then run again with --overwrite.",
+            hint="Fix the cause of the first error, then run again with --overwrite.",
         )
     return 0
 
 
 def _print_plan(plan: Plan) -> None:
     for ask in plan:
-        shown = {name: getattr(ask, name) for name in ask.__struct_fields__ if name != "knobs"}  # the arm names them
+        # the arm names its knobs
+        shown = {name: getattr(ask, name) for name in ask.__struct_fields__ if name not in ("knobs", "history")}
+        if ask.temperature is None:
+            del shown["temperature"]
         say_json(shown, indent=None)
 
 
 def _print_summary(summary: RunSummary) -> None:
     done = summary.resumed + summary.finished
     say(
-        f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} kept from "
-        f"before, {summary.requests} requests, {summary.seconds:.1f} s"
+        f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} resumed, "
+        f"{summary.requests} requests, {summary.seconds:.1f} s"
     )
     if summary.distinct_prompts < summary.planned:
         say(f"{summary.distinct_prompts} distinct prompts: seeds, arms and some jitters send the same text again")

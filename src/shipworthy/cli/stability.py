@@ -27,6 +27,17 @@ def _known_jitters(context: click.Context, option: click.Parameter, given: tuple
     return names
 
 
+def _temperatures(context: click.Context, option: click.Parameter, given: str) -> tuple[float, ...]:
+    """`0,0.2`: each a number of at least 0."""
+    try:
+        found = tuple(float(text) for text in given.split(",") if text.strip())
+    except ValueError:
+        found = (-1.0,)
+    if not all(0 <= heat <= 100 for heat in found):
+        raise click.BadParameter(f"expected temperatures like 0,0.2, got {given[:80]!r}.")
+    return found
+
+
 class ByMode(click.Group):
     """`stability --mode score …` is `stability score …`."""
 
@@ -93,14 +104,21 @@ def score(form: str, outputs: tuple[str, ...], **given: Any) -> int:
     metavar="NAME[,NAME…]",
     help="Rewordings to run, of none, ws, punct, syn, order, para.",
 )
+@click.option(
+    "--temperatures",
+    default="",
+    callback=_temperatures,
+    metavar="T[,T…]",
+    help="Sampling temperatures to run with, sent as `temperature`.",
+)
 @click.option("--paraphrases", is_flag=True, help="Ask each paraphrase of the gold set too.")
-@scoring_flags(SUITE, without=["runs", "seeds", "jitters", "sweep", "arm"])
+@scoring_flags(SUITE, without=["runs", "seeds", "jitters", "sweep", "arm", "map"])
 def run(form: str, outputs: tuple[str, ...], runs: str, paraphrases: bool, **given: Any) -> int:
     """Ask a target every question under every seed and jitter, then score the runs.
 
     \b
     shipworthy stability run --gold gold.jsonl --http http://localhost:8080/qa --stability runs/stability.jsonl
     """
-    grid = {name: given[name] for name in ("seeds", "jitters")}
+    grid = {name: given[name] for name in ("seeds", "jitters")} | {"temperatures": given.pop("temperatures")}
     run_target(given, runs, paraphrases=paraphrases, profile=given["profile"] or "strict", **grid)
     return emit(score_suite(SUITE, given | {"runs": runs}), form, outputs)

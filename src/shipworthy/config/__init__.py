@@ -16,6 +16,7 @@ from ..core.options import fields_of
 from ..core.policy import Waiver
 from ..errors import EnvironmentFailure, UsageError
 from ..language.refusal import read_phrases
+from ..reading.mapping import FieldMap
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema
@@ -26,6 +27,7 @@ __all__ = ["Config", "SuiteConfig", "TargetConfig", "find_config", "load_config"
 
 FILE = "shipworthy.toml"
 HISTORY = ".shipworthy/history.db"
+DEFAULT = "target"  # the name of the table [target]
 
 _DRIVING = ("target", "seeds", "jitters", "paraphrases")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -141,14 +143,18 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     if not isinstance(table, dict):
         mistakes.append(Mistake((), "expected a table", "", "config-type"))
         return Config()
-    known = ("suites", "targets", "waivers", *SECTIONS)
+    known = ("suites", "target", "targets", "map", "waivers", *SECTIONS)
     mistakes.extend(unknown((name,), name, known) for name in table if name not in known)
     sections = {name: check_table(table.get(name, {}), keys, (name,), mistakes) for name, keys in SECTIONS.items()}
     folder = os.path.dirname(os.fspath(path)) or "."
     refusal = sections["refusal"]
     rules = _rules(sections["contradiction"].get("rules"), folder, mistakes)
-    suites = _suites(table.get("suites", {}), folder, refusal, rules, mistakes)
+    fields = _map(table.get("map", {}), mistakes)
+    suites = [_mapped(suite, fields) for suite in _suites(table.get("suites", {}), folder, refusal, rules, mistakes)]
     targets = _targets(table.get("targets", {}), folder, mistakes)
+    if "target" in table:
+        targets |= _targets({DEFAULT: table["target"]}, folder, mistakes, ())
+        suites = [_driven_by_default(suite) for suite in suites]
     _check_driving(suites, targets, mistakes)
     history, baseline = sections["history"], sections["baseline"]
     return Config(
@@ -226,14 +232,48 @@ def _opened(value: object, folder: str, kind: str, key: str) -> object:
     return read_phrases(path) if key == "refusal_phrases" else path
 
 
-def _targets(table: object, folder: str, mistakes: list[Mistake]) -> dict[str, TargetConfig]:
+def _map(table: object, mistakes: list[Mistake]) -> tuple[str, ...]:
+    """The file's mapping as FIELD=PATH; [map.gold] and [map.trace] are for one of the two."""
+    if not isinstance(table, dict):
+        mistakes.append(Mistake(("map",), "expected a table [map]", "", "config-type"))
+        return ()
+    pairs = []
+    for name, written in table.items():
+        inner = {f"{name}.{field}": path for field, path in written.items()} if isinstance(written, dict) else None
+        for field, path in (inner or {name: written}).items():
+            try:
+                FieldMap.parse({field: path} if isinstance(path, str) else [str(path)], where="[map]")
+                pairs.append(f"{field}={path}")
+            except UsageError as error:
+                mistakes.append(Mistake(("map", *field.split(".")), error.what, error.hint, error.code))
+    return tuple(pairs)
+
+
+def _mapped(suite: SuiteConfig, fields: tuple[str, ...]) -> SuiteConfig:
+    if not fields or "map" not in fields_of(load_suite(suite.name).options):
+        return suite
+    return msgspec.structs.replace(suite, options=suite.options | {"map": fields})
+
+
+def _driven_by_default(suite: SuiteConfig) -> SuiteConfig:
+    """A suite that a target can be asked for, and that names none, is asked of [target]."""
+    if "target" in suite.driving or "target" not in options_of(suite.name):
+        return suite
+    return msgspec.structs.replace(suite, driving=suite.driving | {"target": DEFAULT})
+
+
+def _targets(
+    table: object, folder: str, mistakes: list[Mistake], above: tuple[str, ...] = ("targets",)
+) -> dict[str, TargetConfig]:
     if not isinstance(table, dict):
         mistakes.append(Mistake(("targets",), "expected tables [targets.NAME]", "", "config-type"))
         return {}
     found = {}
     for name, given in table.items():
-        path = ("targets", name)
+        path = (*above, name) if above else ("target",)
         values = check_table(given, TARGET, path, mistakes)
+        if "ca_file" in values:
+            values["ca_file"] = _path(folder, values["ca_file"])
         kinds = [kind for kind in TARGET_KINDS if kind in values]
         if len(kinds) != 1:
             what = f"a target has one of {', '.join(TARGET_KINDS)}, found {', '.join(kinds) or 'none'}"

@@ -10,7 +10,7 @@ from ..suites import SUITES, load_suite
 
 
 class Key(NamedTuple):
-    """What a key takes: text, path, flag, whole, number, numbers, words, texts (name → text), gates, day, table."""
+    """What a key takes: text, path, flag, whole, number, numbers, words, texts (name → text), template, gates, day."""
 
     kind: str
     says: str
@@ -28,7 +28,7 @@ GATE = {
 }
 
 _DRIVEN = {
-    "target": Key("text", "The [targets.NAME] that `check --run` asks to write the traces first."),
+    "target": Key("text", "The [targets.NAME] that `check --run` sends the questions to; else [target]."),
     "seeds": Key("numbers", "Seeds to ask with."),
     "jitters": Key("words", "Rewordings to ask with: none, ws, punct, syn, order, para."),
     "paraphrases": Key("flag", "Ask each paraphrase of the gold set too."),
@@ -64,20 +64,27 @@ def configurable() -> list[str]:
 
 
 TARGET = {
-    "url": Key("text", "An HTTP endpoint: POST one JSON object, get one back."),
+    "url": Key("text", "An HTTP endpoint: send one question, get one JSON object or a stream of events back."),
+    "method": Key("text", "HTTP method: POST, or GET where the query carries the question."),
+    "body": Key("template", 'Request body: a JSON text or a table, such as { question = "{question}" }.'),
+    "query": Key("texts", "Part of the URL's query; values may hold {question} and the other placeholders."),
+    "proxy": Key("text", "Send requests through this proxy."),
+    "trust_env": Key("flag", "Use the proxies of the environment."),
+    "ca_file": Key("path", "Certificates to trust besides the system's, PEM."),
     "chat": Key("text", "An OpenAI-compatible chat endpoint."),
     "cmd": Key("text", "A command, started once a question."),
     "py": Key("text", "A Python function, package.module:function."),
     "replay": Key("path", "A trace file whose traces are given again."),
     "demo": Key("text", "The embedded pipeline, with faults separated by commas, or an empty text."),
     "headers": Key("texts", "Sent with each request; ${NAME} is filled in from the environment and never written."),
-    "map": Key("texts", 'Where a field stands in the answer: claim = "data.answer.text".'),
+    "map": Key("texts", "As [map], for this target's responses alone."),
     "model": Key("text", "Model of a chat target."),
     "concurrency": Key("whole", "Questions asked at a time."),
     "rate": Key("number", "Requests per second at most."),
     "timeout_sec": Key("number", "For one attempt, to the last byte."),
     "retries": Key("whole", "On 429, 5xx and lost connections."),
 }
+MAP = 'Where fields are in responses, traces and gold: claim = "answer", retrieved_ids = "sources[*].id".'
 TARGET_KINDS = ("url", "chat", "cmd", "py", "replay", "demo")
 
 WAIVER = {
@@ -119,6 +126,14 @@ def schema() -> dict[str, object]:
         "additionalProperties": False,
         "properties": {
             "suites": {"type": "object", "additionalProperties": False, "properties": suites},
+            "target": _object(TARGET),
+            "map": {
+                "type": "object",
+                "additionalProperties": {
+                    "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]
+                },
+                "description": MAP,
+            },
             "targets": {"type": "object", "additionalProperties": _object(TARGET)},
             "waivers": {"type": "array", "items": _object(WAIVER)},
             **{name: _object(keys) for name, keys in SECTIONS.items()},
@@ -143,6 +158,7 @@ def _property(key: Key) -> dict[str, object]:
         "numbers": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
         "words": {"type": "array", "items": {"type": "string"}},
         "texts": {"type": "object", "additionalProperties": {"type": "string"}},
+        "template": {"type": ["string", "object", "array"]},
         "day": {"type": "string", "format": "date"},
     }
     if key.kind == "gates":

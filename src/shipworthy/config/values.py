@@ -34,6 +34,7 @@ _EXPECTED = {
     "words": "a list of texts",
     "texts": "a table of texts",
     "gates": "a list of gates",
+    "template": "JSON text or a table",
     "day": "a date such as 2026-12-31",
 }
 
@@ -76,6 +77,8 @@ def fits(value: object, key: Key) -> bool:
         return bool(listed) and all(_whole(one, key.least) for one in listed)
     if key.kind == "texts":
         return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    if key.kind == "template":
+        return isinstance(value, (str, dict, list))
     if key.kind == "day":
         return day_of(value) is not None
     return isinstance(value, list) and (key.kind == "gates" or all(isinstance(word, str) for word in value))

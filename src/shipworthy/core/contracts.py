@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 from ..reading.keys import Keys
 
 Offsets = tuple[int, int]
+NO_QID = "qid: expected a name for the question, found none"
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -244,7 +245,7 @@ def _lambda(state: str | None) -> str | None:
 def _one_qid(qid: str, *aliases: str | UnsetType) -> str:
     given = [name for name in (qid, *aliases) if name is not UNSET and name != ""]
     if not given or not given[0].strip():
-        raise ValueError("qid: expected a name for the question, found none")
+        raise ValueError(NO_QID)
     if any(name != given[0] for name in given):
         raise ValueError(f"qid: two names for one record, {given[0]!r} and {given[-1]!r}")
     return given[0]

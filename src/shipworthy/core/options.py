@@ -12,8 +12,8 @@ import msgspec
 from ..errors import UsageError
 from .gates import Gate, as_written, written
 
-Kind = Literal["flag", "whole", "number", "numbers", "text", "words", "lines", "gates"]
-_LISTS = ("numbers", "words", "lines", "gates")
+Kind = Literal["flag", "whole", "number", "numbers", "text", "words", "lines", "pairs", "gates"]
+_LISTS = ("numbers", "words", "lines", "pairs", "gates")
 
 
 class Opt(NamedTuple):
@@ -22,7 +22,7 @@ class Opt(NamedTuple):
     help: str
     metavar: str = ""
     flags: tuple[str, ...] = ()  # further spellings on the command line
-    kind: str = ""  # where the type alone does not say: `number` (exact), `lines` (a file of texts)
+    kind: str = ""  # where the type alone does not say: `number` (exact), `lines` (a file of texts), `pairs`
     least: int | None = None  # smallest value of a whole number
     shown: bool = True  # part of the report's `options`, and so of what two runs must share to be compared
     cli: bool = True
@@ -46,6 +46,18 @@ class SuiteOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 AllowMissing = Annotated[
     int, Opt("How many questions may go unjudged, because their run is missing or failed.", "N", least=0)
+]
+
+
+Mapped = Annotated[
+    tuple[str, ...],
+    Opt(
+        "Where a field is in the records of gold and traces: claim=answer, 'retrieved_ids=sources[*].id'. Repeatable.",
+        "FIELD=PATH",
+        kind="pairs",
+        shown=False,
+        config=False,
+    ),
 ]
 
 
@@ -155,7 +167,7 @@ def _fits(field: Field, value: Any) -> bool:
         return all(_is_whole(one) and (least is None or one >= least) for one in value)
     if field.kind == "gates":
         return all(isinstance(one, (str, Gate)) for one in value)
-    if field.kind in ("words", "lines"):
+    if field.kind in ("words", "lines", "pairs"):
         return all(isinstance(one, str) for one in value)
     if field.kind == "whole":
         return _is_whole(value) and (least is None or value >= least)
@@ -173,6 +185,7 @@ def _expected(field: Field) -> str:
         "number": "a number, such as 0.65",
         "words": "a list of texts",
         "lines": "a list of texts",
+        "pairs": "FIELD=PATH, such as claim=answer",
         "gates": "gates such as precision>=0.80",
     }.get(field.kind, "a text")
 

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems, Reader, Refused
 from ..reading.keys import Keys
 from ..reading.lock import content_digest, rows_of
 from ..reading.strict import as_record
-from .contracts import Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
+from .contracts import NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
 
 Record = TypeVar("Record")
 
@@ -72,21 +73,31 @@ GoldSource = str | os.PathLike[str] | Iterable[Gold | Mapping[str, Any]]
 TraceSource = str | os.PathLike[str] | Iterable[Trace | Mapping[str, Any]]
 
 
-def read_gold(path: str | os.PathLike[str]) -> list[Gold]:
+ANSWERS = ("answer_json", "error")  # what at least one trace has that answers are judged by
+
+
+def read_gold(path: str | os.PathLike[str], map: Iterable[str] = ()) -> list[Gold]:
     """The gold items of a file; any bad line is an error."""
-    return list(load_gold(path).items.values())
+    return list(load_gold(path, map=map).items.values())
 
 
-def load_gold(source: GoldSource, *, lenient: bool = False, last_wins: bool = False, by: Iterable[str] = ()) -> GoldSet:
+def load_gold(
+    source: GoldSource,
+    *,
+    lenient: bool = False,
+    last_wins: bool = False,
+    by: Iterable[str] = (),
+    map: Iterable[str] = (),
+) -> GoldSet:
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
     problems, read = Problems(), Input(path=_path_of(source, "gold"))
     fields = [name for name in by if name not in Gold.__struct_fields__]
     items: dict[str, Gold] = {}
     lines: dict[str, int] = {}
-    for number, gold in _records(source, Gold, problems, read, gold_keys(), fields):
+    for number, gold in _records(source, Gold, problems, read, gold_keys(), fields, mapping=("gold", map)):
         name = gold.qid
         if name in items and not last_wins:
-            what = f"qid {name!r} stands in line {lines[name]} already"
+            what = f"duplicate qid {name!r} (first on line {lines[name]})"
             problems.add(Problem(read.path, number, what, "Give each question its own qid.", "gold-repeated"))
             continue
         if blank := _blank_field(gold):
@@ -95,6 +106,8 @@ def load_gold(source: GoldSource, *, lenient: bool = False, last_wins: bool = Fa
             continue
         items.pop(name, None)
         items[name], lines[name] = gold, number
+    if not items:
+        _raise_misfit(source, "gold", problems)
     read.close(problems, lenient)
     if not items:
         raise DataError(
@@ -129,16 +142,46 @@ def _blank_field(gold: Gold) -> str:
 
 
 def stream_traces(
-    source: TraceSource, read: Input, *, record: type[Trace] = Trace, lenient: bool = False, unnamed: bool = False
+    source: TraceSource,
+    read: Input,
+    *,
+    record: type[Trace] = Trace,
+    lenient: bool = False,
+    unnamed: bool = False,
+    map: Iterable[str] = (),
+    needs: Sequence[str] = (),
 ) -> Iterator[tuple[int, Trace]]:
     """Traces one by one with their line numbers; bad lines are raised together when the source is exhausted.
 
-    `unnamed` drops traces without a qid, as the reference scripts did, instead of refusing them.
+    `unnamed` drops traces without a qid, as the reference scripts did, instead of refusing them. A file none of whose
+    traces has any of the fields in `needs` is a file of something else, and an error.
     """
     problems = Problems()
     read.path = _path_of(source, "trace")
-    yield from _records(source, record, problems, read, trace_keys(), (), unnamed)
+    records = _records(source, record, problems, read, trace_keys(), (), unnamed, ("trace", map))
+    fits = not needs
+    any_record = False
+    for numbered in records if needs else ():
+        any_record = True
+        yield numbered
+        if any(getattr(numbered[1], name) not in (UNSET, None, "") for name in needs):
+            fits = True
+            break
+    yield from records
+    if not fits and (any_record or problems.total):
+        _raise_misfit(source, "trace", problems)
     read.close(problems, lenient)
+
+
+def _raise_misfit(source: object, kind: str, problems: Problems) -> None:
+    """None of the records fits: say what the file has, unless its lines can't be read at all."""
+    if not all(problem.what.startswith(NO_QID) for problem in problems.first):
+        return
+    from ..reading.misfit import misfit
+
+    error = misfit(source, kind)
+    if error is not None:
+        raise error
 
 
 def _records(
@@ -149,25 +192,44 @@ def _records(
     keys: Keys,
     fields: Iterable[str] = (),
     unnamed: bool = False,
+    mapping: tuple[str, Iterable[str]] = ("trace", ()),
 ) -> Iterator[tuple[int, Any]]:
-    amend = partial(_name_as_text, read)
-    if not isinstance(source, (str, os.PathLike)):
-        yield from _converted(enumerate(source, 1), record, problems, read, keys, fields, unnamed)
-    elif os.fspath(source).endswith(".parquet"):
-        from ..reading.tables import ParquetRows
-
-        rows = ParquetRows(os.fspath(source))
-        yield from _converted(rows, record, problems, read, keys, fields, unnamed)
-        read.digest = rows.digest
-    elif fields or unnamed:
-        reader = Reader(source, dict, problems, warn=read.warn)
-        yield from _converted(reader, record, problems, read, keys, fields, unnamed)
-        read.learn(reader)
-    else:
+    kind, pairs = mapping[0], tuple(mapping[1])
+    rows = _rows_of(source, problems)
+    if rows is None and not (fields or unnamed or pairs):
+        amend = partial(_name_as_text, read)
         typed = Reader(source, record, problems, keys=keys, warn=read.warn, amend=amend)
         yield from typed
         read.learn(typed)
         read.records = typed.records
+        return
+    reader = Reader(source, dict, problems, warn=read.warn) if rows is None else None
+    plain = rows if reader is None else reader
+    if pairs or (is_path(source) and reader is None):
+        from .mapped import mapped_rows
+
+        plain = mapped_rows(plain, kind, pairs, read.path, problems)
+    yield from _converted(plain or (), record, problems, read, keys, fields, unnamed)
+    if reader is not None:
+        read.learn(reader)
+    elif is_path(source):
+        read.digest = getattr(rows, "digest", "")
+
+
+def _rows_of(source: Any, problems: Problems) -> Any:
+    """Numbered rows of what is not a file of JSON lines; None where it is one."""
+    if not is_path(source):
+        return enumerate(source, 1)
+    if not os.fspath(source).lower().endswith(_OTHER_FORMATS):
+        return None
+    from ..reading.formats import open_rows
+
+    return open_rows(os.fspath(source), problems)
+
+
+_OTHER_FORMATS = tuple(
+    f"{name}{packed}" for name in (".json", ".csv", ".tsv", ".parquet") for packed in ("", ".gz", ".zst")
+)
 
 
 def _converted(
@@ -273,6 +335,12 @@ def file_input(path: str | os.PathLike[str], records: int = 1) -> Input:
 
 def require_answerable(gold: GoldSet) -> None:
     """An item that does not say whether it is answerable can't be judged, and nobody guesses."""
+    if all(item.answerable is None for item in gold.items.values()) and os.path.isfile(gold.source.path):
+        from ..reading.misfit import misfit
+
+        error = misfit(gold.source.path, "gold", "no question says whether it is answerable")
+        if error is not None:
+            raise error
     for qid, item in gold.items.items():
         if item.answerable is None:
             raise DataError(

@@ -87,7 +87,9 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> 
     from ..runner import TargetOptions, run
 
     out = suite.inputs[next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)]
-    gold = [item for item in read_gold(suite.inputs["gold"]) if failing is None or str(item.qid) in failing]
+    fields = suite.options.get("map", ())
+    questions = read_gold(suite.inputs["gold"], fields)
+    gold = [item for item in questions if failing is None or str(item.qid) in failing]
     if not gold:
         return f"{suite.name}: nothing failed, nothing asked"
     seeds = suite.driving.get("seeds", 0)
@@ -101,14 +103,13 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> 
         for name in ("concurrency", "rate", "timeout_sec", "retries")
         if name in target.options
     }
-    options = TargetOptions(
-        headers=target.options.get("headers", {}),
-        mapping=target.options.get("map", {}),
-        model=target.options.get("model", ""),
-    )
+    request = ("headers", "model", "method", "body", "query", "proxy", "trust_env", "ca_file")
+    given = {name: target.options[name] for name in request if name in target.options}
+    options = TargetOptions(mapping=target.options.get("map") or fields, **given)
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
     summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits)
+    summary.check_mapping()
     if failing is None:
         os.replace(fresh, out)
     else:

@@ -11,7 +11,7 @@ import msgspec
 
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import plural, visible
-from .jsonl import read_objects
+from .jsonl import Problems
 from .limits import MAX_LOCK
 from .strict import Refused, as_record, strict_json
 
@@ -157,11 +157,11 @@ def item_digests(gold: str | os.PathLike[str]) -> dict[str, str]:
 
 def rows_of(gold: str | os.PathLike[str]) -> Iterable[tuple[int, dict[str, Any]]]:
     """The items of a gold file as they stand in it, with their lines."""
-    if not os.fspath(gold).endswith(".parquet"):
-        return read_objects(gold)
-    from .tables import ParquetRows
+    from .formats import raw_rows  # scoring JSON lines starts sooner without it
 
-    return ParquetRows(os.fspath(gold))
+    problems = Problems()
+    yield from raw_rows(gold, problems)
+    problems.raise_any()
 
 
 def content_digest(items: Mapping[str, Any]) -> str:
@@ -188,7 +188,9 @@ def set_digest(items: dict[str, str]) -> str:
 def lock_path(gold: str | os.PathLike[str]) -> str:
     """`gold.lock` for `gold.jsonl`, `gold.jsonl.gz` and `gold.jsonl.zst`."""
     name = os.fspath(gold).removesuffix(".gz").removesuffix(".zst")
-    return name.removesuffix(".jsonl").removesuffix(".json") + ".lock"
+    for ending in (".jsonl", ".json", ".csv", ".tsv"):
+        name = name.removesuffix(ending)
+    return name + ".lock"
 
 
 def locks_of(gold: str | os.PathLike[str]) -> list[str]:

@@ -187,8 +187,9 @@ class FieldMap:
             fields = KINDS[self.kind]
             own = {name: convert(text, fields.get(name, "text"), name, True) for name, text in own.items()}
         mapped = self.picked(record, cells)
-        for field in mapped:
-            found(field)
+        for field, value in mapped.items():
+            if value != []:
+                found(field)
             for other in _SAME.get(field, ()):
                 own.pop(other, None)
         whole = own | mapped

@@ -17,6 +17,8 @@ ROWS = 256  # rows held in memory at a time
 class ParquetRows:
     """Rows of a file as dicts with their numbers; a null is an absent field, since columns can't be absent."""
 
+    cells = False
+
     def __init__(self, path: str) -> None:
         self.path = path
         self.digest = ""

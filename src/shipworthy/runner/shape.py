@@ -12,7 +12,7 @@ import msgspec
 from ..core.contracts import DetailedTrace
 from ..errors import UsageError
 from ..reading.jsonl import Refused, field_first, kind, strict_object
-from ..reading.mapping import FieldMap
+from ..reading.mapping import SHARED, FieldMap
 from ..reading.proposal import fields_of, flags, propose
 from ..reading.values import MapError
 from ..text import visible
@@ -25,6 +25,8 @@ _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 def parse_mapping(given: Mapping[str, str] | Iterable[str]) -> FieldMap:
     """A mapping of responses; it must at least say where the claim is."""
     mapping = FieldMap.parse(given)
+    for name in SHARED:  # the plan knows what it asked
+        mapping.sources.pop(name, None)
     if mapping and not {"answer_json", "claim", "refused"} & set(mapping.sources):
         raise UsageError("the mapping has no claim", where="--map", hint="Add --map claim=PATH.", code="map-path")
     return mapping

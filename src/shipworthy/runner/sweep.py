@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 from ..core.sources import read_gold
+from ..errors import UsageError
+from ..text import plural
 from ..web.blocking import run_blocking
 from .execute import Execution, header_of
 from .journal import Journal
@@ -19,6 +21,7 @@ from .pace import Limits
 from .plan import Arm, Plan, Question, make_plan
 from .progress import Progress, progress_for
 from .targets import Target, TargetOptions, parse_target
+from .targets.base import Mapped
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +40,17 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     errors: dict[str, int] = {}  # failures of this call by kind: http-500, timeout, …
     first_error: str = ""
     stopped: str = ""  # why not everything was asked; empty if it was
+    unmatched: dict[str, str] = {}  # mapped fields that no response had → what the responses have
+
+    def check_mapping(self) -> None:
+        """A field that was mapped and never came is an error: scores without it would mislead."""
+        for field, names in self.unmatched.items():
+            raise UsageError(
+                f"the mapping of {field} matches nothing in {plural(self.finished, 'response')}, which have {names}",
+                where="--map",
+                hint=f"Correct the path of {field}, or leave it out, then run again with --overwrite.",
+                code="map-nothing",
+            )
 
     @property
     def complete(self) -> bool:
@@ -53,6 +67,7 @@ def run(
     paraphrases: bool = False,
     arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None = None,
     profile: str = "strict",
+    temperatures: Sequence[float] = (),
     concurrency: int = 8,
     rate: float | None = None,
     timeout: float = 60.0,
@@ -82,7 +97,15 @@ def run(
         max_cost_usd=None if max_cost_usd is None else Decimal(str(max_cost_usd)),
     )
     questions = read_gold(gold) if isinstance(gold, (str, os.PathLike)) else gold
-    plan = make_plan(questions, seeds=seeds, jitters=jitters, paraphrases=paraphrases, arms=arms, profile=profile)
+    plan = make_plan(
+        questions,
+        seeds=seeds,
+        jitters=jitters,
+        paraphrases=paraphrases,
+        arms=arms,
+        profile=profile,
+        temperatures=temperatures,
+    )
     options = options or TargetOptions(connections=max(64, limits.concurrency))
     # Before the loop runs, so that Ctrl-C ends an import that takes long.
     asked = parse_target(target, options) if isinstance(target, str) else target
@@ -140,4 +163,5 @@ async def run_async(
         stopped=execution.stopped,
         errors=dict(sorted(execution.errors.items())),
         first_error=execution.first_error,
+        unmatched=asked.unmatched() if isinstance(asked, Mapped) else {},
     )

@@ -20,6 +20,7 @@ from .events import EventStream
 if TYPE_CHECKING:
     import aiohttp
     from aiohttp.abc import AbstractResolver
+    from yarl import URL
 
 EVENTS = "text/event-stream"
 
@@ -36,7 +37,7 @@ class Reply(NamedTuple):
     """A response; `whole` is False where the body went past the limit and was cut."""
 
     status: int
-    headers: Mapping[str, str]  # names in lower case
+    headers: Mapping[str, str]  # looked up in any case
     body: bytes
     whole: bool
     elapsed_ms: float
@@ -72,6 +73,7 @@ class Client:
             vetted_url(self._wiring.proxy, "--proxy")
         self._tls = _context(self._wiring.ca_file) if "https" in (url.scheme, self._wiring.proxy[:5]) else None
         self._session: aiohttp.ClientSession | None = None
+        self._last: tuple[Url, URL] | None = None
 
     async def send(self, method: str, url: Url, payload: bytes | None, limits: Mapping[int, int], limit: int) -> Reply:
         """Send and read to the last byte; `limits` holds body limits by status, `limit` is that of the others."""
@@ -93,10 +95,8 @@ class Client:
         self, method: str, url: Url, payload: bytes | None, limits: Mapping[int, int], limit: int, timing: _Timing
     ) -> Reply:
         import aiohttp
-        from yarl import URL
 
-        session = self._opened()
-        address = URL(f"{url.scheme}://{url.authority}{url.path}", encoded=True)
+        session, address = self._opened(), self._address(url)
         answered = False
         try:
             async with session.request(
@@ -120,6 +120,14 @@ class Client:
                 raise _Unanswered from error
             raise _cut_off(error) from None
 
+    def _address(self, url: Url) -> URL:
+        """The URL as aiohttp takes it; most requests go to the same one."""
+        if self._last is None or self._last[0] != url:
+            from yarl import URL
+
+            self._last = url, URL(f"{url.scheme}://{url.authority}{url.path}", encoded=True)
+        return self._last[1]
+
     def _opened(self) -> aiohttp.ClientSession:
         """The session, made at the first request: it belongs to the running loop."""
         if self._session is None:
@@ -136,7 +144,6 @@ class Client:
                 trust_env=self._wiring.trust_env,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
                 trace_configs=[_hooks()],
-                skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept", "Content-Type"),
             )
         return self._session
 
@@ -161,9 +168,8 @@ async def _read(response: aiohttp.ClientResponse, limit: int, timing: _Timing) -
     elapsed = timing.connection_ms + (clock() - timing.sent) * 1000
     if not whole:
         response.close()  # the rest is not worth reading, and the connection can't be used again
-    headers = {name.lower(): value for name, value in response.headers.items()}
     waited = None if first is None else timing.connection_ms + (first - timing.sent) * 1000
-    return Reply(response.status, headers, b"".join(parts), whole, elapsed, events, waited)
+    return Reply(response.status, response.headers, b"".join(parts), whole, elapsed, events, waited)
 
 
 def _cut_off(error: Exception) -> RequestFailed:

@@ -275,7 +275,7 @@ def test_scoring_starts_without_what_only_asking_needs():
     loaded = set(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
-    assert loaded.isdisjoint({"httpx2", "jinja2", "rich", "subprocess", "selectors", "asyncio", "ssl"})
+    assert loaded.isdisjoint({"aiohttp", "jinja2", "rich", "subprocess", "selectors", "asyncio", "ssl"})
 
 
 def test_offenders_say_what_was_wrong_and_what_was_cited():

@@ -176,7 +176,7 @@ def test_nothing_heavy_is_imported_for_lexical_distances() -> None:
 
     code = (
         "import sys; from shipworthy.suites.retrieval.embedders import Lexical; Lexical().distance('a b c', 'a b d'); "
-        "sys.exit(any(name in sys.modules for name in ('httpx2', 'numpy', 'asyncio')))"
+        "sys.exit(any(name in sys.modules for name in ('aiohttp', 'numpy', 'asyncio')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

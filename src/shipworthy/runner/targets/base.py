@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -22,6 +22,13 @@ class Target(Protocol):
 
     async def ask(self, ask: Ask) -> dict[str, Any]: ...
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Mapped(Protocol):
+    """A target whose responses are mapped, and that notes which fields came."""
+
+    def unmatched(self) -> dict[str, str]: ...
 
 
 class TargetOptions(msgspec.Struct, kw_only=True):

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from ...errors import UsageError
+from ...reading.proposal import fields_of
 from ...text import visible
 from ...web.address import Url, vetted_url
 from ...web.client import Client, Reply, RequestFailed, Wiring
@@ -26,6 +27,7 @@ SNIPPET = 200  # characters of a failed response that are kept
 MAX_HOPS = 3
 _SUCCESS = range(200, 300)
 _BODILESS = ("GET", "HEAD")
+_MAY_BE_ABSENT = {"error", "refused", "cost_usd", "e2e_ms", "confidence", "claim"}
 _OF_A_FAILURE = 4096  # bytes of a failed response that are read
 
 
@@ -124,6 +126,13 @@ class HttpTarget:
         self._method = _method(options.method, self._query, self._body)
         self._check_question()
         self._client = HttpClient(template, options)
+        self._matched: set[str] = set()
+        self._example: dict[str, Any] = {}
+
+    def unmatched(self) -> dict[str, str]:
+        """Mapped fields that no response had, each with what the responses have."""
+        names = set(self._mapping.sources) - self._matched - _MAY_BE_ABSENT if self._example else set()
+        return {name: fields_of(self._example) for name in sorted(names)}
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
         return checked(self._trace(*await self._answer(ask)))
@@ -149,8 +158,16 @@ class HttpTarget:
         if reply.events is not None and not self._mapping and not {"answer_json", "error"} & set(body):
             body = {**body, "answer_json": {"claim": body["text"]}}
         trace = Timed(mapped(body, self._mapping))
+        self._note(body, trace)
         trace.elapsed_ms, trace.ttft_ms = reply.elapsed_ms, reply.first_ms
         return trace
+
+    def _note(self, body: dict[str, Any], trace: Mapping[str, Any]) -> None:
+        """Which mapped fields came; a mapping that never finds anything is a mistake that the run tells."""
+        if len(self._matched) < len(self._mapping.sources):
+            self._example = body
+            flat = {**trace, **(trace.get("answer_json") or {})}
+            self._matched |= {name for name, value in flat.items() if value not in (None, [], "")}
 
     def _check_question(self) -> None:
         """A template without the question would ask the same thing every time."""
@@ -183,7 +200,7 @@ def _method(given: str, query: Mapping[str, str], body: Any) -> str:
     method = given.upper() or ("GET" if query and body is None and asks_question(dict(query)) else "POST")
     if not method.isascii() or not method.isalpha() or len(method) > 20:
         raise UsageError(
-            f"{visible(given, 40)!r} is not a method", where="--method", hint="Write GET or POST.", code="method"
+            f"{visible(given, 40)!r} is not a method", where="--method", hint="Write GET or POST.", code="http-method"
         )
     return method
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...core.cases import Case, Gathered, Numbered
-from ...core.sources import Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.lock import lock_problems
@@ -51,20 +51,23 @@ def _from_two(sources: Sources, options: Options) -> Material:
         role: stream_side(sources[role], role, reads[role], lenient=options.lenient) for role in ("scholar", "auditor")
     }
     if "trace" in reads:
-        streams["trace"] = stream_traces(sources["trace"], reads["trace"], lenient=options.lenient)
+        streams["trace"] = stream_traces(sources["trace"], reads["trace"], lenient=options.lenient, map=options.map)
     return Material(
         context=Context(options=options, source="two files"), streams=streams, reads=reads, keep={"trace": "last"}
     )
 
 
 def _derived(sources: Sources, options: Options) -> Material:
-    gold, trace, judging = load_gold(sources["gold"], lenient=options.lenient), Input(), Judging.of(options)
+    gold = load_gold(sources["gold"], lenient=options.lenient, map=options.map)
+    trace, judging = Input(), Judging.of(options)
     require_answerable(gold)
     table = id_map_file(options)
     return Material(
         context=Context(options=options, source="derived", judging=judging),
         expected={qid: ExpectedPair(gold.lines[qid], expect(item, judging)) for qid, item in gold.items.items()},
-        streams={"trace": stream_traces(sources["trace"], trace, lenient=options.lenient)},
+        streams={
+            "trace": stream_traces(sources["trace"], trace, lenient=options.lenient, map=options.map, needs=ANSWERS)
+        },
         reads={"gold": gold.source, "trace": trace} | ({"id_map": file_input(table)} if table else {}),
         keep={"trace": "last"},
         closed=options.closed,

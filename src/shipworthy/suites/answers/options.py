@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from ...core.gates import Gate
-from ...core.options import AllowMissing, Opt, ReadingOptions
+from ...core.options import AllowMissing, Mapped, Opt, ReadingOptions
 from ...errors import UsageError
 from ...language.refusal import RefusalRule, load_rule
 
@@ -34,6 +34,7 @@ class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=Tr
         Opt("What counts as a refusal: the token alone, or natural wordings too."),
     ] = "exact"
     refusal_phrases: Annotated[tuple[str, ...], Opt("Further refusal wordings, one a line.", "FILE", kind="lines")] = ()
+    map: Mapped = ()
     id_map: Annotated[
         str | None, Opt("How trace ids map to gold ids, such as drop-extension,casefold, or a file.", "NAMES|FILE")
     ] = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from ...core.contracts import Gold
-from ...core.sources import Input, file_input, load_gold, read_texts, require_answerable, stream_traces
+from ...core.sources import ANSWERS, Input, file_input, load_gold, read_texts, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
@@ -27,7 +27,7 @@ def read(sources: Sources, options: Options) -> Material:
     as_reference = options.profile == "reference"
     reads: dict[str, Input] = {}
     judging = _judging(sources, options, reads)
-    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by)
+    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by, map=options.map)
     require_answerable(gold)
     if not as_reference:  # the original script knows no other match
         for qid, item in gold.items.items():
@@ -37,7 +37,14 @@ def read(sources: Sources, options: Options) -> Material:
         context=Context(options=options, judging=judging, compat=as_reference or options.on_duplicate == "last"),
         expected={qid: expect(item, judging) for qid, item in gold.items.items()},
         streams={
-            "trace": stream_traces(sources["trace"], trace, lenient=options.lenient, unnamed=as_reference),
+            "trace": stream_traces(
+                sources["trace"],
+                trace,
+                lenient=options.lenient,
+                unnamed=as_reference,
+                map=options.map,
+                needs=ANSWERS,
+            ),
         },
         reads={"gold": gold.source, "trace": trace} | reads,
         keep={"trace": "last" if as_reference else options.on_duplicate},

@@ -9,7 +9,16 @@ import msgspec
 
 from ...core.cases import Numbered
 from ...core.gates import parse_gates
-from ...core.sources import GoldSet, Input, TraceSource, file_input, load_gold, require_answerable, stream_traces
+from ...core.sources import (
+    ANSWERS,
+    GoldSet,
+    Input,
+    TraceSource,
+    file_input,
+    load_gold,
+    require_answerable,
+    stream_traces,
+)
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.jsonl import Problem, Problems
 from ...reading.lock import lock_problems
@@ -30,7 +39,7 @@ def read(sources: Sources, options: Options) -> Material:
     options = msgspec.structs.replace(options, k=tuple(dict.fromkeys(options.k)))
     budget = _budget(options)
     judging = Judging.of(options)
-    gold = load_gold(sources["gold"], lenient=options.lenient)
+    gold = load_gold(sources["gold"], lenient=options.lenient, map=options.map)
     require_answerable(gold)
     trace = Input()
     reads = {"gold": gold.source, "trace": trace}
@@ -46,7 +55,7 @@ def read(sources: Sources, options: Options) -> Material:
             baseline=baseline,
         ),
         expected={qid: expect(item, judging) for qid, item in gold.items.items()},
-        streams={"trace": _timed_traces(sources["trace"], trace, options.lenient)},
+        streams={"trace": _timed_traces(sources["trace"], trace, options)},
         reads=reads,
         incomplete=lock_problems(sources["gold"]),
     )
@@ -66,17 +75,17 @@ def _baseline(sources: Sources, gold: GoldSet, reads: dict[str, Input]) -> dict[
     return values
 
 
-def _timed_traces(source: TraceSource, read: Input, lenient: bool) -> Iterator[Numbered]:
+def _timed_traces(source: TraceSource, read: Input, options: Options) -> Iterator[Numbered]:
     """The traces whose numbers are numbers; the others are bad lines like any other."""
     problems = Problems()
-    for place, trace in stream_traces(source, read, lenient=lenient):
+    for place, trace in stream_traces(source, read, lenient=options.lenient, map=options.map, needs=ANSWERS):
         if problem := problem_of(trace):
             problems.add(Problem(read.path, place, problem, "Latencies are milliseconds.", "latency-number"))
         else:
             yield place, trace
     read.bad += problems.total
     read.problems = [*read.problems, *map(str, problems.first)]
-    if not lenient:
+    if not options.lenient:
         problems.raise_any()
 
 

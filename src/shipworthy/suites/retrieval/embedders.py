@@ -11,6 +11,7 @@ Every embedder can be pickled: with the vectors that it has, without what is ope
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 from array import array
@@ -138,28 +139,22 @@ class Http(Dense):
         self._model, self._key, self._timeout = model, key, timeout
 
     def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        import httpx2
+        from ...web.once import post_json
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        body = {"model": self._model, "input": list(texts)}
-        try:
-            response = httpx2.post(self._url, json=body, headers=headers, timeout=self._timeout, follow_redirects=False)
-            if response.status_code != 200:
-                raise EnvironmentFailure(
-                    f"the embedding server answers {response.status_code}: {visible(response.text, 200)}",
-                    where=self._url,
-                    hint="Check URL, model and key.",
-                    code="embedder-http",
-                )
-            return _vectors_in(response.json(), self._url)
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        status, body = post_json(self._url, {"model": self._model, "input": list(texts)}, headers, self._timeout)
+        if status != 200:
             raise EnvironmentFailure(
-                f"the embedding server can't be reached: {visible(str(error), 200)}",
+                f"the embedding server answers {status}: {visible(body.decode('utf-8', 'replace'), 200)}"
+                if status
+                else f"the embedding server can't be reached: {visible(body.decode(), 200)}",
                 where=self._url,
-                hint="Is it running?",
+                hint="Check URL, model and key." if status else "Is it running?",
                 code="embedder-http",
-            ) from None
-        except ValueError:
+            )
+        try:
+            return _vectors_in(json.loads(body), self._url)
+        except (ValueError, RecursionError):
             raise DataError(
                 "the embedding server did not answer with JSON", where=self._url, code="embedding-shape"
             ) from None

@@ -8,7 +8,7 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import DetailedTrace, Gold
-from ...core.sources import Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..answers.judge import Judging
@@ -27,9 +27,17 @@ def read(sources: Sources, options: Options) -> Material:
     """Gold made ready once, runs as a stream. The reference profile takes its questions from the runs."""
     options = msgspec.structs.replace(options, by=slice_fields(options.by, options.gates))
     as_reference = options.profile == "reference"
-    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by)
+    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by, map=options.map)
     runs = Input()
-    stream = stream_traces(sources["runs"], runs, record=DetailedTrace, lenient=options.lenient, unnamed=as_reference)
+    stream = stream_traces(
+        sources["runs"],
+        runs,
+        record=DetailedTrace,
+        lenient=options.lenient,
+        unnamed=as_reference,
+        map=options.map,
+        needs=ANSWERS,
+    )
     reads = {"gold": gold.source, "runs": runs}
     if table := id_map_file(options):
         reads["id_map"] = file_input(table)
