@@ -1,26 +1,121 @@
-"""`shipworthy init`: the files that a new project begins with."""
+"""`shipworthy init`: the files that a new project begins with, or the config that reads a running service."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from ..errors import UsageError
 from ._say import say
+from ._target import REQUEST, asking_flags
+
+if TYPE_CHECKING:
+    from ..jobs.connect import Connection
+
+MOST_LINES = 40  # of the response that are shown
 
 
-@click.command("init")
+@click.command("init", context_settings={"max_content_width": 100})
 @click.argument("folder", default=".")
-def command(folder: str) -> None:
-    """Write shipworthy.toml, eval/ with a starter gold set and traces, and a CI workflow. Nothing that exists is
-    overwritten.
+@click.option(
+    "--url", metavar="URL", help="Your service: one question is sent, and the config that reads it is written."
+)
+@click.option("--question", default="", help="The question to send.  [default: the first of the gold file]")
+@click.option("--gold", default="", metavar="FILE", help="Gold file.  [default: gold.jsonl or gold.csv, if present]")
+@click.option("--timeout-sec", "timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
+@click.option("--force", is_flag=True, help="Replace shipworthy.toml.")
+@asking_flags
+def command(folder: str, url: str | None, force: bool, **given: Any) -> None:
+    """Connect your service, or write a starter project.
+
+    With --url, one question is sent to your service. The response is shown with the mapping that was understood, and
+    shipworthy.toml is written. Without it, a config, a starter gold set with traces and a CI workflow are written.
+    Nothing that exists is overwritten without --force.
 
     \b
+    shipworthy init --url http://localhost:8000/ask
+    shipworthy init --url http://localhost:8000/ask --body '{"query": "{question}"}' --map claim=data.text
     shipworthy init
-    shipworthy check
     """
+    if url:
+        _connect(folder, url, force, given)
+    else:
+        _starter(folder, given)
+
+
+def _starter(folder: str, given: dict[str, Any]) -> None:
+    if any(given[name] for name in (*REQUEST, "question", "gold")):
+        raise UsageError("these flags belong to a service", hint="Add --url URL.", code="argument")
     from ..config.starter import write_starter
 
     for path, created in write_starter(folder):
         say(f"{'wrote' if created else 'kept '}  {path}")
     say("Next: shipworthy check   (the starter set ships; change a claim in eval/trace.jsonl and see NO-SHIP)")
-    say("Then: put your questions into eval/gold.jsonl, and what your pipeline answers into eval/trace.jsonl;")
-    say("      or name a target in shipworthy.toml and let `shipworthy check --run` ask it.")
+    say("Then: put your questions into eval/gold.jsonl, and connect your service:")
+    say("      shipworthy init --url http://localhost:8000/ask --force")
+
+
+def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> None:
+    import os
+
+    from ..jobs.connect import connect, find_gold, write_config
+    from ..runner import TargetOptions
+
+    named = {name: given[name] for name in REQUEST}
+    gold = given["gold"] or find_gold(folder)
+    found = connect(
+        url,
+        TargetOptions(**named),
+        question=given["question"],
+        gold=os.path.join(folder, gold) if gold else "",
+        timeout=given["timeout"],
+    )
+    found.gold = gold
+    _print(found)
+    for path, created in write_config(found, folder, force):
+        say(f"{'wrote' if created else 'kept '}  {path}")
+    if gold:
+        say("Next: shipworthy check --run")
+    else:
+        say("Next: write your questions into gold.jsonl, then run: shipworthy check --run")
+
+
+def _print(found: Connection) -> None:
+    import json
+
+    from ..runner.plan import Ask
+    from ..runner.template import fill
+
+    secrets = found.options.secrets
+    say(f"Sent to {secrets.hide(found.url).partition('?')[0]}:")
+    body = fill(found.body, Ask("init", "init", 0, "none", 0, "", found.question)) if found.body is not None else None
+    say(f"  {json.dumps(body, ensure_ascii=False)}" if body is not None else f"  {found.question}")
+    say("Response:")
+    lines = json.dumps(secrets.hide_all(found.response), ensure_ascii=False, indent=2).splitlines()
+    for line in lines[:MOST_LINES]:
+        say(f"  {line[:200]}")
+    if len(lines) > MOST_LINES:
+        say(f"  … {len(lines) - MOST_LINES} more lines")
+    say("Understood:")
+    for field, path in found.mapping.items():
+        got = secrets.hide_all(found.fields.get(field))
+        shown = json.dumps(got, ensure_ascii=False) if got is not None else "nothing in this response"
+        say(f"  {field:<14} {path:<28} {shown[:120]}")
+    _print_absent(found)
+
+
+def _print_absent(found: Connection) -> None:
+    if not found.answered:
+        say("  This is a refusal, so citations may be missing. Send a question that it can answer:")
+        say("  shipworthy init --url URL --question 'YOUR QUESTION'")
+    if "citations" not in found.mapping and "answer_json" not in found.response:
+        say("  No citations were recognised, so citations are not judged. Map them: --map citations=PATH")
+    if "retrieved_ids" not in found.mapping and "retrieved_ids" not in found.response:
+        say("  No retrieved ids were recognised, so recall is not judged. Map them: --map 'retrieved_ids=PATH[*].id'")
+    if found.refused_with:
+        say(f"To a question that it can't answer it says: {found.refused_with[:200]}")
+        if found.refusal:
+            say('  That is a refusal in its own words: refusal = "natural" is set.')
+        elif found.refused_with.strip().casefold() != "not in context":
+            say("  If that is a refusal, write its wording into a file and set refusal_phrases to it.")

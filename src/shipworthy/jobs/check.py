@@ -109,7 +109,7 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> 
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
     summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits)
-    summary.check_mapping()
+    summary.check_mapping("[map]")
     if failing is None:
         os.replace(fresh, out)
     else:

@@ -185,7 +185,8 @@ class FieldMap:
         own = {name: value for name, value in record.items() if value is not None}
         if cells:
             fields = KINDS[self.kind]
-            own = {name: convert(text, fields.get(name, "text"), name, True) for name, text in own.items()}
+            read = ((name, convert(text, fields.get(name, "text"), name, True)) for name, text in own.items())
+            own = {name: value for name, value in read if value is not None}  # a blank cell is nothing
         mapped = self.picked(record, cells)
         for field, value in mapped.items():
             if value != []:

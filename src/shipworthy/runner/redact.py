@@ -15,7 +15,7 @@ MASK = "[redacted]"
 SHORTEST = 4  # masking shorter values would eat ordinary words, and they protect nothing
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SENSITIVE_NAME = re.compile(r"auth|cookie|token|secret|passw|key|credential|session", re.IGNORECASE)
+SENSITIVE_NAME = re.compile(r"auth|cookie|token|secret|passw|key|credential|session", re.IGNORECASE)
 _USER_INFO = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/?#\r\n]{0,500}@")
 _SCHEMES = {"bearer", "basic", "token", "apikey", "digest"}
 
@@ -105,7 +105,7 @@ def headers_from(given: Mapping[str, str], secrets: Secrets) -> dict[str, str]:
             raise UsageError(
                 "is not a header that can be sent", where=f"header {name!r}", hint="Write NAME=VALUE.", code="header"
             )
-        if _SENSITIVE_NAME.search(name):
+        if SENSITIVE_NAME.search(name):
             for part in value.split():
                 if part.lower() not in _SCHEMES:
                     secrets.add(part)

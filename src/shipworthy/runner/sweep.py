@@ -42,13 +42,13 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str = ""  # why not everything was asked; empty if it was
     unmatched: dict[str, str] = {}  # mapped fields that no response had → what the responses have
 
-    def check_mapping(self) -> None:
+    def check_mapping(self, where: str = "--map") -> None:
         """A field that was mapped and never came is an error: scores without it would mislead."""
         for field, names in self.unmatched.items():
             raise UsageError(
                 f"the mapping of {field} matches nothing in {plural(self.finished, 'response')}, which have {names}",
-                where="--map",
-                hint=f"Correct the path of {field}, or leave it out, then run again with --overwrite.",
+                where=where,
+                hint=f"Correct the path of {field}, or leave it out, then run again.",
                 code="map-nothing",
             )
 

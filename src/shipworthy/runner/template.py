@@ -31,7 +31,7 @@ def parse_body(given: object, where: str = "--body") -> Any:
             tree = strict_json(text)
         except Refused as refusal:
             raise UsageError(
-                f"is not JSON: {refusal.what}",
+                refusal.what,
                 where=where,
                 hint="""Write it like '{"question": "{question}"}'.""",
                 code="body-json",

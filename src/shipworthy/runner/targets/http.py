@@ -164,7 +164,7 @@ class HttpTarget:
 
     def _note(self, body: dict[str, Any], trace: Mapping[str, Any]) -> None:
         """Which mapped fields came; a mapping that never finds anything is a mistake that the run tells."""
-        if len(self._matched) < len(self._mapping.sources):
+        if not self._mapping.sources.keys() <= self._matched:
             self._example = body
             flat = {**trace, **(trace.get("answer_json") or {})}
             self._matched |= {name for name, value in flat.items() if value not in (None, [], "")}
