@@ -71,10 +71,14 @@ def command(
 
 def _side(name: str, suite: str, url: str) -> dict[str, Any]:
     """A report of one suite: from a file, or from the history."""
-    from ..errors import DataError
+    from ..errors import DataError, UsageError
     from ..reading.reports import load_report
     from .history import opened_history
 
+    if not os.path.exists(name) and _is_file_name(name):
+        raise UsageError(
+            "no such file", where=name, hint="Check the path, or name a run of the history.", code="no-file"
+        )
     report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
     if "suites" not in report:
         return report
@@ -88,6 +92,11 @@ def _side(name: str, suite: str, url: str) -> dict[str, Any]:
             code="compare-board",
         )
     return suites[chosen]  # type: ignore[no-any-return]
+
+
+def _is_file_name(name: str) -> bool:
+    """Whether somebody meant a file: a run of the history is an id, a label or `last`."""
+    return os.sep in name or name.endswith((".json", ".jsonl", ".gz", ".zst", ".csv", ".tsv", ".parquet"))
 
 
 def _slips(given: tuple[str, ...]) -> dict[str, Any]:

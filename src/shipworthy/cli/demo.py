@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..errors import EnvironmentFailure
+from ..errors import EnvironmentFailure, UsageError
 from ..jobs.evaluate import evaluate
 from ._output import show, written
 from ._say import say
@@ -77,6 +77,7 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     from ..demo import gold_path
     from ..report import render
 
+    check_faults(faults)
     gold = os.fspath(gold_path())
     tour = Tour(out, faults, read_gold(gold), gold)
     board = Board([STEPS[name](tour) for name in suites or STEPS])
@@ -84,6 +85,21 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     if all(done):
         say(f"Report: {tour.path('report.html')}")
     return board.exit_code if all(done) else EnvironmentFailure.exit_code
+
+
+def check_faults(faults: tuple[str, ...]) -> None:
+    """An unknown fault is refused before anything is asked, with all that there are."""
+    from ..demo.faults import FAULTS
+
+    known = (*FAULTS, DEGRADED)
+    for fault in faults:
+        if fault not in known:
+            raise UsageError(
+                f"unknown fault {fault!r}",
+                where="--fault",
+                hint=f"Choose from: {', '.join(known)}.",
+                code="demo-unknown-fault",
+            )
 
 
 @command.command(

@@ -74,10 +74,10 @@ def drive(config: Config, *, suites: Iterable[str] = (), failing: set[str] | Non
             lines.append(_ask(suite, target, failing))
     if not lines:
         raise UsageError(
-            "no suite names a target to ask",
+            "there is no target to send the questions to",
             where=config.path,
             code="run-no-target",
-            hint='Add target = "NAME" to a suite and a table [targets.NAME].',
+            hint="Write a table [target] with the url of your service: shipworthy init --url URL --force.",
         )
     return lines
 
@@ -90,6 +90,13 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> 
     fields = suite.options.get("map", ())
     questions = read_gold(suite.inputs["gold"], fields)
     gold = [item for item in questions if failing is None or str(item.qid) in failing]
+    if failing is not None and not os.path.exists(out):
+        raise UsageError(
+            "there are no traces yet to replace some of",
+            where=out,
+            hint="Leave out --filter-failing: check --run sends every question.",
+            code="check-filter",
+        )
     if not gold:
         return f"{suite.name}: nothing failed, nothing asked"
     seeds = suite.driving.get("seeds", 0)
@@ -160,9 +167,21 @@ def _run(suite: SuiteConfig, require_proof: bool) -> Result:
         return run_suite(load_suite(suite.name), suite.inputs, options), "", 0
     except ShipworthyError as error:
         error.where = error.where or _place(suite, error)
+        error.hint = _how_to_make(suite, error) or error.hint
         return None, str(error), error.exit_code
     except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
         return None, f"{type(error).__name__}: {error} [internal]", 4
+
+
+def _how_to_make(suite: SuiteConfig, error: ShipworthyError) -> str:
+    """What writes the traces that are not there yet."""
+    driven = next((spec.name for spec in load_suite(suite.name).inputs if spec.driven), "")
+    path = suite.inputs.get(driven, "")
+    if error.code != "no-file" or not path or os.path.exists(path):
+        return ""
+    if suite.driving.get("target"):
+        return "Add --run to send the questions to the target and write it."
+    return "Write it with `shipworthy run`, or connect your service with `shipworthy init --url URL`."
 
 
 def _place(suite: SuiteConfig, error: ShipworthyError) -> str:

@@ -25,6 +25,7 @@ Rows = tuple[list[bytes], list[bytes], list[float]]
 
 PIECE = 1 << 18  # bytes of a run that are read at once
 _QRELS = "qid iteration docno relevance"
+_BEIR_HEADER = (b"query-id", b"corpus-id", b"score")
 _RUN = "qid Q0 docno rank score tag"
 
 
@@ -62,7 +63,7 @@ def _judgements(path: str, read: Input) -> Iterator[tuple[bytes, bytes, int]]:
             parts = piece.split()
             try:
                 if len(parts) != 4 * count or parts[1::4].count(parts[1]) != count:
-                    raise ValueError
+                    raise ValueError  # among others the three columns of BEIR
                 yield from zip(parts[0::4], parts[2::4], list(map(int, parts[3::4])), strict=True)
             except ValueError:
                 yield from _judgements_slowly(path, number, piece)
@@ -74,8 +75,13 @@ def _judgements_slowly(path: str, before: int, piece: bytes) -> Iterator[tuple[b
     for number, line in enumerate(piece.splitlines(), before + 1):
         if not line.strip() or line.startswith(b"#"):
             continue
+        parts = line.split()
+        if number == 1 and tuple(parts) == _BEIR_HEADER:
+            continue
         try:
-            qid, _, name, grade = line.split()
+            qid, *iteration, name, grade = parts  # BEIR leaves the iteration out
+            if len(iteration) > 1:
+                raise ValueError
             yield qid, name, int(grade)
         except ValueError:
             raise _problem(path, number, line, _QRELS, "relevance", "an integer", "qrels-line") from None
