@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ COMMANDS = {
     "init": "Write a config, a starter gold set and a CI workflow.",
     "check": "Run every suite of the config and give one decision: the main job in CI.",
     "run": "Ask a live system the questions of a gold set and write traces.",
+    "import": "Turn exports of tracing and evaluation tools into traces.",
     "score": "Answers: precision, citations, refusals, constraints, recall.",
     "stability": "Do seeds and harmless rewording change the answers?",
     "latency": "Is it fast enough for how right it is?",
@@ -52,7 +54,8 @@ class Lazy(click.Group):
             from ._scoring import scoring_command
 
             return scoring_command(cmd_name, cmd_name)
-        command: click.Command = import_module(f".{cmd_name}", __name__).command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f".{module}", __name__).command
         return command
 
     def resolve_command(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
 from ..errors import EnvironmentFailure
 from ..text import visible
@@ -10,19 +13,26 @@ from ..text import visible
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Temporary file beside it, flushed to disk, renamed: a reader sees the old bytes or the new ones."""
+    with replaced(path) as stream:
+        stream.write(data)
+
+
+@contextmanager
+def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose bytes take the place of the file when all of them are written, and not before."""
     import tempfile
 
     name = os.path.abspath(path)
     try:
         if os.path.exists(name) and not os.path.isfile(name):  # a device or a pipe has no place for a temporary file
             with open(name, "wb") as stream:
-                stream.write(data)
+                yield stream
             return
         os.makedirs(os.path.dirname(name), exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(name)[:40]}.", dir=os.path.dirname(name))
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
+                yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             os.chmod(temporary, 0o644)

@@ -12,5 +12,6 @@ RATIO_FROM = 64_000_000  # … once this many bytes have come out of it
 MAX_UNPACKED = 64_000_000_000  # bytes that come out of one archive [archive-size]
 MAX_WINDOW = 1 << 27  # bytes of memory that a .zst file may ask for, as many as the zstd tool allows [unreadable]
 MAX_ROW = MAX_LINE  # bytes of one Parquet row, as of one line [row-too-long]
+MAX_VALUE = 256_000_000  # bytes of one JSON value or cell of an export [import-too-large]
 MAX_KEYS = 1_000  # different unknown keys of one file that are compared with the known ones
 MAX_LOCK = 1_000_000_000  # bytes of a gold lock [lock-damaged]

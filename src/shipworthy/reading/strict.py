@@ -33,14 +33,21 @@ def strict_object(line: bytes) -> dict[str, Any]:
     return cast(dict[str, Any], value)
 
 
-def strict_json(data: bytes) -> Any:
-    """One JSON value of any kind, strictly read; `Refused` says what is wrong with it."""
+def strict_json(data: bytes, *, nonfinite_is_null: bool = False) -> Any:
+    """One JSON value of any kind, strictly read; `Refused` says what is wrong with it.
+
+    Exports of other tools may hold NaN for a number that is not there: `nonfinite_is_null`.
+    """
     import json
 
     text = _decoded(data)
     try:
         value = json.loads(
-            text, object_pairs_hook=no_repeats, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded
+            text,
+            object_pairs_hook=no_repeats,
+            parse_constant=_null if nonfinite_is_null else _no_constant,
+            parse_float=_finite,
+            parse_int=_bounded,
         )
     except json.JSONDecodeError as error:
         raise Refused(*_syntax(text, error)) from None
@@ -118,6 +125,10 @@ def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise Refused(f"{name} is not a number in JSON", "nonfinite", "Write null, or leave the field out.")
+
+
+def _null(_name: str) -> None:
+    return None
 
 
 def _finite(digits: str) -> float:

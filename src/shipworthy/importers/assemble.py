@@ -1,0 +1,296 @@
+"""Assemble: one run of any tool becomes one trace. Every rule about what counts as what is in here, once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from ..text import fold
+from .citations import cited
+from .documents import Document, Library, distinct, document_list, documents_of, filled
+from .messages import Picked, answer_in, question_in
+from .spans import Expected, Score, Span
+from .tree import Run
+from .values import last_line, loosened, number, text_of, whole
+
+NO_ANSWER = "no answer in the source"
+_QID_KEYS = ("qid", "q_id", "question_id", "eval.qid", "shipworthy.qid")
+_ERROR_LENGTH = 500
+
+
+class Questions(msgspec.Struct):
+    """The gold set as far as the import needs it: the names of its questions, and the questions by text."""
+
+    names: set[str] = set()
+    by_text: dict[str, str] = {}
+    ambiguous: set[str] = set()
+    given: bool = False
+
+    def add(self, qid: str, question: str) -> None:
+        self.names.add(qid)
+        folded = fold(question)
+        if folded and self.by_text.setdefault(folded, qid) != qid:
+            self.ambiguous.add(folded)
+
+    def named(self, question: str) -> str:
+        folded = fold(question)
+        return "" if folded in self.ambiguous else self.by_text.get(folded, "")
+
+
+class Assembled(msgspec.Struct):
+    """A trace as it is written, and how each part of it was found."""
+
+    trace: dict[str, Any]
+    facts: dict[str, str]
+    documents: list[Document]
+    notes: Counter[str]
+    expected: Expected | None = None
+    dataset: bool = False
+
+
+class Assembler:
+    """Makes traces of runs. The question ids come from the source, else from the gold set."""
+
+    def __init__(self, questions: Questions, library: Library, *, qid_path: str = "", retriever: str = "") -> None:
+        self.questions, self.library = questions, library
+        self.qid_path, self.retriever = qid_path, retriever
+        self.texts: dict[str, str] = {}  # questions by id, from a file of queries
+
+    def run(self, run: Run) -> Assembled:
+        """One trace. Nothing in it is empty: what was not found is not there."""
+        notes: Counter[str] = Counter()
+        facts: dict[str, str] = {}
+        self._mark_retrievers(run)
+        documents = self._documents(run, notes)
+        question = self._question(run)
+        qid, facts["qid"] = self._qid(run, question.text if question else "")
+        text = question.text if question else self.texts.get(qid, "")
+        if question and question.guessed:
+            notes[question.guessed] += 1
+        trace: dict[str, Any] = {"qid": qid}
+        if text:
+            trace["q"] = text
+            facts["question"] = "yes"
+        if run.root.start is not None:
+            trace["ts"] = round(run.root.start, 6)
+        trace |= _retrieved(documents)
+        self._answer(run, documents, trace, facts, notes)
+        trace |= _measured(run) | _scored(run)
+        trace["source"] = _source(run, facts)
+        return Assembled(trace, facts, documents, notes, _expected(run), run.root.dataset)
+
+    # what was asked
+
+    def _question(self, run: Run) -> Picked | None:
+        for value in run.root.inputs:
+            if picked := question_in(value):
+                return picked
+        for span in run.of_kind("retriever"):
+            if span.query or (span.inputs and (picked := question_in(span.inputs[0]))):
+                return Picked(span.query or picked.text)  # type: ignore[union-attr]  # the second holds where the first does not
+        for span in run.of_kind("llm"):
+            for value in span.inputs:
+                if picked := question_in(value):
+                    return picked
+        return None
+
+    def _qid(self, run: Run, question: str) -> tuple[str, str]:
+        """The question's id, and how it is known. Sessions, conversations and traces are never taken for it."""
+        if self.qid_path:
+            chosen = text_of(_at(self.qid_path, {"meta": run.root.meta, **run.root.meta, "input": _first(run.root)}))
+            if chosen:
+                return chosen, "chosen"
+        spans = [run.root, *run.spans]
+        for span in spans:
+            if name := span.qid or _named(span.meta):
+                return name, "source"
+        inputs = loosened(_first(run.root))
+        for holder in (inputs, inputs.get("kwargs") if isinstance(inputs, Mapping) else None):
+            if isinstance(holder, Mapping) and (name := _named(holder)):
+                return name, "source"
+        for span in spans:
+            for name in span.names:
+                if name in self.questions.names:
+                    return name, "source"
+        if name := self.questions.named(question):
+            return name, "gold question"
+        if not question:
+            return "", "none"
+        return f"q-{hashlib.sha256(fold(question).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}", "digest"
+
+    # what was retrieved
+
+    def _mark_retrievers(self, run: Run) -> None:
+        """Tools without span kinds: the retriever is named by the user, or gives back a list of documents."""
+        for span in run.spans:
+            if self.retriever and self.retriever in (span.name, span.name.rsplit("/", 1)[-1].partition(":")[0]):
+                span.kind = "retriever"
+            elif span is not run.root and span.kind in ("", "tool") and _gives_documents(span):
+                span.kind = "retriever"
+
+    def _documents(self, run: Run, notes: Counter[str]) -> list[Document]:
+        rerankers = [documents for span in run.of_kind("reranker") if (documents := self._of_span(span, notes))]
+        if rerankers:
+            return distinct(rerankers[-1])
+        retrievers = [span for span in run.of_kind("retriever") if self._of_span(span, Counter())]
+        found = [one for span in run.outermost(retrievers) for one in self._of_span(span, notes)]
+        if len(run.outermost(retrievers)) > 1:
+            notes["documents of several retrievals, put together"] += 1
+        if found:
+            return distinct(found)
+        if run.root.documents is not None:
+            return distinct(documents_of(run.root.documents, self.library, notes))
+        for value in run.root.outputs:
+            if (listing := document_list(value)) is not None:
+                return distinct(documents_of(listing, self.library, notes))
+        return []
+
+    def _of_span(self, span: Span, notes: Counter[str]) -> list[Document]:
+        if span.documents is not None:
+            logged = span.documents
+            if isinstance(logged, list):
+                for value in span.outputs:
+                    logged = filled(logged, value)
+            return documents_of(logged, self.library, notes)
+        for value in span.outputs:
+            listing = document_list(value)
+            decoded = loosened(value)
+            if listing is None and isinstance(decoded, list) and all(isinstance(one, str) for one in decoded):
+                listing = decoded
+            if listing is not None:
+                return documents_of(listing, self.library, notes)
+        return []
+
+    # what was answered
+
+    def _answer(
+        self, run: Run, documents: list[Document], trace: dict[str, Any], facts: dict[str, str], notes: Counter[str]
+    ) -> None:
+        picked = None if run.root.error else _answer_of(run)
+        failures = [span.error for span in run.spans if span.error]
+        if picked is None:
+            if run.root.ranked_only and not run.root.error:
+                facts["answer"] = "not expected"
+                return
+            facts["answer"] = "error" if failures or run.root.error else "missing"
+            trace["error"] = last_line(run.root.error or next(iter(failures), NO_ANSWER))[:_ERROR_LENGTH] or NO_ANSWER
+            return
+        if failures:
+            notes["runs that answered although a step failed"] += 1
+        if picked.guessed:
+            notes[picked.guessed] += 1
+        found = cited(picked.text, picked.holder, documents, self.library)
+        if found.guessed:
+            notes[found.guessed] += 1
+        facts["answer"] = "yes"
+        facts["citations"] = found.how if found.ids else ""
+        trace["answer_json"] = {"claim": found.claim or picked.text, "citations": found.ids}
+
+
+def _answer_of(run: Run) -> Picked | None:
+    """The answer of the whole run; else of the last model that spoke."""
+    for value in run.root.outputs:
+        if picked := answer_in(value):
+            return picked
+    spoken = [picked for span in run.of_kind("llm") for value in span.outputs[:1] if (picked := answer_in(value))]
+    return spoken[-1] if spoken else None
+
+
+def _first(span: Span) -> Any:
+    return span.inputs[0] if span.inputs else None
+
+
+def _named(holder: Mapping[str, Any]) -> str:
+    return next((name for key in _QID_KEYS if (name := text_of(loosened(holder.get(key))).strip())), "")
+
+
+def _at(path: str, value: Any) -> Any:
+    """The value at a dotted path; names may have dots in them."""
+    value = loosened(value)
+    if not isinstance(value, Mapping):
+        return value if not path else None
+    if path in value:
+        return loosened(value[path])
+    head, dot, rest = path.partition(".")
+    return _at(rest, value.get(head)) if dot else None
+
+
+def _gives_documents(span: Span) -> bool:
+    return span.documents is not None or any(document_list(value) is not None for value in span.outputs)
+
+
+def _retrieved(documents: list[Document]) -> dict[str, Any]:
+    if not documents:
+        return {}
+    topk: list[dict[str, Any]] = []
+    for document in documents:
+        place: dict[str, Any] = {"id": document.id}
+        if document.score is not None:
+            place["score"] = document.score
+        if document.text:
+            place["text"] = document.text
+        topk.append(place)
+    return {"retrieved_ids": [document.id for document in documents], "topk": topk}
+
+
+def _measured(run: Run) -> dict[str, Any]:
+    """Times, tokens, cost, model and seed, as far as the source has them."""
+    root, measured = run.root, dict[str, Any]()
+    e2e = root.e2e_ms if root.e2e_ms is not None else _milliseconds([root])
+    if e2e is not None:
+        measured["e2e_ms"] = e2e
+    kinds = {"retrieval": "retriever", "rerank": "reranker", "llm": "llm"}
+    stages = {name: _milliseconds(run.outermost(run.of_kind(kind))) for name, kind in kinds.items()}
+    if len(run.spans) > 1 and (known := {name: spent for name, spent in stages.items() if spent is not None}):
+        measured["stage_ms"] = known
+    tokens = {"in": _total(run, "tokens_in"), "out": _total(run, "tokens_out")}
+    if counted := {name: count for name, count in tokens.items() if count is not None}:
+        measured["tokens"] = counted
+    if (cost := _total(run, "cost")) is not None and cost >= 0:
+        measured["cost_usd"] = cost
+    if model := next((span.model for span in [*run.of_kind("llm"), root] if span.model), ""):
+        measured["model"] = model
+    seed = next((span.seed for span in run.spans if span.seed is not None), None)
+    seed = whole(root.meta.get("seed")) if seed is None else seed
+    if seed is not None:
+        measured["seed"] = seed
+    if root.arm:
+        measured["arm"] = root.arm
+    return measured
+
+
+def _milliseconds(spans: Iterable[Span]) -> float | None:
+    spent = [span.end - span.start for span in spans if span.start is not None and span.end is not None]
+    return round(max(sum(spent), 0.0) * 1000, 3) if spent else None
+
+
+def _total(run: Run, field: str) -> float | None:
+    """The root's own figure, else the sum of those steps that no counted step contains."""
+    own = number(getattr(run.root, field))
+    if own is not None:
+        return own
+    counted = [span for span in run.spans if getattr(span, field) is not None]
+    return sum(getattr(span, field) for span in run.outermost(counted)) if counted else None
+
+
+def _scored(run: Run) -> dict[str, Any]:
+    scores: dict[str, Score] = {score.name: score for span in run.spans for score in span.scores}
+    if not scores:
+        return {}
+    scored: dict[str, Any] = {"scores": {name: score.value for name, score in scores.items()}}
+    if kinds := {name: score.kind for name, score in scores.items() if score.kind}:
+        scored["score_sources"] = kinds
+    return scored
+
+
+def _source(run: Run, facts: dict[str, str]) -> dict[str, str]:
+    source = {"trace": run.root.trace, "qid": facts["qid"], "citations": facts.get("citations", "")}
+    return {name: value for name, value in source.items() if value}
+
+
+def _expected(run: Run) -> Expected | None:
+    return next((span.expected for span in [run.root, *run.spans] if span.expected is not None), None)

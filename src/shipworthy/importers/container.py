@@ -1,0 +1,248 @@
+"""Containers: JSON values one after the other, arrays, tables and Parquet, record by record in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, BinaryIO
+
+import msgspec
+
+from ..errors import DataError
+from ..reading.archives import open_binary
+from ..reading.limits import MAX_VALUE
+from ..reading.strict import Refused, strict_json
+from ..text import visible
+
+BLOCK = 1 << 20
+Record = tuple[int, dict[str, Any]]  # its line and its content
+
+_STRUCTURE = re.compile(rb'["{}\[\]]')
+_IN_TEXT = re.compile(rb'["\\\n]')
+_COLUMNS = {6: ("qid", "iteration", "docno", "rank", "score", "tag"), 4: ("qid", "iteration", "docno", "relevance")}
+
+
+class Records(msgspec.Struct):
+    """The records of one file, and in which shape they stand there."""
+
+    path: str
+    shape: str  # json, table, columns, parquet
+    rows: Iterator[Record]
+    head: list[Record] = []
+
+    def __iter__(self) -> Iterator[Record]:
+        return chain(self.head, self.rows)
+
+    def peek(self, few: int = 20) -> list[dict[str, Any]]:
+        """The first few records, which are still to come."""
+        while len(self.head) < few and (record := next(self.rows, None)) is not None:
+            self.head.append(record)
+        return [value for _, value in self.head]
+
+
+def open_records(path: str) -> Records:
+    """A file as records; what it is shows in its first bytes, never in its name."""
+    with open_binary(path, lambda _: None) as stream:
+        start = stream.read(BLOCK)
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text:
+        raise DataError("the file is empty", where=visible(path), hint="Export it again.", code="import-empty")
+    if start[:4] == b"PAR1":
+        return Records(path, "parquet", _parquet(path))
+    if text[:1] in b"{[":
+        return Records(path, "json", _json(path))
+    if text[:1] == b"<":
+        raise _unknown(path, "XML or HTML", "JUnit reports hold verdicts, not answers. Export JSON.")
+    line = text.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    if _is_trec(line):
+        return Records(path, "columns", _columns(path))
+    if not any(separator in line for separator in ",\t;"):
+        raise _unknown(path, f"a text that begins with {visible(line, 40)!r}", "Export JSON, CSV or Parquet.")
+    return Records(path, "table", _table(path, max("\t,;", key=line.count)))
+
+
+def _unknown(path: str, what: str, hint: str) -> DataError:
+    return DataError(f"is {what}, not an export that can be read", where=visible(path), hint=hint, code="import-format")
+
+
+def _parquet(path: str) -> Iterator[Record]:
+    from ..reading.tables import ParquetRows
+
+    yield from ParquetRows(path)
+
+
+# JSON: the end of each value is found by its brackets, so that a file of any size is held one value at a time.
+
+
+def _json(path: str) -> Iterator[Record]:
+    with open_binary(path, lambda _: None) as stream:
+        yield from _Values(path, stream)
+
+
+class _Values:
+    """Objects that stand one after the other: one a line, pretty-printed, or in an array."""
+
+    def __init__(self, path: str, stream: BinaryIO) -> None:
+        self.path, self.stream = path, stream
+        self.buffer, self.at, self.line = b"", 0, 1
+        self.more = True
+
+    def __iter__(self) -> Iterator[Record]:
+        inside, opened = False, 0
+        while (sign := self._next_sign()) is not None:
+            if sign == b"{":
+                line, data = self._value()
+                yield line, self._decoded(line, data)
+            elif sign == b"[" and not inside:
+                inside, opened = True, self.line
+                self.at += 1
+            elif sign == b"]" and inside:
+                inside = False
+                self.at += 1
+            elif sign == b"," and inside:
+                self.at += 1
+            else:
+                found = visible(self.buffer[self.at : self.at + 20].decode("utf-8", "replace"))
+                raise self._bad(self.line, f"expected a JSON object, found {found}", "json")
+        if inside:
+            raise self._bad(opened, "the file ends inside of the array that begins here", "truncated")
+
+    def _next_sign(self) -> bytes | None:
+        while True:
+            while self.at < len(self.buffer):
+                sign = self.buffer[self.at : self.at + 1]
+                if sign == b"\n":
+                    self.line += 1
+                elif sign not in b" \t\r\x1e" and not self._is_bom():
+                    return sign
+                self.at += 1
+            if not self._read():
+                return None
+
+    def _is_bom(self) -> bool:
+        return self.line == 1 and self.at < 3 and self.buffer[self.at : self.at + 1] in b"\xef\xbb\xbf"
+
+    def _read(self) -> bool:
+        """Read on; what was used is dropped."""
+        block = self.stream.read(BLOCK) if self.more else b""
+        self.more = bool(block)
+        if block:
+            self.buffer, self.at = self.buffer[self.at :] + block, 0
+        return self.more
+
+    def _value(self) -> tuple[int, bytes]:
+        """The object that begins here, to its last bracket."""
+        first, depth, place, in_text = self.line, 0, 0, False
+        parts: list[bytes] = []  # what was scanned already: a large value is put together once
+        size = 0
+        while True:
+            match = (_IN_TEXT if in_text else _STRUCTURE).search(self.buffer, self.at + place)
+            if match is None:
+                parts.append(self.buffer[self.at :])
+                size += len(parts[-1])
+                place = max(place - len(parts[-1]), 0)
+                self.at = len(self.buffer)
+                self._check_size(first, size)
+                if not self._read():
+                    raise self._bad(first, "the file ends inside of the object that begins here", "truncated")
+                continue
+            sign, place = match[0], match.end() - self.at
+            if in_text:
+                if sign == b"\n":
+                    raise self._bad(first, "a text is cut off at the end of a line", "truncated")
+                place += sign == b"\\"
+                in_text = sign != b'"'
+            elif sign == b'"':
+                in_text = True
+            else:
+                depth += 1 if sign in b"{[" else -1
+                if not depth:
+                    break
+        parts.append(self.buffer[self.at : self.at + place])
+        self.at += place
+        data = b"".join(parts)
+        self.line += data.count(b"\n")
+        return first, data
+
+    def _check_size(self, line: int, size: int) -> None:
+        if size > MAX_VALUE:
+            what = f"one JSON value is larger than {MAX_VALUE // 1_000_000} MB"
+            hint = "Export it as JSON Lines or as an array, which are read piece by piece."
+            raise DataError(what, where=f"{visible(self.path)}:{line}", hint=hint, code="import-too-large")
+
+    def _decoded(self, line: int, data: bytes) -> dict[str, Any]:
+        try:
+            value: dict[str, Any] = strict_json(data, nonfinite_is_null=True)
+        except Refused as refusal:
+            raise self._bad(line, refusal.what, refusal.code) from None
+        return value
+
+    def _bad(self, line: int, what: str, code: str) -> DataError:
+        hint = "The export is incomplete: write it again." if code == "truncated" else ""
+        return DataError(what, where=f"{visible(self.path)}:{line}", hint=hint, code=code)
+
+
+# Tables and columns
+
+
+def _table(path: str, separator: str) -> Iterator[Record]:
+    csv.field_size_limit(MAX_VALUE)
+    with open_binary(path, lambda _: None) as stream:
+        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        number = 1
+        try:
+            names = [name.strip() for name in next(reader)]
+            for cells in reader:
+                number = reader.line_num
+                if not cells:
+                    continue
+                if len(cells) != len(names):
+                    what = f"the row has {len(cells)} cells and the header {len(names)}"
+                    raise DataError(what, where=f"{visible(path)}:{number}", hint="Is it complete?", code="truncated")
+                yield number, _cells(names, cells)
+        except csv.Error as error:
+            where = f"{visible(path)}:{reader.line_num}"
+            raise DataError(
+                f"not a table that can be read: {error}", where=where, hint="Is it complete?", code="truncated"
+            ) from None
+        except UnicodeDecodeError:
+            where = f"{visible(path)}:{reader.line_num}"
+            raise DataError("not UTF-8", where=where, hint="Save the file as UTF-8.", code="encoding") from None
+        finally:
+            lines.detach()
+
+
+def _cells(names: list[str], cells: list[str]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name, cell in zip(names, cells, strict=True):
+        if name not in row:  # DataFrames write an index that is also a column twice
+            row[name] = cell if cell != "" else None
+    return row
+
+
+def _is_trec(line: str) -> bool:
+    parts = line.split()
+    last = {6: 4, 4: 3}.get(len(parts))
+    return last is not None and "," not in line and re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", parts[last]) is not None
+
+
+def _columns(path: str) -> Iterator[Record]:
+    with open_binary(path, lambda _: None) as stream:
+        width = 0
+        for number, line in enumerate(stream, 1):
+            try:
+                parts = line.decode("utf-8").split()
+            except UnicodeDecodeError:
+                where = f"{visible(path)}:{number}"
+                raise DataError("not UTF-8", where=where, hint="Save the file as UTF-8.", code="encoding") from None
+            if not parts:
+                continue
+            width = width or len(parts)
+            if len(parts) != width or width not in _COLUMNS:
+                what = f"the line has {len(parts)} columns, the lines before {width}"
+                raise DataError(what, where=f"{visible(path)}:{number}", hint="Is it complete?", code="truncated")
+            yield number, dict(zip(_COLUMNS[width], parts, strict=True))

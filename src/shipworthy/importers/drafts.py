@@ -1,0 +1,56 @@
+"""Drafts: candidates for a gold set from what an export says about right answers. A person completes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .assemble import Assembled
+from .spans import Expected, Judgement
+
+LONGEST = 8  # words of a reference that can still be a substring that answers contain
+
+
+class Drafts(msgspec.Struct):
+    """Gold candidates by qid. `answerable` is never guessed: a missing reference does not mean unanswerable."""
+
+    items: dict[str, dict[str, Any]] = {}
+
+    def add(self, assembled: Assembled) -> None:
+        qid, question = assembled.trace["qid"], assembled.trace.get("q", "")
+        if not qid:
+            return
+        item = self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})
+        if assembled.expected is not None:
+            _describe(item, assembled.expected)
+
+    def judge(self, judgement: Judgement, question: str) -> None:
+        qid = judgement.qid
+        item = self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})
+        if judgement.grade > 0 and judgement.id not in item.setdefault("relevant", []):
+            item["relevant"].append(judgement.id)
+
+    @property
+    def unfinished(self) -> int:
+        """Items that still need a substring, and every one needs `answerable`."""
+        return sum("gold_claim_substr" not in item for item in self.items.values())
+
+
+def _describe(item: dict[str, Any], expected: Expected) -> None:
+    notes = [item["notes"]] if item.get("notes") else []
+    substrings = list(expected.substrings)
+    if not substrings and expected.reference:
+        if len(expected.reference.split()) <= LONGEST:
+            substrings = [expected.reference]
+        else:
+            notes.append(f"needs a substring; reference: {expected.reference}")
+    notes += [note for note in expected.notes if note not in notes]
+    if substrings:
+        item["gold_claim_substr"] = substrings
+        if expected.match_all and len(substrings) > 1:
+            item["match"] = "all"
+    if expected.citations:
+        item["gold_citations"] = expected.citations
+    if notes:
+        item["notes"] = "; ".join(dict.fromkeys(notes))

@@ -1,0 +1,127 @@
+"""OTLP JSON: spans and log records as OpenTelemetry's file exporter and collector write them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..container import Records
+from ..dialects import describe, event_content
+from ..spans import Item, Late, Span
+from ..values import first, last_line, number, seconds, text_of
+
+_SPAN_LISTS = ("resourceSpans", "resource_spans")
+_LOG_LISTS = ("resourceLogs", "resource_logs")
+KEYS = (*_SPAN_LISTS, *_LOG_LISTS)
+_HEX = re.compile(r"(0x)?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})")
+
+
+def matches(record: Mapping[str, Any]) -> bool:
+    return any(isinstance(record.get(key), list) for key in KEYS)
+
+
+def read(records: Records) -> Iterator[Item]:
+    for line, record in records:
+        where = f"{records.path}:{line}"
+        for entry in _entries(record, _SPAN_LISTS, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), "spans"):
+            yield _span(entry, where)
+        for entry in _entries(record, _LOG_LISTS, ("scopeLogs", "scope_logs"), "logRecords", "log_records"):
+            yield _log(entry, where)
+
+
+def _entries(
+    record: Mapping[str, Any], outer: tuple[str, ...], scopes: tuple[str, ...], *inner: str
+) -> Iterator[Mapping[str, Any]]:
+    for resource in _objects(first(record, outer)):
+        for scope in _objects(first(resource, scopes)):
+            yield from _objects(first(scope, inner))
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    yield from (part for part in value if isinstance(part, Mapping)) if isinstance(value, list) else ()
+
+
+def _span(entry: Mapping[str, Any], where: str) -> Span:
+    events = [(text_of(event.get("name")), attributes_of(event)) for event in _objects(entry.get("events"))]
+    span = Span(
+        trace=hex_id(first(entry, ("traceId", "trace_id"))),
+        where=where,
+        id=hex_id(first(entry, ("spanId", "span_id"))),
+        parent=hex_id(first(entry, ("parentSpanId", "parent_span_id"))),
+        name=text_of(entry.get("name")),
+        start=seconds(first(entry, ("startTimeUnixNano", "start_time_unix_nano"))),
+        end=seconds(first(entry, ("endTimeUnixNano", "end_time_unix_nano"))),
+    )
+    status = entry.get("status") if isinstance(entry.get("status"), Mapping) else {}
+    span.error = error_of(status, events)
+    describe(span, attributes_of(entry), events)
+    return span
+
+
+def error_of(status: Any, events: list[tuple[str, dict[str, Any]]]) -> str:
+    """The message of a failed span: of its status, else of the exception that it recorded."""
+    code = text_of(first(status, ("code", "status_code"))) if isinstance(status, Mapping) else text_of(status)
+    if code.upper() not in ("2", "ERROR", "STATUS_CODE_ERROR", "STATUSCODE.ERROR"):
+        return ""
+    message = text_of(first(status, ("message", "description"))) if isinstance(status, Mapping) else ""
+    raised = [text_of(content.get("exception.message")) for name, content in events if name == "exception"]
+    return last_line(message) or next(filter(None, raised), "") or "failed"
+
+
+def _log(entry: Mapping[str, Any], where: str) -> Item:
+    content = attributes_of(entry)
+    name = text_of(first(entry, ("eventName", "event_name"))) or text_of(content.get("event.name"))
+    body = value_of(entry.get("body"))
+    if isinstance(body, Mapping):
+        content = {**content, **body}
+    elif isinstance(body, str) and body:
+        content = {**content, "content": body}
+    received, said, scores = event_content(name, content)
+    return Late(
+        trace=hex_id(first(entry, ("traceId", "trace_id"))),
+        where=where,
+        span=hex_id(first(entry, ("spanId", "span_id"))),
+        scores=scores,
+        inputs=received,
+        outputs=said,
+        kind="llm" if received or said else "",
+        time=seconds(first(entry, ("timeUnixNano", "observedTimeUnixNano", "time_unix_nano"))),
+    )
+
+
+def hex_id(value: Any) -> str:
+    """An id in hexadecimal; protobuf's own JSON writes bytes in base64, consoles a 0x before them."""
+    text = text_of(value)
+    if match := _HEX.fullmatch(text):
+        return match[2].lower()
+    try:
+        decoded = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return text
+    return decoded.hex() if len(decoded) in (8, 16) else text
+
+
+def attributes_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes as an object, from OTLP's list of keys and values or from a plain object."""
+    listed = entry.get("attributes")
+    if isinstance(listed, Mapping):
+        return dict(listed)
+    return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in _objects(listed)}
+
+
+def value_of(value: Any) -> Any:
+    """An OTLP value as a plain one."""
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(array := first(value, ("arrayValue", "array_value")), Mapping):
+        return [value_of(part) for part in array.get("values") or []]
+    if isinstance(pairs := first(value, ("kvlistValue", "kvlist_value")), Mapping):
+        return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in _objects(pairs.get("values"))}
+    whole = number(first(value, ("intValue", "int_value")))
+    if whole is not None:
+        return int(whole)
+    names = ("stringValue", "string_value", "boolValue", "bool_value", "doubleValue", "double_value", "bytesValue")
+    return first(value, names)

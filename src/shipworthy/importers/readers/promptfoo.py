@@ -1,0 +1,146 @@
+"""promptfoo: results of an evaluation, as JSON, JSON Lines or a shared evaluation; and its config as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import DataError
+from ...text import visible
+from ..container import Records
+from ..spans import Expected, Item, Score, Span
+from ..values import first, loosened, mapping, number, sequence, text_of
+
+KNOWN_VERSIONS = ("1", "2", "3", "4")
+_CRASHED = 2  # failureReason: 0 none, 1 an assertion, 2 an error of the run
+_CONTAINS = ("contains", "icontains", "contains-any", "icontains-any", "equals")
+_CONTAINS_ALL = ("contains-all", "icontains-all")
+
+
+def matches(record: Mapping[str, Any]) -> bool:
+    return _rows(record) is not None or _is_row(record)
+
+
+def matches_config(record: Mapping[str, Any]) -> bool:
+    return isinstance(record.get("tests"), list) and ("prompts" in record or "providers" in record)
+
+
+def version(record: Mapping[str, Any]) -> str:
+    holder = mapping(record.get("data")) or record
+    return text_of(first(mapping(holder.get("results")), ("version",)) or holder.get("version"))
+
+
+def _rows(record: Mapping[str, Any]) -> list[Any] | None:
+    """The rows of an evaluation: `results.results` of the file, of a share, or `results` of a newer share."""
+    holder = record.get("data") if isinstance(record.get("data"), Mapping) else record
+    results = holder.get("results") if isinstance(holder, Mapping) else None
+    rows = results.get("results") if isinstance(results, Mapping) else results
+    return rows if isinstance(rows, list) and rows and isinstance(rows[0], Mapping) and _is_row(rows[0]) else None
+
+
+def _is_row(record: Mapping[str, Any]) -> bool:
+    answered = "response" in record or "providerResponse" in record
+    return answered and "prompt" in record and ("vars" in record or "testCase" in record) and "success" in record
+
+
+def read(records: Records) -> Iterator[Item]:
+    seen: dict[str, set[int]] = {}
+    for line, record in records:
+        where = f"{records.path}:{line}"
+        rows = _rows(record)
+        for number_, row in enumerate([record] if rows is None else rows, 1):
+            if not isinstance(row, Mapping) or not _is_row(row):
+                what = f"row {number_} is no promptfoo result, as the first one is"
+                raise DataError(what, where=visible(where), hint="Export it again.", code="import-mixed")
+            yield _span(row, where, seen)
+
+
+def _span(row: Mapping[str, Any], where: str, seen: dict[str, set[int]]) -> Span:
+    case, answered = mapping(row.get("testCase")), mapping(first(row, ("response", "providerResponse")))
+    given = {**mapping(case.get("vars")), **mapping(row.get("vars"))}
+    told = {**mapping(case.get("metadata")), **mapping(row.get("metadata")), **mapping(answered.get("metadata"))}
+    output = answered.get("output")
+    failed = row.get("failureReason") == _CRASHED or (output is None and "failureReason" not in row)
+    usage = mapping(first(answered, ("tokenUsage",)) or row.get("tokenUsage"))
+    span = Span(
+        trace="",
+        where=where,
+        inputs=[value for value in (given, mapping(row.get("prompt")).get("raw")) if value],
+        outputs=[] if output is None else [output],
+        meta={**given, **told},
+        names=[name for name in [text_of(case.get("description"))] if name],
+        arm=_arm(row, seen),
+        e2e_ms=number(row.get("latencyMs")),
+        cost=number(first(row, ("cost",)) or answered.get("cost")),
+        tokens_in=number(usage.get("prompt")),
+        tokens_out=number(usage.get("completion")),
+        scores=list(_scores(row)),
+        expected=expected_of({**case, "metadata": told, "vars": given}),
+    )
+    if failed or (output is None and row.get("error")):
+        span.error = text_of(first(answered, ("error",)) or row.get("error")) or "failed"
+    span.documents = _documents(told)
+    return span
+
+
+def _documents(told: Mapping[str, Any]) -> list[Any] | None:
+    """What a provider says it retrieved: ids and texts side by side, or either."""
+    ids = [text_of(name) for name in sequence(first(told, ("retrieved_ids", "retrieved_context_ids")))]
+    texts = loosened(first(told, ("context", "contexts", "documents", "retrieved_contexts")))
+    listed = [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []
+    if ids and len(ids) == len(listed) and all(isinstance(text, str) for text in listed):
+        return [{"id": name, "text": text} for name, text in zip(ids, listed, strict=True)]
+    return [{"id": name} for name in ids] or listed or None
+
+
+def _arm(row: Mapping[str, Any], seen: dict[str, set[int]]) -> str:
+    """The provider's label; with the number of the prompt where one provider has several."""
+    provider = row.get("provider")
+    told = mapping(provider)
+    label = text_of(first(told, ("label", "id"))) or text_of(provider)
+    index = row.get("promptIdx")
+    prompts = seen.setdefault(label, set())
+    if isinstance(index, int):
+        prompts.add(index)
+    return label if len(prompts) < 2 else f"{label} × prompt {index}"
+
+
+def _scores(row: Mapping[str, Any]) -> Iterator[Score]:
+    for name, value in mapping(row.get("namedScores")).items():
+        if (scored := number(value)) is not None:
+            yield Score(name, scored, "CODE")
+
+
+def expected_of(case: Mapping[str, Any]) -> Expected:
+    """What the assertions say about the right answer; those that say nothing of the kind are listed."""
+    expected = Expected()
+    for entry in sequence(case.get("assert")):
+        told = mapping(entry)
+        kind, value = text_of(told.get("type")), told.get("value")
+        values = [text_of(part) for part in value] if isinstance(value, list) else [text_of(value)]
+        if kind in _CONTAINS or kind in _CONTAINS_ALL:
+            expected.substrings = [*expected.substrings, *filter(None, values)]
+            expected.match_all = expected.match_all or kind in _CONTAINS_ALL
+        elif kind == "is-refusal":
+            expected.notes = [*expected.notes, "the source expects a refusal"]
+        elif kind:
+            expected.notes = [*expected.notes, f"assertion not imported: {kind}"]
+    told = mapping(case.get("metadata"))
+    expected.citations = [name for name in map(text_of, sequence(told.get("gold_citations"))) if name]
+    return expected
+
+
+def read_config(records: Records) -> Iterator[Item]:
+    for line, record in records:
+        for case in sequence(record.get("tests")):
+            told = mapping(case)
+            given = mapping(told.get("vars"))
+            yield Span(
+                "",
+                f"{records.path}:{line}",
+                inputs=[given] if given else [],
+                meta={**given, **mapping(told.get("metadata"))},
+                names=[name for name in [text_of(told.get("description"))] if name],
+                expected=expected_of(told),
+                dataset=True,
+            )

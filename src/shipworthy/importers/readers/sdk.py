@@ -1,0 +1,90 @@
+"""Spans as SDKs print them and as Phoenix gives them back: one object a span, attributes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import DataError
+from ...text import visible
+from ..container import Records
+from ..dialects import below, describe, evaluation, kind_of
+from ..spans import Item, Late, Span
+from ..values import Unreadable, first, literal, loosened, mapping, seconds, text_of
+from .otlp import attributes_of, error_of, hex_id
+
+_CONTEXTS = ("context", "spanContext", "span_context")
+
+
+def matches(record: Mapping[str, Any]) -> bool:
+    """The console exporters of the SDKs, Phoenix's client, and Phoenix's DataFrame with its dotted columns."""
+    context = first(record, _CONTEXTS)
+    nested = isinstance(context, Mapping) and first(context, ("trace_id", "traceId")) is not None
+    return (nested and "attributes" in record) or ("context.trace_id" in record and "context.span_id" in record)
+
+
+def matches_annotation(record: Mapping[str, Any]) -> bool:
+    return "span_id" in record and "annotator_kind" in record and "name" in record
+
+
+def read(records: Records) -> Iterator[Item]:
+    for line, record in records:
+        yield _span(_structured(record, records, line), f"{records.path}:{line}")
+
+
+def read_annotations(records: Records) -> Iterator[Item]:
+    """Phoenix keeps annotations in a file of their own; they are joined by span."""
+    for line, record in records:
+        entry = {**record, **mapping(record.get("result"))}
+        scores = list(evaluation(entry, "", "score"))
+        yield Late("", f"{records.path}:{line}", hex_id(record.get("span_id")), scores)
+
+
+def _structured(record: dict[str, Any], records: Records, line: int) -> dict[str, Any]:
+    """A row of a DataFrame as a span; the lists in a CSV's cells are Python literals, if they can be read at all."""
+    if "context.trace_id" not in record:
+        return record
+    cells = dict(record)
+    if records.shape == "table":
+        for name, cell in record.items():
+            if not isinstance(cell, str) or name.endswith((".value", "status_message")):
+                continue
+            try:
+                cells[name] = literal(cell)
+            except Unreadable as problem:
+                raise DataError(
+                    f"column {visible(name, 60)} holds {problem}",
+                    where=f"{visible(records.path)}:{line}",
+                    hint="Write the DataFrame with to_parquet or to_json.",
+                    code="import-repr",
+                ) from None
+    attributes = {name: value for name, value in below(cells, "attributes").items() if value is not None}
+    return {**cells, "context": below(cells, "context"), "attributes": attributes}
+
+
+def _span(record: Mapping[str, Any], where: str) -> Span:
+    context = mapping(first(record, _CONTEXTS))
+    parent = mapping(first(record, ("parentSpanContext", "parent_span_context", "parent")))
+    attributes = attributes_of(record)
+    listed = loosened(record.get("events"))
+    events = [
+        (text_of(event.get("name")), attributes_of(event))
+        for event in (listed if isinstance(listed, list) else ())
+        if isinstance(event, Mapping)
+    ]
+    status = record.get("status")
+    if status is None:  # Phoenix
+        status = {"code": record.get("status_code"), "message": record.get("status_message")}
+    span = Span(
+        trace=hex_id(first(context, ("trace_id", "traceId"))),
+        where=where,
+        id=hex_id(first(context, ("span_id", "spanId"))),
+        parent=hex_id(first(record, ("parent_id", "parentSpanId", "parentId")) or first(parent, ("span_id", "spanId"))),
+        name=text_of(record.get("name")),
+        kind=kind_of(record.get("span_kind")),
+        start=seconds(first(record, ("start_time", "startTime"))),
+        end=seconds(first(record, ("end_time", "endTime"))),
+        error=error_of(status, events),
+    )
+    describe(span, attributes, events)
+    return span

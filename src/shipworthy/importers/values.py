@@ -1,0 +1,153 @@
+"""Values: JSON inside texts, Python literals in cells, times and numbers in the ways that tools write them."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import math
+import re
+import tokenize
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+LONGEST_LITERAL = 2_000_000  # characters of a cell that are read as a Python literal
+
+
+class Unreadable(ValueError):
+    """Why a cell is neither JSON nor a Python literal."""
+
+
+def loosened(value: Any, times: int = 2) -> Any:
+    """JSON that stands inside a text, decoded at most twice; anything else as it is."""
+    for _ in range(times):
+        if not isinstance(value, str) or not value.lstrip()[:1] or value.lstrip()[0] not in '{["':
+            break
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            break
+    return value
+
+
+def literal(text: str) -> Any:
+    """The list or object that a cell holds as JSON or as a Python literal; the text itself where it is neither."""
+    stripped = text.strip()
+    if not stripped or stripped[0] not in "[{":
+        return text
+    try:
+        return json.loads(stripped)
+    except (ValueError, RecursionError):
+        pass
+    if len(stripped) > LONGEST_LITERAL:
+        raise Unreadable("a Python literal that is too long")
+    try:
+        value = ast.literal_eval(stripped)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        if _looks_like_repr(stripped):
+            raise Unreadable("a Python repr that can't be read back") from None
+        return text
+    if _neighbouring_texts(stripped):
+        raise Unreadable("a NumPy array written as text, which has lost its commas")
+    return value
+
+
+def _looks_like_repr(text: str) -> bool:
+    return bool(re.match(r"[\[{]\s*(['\"{\[]|\w+\()", text)) and text[-1] in "]}"
+
+
+def _neighbouring_texts(text: str) -> bool:
+    """Python joins texts that stand side by side, so an array without commas would become one document."""
+    previous = -1
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.STRING and previous == tokenize.STRING:
+                return True
+            if token.type not in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+                previous = token.type
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    return False
+
+
+def seconds(value: Any) -> float | None:
+    """A time in seconds since 1970, from ISO 8601 or from a number of seconds, milli-, micro- or nanoseconds."""
+    if isinstance(value, (list, tuple)) and len(value) == 2 and all(type(part) is int for part in value):
+        return float(value[0]) + value[1] / 1e9  # [seconds, nanoseconds], as JavaScript writes it
+    if isinstance(value, str):
+        text = value.strip()
+        if not re.fullmatch(r"\d{9,20}(\.\d+)?", text):
+            return _iso(text)
+        value = float(text)
+    if isinstance(value, datetime):
+        return _iso(value.isoformat())
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        return None
+    for factor in (1e9, 1e6, 1e3):
+        if value > 1e8 * factor:
+            return float(value) / factor
+    return float(value)
+
+
+def _iso(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also where it is written as a text; a boolean is none."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, (int, float)):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        try:
+            parsed = float(value)
+        except ValueError:
+            return None
+        return parsed if math.isfinite(parsed) else None
+    return None
+
+
+def whole(value: Any) -> int | None:
+    parsed = number(value)
+    return int(parsed) if parsed is not None and parsed == int(parsed) and abs(parsed) < 2**53 else None
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """An object, also where it is JSON inside a text; else an empty one."""
+    value = loosened(value)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    value = loosened(value)
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def text_of(value: Any) -> str:
+    """A text or a number as a text; nothing for anything else."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def first(source: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """The first of the named values that is there and not null."""
+    for name in names:
+        if (value := source.get(name)) is not None:
+            return value
+    return None
+
+
+def last_line(error: str) -> str:
+    """An error without its traceback: the last line, where one is attached."""
+    text = error.strip()
+    if "Traceback (most recent call last)" in text:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+    return text
