@@ -210,6 +210,34 @@ CODES: dict[str, str] = {
     "ids-hardly-match": (
         "Warning: gold ids hardly turn up in the log. After a re-chunking judge by place: --match offsets or text."
     ),
+    "import-cycle": "The parents of an exported span form a circle. The export is damaged: write it again.",
+    "import-duplicate": "Two different spans of an import have one id. Give each export once.",
+    "import-empty": "A file to import has no record in it, or no file was named. Export it again.",
+    "import-format": (
+        "A file to import is not recognised, or is known not to hold runs. The message says what it looks "
+        "like; choose with --from, or name the columns with --map."
+    ),
+    "import-formula": "A cell of a table holds a spreadsheet formula instead of its value. Export the values.",
+    "import-map": (
+        "A --map names no field, or a column that is not there. Write --map claim=COLUMN; the message lists both."
+    ),
+    "import-mixed": "A file to import, or the files together, hold several formats. Import each by itself.",
+    "import-multi-turn": (
+        "An export holds conversations of several turns, of which none is the question. Export single turns."
+    ),
+    "import-no-content": (
+        "An export was recognised, but has neither answers nor rankings. The message says what to switch on "
+        "or to export."
+    ),
+    "import-no-runs": "The files hold scores, a corpus or judgements, but no run. Give the file with the runs too.",
+    "import-number": "A ranking or a judgement has a score that is no number. Check the columns of the file.",
+    "import-repr": (
+        "A cell of a table holds a Python or NumPy repr that can't be read back. Write JSON Lines or Parquet."
+    ),
+    "import-too-large": "One JSON value of an export is larger than is read at once. Export JSON Lines or an array.",
+    "import-version": (
+        "An export is of a version that is not known. Add --from to read it all the same, and check the coverage."
+    ),
     "index-mixed": (
         "Warning: one log holds several values of index_hash; perhaps two indexes were logged into one file."
     ),

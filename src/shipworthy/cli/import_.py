@@ -63,7 +63,9 @@ def command(
     if form and form not in CHOICES:
         raise UsageError(f"there is no format {form!r}", hint=f"Known are {', '.join(CHOICES)}.", code="import-format")
     if not (out or dry_run or draft_gold):
-        raise UsageError("says not where to write", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out")
+        raise UsageError(
+            "says not where to write", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
+        )
     options = Options(form, maps, sep, qid_path, retriever, document_id)
     importer = Importer(files, gold=gold, chunks=chunks, options=options)
     _write(importer, None if dry_run else out, as_json)
@@ -119,4 +121,5 @@ def _write_drafts(importer: Importer, path: str) -> None:
     drafts = importer.drafts
     write_whole(path, b"".join(map(_line, drafts.items.values())))
     say(f"wrote {plural(len(drafts.items), 'gold candidate')} to {path}")
-    say(f"{drafts.unfinished} need a substring, and each needs answerable: true or false. Then: shipworthy gold lint {path}")
+    say(f"{drafts.unfinished} need a substring, and each needs answerable: true or false.")
+    say(f"Then: shipworthy gold lint {path}")

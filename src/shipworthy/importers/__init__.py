@@ -10,7 +10,7 @@ import msgspec
 
 from ..core.sources import load_gold, read_texts
 from ..errors import DataError, UsageError
-from ..text import visible
+from ..text import plural, visible
 from .assemble import Assembled, Assembler, Questions
 from .container import Records, open_records
 from .coverage import Coverage, FileRead, remarks
@@ -23,6 +23,8 @@ from .tree import Forest, Run
 
 __all__ = ["CHOICES", "Coverage", "Importer", "remarks"]
 
+
+_EMBEDDINGS = "traces of embeddings only, left out"
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -115,7 +117,10 @@ class Importer:
             else:
                 self._learn(item)
         for run in forest.runs():
-            yield self.assembler.run(run)
+            if all(span.kind == "embedding" for span in run.spans):
+                self.coverage.guessed[_EMBEDDINGS] = self.coverage.guessed.get(_EMBEDDINGS, 0) + 1
+            else:
+                yield self.assembler.run(run)
 
     def _items(self) -> Iterator[Item]:
         """What the files hold; corpora and queries come before the rankings that need them."""
@@ -145,9 +150,9 @@ class Importer:
             hint = "Give the file that holds the runs too."
             raise DataError(f"no run was found ({visible(recognised)})", hint=hint, code="import-no-runs")
         if coverage.datasets == coverage.rows or coverage.empty or not coverage.written:
-            missing = next(iter(remarks(coverage)), "nothing in it can be judged")
-            rows = f"{coverage.rows} rows of {visible(recognised)}, none of which can be judged"
-            raise DataError(f"{rows}; missing {missing}", hint="Nothing was written.", code="import-no-content")
+            missing = next(iter(remarks(coverage)), "an answer or a ranking")
+            rows = f"nothing to judge in {plural(coverage.rows, 'row')} ({visible(recognised)})"
+            raise DataError(f"{rows}; missing: {missing}", hint="Nothing was written.", code="import-no-content")
 
 
 def _is_ranking(one: Format | None) -> bool:

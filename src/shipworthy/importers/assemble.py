@@ -20,6 +20,7 @@ from .values import last_line, loosened, number, text_of, whole
 NO_ANSWER = "no answer in the source"
 _QID_KEYS = ("qid", "q_id", "question_id", "eval.qid", "shipworthy.qid")
 _ERROR_LENGTH = 500
+_SILENT = ("retriever", "reranker", "embedding")  # what these give back is no answer
 
 
 class Questions(msgspec.Struct):
@@ -127,12 +128,29 @@ class Assembler:
     def _mark_retrievers(self, run: Run) -> None:
         """Tools without span kinds: the retriever is named by the user, or gives back a list of documents."""
         for span in run.spans:
-            if self.retriever and self.retriever in (span.name, span.name.rsplit("/", 1)[-1].partition(":")[0]):
-                span.kind = "retriever"
-            elif span is not run.root and span.kind in ("", "tool") and _gives_documents(span):
+            short = span.name.rsplit("/", 1)[-1].partition(":")[0]
+            chosen = bool(self.retriever) and self.retriever in (span.name, short)
+            unsaid = span is not run.root and span.kind in ("", "tool")
+            if chosen or (unsaid and _gives_documents(span)):
                 span.kind = "retriever"
 
     def _documents(self, run: Run, notes: Counter[str]) -> list[Document]:
+        return self._same_names(run, self._last_documents(run, notes))
+
+    def _same_names(self, run: Run, documents: list[Document]) -> list[Document]:
+        """A reranker often drops the ids that the retriever gave: the same text in one run has the same id."""
+        if not any(document.source == "digest" for document in documents):
+            return documents
+        steps = [*run.of_kind("retriever"), *run.of_kind("reranker")]
+        logged = [one for span in steps for one in self._of_span(span, Counter())]
+        names = {fold(one.text): one.id for one in reversed(logged) if one.source != "digest" and one.text}
+        for document in documents:
+            if document.source == "digest" and (name := names.get(fold(document.text))):
+                document.id, document.source = name, "own"
+        return distinct(documents)
+
+    def _last_documents(self, run: Run, notes: Counter[str]) -> list[Document]:
+        """The last reranking; else what was retrieved, in the order of time; else what the run's output lists."""
         rerankers = [documents for span in run.of_kind("reranker") if (documents := self._of_span(span, notes))]
         if rerankers:
             return distinct(rerankers[-1])
@@ -157,7 +175,7 @@ class Assembler:
                     logged = filled(logged, value)
             return documents_of(logged, self.library, notes)
         for value in span.outputs:
-            listing = document_list(value)
+            listing = document_list(value, known=True)
             decoded = loosened(value)
             if listing is None and isinstance(decoded, list) and all(isinstance(one, str) for one in decoded):
                 listing = decoded
@@ -193,9 +211,10 @@ class Assembler:
 
 def _answer_of(run: Run) -> Picked | None:
     """The answer of the whole run; else of the last model that spoke."""
-    for value in run.root.outputs:
-        if picked := answer_in(value):
-            return picked
+    if run.root.kind not in _SILENT:
+        for value in run.root.outputs:
+            if picked := answer_in(value):
+                return picked
     spoken = [picked for span in run.of_kind("llm") for value in span.outputs[:1] if (picked := answer_in(value))]
     return spoken[-1] if spoken else None
 

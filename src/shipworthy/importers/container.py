@@ -227,7 +227,9 @@ def _cells(names: list[str], cells: list[str]) -> dict[str, Any]:
 def _is_trec(line: str) -> bool:
     parts = line.split()
     last = {6: 4, 4: 3}.get(len(parts))
-    return last is not None and "," not in line and re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", parts[last]) is not None
+    return (
+        last is not None and "," not in line and re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", parts[last]) is not None
+    )
 
 
 def _columns(path: str) -> Iterator[Record]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,8 +69,9 @@ class Coverage(msgspec.Struct):
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing that any suite could judge."""
-        return not (self.answer or self.ids or self.errors)
+        """Whether there is nothing that any suite could judge. A pipeline that failed throughout can be judged."""
+        all_failed = self.errors == self.rows and self.question > 0
+        return not (self.answer or self.ids or all_failed)
 
 
 def _count(counts: dict[str, int], name: str) -> None:
@@ -107,7 +107,8 @@ def lines(coverage: Coverage) -> Iterator[str]:
     yield f"  citations    {_share(coverage.citations, rows)}{_sources(coverage.citations_from, {}, 'row')}"
     if coverage.with_scores:
         yield f"  scores       {_share(coverage.with_scores, rows)}"
-    yield f"  question id  {_share(rows - coverage.qid_from.get('none', 0), rows)}{_sources(coverage.qid_from, _QID, 'row')}"
+    named = rows - coverage.qid_from.get("none", 0)
+    yield f"  question id  {_share(named, rows)}{_sources(coverage.qid_from, _QID, 'row')}"
     if coverage.gold_given:
         seen = f"   {coverage.gold_seen} of {plural(coverage.gold_items, 'gold question')} have a run"
         yield f"  in gold      {_share(coverage.matched, rows)}{seen}"
@@ -139,7 +140,7 @@ def remarks(coverage: Coverage) -> Iterator[str]:
             "(for OpenTelemetry GenAI: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true) and export again."
         )
     elif coverage.no_answer:
-        yield f"an answer in {plural(coverage.no_answer, 'row')}: written as failed runs, never as empty answers."
+        yield f"an answer in {plural(coverage.no_answer, 'row')}: they count as failed runs, never as empty answers."
     if coverage.ranked_only:
         yield "answers: rankings only. Judge them with `shipworthy retrieval score`."
     if rows and coverage.ids < rows - coverage.errors - coverage.datasets:
@@ -147,7 +148,8 @@ def remarks(coverage: Coverage) -> Iterator[str]:
     if coverage.id_from.get("digest"):
         yield "ids of documents: give the chunks with --chunks FILE, so that texts get their ids back."
     if coverage.gold_given and coverage.matched < rows:
-        yield f"a gold question for {plural(rows - coverage.matched, 'row')}: neither its id nor its text is in the gold set."
+        unknown = plural(rows - coverage.matched, "row")
+        yield f"a gold question for {unknown}: neither the id nor the text is in the gold set."
     if count := coverage.qid_from.get("none", 0):
         yield f"a question and its id in {plural(count, 'row')}: not imported."
 
@@ -173,6 +175,3 @@ def _sources(counts: dict[str, int], names: dict[str, str], noun: str) -> str:
 def as_json(coverage: Coverage) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(coverage)
     return {**built, "guessed": guesses(coverage), "missing": list(remarks(coverage))}
-
-
-Notes = Counter[str]

@@ -37,6 +37,15 @@ _KINDS = {
 }
 KINDS = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 
+_VERCEL = {
+    "dogenerate": "llm",
+    "dostream": "llm",
+    "toolcall": "tool",
+    "embed": "embedding",
+    "embedmany": "embedding",
+    "doembed": "embedding",
+}
+
 _INPUTS = (
     "input.value",
     "langfuse.observation.input",
@@ -81,7 +90,7 @@ def kind_of(name: Any) -> str:
     text = text_of(loosened(name)).casefold()
     if text.startswith("ai."):  # Vercel: ai.generateText wraps ai.generateText.doGenerate
         inner = text.rsplit(".", 1)[-1]
-        return {"dogenerate": "llm", "dostream": "llm", "toolcall": "tool", "doembed": "embedding"}.get(inner, "chain")
+        return _VERCEL.get(inner, "chain")
     return KINDS.get(text, "")
 
 
@@ -98,8 +107,8 @@ def describe(span: Span, attributes: Attributes, events: Iterable[tuple[str, Att
             results.append({key.removeprefix("db.query.result."): part for key, part in content.items()})
             continue
         received, said, score = event_content(name, content)
-        messages_in += received
-        messages_out += said
+        messages_in = received + messages_in  # the last message is the one that counts
+        messages_out = said + messages_out
         span.scores = [*span.scores, *score]
     speaks = span.kind == "llm"  # its messages are more telling than how a framework wrapped them
     span.inputs = [*span.inputs, *(messages_in + inputs if speaks else inputs + messages_in)]

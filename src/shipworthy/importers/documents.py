@@ -140,11 +140,15 @@ def _text(fields: Mapping[str, Any]) -> str:
     return next((part for key in _TEXTS if isinstance(part := fields.get(key), str)), "")
 
 
-def document_list(value: Any, depth: int = 0) -> list[Any] | None:
-    """The list of documents in an output: the output itself, or a field of it or of one of its components."""
+def document_list(value: Any, depth: int = 0, known: bool = False) -> list[Any] | None:
+    """The list of documents in an output: the output itself, or a field of it or of one of its components.
+
+    `known`: it is the output of a retriever, so that a text is enough for a document.
+    """
     value = loosened(value)
     if isinstance(value, list):
-        return value if value and all(map(looks_like_document, value)) else None
+        fits = _has_content if known else looks_like_document
+        return value if value and all(map(fits, value)) else None
     if not isinstance(value, Mapping) or depth > 3:
         return None
     for key in (*_LISTS, *_LISTS_LATER):
@@ -155,6 +159,12 @@ def document_list(value: Any, depth: int = 0) -> list[Any] | None:
         if isinstance(part, Mapping) and (below := document_list(part, depth + 1)) is not None:
             return below
     return None
+
+
+def _has_content(value: Any) -> bool:
+    value = _paired(value)
+    fields = _flat(value) if isinstance(value, Mapping) else {}
+    return bool(_text(fields)) or first(fields, _OWN_IDS) is not None
 
 
 def looks_like_document(value: Any) -> bool:

@@ -101,7 +101,9 @@ def recognise(records: Records, wanted: str = "") -> Format | None:
     """The format of a file; None for a table that needs a mapping. What is known but no run is refused by name."""
     few = records.peek()
     if not few:
-        raise DataError("there is no record in it", where=visible(records.path), hint="Export it again.", code="import-empty")
+        raise DataError(
+            "there is no record in it", where=visible(records.path), hint="Export it again.", code="import-empty"
+        )
     candidates = [BY_NAME[name] for name in ALIASES.get(wanted, (wanted,)) if name in BY_NAME] if wanted else FORMATS
     if wanted == "table":
         return None
@@ -163,7 +165,9 @@ def _refuse_known_others(records: Records, record: dict[str, Any]) -> None:
     where = visible(records.path)
     if langsmith.matches_events(record):
         hint = "Collect the runs with RunCollectorCallbackHandler, or export them from LangSmith."
-        raise DataError("is a stream of LangChain events, not an export of runs", where=where, hint=hint, code="import-format")
+        raise DataError(
+            "is a stream of LangChain events, not an export of runs", where=where, hint=hint, code="import-format"
+        )
     if {"Status", "Grader Reason"} <= set(record):
         hint = "Its outputs stand under the names of prompts. Export JSON: promptfoo eval -o results.json."
         raise DataError("is promptfoo's CSV", where=where, hint=hint, code="import-format")
@@ -171,7 +175,9 @@ def _refuse_known_others(records: Records, record: dict[str, Any]) -> None:
         hint = "Score it: shipworthy score --gold gold.jsonl --trace FILE."
         raise DataError("is a shipworthy trace already", where=where, hint=hint, code="import-format")
     if "answerable" in record and "qid" in record:
-        raise DataError("is a gold set, not a file of runs", where=where, hint="Give it as --gold.", code="import-format")
+        raise DataError(
+            "is a gold set, not a file of runs", where=where, hint="Give it as --gold.", code="import-format"
+        )
 
 
 def unknown_table(records: Records, record: Mapping[str, Any]) -> DataError:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .values import loosened
 
-QUESTION_KEYS = ("question", "query", "q", "user_input", "input", "prompt", "user_query", "query_str")
+QUESTION_KEYS = ("question", "query", "q", "user_input", "input", "prompt", "user_query", "query_str", "contents")
 ANSWER_KEYS = (
     "claim",
     "answer",
@@ -23,11 +23,12 @@ ANSWER_KEYS = (
     "output_text",
     "choices",
     "generations",
+    "candidates",
     "message",
 )
 CITATION_KEYS = ("citations", "sources", "source_documents", "source_nodes", "references", "cited_ids")
 RETRIEVED_AS_CITED = ("source_documents", "source_nodes")  # LangChain and LlamaIndex list here all that was retrieved
-_WRAPPERS = ("kwargs", "inputs", "data", "query_bundle", "item", "vars", "body", "request")
+_WRAPPERS = ("kwargs", "inputs", "data", "query_bundle", "item", "vars", "request")
 _NOT_A_QUESTION = ("id", "qid", "session_id", "user_id", "thread_id", "conversation_id", "model", "role", "type")
 _ASKERS = ("user", "human")
 _SPEAKERS = ("assistant", "ai", "model", "aimessagechunk")
@@ -94,7 +95,8 @@ def _answer_inside(value: Any, depth: int) -> Picked | None:
     if isinstance(value, list):
         if any(_role(entry) for entry in value):
             return _last_said(value, _SPEAKERS)
-        return answer_in(value[0], depth + 1) if value and not isinstance(value[0], (int, float)) else None
+        several = len(value) > 1 and not depth  # a list of ids or texts is no answer; a list of replies has a name
+        return answer_in(value[0], depth + 1) if value and not several else None
     if not isinstance(value, Mapping):
         return None
     if role := _role(value):
@@ -134,7 +136,9 @@ def _messages(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
             yield from _messages(entry, depth + 1)
     elif role := _role(value):
         value = _unwrapped(value)
-        content = next((value[key] for key in ("content", "parts", "message.content") if value.get(key) is not None), "")
+        content = next(
+            (value[key] for key in ("content", "parts", "message.content") if value.get(key) is not None), ""
+        )
         if not content and "message.contents.0.message_content.text" in value:
             content = [part for key, part in value.items() if key.endswith("message_content.text")]
         yield role, said_text(content)

@@ -74,7 +74,7 @@ def _neighbouring_texts(text: str) -> bool:
 def seconds(value: Any) -> float | None:
     """A time in seconds since 1970, from ISO 8601 or from a number of seconds, milli-, micro- or nanoseconds."""
     if isinstance(value, (list, tuple)) and len(value) == 2 and all(type(part) is int for part in value):
-        return float(value[0]) + value[1] / 1e9  # [seconds, nanoseconds], as JavaScript writes it
+        return float(value[0] + value[1] / 1e9)  # [seconds, nanoseconds], as JavaScript writes it
     if isinstance(value, str):
         text = value.strip()
         if not re.fullmatch(r"\d{9,20}(\.\d+)?", text):

@@ -53,6 +53,9 @@ def _span(case: Mapping[str, Any], where: str, in_table: bool) -> Span:
     span = Span("", where, inputs=[asked] if asked else [], outputs=[answer] if answer else [])
     # deepeval joins contexts with | in CSV and in JSON Lines; the sign may also be part of one
     span.documents = Joined(cited, "|") if isinstance(cited, str) and cited else sequence(cited) or None
+    if cited is None:  # it may stand in the trace of the case
+        steps = sequence(mapping(case.get("trace")).get("retrieverSpans"))
+        span.documents = [one for step in steps for one in sequence(mapping(step).get("output"))] or None
     span.meta = mapping(told)
     span.names = [name for name in [text_of(case.get("name"))] if name]
     span.dataset = answer is None and cited is None

@@ -60,7 +60,9 @@ def _span(run: Mapping[str, Any], where: str, trace: str) -> Span:
     )
     metadata = mapping(extra.get("metadata"))
     # Of the metadata only what the assembler asks for: it also holds environment variables of the machine.
-    span.meta = {key: value for key, value in metadata.items() if not key.upper().startswith(("LANGSMITH_", "LANGCHAIN_"))}
+    span.meta = {
+        key: value for key, value in metadata.items() if not key.upper().startswith(("LANGSMITH_", "LANGCHAIN_"))
+    }
     span.model = text_of(first(metadata, ("ls_model_name", "model_name")))
     return span
 

@@ -98,8 +98,9 @@ def _score(assessment: Mapping[str, Any]) -> Iterator[Score]:
     value = mapping(assessment.get("feedback")).get("value")
     source = text_of(mapping(assessment.get("source")).get("source_type"))
     kind = {"LLM_JUDGE": "LLM", "AI_JUDGE": "LLM"}.get(source, source)
-    if isinstance(value, (bool, str)) or number(value) is not None:
-        yield Score(text_of(first(assessment, ("assessment_name", "name"))), value, kind)
+    scored = value if isinstance(value, (bool, str)) else number(value)
+    if scored is not None:
+        yield Score(text_of(first(assessment, ("assessment_name", "name"))), scored, kind)
 
 
 def _expected(assessments: list[Mapping[str, Any]]) -> Expected | None:
@@ -116,5 +117,9 @@ def _expected(assessments: list[Mapping[str, Any]]) -> Expected | None:
 
 def _expectations(told: Mapping[str, Any]) -> Expected:
     facts = [text for text in map(text_of, sequence(told.get("expected_facts"))) if text]
-    cited = [text for text in map(text_of, sequence(first(told, ("retrieved_context", "expected_retrieved_context")))) if text]
+    cited = [
+        text
+        for text in map(text_of, sequence(first(told, ("retrieved_context", "expected_retrieved_context"))))
+        if text
+    ]
     return Expected(facts, cited, text_of(told.get("expected_response")), match_all=len(facts) > 1)

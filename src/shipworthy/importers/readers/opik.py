@@ -23,7 +23,9 @@ def matches_scores(record: Mapping[str, Any]) -> bool:
 
 def _is_trace(record: Mapping[str, Any]) -> bool:
     known = "project_name" in record or "project_id" in record
-    return known and "start_time" in record and "input" in record and "trace_id" not in record and "run_type" not in record
+    return (
+        known and "start_time" in record and "input" in record and "trace_id" not in record and "run_type" not in record
+    )
 
 
 def _is_span(record: Mapping[str, Any]) -> bool:

@@ -26,7 +26,9 @@ def matches(record: Mapping[str, Any]) -> bool:
 def read(records: Records) -> Iterator[Item]:
     for line, record in records:
         where = f"{records.path}:{line}"
-        for entry in _entries(record, _SPAN_LISTS, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), "spans"):
+        for entry in _entries(
+            record, _SPAN_LISTS, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), "spans"
+        ):
             yield _span(entry, where)
         for entry in _entries(record, _LOG_LISTS, ("scopeLogs", "scope_logs"), "logRecords", "log_records"):
             yield _log(entry, where)

@@ -39,7 +39,7 @@ def _rows(record: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _is_row(record: Mapping[str, Any]) -> bool:
-    answered = "response" in record or "providerResponse" in record
+    answered = "response" in record or "providerResponse" in record or "error" in record
     return answered and "prompt" in record and ("vars" in record or "testCase" in record) and "success" in record
 
 
@@ -79,7 +79,7 @@ def _span(row: Mapping[str, Any], where: str, seen: dict[str, set[int]]) -> Span
     )
     if failed or (output is None and row.get("error")):
         span.error = text_of(first(answered, ("error",)) or row.get("error")) or "failed"
-    span.documents = _documents(told)
+    span.documents = _documents({**given, **told})
     return span
 
 

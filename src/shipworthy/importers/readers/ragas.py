@@ -31,7 +31,9 @@ _KNOWN = {
 
 def matches(record: Mapping[str, Any]) -> bool:
     current = "user_input" in record and ({"response", "retrieved_contexts", "reference"} & set(record))
-    older = "question" in record and "contexts" in record and ({"answer", "ground_truth", "ground_truths"} & set(record))
+    older = (
+        "question" in record and "contexts" in record and ({"answer", "ground_truth", "ground_truths"} & set(record))
+    )
     dataset = {"id", "question", "grading_notes"} <= set(record)
     return bool(current or older or dataset)
 

@@ -65,7 +65,9 @@ def read_results(records: Records) -> Iterator[Item]:
         for qid, ranking in record.items():
             if isinstance(ranking, Mapping):
                 scored = [(name, number(score)) for name, score in ranking.items()]
-                yield _ranked(qid, [(name, score) for name, score in scored if score is not None], f"{records.path}:{line}")
+                yield _ranked(
+                    qid, [(name, score) for name, score in scored if score is not None], f"{records.path}:{line}"
+                )
 
 
 def read_trec_run(records: Records) -> Iterator[Item]:

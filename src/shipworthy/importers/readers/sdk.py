@@ -13,6 +13,7 @@ from ..spans import Item, Late, Span
 from ..values import Unreadable, first, literal, loosened, mapping, seconds, text_of
 from .otlp import attributes_of, error_of, hex_id
 
+_NESTED = ("input", "output", "llm", "retrieval", "reranker", "openinference", "gen_ai", "traceloop", "langfuse")
 _CONTEXTS = ("context", "spanContext", "span_context")
 
 
@@ -62,10 +63,31 @@ def _structured(record: dict[str, Any], records: Records, line: int) -> dict[str
     return {**cells, "context": below(cells, "context"), "attributes": attributes}
 
 
+def flattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes by dotted names, also where a tool nests them: `{"input": {"value": …}}`."""
+    flat: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if isinstance(value, Mapping) and name in _NESTED:
+            flat |= {f"{name}.{below}": part for below, part in _below(value).items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _below(value: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, part in value.items():
+        if isinstance(part, Mapping):
+            flat |= {f"{name}.{below}": inner for below, inner in _below(part).items()}
+        else:
+            flat[name] = part
+    return flat
+
+
 def _span(record: Mapping[str, Any], where: str) -> Span:
     context = mapping(first(record, _CONTEXTS))
     parent = mapping(first(record, ("parentSpanContext", "parent_span_context", "parent")))
-    attributes = attributes_of(record)
+    attributes = flattened(attributes_of(record))
     listed = loosened(record.get("events"))
     events = [
         (text_of(event.get("name")), attributes_of(event))

@@ -15,7 +15,16 @@ from .otlp import error_of
 
 _OWN = "ai.observability."
 _RECORD_KEYS = {"record_id", "input", "output", "app_id"}
-_RECORD_NUMBERS = {"latency", "total_tokens", "total_cost", "eval_cost", "eval_cost_snowflake", "num_events", "ts", "sample_rate"}
+_RECORD_NUMBERS = {
+    "latency",
+    "total_tokens",
+    "total_cost",
+    "eval_cost",
+    "eval_cost_snowflake",
+    "num_events",
+    "ts",
+    "sample_rate",
+}
 
 
 def matches(record: Mapping[str, Any]) -> bool:
@@ -25,7 +34,7 @@ def matches(record: Mapping[str, Any]) -> bool:
 
 
 def matches_records(record: Mapping[str, Any]) -> bool:
-    return _RECORD_KEYS <= set(record)
+    return set(record) >= _RECORD_KEYS
 
 
 def read(records: Records) -> Iterator[Item]:
@@ -46,7 +55,9 @@ def _cell(value: Any, name: str, where: str) -> Any:
         return literal(value)
     except Unreadable as problem:
         hint = "Write the event table as JSON."
-        raise DataError(f"column {visible(name, 60)} holds {problem}", where=where, hint=hint, code="import-repr") from None
+        raise DataError(
+            f"column {visible(name, 60)} holds {problem}", where=where, hint=hint, code="import-repr"
+        ) from None
 
 
 def _judged(attributes: Mapping[str, Any], where: str) -> Iterator[Item]:

@@ -60,5 +60,6 @@ def _feedback(summary: Mapping[str, Any]) -> Iterator[Score]:
         payload = mapping(entry.get("payload")) if isinstance(entry, Mapping) else {}
         value = payload.get("output", payload.get("value"))
         name = text_of(entry.get("feedback_type")).rsplit(".", 1)[-1] if isinstance(entry, Mapping) else ""
-        if name and (isinstance(value, (bool, str)) or number(value) is not None):
-            yield Score(name, value)
+        scored = value if isinstance(value, (bool, str)) else number(value)
+        if name and scored is not None:
+            yield Score(name, scored)
