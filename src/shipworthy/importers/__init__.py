@@ -139,6 +139,7 @@ class Importer:
             self.library.add(item.id, item.text)
         elif isinstance(item, Question):
             self.assembler.texts[item.qid] = item.text
+            self.drafts.ask(item.qid, item.text)
         else:
             self.drafts.judge(item, self.assembler.texts.get(item.qid, ""))
 

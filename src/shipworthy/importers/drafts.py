@@ -25,6 +25,9 @@ class Drafts(msgspec.Struct):
         if assembled.expected is not None:
             _describe(item, assembled.expected)
 
+    def ask(self, qid: str, question: str) -> None:
+        self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})["question"] = question
+
     def judge(self, judgement: Judgement, question: str) -> None:
         qid = judgement.qid
         item = self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})
