@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 import shipworthy
 from shipworthy.errors import ShipworthyError
 from shipworthy.importers import Importer

@@ -66,7 +66,7 @@ def command(
         raise UsageError(
             "says not where to write", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
         )
-    options = Options(form, maps, sep, qid_path, retriever, document_id)
+    options = Options(form, maps, sep, qid_path, retriever, document_id, bool(draft_gold))
     importer = Importer(files, gold=gold, chunks=chunks, options=options)
     _write(importer, None if dry_run else out, as_json)
     if draft_gold and not dry_run:

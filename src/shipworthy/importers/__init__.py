@@ -36,6 +36,7 @@ class Options(msgspec.Struct, frozen=True):
     qid_path: str = ""
     retriever: str = ""
     document_id: str = ""
+    drafts: bool = True  # gold candidates are held until the end, one a question
 
 
 class Importer:
@@ -100,7 +101,8 @@ class Importer:
             in_gold = qid in self.questions.names
             seen |= {qid} & self.questions.names
             self.coverage.add(assembled, in_gold)
-            self.drafts.add(assembled)
+            if self.options.drafts:
+                self.drafts.add(assembled)
             if qid and not assembled.dataset:
                 self.coverage.written += 1
                 yield assembled.trace

@@ -77,7 +77,7 @@ class Assembler:
             trace["q"] = text
             facts["question"] = "yes"
         if run.root.start is not None:
-            trace["ts"] = round(run.root.start, 6)
+            trace["ts"] = round(run.root.start / 1e9, 6)
         trace |= _retrieved(documents)
         self._answer(run, documents, trace, facts, notes)
         trace |= _measured(run) | _scored(run)
@@ -284,7 +284,7 @@ def _measured(run: Run) -> dict[str, Any]:
 
 def _milliseconds(spans: Iterable[Span]) -> float | None:
     spent = [span.end - span.start for span in spans if span.start is not None and span.end is not None]
-    return round(max(sum(spent), 0.0) * 1000, 3) if spent else None
+    return round(max(sum(spent), 0) / 1e6, 3) if spent else None
 
 
 def _total(run: Run, field: str) -> float | None:

@@ -86,9 +86,16 @@ def answer_in(value: Any, depth: int = 0) -> Picked | None:
     if depth > DEEPEST:
         return None
     picked = _answer_inside(value, depth)
-    if picked is None and text is not None and isinstance(value, Mapping) and not depth:
-        return Picked(text)  # an object of the user's own is the answer as it stands
+    if picked is None and text is not None and not depth and _is_plain(value):
+        return Picked(text, None, "answer: an object of texts, as it stands")
     return picked
+
+
+def _is_plain(value: Any) -> bool:
+    """An object of the user's own: nothing but texts and numbers, of which none is a question or a role."""
+    if not isinstance(value, Mapping) or not value or any(key in value for key in (*QUESTION_KEYS, "role")):
+        return False
+    return all(isinstance(part, (str, int, float)) for part in value.values())
 
 
 def _answer_inside(value: Any, depth: int) -> Picked | None:

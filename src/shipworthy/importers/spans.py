@@ -44,8 +44,8 @@ class Span(msgspec.Struct):
     name: str = ""
     kind: str = ""  # retriever, reranker, llm, embedding, tool, evaluator, chain; empty where nobody says
     root: bool = False
-    start: float | None = None  # seconds since 1970
-    end: float | None = None
+    start: int | None = None  # nanoseconds since 1970
+    end: int | None = None
     error: str = ""
     inputs: list[Any] = []  # what went in, the best source first; undecoded
     outputs: list[Any] = []
@@ -77,7 +77,7 @@ class Late(msgspec.Struct):
     inputs: list[Any] = []
     outputs: list[Any] = []
     kind: str = ""
-    time: float | None = None
+    time: int | None = None
 
 
 class Text(msgspec.Struct, frozen=True):

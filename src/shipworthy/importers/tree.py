@@ -56,7 +56,7 @@ class Forest:
         """The runs, by start time; those without one keep their order and come last."""
         self._join()
         runs = [run for group in self.spans.values() for run in _runs(list(group.values()))]
-        yield from sorted(runs, key=lambda run: (run.root.start is None, run.root.start or 0.0))
+        yield from sorted(runs, key=lambda run: (run.root.start is None, run.root.start or 0))
 
     def _join(self) -> None:
         """Give what arrived late to its span, or to the root of its trace; a log record alone becomes a span."""
@@ -79,7 +79,7 @@ class Forest:
 def _runs(spans: list[Span]) -> Iterator[Run]:
     """One run a trace; several where parts of it say that they are about different questions."""
     _refuse_cycles(spans)
-    ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
+    ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0))
     judged = [span for span in ordered if span.kind != "evaluator"] or ordered
     tops = _tops_by_question(judged)
     if len({span.qid for span in tops}) < 2:
@@ -104,7 +104,7 @@ def _root(spans: list[Span]) -> Span:
     marked = [span for span in spans if span.root]
     tops = [span for span in spans if not span.parent or span.parent not in known]
     candidates = marked or tops or spans
-    return min(candidates, key=lambda span: (span.start is None, span.start or 0.0))
+    return min(candidates, key=lambda span: (span.start is None, span.start or 0))
 
 
 def _above(name: str, parents: dict[str, str]) -> Iterable[str]:

@@ -9,7 +9,7 @@ import math
 import re
 import tokenize
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 LONGEST_LITERAL = 2_000_000  # characters of a cell that are read as a Python literal
@@ -71,31 +71,40 @@ def _neighbouring_texts(text: str) -> bool:
     return False
 
 
-def seconds(value: Any) -> float | None:
-    """A time in seconds since 1970, from ISO 8601 or from a number of seconds, milli-, micro- or nanoseconds."""
+def nanoseconds(value: Any) -> int | None:
+    """A time in nanoseconds since 1970, from ISO 8601 or from a number of seconds, milli-, micro- or nanoseconds.
+
+    Whole numbers, because steps of a run may be closer to each other than floats of today can tell.
+    """
     if isinstance(value, (list, tuple)) and len(value) == 2 and all(type(part) is int for part in value):
-        return float(value[0] + value[1] / 1e9)  # [seconds, nanoseconds], as JavaScript writes it
+        return int(value[0]) * _SECOND + int(value[1])  # [seconds, nanoseconds], as JavaScript writes it
+    if isinstance(value, datetime):
+        return _since_1970(value)
     if isinstance(value, str):
         text = value.strip()
         if not re.fullmatch(r"\d{9,20}(\.\d+)?", text):
             return _iso(text)
-        value = float(text)
-    if isinstance(value, datetime):
-        return _iso(value.isoformat())
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        value = int(text) if text.isdecimal() else float(text)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e20:
         return None
-    for factor in (1e9, 1e6, 1e3):
-        if value > 1e8 * factor:
-            return float(value) / factor
-    return float(value)
+    factor = next((factor for least, factor in _UNITS if value > least), _SECOND)
+    return value * factor if isinstance(value, int) else round(value * factor)
 
 
-def _iso(text: str) -> float | None:
+_SECOND = 1_000_000_000
+_UNITS = ((1e17, 1), (1e14, 1_000), (1e11, 1_000_000))  # larger than this is nano-, micro-, milliseconds
+
+
+def _iso(text: str) -> int | None:
     try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError, OSError):
+        return _since_1970(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
         return None
+
+
+def _since_1970(moment: datetime) -> int:
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000
 
 
 def number(value: Any) -> float | None:

@@ -9,7 +9,7 @@ from ..cells import cell, refuse_formula
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Expected, Item, Joined, Score, Span
-from ..values import first, mapping, number, seconds, sequence, text_of
+from ..values import first, mapping, nanoseconds, number, sequence, text_of
 
 _CASES = ("testCases", "test_results", "test_cases")
 _TREE = ("baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans")
@@ -99,8 +99,8 @@ def _step(entry: Mapping[str, Any], trace: str, where: str) -> Span:
         where,
         id=text_of(entry.get("uuid")),
         name=text_of(entry.get("name")),
-        start=seconds(entry.get("startTime")),
-        end=seconds(entry.get("endTime")),
+        start=nanoseconds(entry.get("startTime")),
+        end=nanoseconds(entry.get("endTime")),
         error=(text_of(entry.get("error")) or "failed") if failed else "",
         inputs=[] if given is None else [given],
         outputs=[] if gave is None else [gave],

@@ -8,7 +8,7 @@ from typing import Any
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Late, Score, Span
-from ..values import first, loosened, mapping, number, seconds, sequence, text_of
+from ..values import first, loosened, mapping, nanoseconds, number, sequence, text_of
 
 _TRACE = ("traceId", "trace_id")
 _TYPES = {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
@@ -76,9 +76,9 @@ def _download(record: Mapping[str, Any], where: str) -> Iterator[Item]:
     top = Span(name, where, f"trace:{name}", name=text_of(trace.get("name")), kind="chain", root=True)
     top.inputs, top.outputs = _given(trace, "input"), _given(trace, "output")
     top.meta = _metadata(trace)
-    top.start = seconds(trace.get("timestamp"))
+    top.start = nanoseconds(trace.get("timestamp"))
     latency = number(trace.get("latency"))
-    top.end = None if latency is None or top.start is None else top.start + latency
+    top.end = None if latency is None or top.start is None else top.start + round(latency * 1e9)
     observations = [part for part in sequence(record.get("observations")) if isinstance(part, Mapping)]
     known = {text_of(part.get("id")) for part in observations}
     for part in observations:
@@ -104,8 +104,8 @@ def _observation(entry: Mapping[str, Any], where: str) -> Span:
         name=text_of(entry.get("name")),
         kind=kind_of(entry.get("type")),
         root=first(entry, ("isRootObservation", "is_root_observation", "isAppRoot", "is_app_root")) is True,
-        start=seconds(first(entry, ("startTime", "start_time"))),
-        end=seconds(first(entry, ("endTime", "end_time"))),
+        start=nanoseconds(first(entry, ("startTime", "start_time"))),
+        end=nanoseconds(first(entry, ("endTime", "end_time"))),
         error=(text_of(first(entry, ("statusMessage", "status_message"))) or "failed") if failed else "",
         inputs=_given(entry, "input"),
         outputs=_given(entry, "output"),

@@ -8,7 +8,7 @@ from typing import Any
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Score, Span
-from ..values import first, last_line, mapping, number, seconds, sequence, text_of
+from ..values import first, last_line, mapping, nanoseconds, number, sequence, text_of
 
 
 def matches(record: Mapping[str, Any]) -> bool:
@@ -47,8 +47,8 @@ def _span(run: Mapping[str, Any], where: str, trace: str) -> Span:
         parent=text_of(run.get("parent_run_id")),
         name=text_of(run.get("name")),
         kind=kind_of(run.get("run_type")),
-        start=seconds(run.get("start_time")),
-        end=seconds(run.get("end_time")),
+        start=nanoseconds(run.get("start_time")),
+        end=nanoseconds(run.get("end_time")),
         error=last_line(failed),
         inputs=[inputs] if inputs else [],
         outputs=[outputs] if outputs else [],

@@ -8,7 +8,7 @@ from typing import Any
 from ..container import Records
 from ..dialects import describe
 from ..spans import Expected, Item, Score, Span
-from ..values import first, loosened, mapping, number, seconds, sequence, text_of
+from ..values import first, loosened, mapping, nanoseconds, number, sequence, text_of
 from .otlp import error_of
 
 KNOWN_VERSIONS = ("2", "3")
@@ -86,8 +86,8 @@ def _span(entry: Mapping[str, Any], trace: str, where: str) -> Span:
         id=text_of(entry.get("span_id")) or text_of(context.get("span_id")),
         parent=text_of(first(entry, ("parent_span_id", "parent_id"))),
         name=text_of(entry.get("name")),
-        start=seconds(first(entry, ("start_time_unix_nano", "start_time"))),
-        end=seconds(first(entry, ("end_time_unix_nano", "end_time"))),
+        start=nanoseconds(first(entry, ("start_time_unix_nano", "start_time"))),
+        end=nanoseconds(first(entry, ("end_time_unix_nano", "end_time"))),
         error=error_of(status, events),
     )
     describe(span, attributes, events)

@@ -8,7 +8,7 @@ from typing import Any
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Late, Score, Span
-from ..values import first, mapping, number, seconds, sequence, text_of
+from ..values import first, mapping, nanoseconds, number, sequence, text_of
 
 
 def matches(record: Mapping[str, Any]) -> bool:
@@ -72,8 +72,8 @@ def _step(entry: Mapping[str, Any], where: str) -> Span:
         where=where,
         id=text_of(entry.get("id")),
         name=text_of(entry.get("name")),
-        start=seconds(entry.get("start_time")),
-        end=seconds(entry.get("end_time")),
+        start=nanoseconds(entry.get("start_time")),
+        end=nanoseconds(entry.get("end_time")),
         error=(text_of(first(failure, ("message", "exception_type"))) or "failed") if failure else "",
         inputs=[given] if given else [],
         outputs=[gave] if gave else [],

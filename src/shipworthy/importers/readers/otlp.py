@@ -11,7 +11,7 @@ from typing import Any
 from ..container import Records
 from ..dialects import describe, event_content
 from ..spans import Item, Late, Span
-from ..values import first, last_line, number, seconds, text_of
+from ..values import first, last_line, nanoseconds, number, text_of
 
 _SPAN_LISTS = ("resourceSpans", "resource_spans")
 _LOG_LISTS = ("resourceLogs", "resource_logs")
@@ -54,8 +54,8 @@ def _span(entry: Mapping[str, Any], where: str) -> Span:
         id=hex_id(first(entry, ("spanId", "span_id"))),
         parent=hex_id(first(entry, ("parentSpanId", "parent_span_id"))),
         name=text_of(entry.get("name")),
-        start=seconds(first(entry, ("startTimeUnixNano", "start_time_unix_nano"))),
-        end=seconds(first(entry, ("endTimeUnixNano", "end_time_unix_nano"))),
+        start=nanoseconds(first(entry, ("startTimeUnixNano", "start_time_unix_nano"))),
+        end=nanoseconds(first(entry, ("endTimeUnixNano", "end_time_unix_nano"))),
     )
     status = entry.get("status") if isinstance(entry.get("status"), Mapping) else {}
     span.error = error_of(status, events)
@@ -90,7 +90,7 @@ def _log(entry: Mapping[str, Any], where: str) -> Item:
         inputs=received,
         outputs=said,
         kind="llm" if received or said else "",
-        time=seconds(first(entry, ("timeUnixNano", "observedTimeUnixNano", "time_unix_nano"))),
+        time=nanoseconds(first(entry, ("timeUnixNano", "observedTimeUnixNano", "time_unix_nano"))),
     )
 
 

@@ -10,7 +10,7 @@ from ...text import visible
 from ..container import Records
 from ..dialects import below, describe, evaluation, kind_of
 from ..spans import Item, Late, Span
-from ..values import Unreadable, first, literal, loosened, mapping, seconds, text_of
+from ..values import Unreadable, first, literal, loosened, mapping, nanoseconds, text_of
 from .otlp import attributes_of, error_of, hex_id
 
 _NESTED = ("input", "output", "llm", "retrieval", "reranker", "openinference", "gen_ai", "traceloop", "langfuse")
@@ -104,8 +104,8 @@ def _span(record: Mapping[str, Any], where: str) -> Span:
         parent=hex_id(first(record, ("parent_id", "parentSpanId", "parentId")) or first(parent, ("span_id", "spanId"))),
         name=text_of(record.get("name")),
         kind=kind_of(record.get("span_kind")),
-        start=seconds(first(record, ("start_time", "startTime"))),
-        end=seconds(first(record, ("end_time", "endTime"))),
+        start=nanoseconds(first(record, ("start_time", "startTime"))),
+        end=nanoseconds(first(record, ("end_time", "endTime"))),
         error=error_of(status, events),
     )
     describe(span, attributes, events)

@@ -44,21 +44,23 @@ def parse_map(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def read(records: Records, mapped: Mapping[str, str], separator: str = ";") -> Iterator[Item]:
-    for line, record in records:
+    for index, (line, record) in enumerate(records):
         where = f"{records.path}:{line}"
-        for path in mapped.values():
-            if path.split(".")[0].partition("[")[0] not in record and path not in record and line == _first(records):
-                raise DataError(
-                    f"there is no column {visible(path, 60)!r}; there are {visible(first_few(list(record)), 200)}",
-                    where=visible(where),
-                    hint="Check --map.",
-                    code="import-map",
-                )
+        if not index:
+            _check_columns(record, mapped, where)
         yield _span(record, where, mapped, separator)
 
 
-def _first(records: Records) -> int:
-    return records.head[0][0] if records.head else 1
+def _check_columns(record: Mapping[str, Any], mapped: Mapping[str, str], where: str) -> None:
+    """A column that the first record does not have is probably a slip; null values vanish later, not here."""
+    for path in mapped.values():
+        if path not in record and path.split(".")[0].partition("[")[0] not in record:
+            raise DataError(
+                f"there is no column {visible(path, 60)!r}; there are {visible(first_few(list(record)), 200)}",
+                where=visible(where),
+                hint="Check --map.",
+                code="import-map",
+            )
 
 
 def _span(record: Mapping[str, Any], where: str, mapped: Mapping[str, str], separator: str) -> Span:

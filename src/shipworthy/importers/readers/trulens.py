@@ -10,7 +10,7 @@ from ...text import visible
 from ..container import Records
 from ..dialects import describe
 from ..spans import Expected, Item, Late, Score, Span
-from ..values import Unreadable, first, literal, loosened, mapping, number, seconds, text_of
+from ..values import Unreadable, first, literal, loosened, mapping, nanoseconds, number, text_of
 from .otlp import error_of
 
 _OWN = "ai.observability."
@@ -85,8 +85,8 @@ def _span(row: Mapping[str, Any], attributes: Mapping[str, Any], where: str) -> 
         parent=text_of(first(record, ("parent_span_id",))) or text_of(trace.get("parent_id")),
         name=text_of(record.get("name")),
         root=attributes.get(f"{_OWN}span_type") == "record_root",
-        start=seconds(row.get("start_timestamp")),
-        end=seconds(row.get("timestamp")),
+        start=nanoseconds(row.get("start_timestamp")),
+        end=nanoseconds(row.get("timestamp")),
         error=error_of({"code": record.get("status")}, events),
     )
     describe(span, attributes, events)
@@ -105,7 +105,7 @@ def read_records(records: Records) -> Iterator[Item]:
         spent = number(record.get("latency"))
         span.e2e_ms = None if spent is None else spent * 1000
         span.cost = number(record.get("total_cost"))
-        span.start = seconds(record.get("ts"))
+        span.start = nanoseconds(record.get("ts"))
         span.scores = [
             Score(name, value)
             for name, value in record.items()

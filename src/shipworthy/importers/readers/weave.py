@@ -8,7 +8,7 @@ from typing import Any
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Score, Span
-from ..values import loosened, mapping, number, seconds, text_of
+from ..values import loosened, mapping, nanoseconds, number, text_of
 
 
 def matches(record: Mapping[str, Any]) -> bool:
@@ -30,8 +30,8 @@ def _span(call: Mapping[str, Any], where: str) -> Span:
         parent=text_of(call.get("parent_id")),
         name=text_of(call.get("op_name")),
         kind=kind_of(attributes.get("kind")),
-        start=seconds(call.get("started_at")),
-        end=seconds(call.get("ended_at")),
+        start=nanoseconds(call.get("started_at")),
+        end=nanoseconds(call.get("ended_at")),
         error=_failure(call.get("exception")),
         inputs=[inputs] if inputs else [],
         outputs=[] if output is None else [output],

@@ -1,0 +1,382 @@
+"""The assembler's rules, one at a time, through small files as the tools write them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from importer_exports import otlp, span, write
+
+from shipworthy.importers import Importer, Options
+
+
+def oi(kind: str, **more: Any) -> dict[str, Any]:
+    return {"openinference__span__kind": kind, **more}
+
+
+def documents(prefix: str, names: str) -> dict[str, str]:
+    return {f"{prefix}.{index}.document.id": name for index, name in enumerate(names)}
+
+
+def traces(path: str | list[str], **options: Any) -> list[dict[str, Any]]:
+    gold = options.pop("gold", None)
+    chunks = options.pop("chunks", None)
+    paths = [path] if isinstance(path, str) else path
+    return list(Importer(paths, gold=gold, chunks=chunks, options=Options(**options)).traces())
+
+
+def rag(answer: str, names: str = "abc", question: str = "Why?") -> dict[str, Any]:
+    retrieved = documents("retrieval.documents", names)
+    return otlp(
+        span("a1", "f0", 5, **oi("RETRIEVER", **retrieved)),
+        span("f0", **oi("CHAIN", input__value=question, output__value=answer)),
+    )
+
+
+def test_the_last_reranking_wins_over_what_was_retrieved(tmp_path):
+    record = otlp(
+        span("a1", "f0", 1, **oi("RETRIEVER", **documents("retrieval.documents", "abc"))),
+        span("a2", "f0", 2, **oi("RERANKER", **documents("reranker.output_documents", "ca"))),
+        span("f0", **oi("CHAIN", input__value="Why?", output__value="So.")),
+    )
+    assert traces(write(tmp_path, record))[0]["retrieved_ids"] == ["c", "a"]
+
+
+def test_a_reranker_that_dropped_the_ids_gets_those_of_the_same_texts(tmp_path):
+    retrieved = {"retrieval.documents.0.document.id": "a", "retrieval.documents.0.document.content": "Alpha."}
+    record = otlp(
+        span("a1", "f0", 1, **oi("RETRIEVER", **retrieved)),
+        span("a2", "f0", 2, **oi("RERANKER", **{"reranker.output_documents.0.document.content": "alpha. "})),
+        span("f0", **oi("CHAIN", input__value="Why?", output__value="So.")),
+    )
+    assert traces(write(tmp_path, record))[0]["retrieved_ids"] == ["a"]
+
+
+def test_two_retrievals_are_put_together_in_time_order_each_id_once(tmp_path):
+    record = otlp(
+        span("a2", "f0", 9, **oi("RETRIEVER", **documents("retrieval.documents", "cad"))),
+        span("a1", "f0", 1, **oi("RETRIEVER", **documents("retrieval.documents", "ab"))),
+        span("f0", **oi("CHAIN", input__value="Why?", output__value="So.")),
+    )
+    importer = Importer([write(tmp_path, record)])
+    assert next(iter(list(importer.traces())))["retrieved_ids"] == ["a", "b", "c", "d"]
+    assert importer.coverage.guessed == {"documents of several retrievals, put together": 1}
+
+
+def test_a_retriever_inside_of_a_retriever_counts_once(tmp_path):
+    record = otlp(
+        span("a2", "a1", 2, **oi("RETRIEVER", **documents("retrieval.documents", "cba"))),
+        span("a1", "f0", 1, **oi("RETRIEVER", **documents("retrieval.documents", "ab"))),
+        span("f0", **oi("CHAIN", input__value="Why?", output__value="So.")),
+    )
+    trace = traces(write(tmp_path, record))[0]
+    assert trace["retrieved_ids"] == ["a", "b"]
+    assert trace["stage_ms"] == {"retrieval": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "claim", "cited", "how"),
+    [
+        ("So it is [a].", "So it is.", ["a"], "inline ids"),
+        ("So it is [a, c] and [b].", "So it is and.", ["a", "c", "b"], "inline ids"),
+        ("So it is [2] [1].", "So it is.", ["b", "a"], "inline ranks"),
+        ("In [2024] it was [1].", "In [2024] it was [1].", [], None),
+        ("See [the manual].", "See [the manual].", [], None),
+        ("See [a] and [the manual].", "See and [the manual].", ["a"], "inline ids"),
+        ('{"claim": "So.", "citations": ["c"]}', "So.", ["c"], "field citations"),
+        ('"{\\"answer\\": \\"So.\\", \\"sources\\": [{\\"id\\": \\"b\\"}]}"', "So.", ["b"], "field sources"),
+        ('{"colour": "red"}', '{"colour": "red"}', [], None),
+    ],
+)
+def test_citations(tmp_path, answer, claim, cited, how):
+    trace = traces(write(tmp_path, rag(answer)))[0]
+    assert trace["answer_json"] == {"claim": claim, "citations": cited}
+    assert trace["source"].get("citations") == how
+
+
+def test_numbers_read_as_ranks_are_a_guess(tmp_path):
+    importer = Importer([write(tmp_path, rag("So [1]."))])
+    list(importer.traces())
+    assert importer.coverage.guessed == {"citations: numbers read as ranks": 1}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "Why?",
+        '"Why?"',
+        '{"question": "Why?", "k": 3}',
+        '{"inputs": {"query": "Why?"}}',
+        '{"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "Why?"}]}',
+        '[{"role": "user", "content": "Hi"}, {"role": "ai", "content": "Yes"}, {"role": "user", "content": "Why?"}]',
+        '{"input": [{"type": "human", "content": [{"type": "text", "text": "Why?"}]}]}',
+        '{"messages": [[{"lc": 1, "type": "constructor", "id": ["HumanMessage"], "kwargs": {"content": "Why?"}}]]}',
+        '{"data": {"retriever": {"query": "Why?"}, "prompt_builder": {"query": "Why?"}}}',
+        '{"args": [], "kwargs": {"user_query": "Why?"}}',
+        '{"contents": [{"role": "user", "parts": [{"text": "Why?"}]}]}',
+        '{"query_bundle": {"query_str": "Why?"}}',
+    ],
+)
+def test_questions_in_their_shapes(tmp_path, given):
+    assert traces(write(tmp_path, rag("So.", question=given)))[0]["q"] == "Why?"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "So.",
+        '{"result": "So."}',
+        '{"output": {"answer": "So."}}',
+        '{"generator": {"replies": ["So.", "Or so."]}, "retriever": {"documents": []}}',
+        '{"choices": [{"message": {"role": "assistant", "content": "So."}}]}',
+        '{"generations": [[{"text": "So."}]]}',
+        '{"messages": [{"type": "human", "content": "Why?"}, {"type": "ai", "content": "So."}]}',
+        '{"candidates": [{"content": {"role": "model", "parts": [{"text": "So."}]}}]}',
+        '[{"role": "assistant", "parts": [{"type": "text", "content": "So."}]}]',
+    ],
+)
+def test_answers_in_their_shapes(tmp_path, output):
+    assert traces(write(tmp_path, rag(output)))[0]["answer_json"]["claim"] == "So."
+
+
+@pytest.mark.parametrize(
+    "output", ["", "   ", "null", '{"messages": [{"role": "user", "content": "Why?"}]}', "[]", "{}"]
+)
+def test_no_answer_is_a_failed_run_and_never_an_empty_claim(tmp_path, output):
+    record = rag(output)
+    if output in ("null", "{}"):
+        record["resourceSpans"][0]["scopeSpans"][0]["spans"][1]["attributes"].pop()
+    trace = traces(write(tmp_path, record))[0]
+    assert "answer_json" not in trace
+    assert trace["error"] == "no answer in the source"
+
+
+def test_a_failed_step_beside_an_answer_is_only_a_remark(tmp_path):
+    record = rag("So.")
+    record["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["status"] = {"code": 2, "message": "slow"}
+    importer = Importer([write(tmp_path, record)])
+    assert "error" not in next(iter(list(importer.traces())))
+    assert importer.coverage.guessed == {"runs that answered although a step failed": 1}
+
+
+def test_a_traceback_is_cut_to_its_last_line(tmp_path):
+    record = rag("")
+    failed = record["resourceSpans"][0]["scopeSpans"][0]["spans"][1]
+    failed["status"] = {"code": 2, "message": "E()Traceback (most recent call last):\n  File x\nValueError: no\n"}
+    assert traces(write(tmp_path, record))[0]["error"] == "ValueError: no"
+
+
+def test_sessions_and_traces_are_never_question_ids(tmp_path):
+    record = otlp(span("f0", session__id="s1", input__value="Why?", output__value="So."))
+    trace = traces(write(tmp_path, record))[0]
+    assert trace["qid"].startswith("q-")
+    assert trace["source"]["qid"] == "digest"
+
+
+def test_gold_gives_the_question_its_id_but_not_when_two_are_alike(tmp_path):
+    gold = write(
+        tmp_path,
+        {"qid": "1", "question": "WHY ?"},
+        {"qid": "2", "question": "Why?"},
+        {"qid": "3", "question": "why?"},
+        {"qid": "4", "question": "How  come?"},
+        name="gold.jsonl",
+    )
+    path = write(tmp_path, rag("So.", question="why?"), {**rag("So.", question="how come?"), "n": 2})
+    path = write(tmp_path, rag("So.", question="how come?"))
+    assert traces(path, gold=gold)[0]["qid"] == "4"
+    path = write(tmp_path, rag("So.", question="why?"))
+    assert traces(path, gold=gold)[0]["qid"].startswith("q-")
+
+
+def test_names_that_only_the_gold_set_makes_ids(tmp_path):
+    run = {"id": "r", "run_type": "chain", "trace_id": "t", "inputs": {"input": "Why?"}, "outputs": {"output": "So."}}
+    path = write(tmp_path, {**run, "reference_example_id": "case-1"})
+    gold = write(tmp_path, {"qid": "case-1", "question": "?"}, name="gold.jsonl")
+    assert traces(path, gold=gold)[0]["qid"] == "case-1"
+    assert traces(path)[0]["qid"].startswith("q-")
+
+
+def test_the_user_says_where_the_question_id_is(tmp_path):
+    record = otlp(span("f0", metadata='{"case": {"name": "c7"}, "qid": "x"}', input__value="Why?", output__value="So."))
+    assert traces(write(tmp_path, record), qid_path="case.name")[0]["qid"] == "c7"
+
+
+def test_one_trace_with_several_questions_is_several_runs(tmp_path):
+    spans = [span("f0", **oi("CHAIN"))]
+    for name in ("b1", "b2"):
+        spans.append(span(name, "f0", int(name[1]), eval__qid=name, input__value=f"{name}?", output__value=f"{name}!"))
+        spans.append(span(f"c{name}", name, 3, **oi("RETRIEVER", **documents("retrieval.documents", name[1]))))
+    found = traces(write(tmp_path, otlp(*spans)))
+    assert [(one["qid"], one["q"], one["retrieved_ids"]) for one in found] == [
+        ("b1", "b1?", ["1"]),
+        ("b2", "b2?", ["2"]),
+    ]
+
+
+def test_spans_of_a_run_may_be_spread_over_files(tmp_path):
+    one = otlp(span("a1", "f0", 1, **oi("RETRIEVER", **documents("retrieval.documents", "a"))))
+    two = otlp(span("f0", **oi("CHAIN", input__value="Why?", output__value="So [a].")))
+    paths = [write(tmp_path, one, name="1.json"), write(tmp_path, two, name="2.json")]
+    for order in (paths, paths[::-1]):
+        assert traces(order)[0]["answer_json"]["citations"] == ["a"]
+
+
+def test_older_genai_events_on_the_span_and_in_logs(tmp_path):
+    chat = span("f0", gen_ai__system="x", eval__qid="Q")
+    chat["events"] = [
+        {"name": "gen_ai.system.message", "attributes": [{"key": "content", "value": {"stringValue": "Be brief."}}]},
+        {"name": "gen_ai.user.message", "attributes": [{"key": "content", "value": {"stringValue": "Why?"}}]},
+        {"name": "gen_ai.choice", "attributes": [{"key": "message", "value": {"stringValue": '{"content": "So."}'}}]},
+    ]
+    assert traces(write(tmp_path, otlp(chat)))[0]["answer_json"]["claim"] == "So."
+    logs = [
+        {
+            "traceId": "1" * 32,
+            "spanId": "f0".ljust(16, "0"),
+            "eventName": name,
+            "body": {"kvlistValue": {"values": [pair]}},
+        }
+        for name, pair in (
+            ("gen_ai.user.message", {"key": "content", "value": {"stringValue": "Why?"}}),
+            (
+                "gen_ai.choice",
+                {
+                    "key": "message",
+                    "value": {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": "So."}}]}},
+                },
+            ),
+        )
+    ]
+    bare = write(tmp_path, otlp(span("f0", gen_ai__system="x", eval__qid="Q")), name="spans.json")
+    held = write(tmp_path, {"resourceLogs": [{"scopeLogs": [{"logRecords": logs}]}]}, name="logs.json")
+    trace = traces([bare, held])[0]
+    assert (trace["qid"], trace["q"], trace["answer_json"]["claim"]) == ("Q", "Why?", "So.")
+
+
+def test_ids_in_base64_and_in_hexadecimal_are_the_same(tmp_path):
+    parent = span("f0", **oi("CHAIN", input__value="Why?", output__value="So."))
+    child = span("a1", "f0", 1, **oi("RETRIEVER", **documents("retrieval.documents", "a")))
+    parent |= {"traceId": "ERERERERERERERERERERGR==", "spanId": "8AAAAAAAAAA="}
+    child |= {"traceId": "ERERERERERERERERERERGR==", "parentSpanId": "f000000000000000"}
+    assert traces(write(tmp_path, otlp(parent, child)))[0]["retrieved_ids"] == ["a"]
+
+
+def test_weave_retrievers_by_name(tmp_path):
+    call = {
+        "op_name": "weave:///p/op/search:1",
+        "id": "1",
+        "trace_id": "t",
+        "parent_id": "0",
+        "started_at": "2026-01-01",
+    }
+    root = {
+        **call,
+        "op_name": "weave:///p/op/rag:1",
+        "id": "0",
+        "parent_id": None,
+        "inputs": {"q": "Why?"},
+        "output": "So.",
+    }
+    path = write(tmp_path, {**call, "output": ["Alpha.", "Beta."]}, root)
+    assert "retrieved_ids" not in traces(path)[0]
+    assert len(traces(path, retriever="search")[0]["retrieved_ids"]) == 2
+
+
+def test_a_metadata_key_may_be_chosen_for_the_id(tmp_path):
+    record = {
+        "query": "Why?",
+        "result": "So.",
+        "source_documents": [{"id": "uuid", "metadata": {"slug": "a"}, "page_content": "A"}],
+    }
+    assert traces(write(tmp_path, record), document_id="slug")[0]["retrieved_ids"] == ["a"]
+    assert traces(write(tmp_path, record))[0]["retrieved_ids"] == ["uuid"]
+
+
+def test_llamaindex_responses(tmp_path):
+    node = {"node": {"id_": "a", "text": "Alpha."}, "score": 0.5}
+    record = {"query": "Why?", "response": "So [a].", "source_nodes": [node]}
+    trace = traces(write(tmp_path, record))[0]
+    assert trace["topk"] == [{"id": "a", "score": 0.5, "text": "Alpha."}]
+    assert trace["answer_json"]["claim"] == "So."
+
+
+def test_langfuse_downloads_have_json_inside_of_texts(tmp_path):
+    observation = {
+        "id": "o",
+        "traceId": "t",
+        "type": "RETRIEVER",
+        "startTime": "2026-01-01T00:00:00Z",
+        "parentObservationId": None,
+    }
+    listing = json.dumps([{"id": "a", "page_content": "Alpha.", "metadata": {}}])
+    record = {
+        "trace": {
+            "id": "t",
+            "input": '"Why?"',
+            "output": '"{\\"answer\\": \\"So.\\"}"',
+            "metadata": '{"qid": "\\"Q\\""}',
+        },
+        "observations": [{**observation, "output": listing}],
+    }
+    trace = traces(write(tmp_path, record))[0]
+    assert (trace["qid"], trace["q"], trace["answer_json"]["claim"], trace["retrieved_ids"]) == (
+        "Q",
+        "Why?",
+        "So.",
+        ["a"],
+    )
+
+
+def test_promptfoo_assertions_that_fail_are_no_failed_runs(tmp_path):
+    row = {
+        "prompt": {"raw": "Why?"},
+        "vars": {"question": "Why?"},
+        "success": False,
+        "error": "Expected output to contain",
+    }
+    failed = {**row, "response": {"output": "So."}, "failureReason": 1}
+    crashed = {**row, "response": {"error": "503"}, "failureReason": 2, "error": "503"}
+    one, two = traces(write(tmp_path, failed, crashed))
+    assert one["answer_json"]["claim"] == "So."
+    assert two["error"] == "503"
+
+
+def test_tables_with_a_mapping(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text('case,prompt,reply,ctx\n1,Why?,So [a].,"[""a"", ""b""]"\n2,How?,,a;b\n', "utf-8")
+    maps = ("qid=case", "q=prompt", "claim=reply", "retrieved_ids=ctx")
+    one, two = traces(str(path), maps=maps)
+    assert one["answer_json"] == {"claim": "So.", "citations": ["a"]}
+    assert two["retrieved_ids"] == ["a", "b"]
+    assert two["error"] == "no answer in the source"
+
+
+def test_tables_with_paths_into_objects(tmp_path):
+    record = {"in": {"text": "Why?"}, "out": {"reply": "So."}, "ctx": [{"id": "a"}, {"id": "b"}]}
+    path = write(tmp_path, record)
+    maps = ("q=in.text", "claim=out.reply", "retrieved_ids=ctx[*].id")
+    assert traces(path, maps=maps)[0]["retrieved_ids"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("shape", ["lines", "array", "pretty", "gzip", "bom"])
+def test_the_shape_of_a_file_does_not_matter(tmp_path, shape):
+    records = [rag("So."), otlp(span("f0", trace="2" * 32, input__value="How?", output__value="Thus."))]
+    text = "\n".join(map(json.dumps, records))
+    if shape == "array":
+        text = json.dumps(records, indent=2)
+    elif shape == "pretty":
+        text = "\n".join(json.dumps(record, indent=4) for record in records)
+    elif shape == "bom":
+        text = "\ufeff" + text
+    path = tmp_path / ("x.json.gz" if shape == "gzip" else "x")
+    path.write_bytes(gzip.compress(text.encode()) if shape == "gzip" else text.encode())
+    assert [one["q"] for one in traces(str(path))] == ["Why?", "How?"]
+
+
+def test_numbers_that_are_none_are_absent(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"user_input": "Why?", "response": "So.", "retrieved_contexts": ["A"], "faithfulness": NaN}\n')
+    assert "scores" not in traces(str(path))[0]
