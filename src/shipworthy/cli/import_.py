@@ -68,13 +68,13 @@ def command(
         )
     options = Options(form, maps, sep, qid_path, retriever, document_id, bool(draft_gold))
     importer = Importer(files, gold=gold, chunks=chunks, options=options)
-    _write(importer, None if dry_run else out, as_json)
+    _write(importer, None if dry_run else out, as_json, only_drafts=bool(draft_gold) and not out)
     if draft_gold and not dry_run:
         _write_drafts(importer, draft_gold)
     return 0
 
 
-def _write(importer: Importer, out: str | None, as_json: bool) -> None:
+def _write(importer: Importer, out: str | None, as_json: bool, only_drafts: bool) -> None:
     """Write the traces as they come, to a file that takes its name only when all of them are in it."""
     from ..reading.files import replaced
 
@@ -82,6 +82,8 @@ def _write(importer: Importer, out: str | None, as_json: bool) -> None:
         for _ in importer.traces():
             pass
         _show(importer, as_json)
+        if not only_drafts:
+            importer.refuse_nothing()
         return
     with replaced(out) as stream:
         for trace in importer.traces():

@@ -30,7 +30,8 @@ def _is_trace(record: Mapping[str, Any]) -> bool:
 
 
 def _is_observation(record: Mapping[str, Any]) -> bool:
-    return first(record, _TRACE) is not None and record.get("type") in _TYPES  # Opik writes its types in small letters
+    kind = record.get("type")  # Opik, which is alike, writes its types in small letters
+    return first(record, _TRACE) is not None and isinstance(kind, str) and kind in _TYPES
 
 
 def _is_listing(record: Mapping[str, Any]) -> bool:

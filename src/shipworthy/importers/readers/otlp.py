@@ -119,7 +119,8 @@ def value_of(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     if isinstance(array := first(value, ("arrayValue", "array_value")), Mapping):
-        return [value_of(part) for part in array.get("values") or []]
+        listed = array.get("values")
+        return [value_of(part) for part in listed] if isinstance(listed, list) else []
     if isinstance(pairs := first(value, ("kvlistValue", "kvlist_value")), Mapping):
         return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in _objects(pairs.get("values"))}
     whole = number(first(value, ("intValue", "int_value")))
