@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from shipworthy.cli import main
 
 EXPORTS = Path(__file__).parents[1] / "importers" / "exports"

@@ -7,12 +7,9 @@ from xml.etree import ElementTree as tree
 
 from ..core.board import Board
 from ..core.decision import Decision
-from ..core.evidence import Row
-from ..core.gates import Outcome, certainty, sentence
 from ..text import inert, visible
 from . import views
-
-_TEXT = 4000  # characters of one claim or question
+from .cases import Case, gate_cases, item_case
 
 
 def render(shown: views.Shown) -> bytes:
@@ -29,56 +26,19 @@ def render(shown: views.Shown) -> bytes:
 
 
 def _gates(decision: Decision) -> tree.Element:
-    return _suite(f"{decision.suite} gates", [_gate(decision.suite, outcome) for outcome in decision.outcomes])
-
-
-def _gate(suite: str, outcome: Outcome) -> tree.Element:
-    words = sentence(outcome)
-    text = "\n".join(filter(None, (words, certainty(outcome), _bounds(outcome))))
-    kind = _gate_kind(outcome)
-    if kind == "skipped":
-        excuse = f"waived: {outcome.waived}" if outcome.waived else outcome.gate.severity
-        words = words if outcome.state == "NOT-APPLICABLE" else f"{excuse}: {words}"
-    return _case(f"{suite}.gates", str(outcome.gate), kind, words, text, outcome.state)
-
-
-def _gate_kind(outcome: Outcome) -> str:
-    """What stops the release is a failure, what could not be judged an error, what is excused is skipped."""
-    if outcome.state == "NOT-APPLICABLE":
-        return "skipped"
-    if outcome.holds:
-        return ""
-    if outcome.waived or outcome.gate.severity != "block":
-        return "skipped"
-    return "error" if outcome.state == "NO-DATA" else "failure"
-
-
-def _bounds(outcome: Outcome) -> str:
-    interval = views.interval(outcome.measure)
-    return f"95 % interval {interval}" if interval else ""
+    return _suite(f"{decision.suite} gates", list(map(_as_case, gate_cases(decision))))
 
 
 def _items(decision: Decision) -> tree.Element:
     """Failing items; those of a decision that stops nothing are skipped, so that no reader of the XML does."""
     told = {offender.get("qid"): offender for offender in decision.offenders}
-    cases = [_item(decision, item, told.get(views.name_of(item), {})) for item in views.failing_items(decision)]
-    return _suite(f"{decision.suite} items", cases)
+    failing = views.failing_items(decision)
+    cases = [item_case(decision, item, told.get(views.name_of(item), {})) for item in failing]
+    return _suite(f"{decision.suite} items", list(map(_as_case, cases)))
 
 
-def _item(decision: Decision, item: Row, offender: Row) -> tree.Element:
-    facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [])}
-    reason = str(facts.get("reason") or facts.get("failed") or facts.get("state") or "fails")
-    message = str(facts.get("says") or reason)
-    text = "\n".join(f"{key}: {_value(value)}" for key, value in facts.items())
-    broken = item.get("status") in ("missing", "error")
-    kind = "skipped" if decision.exit_code == 0 else "error" if broken else "failure"
-    message = f"within the gates: {message}" if decision.ships else message
-    return _case(f"{decision.suite}.items", views.name_of(item), kind, message, text, reason)
-
-
-def _value(value: object) -> str:
-    text = " | ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return views.legible(text, _TEXT)
+def _as_case(case: Case) -> tree.Element:
+    return _case(f"{case.suite}.{case.group}", case.name, case.kind, case.message, case.text, case.sort)
 
 
 def _case(classname: str, name: str, kind: str, message: str, text: str, sort: str = "") -> tree.Element:

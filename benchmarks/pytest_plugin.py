@@ -1,0 +1,45 @@
+"""What an empty pytest session costs with the plugin loaded, beside bare pytest.
+
+python benchmarks/pytest_plugin.py [ROUNDS]
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SRC = str(Path(__file__).parents[1] / "src")
+
+
+def session(folder: str, *arguments: str) -> float:
+    """Seconds of one session with a single test that does nothing."""
+    known = {**os.environ, "PYTHONPATH": SRC, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    start = time.perf_counter()
+    subprocess.run(command, cwd=folder, env=known, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    plugin = ("-p", "shipworthy.pytest_plugin")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_nothing.py").write_text("def test_nothing():\n    pass\n")
+        for arguments in ((), plugin):  # once, so that bytecode is there
+            session(folder, *arguments)
+        pairs = [(session(folder), session(folder, *plugin)) for _ in range(rounds)]
+    bare, loaded = ([pair[side] * 1000 for pair in pairs] for side in (0, 1))
+    added = [with_it - without for without, with_it in zip(bare, loaded, strict=True)]
+    quartiles = statistics.quantiles(added, n=4)
+    print(f"bare pytest         {statistics.median(bare):6.1f} ms (median of {rounds})")
+    print(f"with the plugin     {statistics.median(loaded):6.1f} ms")
+    print(f"added, in pairs     {quartiles[1]:6.1f} ms (quartiles {quartiles[0]:.1f} to {quartiles[2]:.1f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Cases: a board as tests, one a gate and one an item, each passed, failed, in error or excused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ..core.board import Board
+from ..core.decision import Decision
+from ..core.evidence import Row
+from ..core.gates import Outcome, certainty, sentence
+from ..text import visible
+from . import views
+
+_TEXT = 4000  # characters of one claim or question
+MOST_NAME = 200  # characters of a case's name
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One test: `kind` is empty where it passes, else failure, error or skipped."""
+
+    suite: str
+    group: str  # gates, items
+    name: str
+    kind: str = ""
+    message: str = ""
+    text: str = ""
+    sort: str = ""  # what kind of failure
+
+
+def cases(shown: views.Shown) -> Iterator[Case]:
+    """Every gate and every item of every suite; what could not be run is an error.
+
+    Whoever runs them as tests fails exactly where the decision does not ship.
+    """
+    listed = [case for decision in views.decisions(shown) for case in (*gate_cases(decision), *item_cases(decision))]
+    if isinstance(shown, Board):
+        listed += [Case(name, "gates", "run", "error", views.failed(name), why) for name, why in shown.failures.items()]
+    yield from listed
+    if shown.exit_code and not any(case.kind in ("failure", "error") for case in listed):
+        for decision in views.decisions(shown):
+            if decision.exit_code:
+                reasons = "\n".join(views.reasons(decision))
+                yield Case(decision.suite, "gates", "verdict", "error", decision.verdict, reasons)
+
+
+def gate_cases(decision: Decision) -> Iterator[Case]:
+    for outcome in decision.outcomes:
+        words = sentence(outcome)
+        text = "\n".join(filter(None, (words, certainty(outcome), _bounds(outcome))))
+        kind = gate_kind(outcome)
+        if kind == "skipped":
+            excuse = f"waived: {outcome.waived}" if outcome.waived else outcome.gate.severity
+            words = words if outcome.state == "NOT-APPLICABLE" else f"{excuse}: {words}"
+        yield Case(decision.suite, "gates", str(outcome.gate), kind, words, text, outcome.state)
+
+
+def gate_kind(outcome: Outcome) -> str:
+    """What stops the release is a failure, what could not be judged an error, what is excused is skipped."""
+    if outcome.state == "NOT-APPLICABLE":
+        return "skipped"
+    if outcome.holds:
+        return ""
+    if outcome.waived or outcome.gate.severity != "block":
+        return "skipped"
+    return "error" if outcome.state == "NO-DATA" else "failure"
+
+
+def _bounds(outcome: Outcome) -> str:
+    interval = views.interval(outcome.measure)
+    return f"95 % interval {interval}" if interval else ""
+
+
+def item_cases(decision: Decision) -> Iterator[Case]:
+    """Every item. Failing ones of a decision that stops nothing are skipped, so that no reader stops either."""
+    told = {offender.get("qid"): offender for offender in decision.offenders}
+    for item in decision.items:
+        name = views.name_of(item)
+        if views.failing(item):
+            yield item_case(decision, item, told.get(name, {}))
+        else:
+            yield Case(decision.suite, "items", name)
+
+
+def item_case(decision: Decision, item: Row, offender: Row) -> Case:
+    """A failing item, with everything that is known about it."""
+    facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [])}
+    reason = str(facts.get("reason") or facts.get("failed") or facts.get("state") or "fails")
+    message = str(facts.get("says") or reason)
+    text = "\n".join(f"{key}: {_value(value)}" for key, value in facts.items())
+    broken = item.get("status") in ("missing", "error")
+    kind = "skipped" if decision.exit_code == 0 else "error" if broken else "failure"
+    message = f"within the gates: {message}" if decision.ships else message
+    return Case(decision.suite, "items", views.name_of(item), kind, message, text, reason)
+
+
+def _value(value: object) -> str:
+    text = " | ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return views.legible(text, _TEXT)
+
+
+def name_of(case: Case) -> str:
+    return visible(case.name, MOST_NAME)
