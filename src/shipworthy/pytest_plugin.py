@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     if _CASES in config.stash:
         made = list(_items(session, config.stash[_CASES]))
         items.extend(made)
-        report = pytest.CollectReport("shipworthy", "passed", None, made)  # so that "collected N items" counts them
+        report = pytest.CollectReport("shipworthy", "passed", None, [*made])  # so that "collected N items" counts them
         session.ihook.pytest_collectreport(report=report)
 
 

@@ -31,8 +31,8 @@ def output_flags(command: F) -> F:
             multiple=True,
             metavar="FILE",
             callback=_check_endings,
-            help="Also write a report; the ending chooses the format (.html .json .md .tsv .txt .xml for JUnit). "
-            "Repeatable.",
+            help="Also write a report; the ending chooses the format (.html .json .md .tsv .txt .xml for JUnit, "
+            ".svg for a badge, .badge.json for shields, .prom for OpenMetrics). Repeatable.",
         ),
         click.option(
             "--format",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from ._output import finish, output_flags, show
+from ._output import finish, output_flags, show, written
 from ._say import say
 
 _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; the trends
@@ -21,6 +23,7 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
 @click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
 @click.option("--run", "drive_first", is_flag=True, help="Ask the targets of the config first and write the traces.")
 @click.option("--filter-failing", metavar="REPORT", help="With --run: ask only what failed in this report again.")
+@click.option("--comment", metavar="FILE", help="Also write a comment for a pull request, to be posted or updated.")
 @click.option("--label", default="", help="Kept with the runs in history, such as a date or a build number.")
 @click.option("--no-record", is_flag=True, help="Leave history alone.")
 @output_flags
@@ -31,6 +34,7 @@ def command(
     require_proof: bool,
     drive_first: bool,
     filter_failing: str | None,
+    comment: str | None,
     label: str,
     no_record: bool,
     form: str,
@@ -62,7 +66,24 @@ def command(
     printed = show(board, form) if form not in _QUOTE_HISTORY else None
     if settings.record and not no_record:
         record_board(board, settings, label)
-    code = finish(board, show(board, form) if printed is None else printed, outputs)
+    printed = show(board, form) if printed is None else printed
+    if comment:
+        from ..report.comment import render
+
+        text = render(board, _name_of(settings.path, settings.folder))
+        printed &= written(comment, text.encode("utf-8", "backslashreplace"))
+    code = finish(board, printed, outputs)
     for warning in board.run.get("warnings", []):
         say(f"shipworthy: {warning}", err=True)
     return code
+
+
+def _name_of(path: str, folder: str) -> str:
+    """The config by its place in the repository, which is the same wherever the job runs; else from here."""
+    place = os.path.abspath(path or folder)
+    above = os.path.dirname(place)
+    while above != os.path.dirname(above):
+        if os.path.exists(os.path.join(above, ".git")):
+            return os.path.relpath(place, above).replace(os.sep, "/")
+        above = os.path.dirname(above)
+    return os.path.relpath(place).replace(os.sep, "/")

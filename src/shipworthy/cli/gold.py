@@ -20,14 +20,14 @@ def command() -> None:
 
 
 @command.command("lint")
-@click.argument("gold", metavar="FILE")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--gates", multiple=True, metavar="NAME=VALUE,…", help="The gates that it should be able to prove.")
 @click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True, help="As for `score`.")
 @click.option("--chunks", metavar="FILE", help="Chunk file: cited ids must be in it.")
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def lint_command(
-    gold: str, gates: tuple[str, ...], min_substr: int, chunks: str | None, strict: bool, as_json: bool
+    files: tuple[str, ...], gates: tuple[str, ...], min_substr: int, chunks: str | None, strict: bool, as_json: bool
 ) -> int:
     """Say what can never pass, what always passes, and which gates this set is too small to prove.
 
@@ -41,7 +41,8 @@ def lint_command(
     from ..suites.answers.lint import lint
     from ..text import plural
 
-    findings = lint(gold, gates=gate_arguments(gates, ()), min_substr=min_substr, chunks=chunks)
+    chosen = gate_arguments(gates, ())
+    findings = [one for gold in files for one in lint(gold, gates=chosen, min_substr=min_substr, chunks=chunks)]
     errors = sum(1 for finding in findings if finding.severity == "error")
     if as_json:
         say_json(msgspec.to_builtins(findings))
@@ -79,10 +80,14 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
 
 
 @command.command("verify")
-@click.argument("gold", metavar="FILE")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
-def verify_command(gold: str, as_json: bool) -> int:
+def verify_command(files: tuple[str, ...], as_json: bool) -> int:
     """Say what changed since the gold set was frozen. Exits 3 when anything did, as scoring would."""
+    return max(_verify(gold, as_json) for gold in files)
+
+
+def _verify(gold: str, as_json: bool) -> int:
     from ..reading.lock import lock_path, read_lock, verify
     from ..text import plural
 

@@ -47,7 +47,7 @@ def check(
     settings = config if isinstance(config, Config) else load_config(config)
     chosen = _chosen(settings, list(suites))
     day = today or datetime.datetime.now(datetime.UTC).date()
-    board = Board([], {}, {}, [], {}, {"config": settings.path})
+    board = Board([], run={"config": settings.path})
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
     for suite, (decision, why, code) in zip(chosen, _run_all(chosen, require_proof), strict=True):
@@ -258,6 +258,7 @@ def _against_baseline(board: Board, index: int, name: str, base: Mapping[str, An
         outcome.gate.metric for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
     ]
     found = compare_reports({**base, "outcomes": head["outcomes"]}, head, gated)
+    board.changes[decision.suite] = {"lost": found.lost, "gained": found.gained}
     reasons = _regressions(found, name)
     if reasons and config.on_regression == "block":
         board.decisions[index] = with_regressions(decision, reasons)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..core.board import Board
     from ..core.decision import Decision
 
-__all__ = ["FORMATS", "form_of", "render", "summary", "write"]
+__all__ = ["FORMATS", "SMALL", "form_of", "render", "summary", "write"]
 
 # format → the module whose `render(decision or board)` writes it
 FORMATS = {
@@ -25,15 +25,28 @@ FORMATS = {
     "github": "github",
     "html": "html",
 }
-_SUFFIXES = {".json": "json", ".tsv": "tsv", ".txt": "text", ".md": "markdown", ".xml": "junit", ".html": "html"}
+# files for other machines: too little for people, so never printed
+SMALL = {"badge": "badge", "shields": "shields", "openmetrics": "openmetrics"}
+_SUFFIXES = {
+    ".json": "json",
+    ".tsv": "tsv",
+    ".txt": "text",
+    ".md": "markdown",
+    ".xml": "junit",
+    ".html": "html",
+    ".svg": "badge",
+    ".badge.json": "shields",
+    ".prom": "openmetrics",
+}
 SUMMARY_LIMIT = 900_000  # bytes; a job summary of more than 1 MiB is thrown away whole
 
 
 def render(shown: Decision | Board, form: str) -> bytes:
     """A decision or a board in one of the formats, as UTF-8 that any reader accepts."""
-    if form not in FORMATS:
+    known = FORMATS | SMALL
+    if form not in known:
         raise UsageError(f"there is no format {form!r}", hint=f"Use one of {', '.join(FORMATS)}.", code="report-format")
-    module = import_module(f".{FORMATS[form]}", __name__)
+    module = import_module(f".{known[form]}", __name__)
     text: str | bytes = module.render(shown)
     return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
 

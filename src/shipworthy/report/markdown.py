@@ -13,7 +13,7 @@ from . import views
 
 MOST_ITEMS = 50  # offenders shown of one suite
 MOST_TEXT = 160  # characters of a claim in a table's cell
-_SIGNS = {"SHIP": "✅", "NO-SHIP": "❌", "NO VERDICT": "⚠️", "MEASURED": "📏"}
+SIGNS = {"SHIP": "✅", "NO-SHIP": "❌", "NO VERDICT": "⚠️", "MEASURED": "📏"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>~&$])")
 _LEADING = re.compile(r"^(\s*)(?:([#+=:-])|(\d+)(?=[.)]))")  # would open a heading, a list or a rule
 # A host's autolinks, mentions and issue links are made from rendered text, where a backslash is gone: a zero-width
@@ -56,10 +56,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _board(board: Board) -> Iterator[str]:
-    yield f"# {_SIGNS[board.verdict]} {board.verdict}: {views.scope(board)}"
+    yield f"# {SIGNS[board.verdict]} {board.verdict}: {views.scope(board)}"
     rows = [
         (
-            f"{_SIGNS[decision.verdict]} {views.word(decision.verdict)}",
+            f"{SIGNS[decision.verdict]} {views.word(decision.verdict)}",
             prose(decision.suite),
             _held(decision),
             prose(views.worst_gate(decision)),
@@ -76,7 +76,7 @@ def _board(board: Board) -> Iterator[str]:
 def _decision(decision: Decision, level: str) -> Iterator[str]:
     below = f"{level}#"
     partial = " (partial data)" if decision.partial else ""
-    yield f"{level} {_SIGNS[decision.verdict]} {decision.verdict}: {prose(decision.suite)}{partial}"
+    yield f"{level} {SIGNS[decision.verdict]} {decision.verdict}: {prose(decision.suite)}{partial}"
     yield "\n".join(f"- {prose(reason)}" for reason in views.reasons(decision))
     yield _gates(decision, below)
     yield _list("What would turn it", views.turning(decision) if not decision.ships else [], below)

@@ -190,6 +190,11 @@ def interval(measure: Measure) -> str:
     return f"{low} to {high}{measure.unit}"
 
 
+def stops(outcome: Outcome) -> bool:
+    """Whether this gate alone would stop the release."""
+    return not outcome.holds and not outcome.waived and outcome.gate.severity == "block"
+
+
 def failing(item: Row) -> bool:
     """Whether an item's row says that something is wrong with it."""
     return not row_passes(item)

@@ -1,0 +1,111 @@
+"""Comment: what a pull request shows. The verdict, what stops it in words, and the questions lost and gained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..core.board import Board
+from ..core.decision import Decision
+from ..core.gates import certainty, sentence
+from ..text import inert, plural
+from . import views
+from .markdown import SIGNS, code, prose, table
+
+LIMIT = 60_000  # characters; hosts refuse a comment of more than 65,536
+_NAMES = 30  # questions that are named of one kind
+_FAILING = 20
+
+
+def marker(name: str) -> str:
+    """A line nobody sees, by which a later run finds this comment and updates it. One a config."""
+    import hashlib
+
+    return f"<!-- shipworthy:{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]} -->"
+
+
+def render(board: Board, name: str) -> str:
+    """The comment of a board; `name` is that of its config. Nothing that a trace holds can become markup."""
+    head = [marker(name), f"## {SIGNS[board.verdict]} {board.verdict}: {views.scope(board)}"]
+    blocks = [block for block in _blocks(board) if block]
+    text = inert("\n\n".join([*head, *blocks])) + "\n"
+    return text if len(text) <= LIMIT else _cut(head, blocks)
+
+
+def _cut(head: Sequence[str], blocks: Sequence[str]) -> str:
+    """As many whole lines as fit, and a word that there is more; the marker is always there."""
+    end = "\n\nThe rest did not fit: see the report.\n"
+    text = inert("\n\n".join([*head, *blocks]))[: LIMIT - len(end)]
+    text = text[: text.rfind("\n")]
+    if text.count("<details>") > text.count("</details>"):
+        text += "\n\n</details>"[: max(0, LIMIT - len(end) - len(text))]
+    return text + end
+
+
+def _blocks(board: Board) -> Iterator[str]:
+    for decision in board.decisions:
+        if not decision.ships and decision.exit_code:
+            yield _stopped(decision)
+    for name, why in board.failures.items():
+        yield f"**{prose(name)}**: {views.failed(name)}. {prose(why, 400)}"
+    for suite, changes in board.changes.items():
+        yield _changes(suite, changes)
+    for decision in board.decisions:
+        yield _failing(decision)
+    if board.decisions:
+        yield _gates(board.decisions)
+    if board.notes:
+        yield "\n".join(f"- {prose(note, 400)}" for note in board.notes[:_NAMES])
+
+
+def _stopped(decision: Decision) -> str:
+    """What stops the release, each gate in a sentence."""
+    stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
+    lines = [
+        f"- {prose(sentence(outcome))}" + (f" ({prose(certainty(outcome), 200)})" if certainty(outcome) else "")
+        for outcome in stopping
+    ]
+    lines += [f"- {prose(reason, 400)}" for reason in decision.incomplete]
+    lines = lines or [f"- {prose(reason, 400)}" for reason in decision.reasons]
+    return f"**{prose(decision.suite)}**: {decision.verdict}\n\n" + "\n".join(lines)
+
+
+def _changes(suite: str, changes: Mapping[str, Sequence[str]]) -> str:
+    lines = []
+    for kind, words in (("lost", "passed before and fail now"), ("gained", "failed before and pass now")):
+        if names := list(changes.get(kind, ())):
+            lines.append(f"- {plural(len(names), 'question')} {words}: {_named(names)}")
+    return f"**{prose(suite)}** since the baseline\n\n" + "\n".join(lines) if lines else ""
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(code(name, 80) for name in names[:_NAMES]) + rest
+
+
+def _failing(decision: Decision) -> str:
+    """The worst answers, folded away."""
+    worst = decision.offenders[:_FAILING]
+    if not worst or decision.ships:
+        return ""
+    rows = [
+        (code(str(one.get("qid", "")), 60), prose(str(one.get("says") or one.get("reason", "")), 200)) for one in worst
+    ]
+    total = plural(max(len(views.failing_items(decision)), len(worst)), "failing question")
+    body = table(("Question", "What is wrong"), rows)
+    return f"<details>\n<summary>{total} of {prose(decision.suite)}</summary>\n\n{body}\n\n</details>"
+
+
+def _gates(decisions: Sequence[Decision]) -> str:
+    rows = [
+        (
+            views.MARKS[outcome.state],
+            prose(decision.suite),
+            code(str(outcome.gate)),
+            views.value(outcome),
+            outcome.state,
+        )
+        for decision in decisions
+        for outcome in decision.outcomes
+    ]
+    body = table(("", "Suite", "Gate", "Value", "State"), rows)
+    return f"<details>\n<summary>All gates</summary>\n\n{body}\n\n</details>" if rows else ""
