@@ -24,7 +24,14 @@ NETWORK = {
     *("uvicorn", "psycopg", "psycopg2", "asyncpg", "socketserver", "http.server", "xmlrpc"),
 }
 PROCESSES = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process", "ProcessPoolExecutor"}
-PROCESS_CALLS = {"fork", "forkpty", "posix_spawn", "create_subprocess_exec", "create_subprocess_shell", "subprocess_exec"}
+PROCESS_CALLS = {
+    "fork",
+    "forkpty",
+    "posix_spawn",
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "subprocess_exec",
+}
 MAY_CONNECT = {
     "runner": "asks the targets that the user names",
     "web": "the one HTTP client: targets, reasoners and embedding servers that the user names",

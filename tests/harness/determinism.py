@@ -1,7 +1,7 @@
 """The determinism matrix: one command under other hash seeds, locales and time zones; every byte must be the same.
 
-    outputs = under_each(["check", "--config", path], folder, FORMATS)
-    assert len(set(outputs.values())) == 1
+outputs = under_each(["check", "--config", path], folder, FORMATS)
+assert len(set(outputs.values())) == 1
 """
 
 from __future__ import annotations

@@ -13,7 +13,18 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-PATHS = ("/etc/passwd", "../../../etc/passwd", "/dev/zero", "/proc/self/environ", "a\0b", "\ud800", "~", ".", "", "C:\\x")
+PATHS = (
+    "/etc/passwd",
+    "../../../etc/passwd",
+    "/dev/zero",
+    "/proc/self/environ",
+    "a\0b",
+    "\ud800",
+    "~",
+    ".",
+    "",
+    "C:\\x",
+)
 TEXTS = (
     "NaN",
     "Infinity",
@@ -28,7 +39,22 @@ TEXTS = (
     "missing <= 0",
     "p95 >= baseline * 2",
 )
-NUMBERS = (0, -1, 1, 2**63, -(2**64), 10**400, 1e308, -0.0, 5e-324, float("nan"), float("inf"), float("-inf"), True, False)
+NUMBERS = (
+    0,
+    -1,
+    1,
+    2**63,
+    -(2**64),
+    10**400,
+    1e308,
+    -0.0,
+    5e-324,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    True,
+    False,
+)
 
 
 def nested(depth: int, kind: str = "list") -> Any:

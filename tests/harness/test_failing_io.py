@@ -38,7 +38,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_lines(tmp_path / "gold.jsonl", ITEMS)
     write_lines(tmp_path / "good.jsonl", GOOD)
     write_lines(tmp_path / "bad.jsonl", BAD)
-    main(["score", "--gold", "gold.jsonl", "--trace", "good.jsonl"])  # imports and caches of a first run are no I/O of it
+    main(
+        ["score", "--gold", "gold.jsonl", "--trace", "good.jsonl"]
+    )  # imports and caches of a first run are no I/O of it
     return tmp_path
 
 

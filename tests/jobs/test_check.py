@@ -445,9 +445,7 @@ gates = ["samples >= 3"]
 """
 
 
-def test_all_seven_suites_from_one_config_each_with_a_receipt(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_seven_suites_from_one_config_each_with_a_receipt(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     write(project / "timed.jsonl", [{**one, "e2e_ms": 900 + index} for index, one in enumerate(GOOD)])
     write(

@@ -150,7 +150,9 @@ def test_compare_scores_nothing_again_with_such_options(reports: dict[str, Any],
         assert caught.value.code in ("receipt-trust", "compare-different")
 
 
-@pytest.mark.parametrize("place", ["/etc/passwd", "/proc/self/environ", "../elsewhere.jsonl", "/dev/stdin", "link.jsonl"])
+@pytest.mark.parametrize(
+    "place", ["/etc/passwd", "/proc/self/environ", "../elsewhere.jsonl", "/dev/stdin", "link.jsonl"]
+)
 @pytest.mark.parametrize("name", ["gold", "trace"])
 def test_inputs_elsewhere_are_not_read(reports: dict[str, Any], beside: Path, name: str, place: str, cli: Cli) -> None:
     if not (beside / "link.jsonl").exists():
@@ -321,7 +323,17 @@ def _loaded(path: Path) -> list[Any]:
 
 SUITE_DOORS = [
     (suite, door)
-    for suite in ("answers", "stability", "latency", "retrieval", "agreement", "raters", "reasoning", "outcomes", "guard")
+    for suite in (
+        "answers",
+        "stability",
+        "latency",
+        "retrieval",
+        "agreement",
+        "raters",
+        "reasoning",
+        "outcomes",
+        "guard",
+    )
     for door in ("verify", "verify-dict", "compare-base", "compare-head", "history", "failing")
 ] + [("reasoning", "guard"), ("reasoning", "outcomes"), ("latency", "latency")]
 
@@ -340,7 +352,9 @@ def test_no_mutation_of_a_report_gets_beyond_one_clear_error(
             except ShipworthyError as error:
                 assert error.exit_code in (2, 3, 4) and error.code != "internal", what
             except Exception as error:
-                raise AssertionError(f"{door} of a {suite} report with {what}: {type(error).__name__}: {error}") from error
+                raise AssertionError(
+                    f"{door} of a {suite} report with {what}: {type(error).__name__}: {error}"
+                ) from error
 
 
 def _resealed(body: Any) -> Any:

@@ -164,7 +164,7 @@ def test_a_line_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Monk
 
     @contextmanager
     def opened(path: str, watch: object) -> Any:
-        yield io.BufferedReader(endless, archives.BLOCK)
+        yield io.BufferedReader(endless, limits.BLOCK)
 
     monkeypatch.setattr(jsonl, "open_binary", opened)
     problems = Problems()

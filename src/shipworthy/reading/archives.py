@@ -10,19 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import visible
-
-BLOCK = 65_536
-
-
-class Damaged(OSError):
-    """An archive that can't be unpacked to its end, or that should not be."""
-
-    def __init__(self, what: str, hint: str = "Is it complete?", code: str = "unreadable") -> None:
-        super().__init__(what)
-        self.what, self.hint, self.code = what, hint, code
-
-    def __str__(self) -> str:
-        return self.what
+from .limits import BLOCK, Damaged
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, Protocol
 
 from ..errors import DataError
 from ..text import visible
-from .archives import BLOCK, open_binary
+from .archives import open_binary
 from .jsonl import Problem, Problems, Reader
-from .limits import MAX_LINE
+from .limits import BLOCK, MAX_LINE
 from .strict import Refused, strict_json, strict_object
 
 _BLANK = re.compile(r"[ \t\r\n]*")

@@ -18,9 +18,9 @@ import msgspec
 
 from ..errors import DataError
 from ..text import visible
-from .archives import BLOCK, Damaged, open_binary
+from .archives import open_binary
 from .keys import Keys
-from .limits import MAX_DEPTH, MAX_LINE, MAX_SHOWN, MAX_SKIPPED
+from .limits import BLOCK, MAX_DEPTH, MAX_LINE, MAX_SHOWN, MAX_SKIPPED, Damaged
 from .strict import Refused, as_record, field_first, kind, strict_object
 
 __all__ = [

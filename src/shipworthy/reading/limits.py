@@ -15,3 +15,16 @@ MAX_ROW = MAX_LINE  # bytes of one Parquet row, as of one line [row-too-long]
 MAX_VALUE = 256_000_000  # bytes of one JSON value or cell of an export [import-too-large]
 MAX_KEYS = 1_000  # different unknown keys of one file that are compared with the known ones
 MAX_LOCK = 1_000_000_000  # bytes of a gold lock [lock-damaged]
+
+BLOCK = 65_536  # bytes that are read at once
+
+
+class Damaged(OSError):
+    """An archive that can't be unpacked to its end, or that should not be."""
+
+    def __init__(self, what: str, hint: str = "Is it complete?", code: str = "unreadable") -> None:
+        super().__init__(what)
+        self.what, self.hint, self.code = what, hint, code
+
+    def __str__(self) -> str:
+        return self.what

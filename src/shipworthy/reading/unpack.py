@@ -8,8 +8,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from ..errors import UsageError
 from ..text import visible
-from .archives import BLOCK, Damaged
-from .limits import MAX_RATIO, MAX_UNPACKED, MAX_WINDOW, RATIO_FROM
+from .limits import BLOCK, MAX_RATIO, MAX_UNPACKED, MAX_WINDOW, RATIO_FROM, Damaged
 
 SIP = 4096  # bytes of a .gz file that are unpacked at once
 ZST_SIP = 512  # of a .zst file, of which four bytes can become 128 kB: 17 MB at the very most
