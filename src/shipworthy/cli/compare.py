@@ -71,15 +71,20 @@ def command(
 
 def _side(name: str, suite: str, url: str) -> dict[str, Any]:
     """A report of one suite: from a file, or from the history."""
-    from ..errors import DataError, UsageError
+    from ..errors import DataError, ShipworthyError, UsageError
     from ..reading.reports import load_report
     from .history import opened_history
 
     if not os.path.exists(name) and _is_file_name(name):
-        raise UsageError(
-            "no such file", where=name, hint="Check the path, or name a run of the history.", code="no-file"
-        )
-    report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
+        hint = "Check the path, or name a run of the history."
+        raise UsageError("no such file", where=name, hint=hint, code="no-file")
+    try:
+        report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
+    except ShipworthyError as error:
+        if error.code != "history-no-run":
+            raise
+        hint = "Check the path; `shipworthy history list` shows the runs."
+        raise UsageError("is neither a file nor a recorded run", where=name, hint=hint, code="no-file") from None
     if "suites" not in report:
         return report
     suites = report["suites"]

@@ -39,6 +39,8 @@ def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
     likely = propose(merged, kind, file=True)
     wanted = {field: path for field, path in likely.items() if field != path}
     hint = f"Map them: {flags(wanted)}" if wanted else f"Needed: {', '.join(_WANTED[kind])}."
+    if not wanted and where.endswith((".csv", ".tsv")):
+        hint += " Is the first line a header?"
     what = f"{missing or _MISSING[kind]}; found {fields_of(merged)}"
     return DataError(what, where=f"{where}:{rows[0][0]}", hint=hint, code=f"{kind}-fields")
 
