@@ -202,7 +202,9 @@ def strategy_of(field: Field, own: Mapping[str, Strategy]) -> Strategy:
     if field.choices:
         return st.sampled_from(field.choices)
     least = field.opt.least or 0
-    return {"flag": st.booleans(), "whole": st.integers(least, least + 6), "number": SHARES}[field.kind]
+    pairs = st.just(("trace.error=failure", "gold.notes=remark"))
+    kinds = {"flag": st.booleans(), "whole": st.integers(least, least + 6), "number": SHARES, "pairs": pairs}
+    return kinds[field.kind]
 
 
 @st.composite

@@ -18,7 +18,13 @@ from shipworthy.reading.formats import ArrayRows, TableRows, open_rows
 from shipworthy.reading.jsonl import BadLines, Problems
 
 GOLD = [
-    {"qid": "Q1", "question": "Price?", "answerable": True, "gold_claim_substr": ["49 dollars"], "gold_citations": ["d1"]},
+    {
+        "qid": "Q1",
+        "question": "Price?",
+        "answerable": True,
+        "gold_claim_substr": ["49 dollars"],
+        "gold_citations": ["d1"],
+    },
     {"qid": "Q2", "question": "Where?", "answerable": True, "gold_claim_substr": ["Frankfurt", "in Hesse"]},
     {"qid": "U1", "question": "Who?", "answerable": False},
 ]
@@ -80,7 +86,10 @@ def test_a_mapped_array_is_scored_as_our_own_traces_are(tmp_path: Path) -> None:
     own = [
         {
             "qid": row["qid"],
-            "answer_json": {"claim": row["answer"].removesuffix(" [d1]"), "citations": ["d1"] if row["qid"] == "Q1" else []},
+            "answer_json": {
+                "claim": row["answer"].removesuffix(" [d1]"),
+                "citations": ["d1"] if row["qid"] == "Q1" else [],
+            },
             "retrieved_ids": [one["id"] for one in row["ctx"]],
         }
         for row in ANSWERED
@@ -207,7 +216,9 @@ def test_swapped_files_are_recognised(tmp_path: Path, cli: Cli) -> None:
         ({"input": "q", "actual_output": "a", "retrieval_context": ["c"]}, "deepeval"),
     ],
 )
-def test_rows_of_other_tools_are_named_with_the_command(tmp_path: Path, cli: Cli, row: dict[str, Any], tool: str) -> None:
+def test_rows_of_other_tools_are_named_with_the_command(
+    tmp_path: Path, cli: Cli, row: dict[str, Any], tool: str
+) -> None:
     path = write(tmp_path / "rows.jsonl", json.dumps(row) + "\n")
     code, err = messages(cli, write(tmp_path / "gold.csv", TABLE), path)
     assert code == 3 and f"these are {tool} rows" in err and f"shipworthy import {path}" in err

@@ -156,7 +156,10 @@ def test_common_shapes_are_proposed(record: Any, expected: dict[str, str]) -> No
 
 
 def test_proposals_are_typed_as_a_shell_takes_them() -> None:
-    assert flags({"claim": "answer", "citations": r"re:\[(\w)\]@a"}) == r"--map claim=answer --map 'citations=re:\[(\w)\]@a'"
+    assert (
+        flags({"claim": "answer", "citations": r"re:\[(\w)\]@a"})
+        == r"--map claim=answer --map 'citations=re:\[(\w)\]@a'"
+    )
     assert fields_of({"a": {"b.c": 1}, "d": [{"e": 1}], "f": []}) == 'a["b.c"], d[*].e, f'
 
 

@@ -139,10 +139,8 @@ def test_other_shapes_are_mapped(server: FaultServer) -> None:
         "stage_ms": {"a.b": 3},
     }
     _, failure = asked(server.url("/other-shape"), mapping={"claim": "data.reply"})
-    assert (
-        failure is not None
-        and "nothing at data.reply for the claim; the response has data.answer.text, docs[*].id" in failure.what
-    )
+    assert failure is not None
+    assert "nothing at data.reply for the claim; the response has data.answer.text, docs[*].id" in failure.what
 
 
 def test_paths() -> None:

@@ -20,6 +20,7 @@ _SWAPPED = {
         "This looks like a gold file: are --gold and --trace swapped?",
     ),
 }
+_CODES = {"gold": "gold-fields", "trace": "trace-fields"}
 _WANTED = {"gold": ("qid", "question", "answerable"), "trace": ("qid", "claim")}
 _MISSING = {"gold": "no record has qid and answerable", "trace": "no record has an answer (answer_json)"}
 
@@ -42,7 +43,7 @@ def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
     if not wanted and where.endswith((".csv", ".tsv")):
         hint += " Is the first line a header?"
     what = f"{missing or _MISSING[kind]}; found {fields_of(merged)}"
-    return DataError(what, where=f"{where}:{rows[0][0]}", hint=hint, code=f"{kind}-fields")
+    return DataError(what, where=f"{where}:{rows[0][0]}", hint=hint, code=_CODES[kind])
 
 
 def _looks_like(row: Mapping[str, Any], kind: str) -> bool:

@@ -1,0 +1,73 @@
+"""The tutorial: every command of the page, in order, against a plain HTTP service in a process of its own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli
+from waiting import wait_until
+
+PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+COMMANDS = re.findall(r"^    (shipworthy .+)$", PAGE, re.MULTILINE)
+
+
+@pytest.fixture
+def service() -> Iterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = ROOT / "examples" / "service" / "plain_service.py"
+    process = subprocess.Popen([sys.executable, str(program), str(port)])
+    try:
+        wait_until(lambda: _listens(port))
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as trial:
+        return trial.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_the_service_knows_nothing_of_us() -> None:
+    program = (ROOT / "examples" / "service" / "plain_service.py").read_text("utf-8")
+    assert "import shipworthy" not in program and "answer_json" not in program and "not in context" not in program
+
+
+def test_every_command_of_the_page_does_what_it_says(
+    service: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = re.search(r"<!-- file: gold.csv -->\n```csv\n(.*?)```", PAGE, re.DOTALL)
+    assert table is not None
+    Path("gold.csv").write_text(table[1])
+    typed = [shlex.split(command.replace("localhost:8000", f"127.0.0.1:{service}"))[1:] for command in COMMANDS]
+    connect, connect_by_hand, run, again, strict = typed
+
+    ran = cli(*connect)
+    assert ran.code == 0, ran.err
+    for line in PAGE.split("    Understood:")[1].split("Read the right column")[0].splitlines()[1:]:
+        assert line.strip() in ran.out, line
+    ran = cli(*connect)
+    assert ran.code == 2 and "[init-exists]" in ran.err
+    assert cli(*connect_by_hand).code == 0
+    assert cli(*connect, "--force").code == 0
+
+    ran = cli(*run)
+    assert ran.code == 0, ran.out
+    assert "SHIP" in ran.out.splitlines()[0] and Path("runs/trace.jsonl").is_file()
+
+    Path("gold.csv").write_text(table[1].replace("49 dollars", "59 dollars"))
+    ran = cli(*again)
+    assert ran.code == 0 and "Q1" in ran.out and "59 dollars" in ran.out
+    assert cli(*strict).code == 1
