@@ -16,7 +16,7 @@ from ._say import flushed, open_streams, reader_left, say
 # verb → what `shipworthy --help` says of it; its module in this folder has a click command named `command`
 COMMANDS = {
     "demo": "Ask the embedded pipeline, judge it with every suite, and see a gate fail on purpose.",
-    "init": "Write a config, a starter gold set and a CI workflow.",
+    "init": "Connect your service (--url), or write a starter project.",
     "check": "Run every suite of the config and give one decision: the main job in CI.",
     "run": "Ask a live system the questions of a gold set and write traces.",
     "import": "Turn exports of tracing and evaluation tools into traces.",

@@ -79,6 +79,7 @@ def connect(
     fields, answer = _asked(url, used, asked, timeout, response)
     _, claim = _asked(url, used, unanswerable or UNANSWERABLE, timeout)
     rule = load_rule("natural")
+    claim = options.secrets.hide(claim)  # a service may say back what it was sent
     natural = bool(claim) and not is_exact(claim) and rule.matches(claim)
     return Connection(
         url=url,
