@@ -196,7 +196,9 @@ def _check_questions(questions: Sequence[Question]) -> None:
             )
         if not item.question.strip() and not item.paraphrases:
             raise DataError(
-                f"{qid!r} has no question to ask", hint="Give it a question, or paraphrases.", code="gold-no-question"
+                f"{qid!r} has no question to send",
+                hint="Write one, or map the field that holds it: --map question=NAME.",
+                code="gold-no-question",
             )
         seen.add(qid)
     if not questions:

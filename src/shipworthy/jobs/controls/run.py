@@ -26,7 +26,7 @@ from ..evaluate import run_suite
 from .results import SKIPPED, ControlResult, Results, result
 
 # What says where data comes from or how much is printed: the controls bring their own data, under the gold's own ids.
-_NOT_OURS = frozenset({"id_map", "sweep", "arm", "arms", "offenders"})
+_NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders"})
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,11 @@ def _run_all(gold: GoldSource | None, options: Mapping[str, Any]) -> Results:
         hint = f"Name it: {', '.join(with_controls())}."
         raise UsageError("a profile belongs to a suite", hint=hint, code="controls-suite")
     results = Results()
-    items = None if gold is None else list(load_gold(gold, by=options.get("by") or ()).items.values())
+    items = (
+        None
+        if gold is None
+        else list(load_gold(gold, by=options.get("by") or (), map=options.get("map") or ()).items.values())
+    )
     for name in with_controls():
         suite = load_suite(name)
         inputs, own = _split(suite, options)
@@ -188,7 +192,8 @@ def _items(setting: Configuration) -> list[Any]:
     if not reads_gold or ("gold" not in inputs and ("pairs" in inputs or "scholar" in inputs)):
         return []
     source = inputs.get("gold", Path(str(files("shipworthy.demo") / "gold.jsonl")))
-    gold = load_gold(source, lenient=bool(setting.options.get("lenient")), by=_fields(setting))
+    given = setting.options
+    gold = load_gold(source, lenient=bool(given.get("lenient")), by=_fields(setting), map=given.get("map") or ())
     if any(spec.name == "gold" and spec.required for spec in setting.suite.inputs):
         require_answerable(gold)
     return list(gold.items.values())
