@@ -81,7 +81,7 @@ def _side(name: str, suite: str, url: str) -> dict[str, Any]:
     try:
         report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
     except ShipworthyError as error:
-        if error.code != "history-no-run":
+        if error.code != "history-no-run" and (url or error.code != "history-absent"):
             raise
         hint = "Check the path; `shipworthy history list` shows the runs."
         raise UsageError("is neither a file nor a recorded run", where=name, hint=hint, code="no-file") from None

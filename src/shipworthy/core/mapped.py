@@ -13,6 +13,7 @@ from ..reading.values import MapError
 from ..text import plural, visible
 
 _ANSWER = {"claim", "citations", "constraints_echo"}
+_FLAT = _ANSWER | {"refused"}
 _MAY_BE_ABSENT = ("error", "refused", "qid", "question", "cost_usd", "e2e_ms", "confidence")
 
 
@@ -30,6 +31,9 @@ def mapped_rows(
     example: dict[str, Any] = {}
     for number, row in rows:
         if not isinstance(row, Mapping) or "sweep_id" in row:
+            yield number, row
+            continue
+        if not mapping and not cells and not _FLAT & row.keys():
             yield number, row
             continue
         count += 1

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Protocol
 from ..errors import DataError
 from ..text import visible
 from .archives import open_binary
-from .jsonl import Problem, Problems, Reader
+from .jsonl import Problem, Problems, Reader, plain_object
 from .limits import BLOCK, MAX_LINE
 from .strict import Refused, strict_json, strict_object
 
@@ -153,7 +153,8 @@ class ArrayRows:
 
     def _strict(self, element: str, line: int) -> dict[str, Any] | None:
         try:
-            return strict_object(element.encode("utf-8", "surrogatepass"))
+            raw = element.encode("utf-8", "surrogatepass")
+            return plain_object(raw) or strict_object(raw)
         except Refused as refusal:
             self._problems.add(Problem(self.path, line, refusal.what, refusal.hint, refusal.code))
         return None

@@ -266,6 +266,15 @@ def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, Any]] | No
     return objects
 
 
+def plain_object(text: bytes) -> dict[str, Any] | None:
+    """One object by the fast path; None where the definition must decide."""
+    try:
+        objects = _plain_objects(text, [text])
+    except (ValueError, RecursionError):
+        return None
+    return objects[0] if objects else None
+
+
 def _suspicious(text: bytes) -> bool:
     r"""Not UTF-8, or a plain letter written as \u0071, as only a writer who hides a key would."""
     if not text.isascii():

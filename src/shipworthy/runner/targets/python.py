@@ -15,6 +15,13 @@ from .pool import workers_for
 from .worker import encoded
 
 _OFFERED = ("qid", "seed", "jitter", "knobs")
+_WHERE_GIVEN = ("temperature", "history")
+
+
+def _offered(ask: Ask) -> dict[str, Any]:
+    """What a function may take by name; the rarer things only where the plan has them."""
+    given = {name: getattr(ask, name) for name in _OFFERED}
+    return given | {name: value for name in _WHERE_GIVEN if (value := getattr(ask, name)) not in (None, [])}
 
 
 class PythonTarget:
@@ -27,13 +34,13 @@ class PythonTarget:
 
     def __init__(self, place: str, options: TargetOptions) -> None:
         self.name, self._mapping = f"py:{place}", parse_mapping(options.mapping)
-        self._workers = workers_for(place, options, accepts=_OFFERED)
+        self._workers = workers_for(place, options, accepts=(*_OFFERED, *_WHERE_GIVEN))
 
     async def ready(self) -> None:
         await self._workers.ready()
 
     async def ask(self, ask: Ask) -> dict[str, Any]:
-        value = await self._workers.ask(ask.question, {name: getattr(ask, name) for name in _OFFERED})
+        value = await self._workers.ask(ask.question, _offered(ask))
         return checked(mapped({"answer_json": {"claim": value}} if isinstance(value, str) else value, self._mapping))
 
     async def close(self) -> None:
