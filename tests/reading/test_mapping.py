@@ -155,6 +155,11 @@ def test_common_shapes_are_proposed(record: Any, expected: dict[str, str]) -> No
         FieldMap.parse(expected).trace(record)  # what is proposed can be applied
 
 
+def test_hostile_names_are_shown_escaped() -> None:
+    record = {"\x1b[31m\n": {"answer": "x"}}
+    assert flags(propose(record)).isprintable() and fields_of(record).isprintable()
+
+
 def test_proposals_are_typed_as_a_shell_takes_them() -> None:
     assert (
         flags({"claim": "answer", "citations": r"re:\[(\w)\]@a"})

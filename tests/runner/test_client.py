@@ -53,7 +53,7 @@ async def served(
 
 
 async def post(client: Client, limit: int) -> Reply:
-    return await client.send("POST", client._url, b"{}", {}, limit)
+    return await client.send("POST", client.url, b"{}", {}, limit)
 
 
 def posted(*answers: bytes, limit: int = 1000) -> tuple[Reply, int]:

@@ -74,7 +74,7 @@ def propose(record: Any, kind: str = "trace", file: bool = False) -> dict[str, s
 
 def flags(mapping: Mapping[str, str]) -> str:
     """A mapping as it is typed."""
-    return " ".join(f"--map {_quoted(f'{field}={path}')}" for field, path in mapping.items())
+    return visible(" ".join(f"--map {_quoted(f'{field}={path}')}" for field, path in mapping.items()))
 
 
 def fields_of(record: Any, most: int = _SHOWN) -> str:

@@ -66,8 +66,8 @@ class _Timing:
 class Client:
     """Requests to one host. Connections are kept and used again."""
 
-    def __init__(self, url: Url, headers: Mapping[str, str], keep: int = 64, wiring: Wiring | None = None) -> None:
-        self._url, self._headers, self._keep = url, dict(headers), keep
+    def __init__(self, url: Url, headers: Mapping[str, str], wiring: Wiring | None = None) -> None:
+        self.url, self._headers = url, dict(headers)
         self._wiring = wiring or Wiring()
         if self._wiring.proxy:
             vetted_url(self._wiring.proxy, "--proxy")

@@ -47,7 +47,7 @@ class HttpClient:
         self.url = vetted_url(options.secrets.filled(template, where), where)
         usual = {name: value for name, value in headers.items() if name.lower() not in named}
         wiring = Wiring(options.secrets.filled(options.proxy, "--proxy"), options.trust_env, options.ca_file)
-        self._client = Client(self.url, usual | given, options.connections, wiring)
+        self._client = Client(self.url, usual | given, wiring)
         self._limits = dict.fromkeys(_SUCCESS, options.max_response_bytes)
 
     async def post(self, body: Any) -> bytes:
