@@ -106,12 +106,12 @@ def test_who_answers_what_nobody_can_answer_does_not_ship():
 
 def test_the_summary_says_the_bars_in_force():
     decision = evaluate(
-        "reasoning", fixture=RAW, answers={"c1": "no"}, gates="actionability=0.9", suite_min_pass_rate="0.75"
+        "reasoning", fixture=RAW, answers={"c1": "no"}, gates="usefulness=0.9", suite_min_pass_rate="0.75"
     )
     summary = decision.report()["summary"]
     assert summary["thresholds"]["suite_min_pass_rate"] == 0.75
-    assert summary["thresholds"]["dimension_min_average"]["actionability"] == 0.9
-    assert "actionability" in summary["dimension_threshold_failures"] and summary["reasons"] == decision.reasons
+    assert summary["thresholds"]["dimension_min_average"]["usefulness"] == 0.9
+    assert "usefulness" in summary["dimension_threshold_failures"] and summary["reasons"] == decision.reasons
     assert summary["passed"] is decision.ships is False
 
 

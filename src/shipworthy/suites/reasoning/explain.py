@@ -10,9 +10,10 @@ from ...core.evidence import Offence, Order, Row
 from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
 from ...text import plural
+from . import grounded, signals
 from .citations import find_citations
 from .fixture import DIMENSIONS, ReasonCase
-from .grounded import LONGEST, is_required
+from .grounded import LONGEST
 from .hints import diagnose, failures
 from .judge import Context, JudgedAnswer
 from .metrics import failure
@@ -56,7 +57,7 @@ def remarks(findings: Findings) -> list[str]:
 
 def rows(judged: JudgedAnswer, context: Context) -> Iterator[tuple[Order, Row]]:
     """The row of a case as `items` shows it, and the whole result for those who read the report by program."""
-    yield (judged.case.id,), {"item": _item(judged.verdict), "result": _result(judged)}
+    yield (judged.case.id,), {"item": _item(judged.verdict), "result": _result(judged, context.options.profile)}
 
 
 def _item(verdict: Verdict) -> Row:
@@ -72,8 +73,9 @@ def _item(verdict: Verdict) -> Row:
     }
 
 
-def _result(judged: JudgedAnswer) -> Row:
+def _result(judged: JudgedAnswer, profile: str) -> Row:
     case, answer, verdict = judged
+    is_required = grounded.is_required if profile == "grounded" else signals.is_required
     scores = verdict.scores
     return {
         "id": case.id,

@@ -55,7 +55,7 @@ def judge_answer(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture, pro
 def _linted(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
     scores = signals.score(case, answer.content)
     overall = signals.overall(scores, fixture.weights)
-    failures = tuple(name for name in below_minimum(case, scores) if grounded.is_required(case, name))
+    failures = tuple(name for name in below_minimum(case, scores) if signals.is_required(case, name))
     status = "answered" if answer.content.strip() else "empty"
     return Verdict(case.id, status, scores, overall, failures, passes(fixture, overall, failures))
 

@@ -57,6 +57,13 @@ def contradiction_required(case: ReasonCase) -> bool:
     return bool(_CONFLICT_PROMPT.search(case.prompt.lower())) if required is None else required
 
 
+def is_required(case: ReasonCase, dimension: str) -> bool:
+    """The original requires every dimension unless the case says otherwise, contradiction handling by its own rule."""
+    if dimension == "contradiction_handling":
+        return contradiction_required(case)
+    return case.expectation(dimension).required is not False
+
+
 def _actionability(case: ReasonCase, answer: str, lower: str) -> float:
     heuristic = _step(len(_BULLET.findall(answer)), (2, 0.35), (1, 0.20))
     heuristic += _step(_hits(lower, terms("action")), (3, 0.35), (1, 0.20))
