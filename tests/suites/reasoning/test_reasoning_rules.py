@@ -84,7 +84,7 @@ def test_words_of_the_question_are_half_known():
     new = judge("The turbine retries a declined card 3 times.", prompt="What about it?")
     known = judge("The gateway retries a declined card 3 times.", prompt="What about it?")
     shares = [result["facts"]["new_words"] for result in (known, asked, new)]
-    assert shares == [0, pytest.approx(0.1), pytest.approx(0.2)]
+    assert shares == [0, pytest.approx(1 / 12), pytest.approx(1 / 6)]
 
 
 # --- citations ---

@@ -155,12 +155,12 @@ def test_scores_stay_between_0_and_1_for_any_text(text):
         (
             {"cases": [CASE | {"reason_args": {"depth": 1}}]},
             "fixture-field",
-            "case 1 (a): reason_args: Object contains unknown field `depth`",
+            "reason_args: Object contains",
         ),
         (
             {"cases": [CASE | {"bindings": [{"source": ["n1"]}]}]},
             "fixture-field",
-            "bindings[0]: Object missing required field `value`",
+            "bindings[0]: Object missing",
         ),
         ({"cases": [CASE], "thresholds": {"case_min_overall": 65}}, "fixture-field", "outside 0 to 1"),
     ],
