@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -68,9 +68,8 @@ def load_rule(mode: str, phrases: Iterable[str] = ()) -> RefusalRule:
     if mode != "phrases":
         return RefusalRule(mode)
     checked = [_checked(phrase, where="") for phrase in phrases]
-    whole = frozenset(_canonical(phrase) for phrase in checked if not phrase.endswith("*"))
-    starts = sorted({_canonical(phrase) for phrase in checked if phrase.endswith("*")})
-    return RefusalRule("phrases", whole, tuple(starts))
+    starts = tuple(sorted({_canonical(phrase) for phrase in checked if phrase.endswith("*")}))
+    return RefusalRule("phrases", frozenset(_canonical(each) for each in checked if not each.endswith("*")), starts)
 
 
 def read_phrases(path: str | os.PathLike[str]) -> list[str]:
@@ -100,15 +99,16 @@ READ = 6000  # characters of an answer that are read; a refusal has said so by t
 SENTENCE = 400  # characters of a sentence
 _WORD = re.compile(r"[a-z]+(?:/[a-z]+)?")
 _NAME = re.compile(r"\{([a-z]+)\}")
-LACKING = ("unable", "silent", "model", "asks", "apology")
+LACKING = ("unable", "silent", "model", "asks")
+_QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”")
 
 
 def refuses(claim: str) -> bool:
     """Whether the answer is a refusal in natural words: it says first that there is no answer, and gives none after."""
-    text = _written_out(claim[:READ])
+    text = _QUOTED.sub("x", _written_out(claim[:READ].strip().strip('"')))  # quotes are somebody else's words
     if _words("signs").isdisjoint(_WORD.findall(text)):
         return False
-    statements = [" ".join(span.text[:SENTENCE].split()) for span in sentences(text)]
+    statements = [_bare(" ".join(span.text[:SENTENCE].split())) for span in sentences(text)]
     lacking = [_kind(statement, LACKING) for statement in statements]
     if not any(lacking):
         return False
@@ -135,16 +135,27 @@ def _kind(statement: str, names: tuple[str, ...]) -> str:
         return ""
     for name in names:
         for needs, pattern in _patterns(name):
-            if not any(map(words.isdisjoint, needs)) and pattern.search(statement):
-                return name
+            if not any(map(words.isdisjoint, needs)) and (match := pattern.search(statement)):
+                return "" if names is LACKING and _answers(statement, match.end()) else name
     return ""
+
+
+def _bare(statement: str) -> str:
+    """A sentence without the courtesy that it opens with."""
+    return _patterns("courtesy")[0][1].sub("", statement, count=1)
+
+
+def _answers(statement: str, end: int) -> bool:
+    """Whether a sentence answers beside what it lacks: yes or no before it, a number after a "but"."""
+    (_, before), (_, after) = _patterns("answering")
+    return bool(before.search(statement) or after.search(statement, end))
 
 
 def _written_out(text: str) -> str:
     """Lower case, straight apostrophes, contractions in full, without stars."""
     text = text.lower().replace("’", "'").replace("*", "")
     if "'" in text:
-        for short, full in _texts("contractions").items():
+        for short, full in _section("contractions").items():
             text = re.sub(short, full, text)
     return text
 
@@ -152,9 +163,7 @@ def _written_out(text: str) -> str:
 @cache
 def _patterns(name: str) -> list[tuple[list[frozenset[str]], re.Pattern[str]]]:
     """The expressions of one kind, each with the word lists that a sentence must have a word of."""
-    listed = table("refusals")["patterns"]
-    assert isinstance(listed, dict)
-    return [(_needed(text), re.compile(_NAME.sub(_filled, text))) for text in listed[name]]
+    return [(_needed(text), re.compile(_NAME.sub(_filled, text))) for text in _section("patterns")[name]]
 
 
 def _filled(match: re.Match[str]) -> str:
@@ -171,13 +180,13 @@ def _needed(text: str) -> list[frozenset[str]]:
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(_texts("words")[name].split())
+    return frozenset(_section("words")[name].split())
 
 
-def _texts(key: str) -> dict[str, str]:
-    texts = table("refusals")[key]
-    assert isinstance(texts, dict)
-    return texts
+def _section(key: str) -> dict[str, Any]:
+    section = table("refusals")[key]
+    assert isinstance(section, dict)
+    return section
 
 
 # --- near: a skeleton of the text, made one character at a time so that hostile input stays linear ---
