@@ -129,4 +129,11 @@ def _standing(sentence: Sentence, forms: Sequence[Sequence[str]]) -> bool:
 
 
 def _places(sentence: Sentence, forms: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    return [(place, len(form)) for form in forms for place in sentence.places(form)]
+    """Where one of the forms stands; a number alone is not the day or the year of a date."""
+    found = [(place, len(form)) for form in forms for place in sentence.places(form)]
+    return [(place, size) for place, size in found if size > 1 or not _is_dated(sentence, place)]
+
+
+def _is_dated(sentence: Sentence, place: int) -> bool:
+    months, around = words_of("words", "months"), sentence.words[max(0, place - 1) : place + 2]
+    return sentence.tokens[place].number is not None and any(word in months for word in around)

@@ -24,7 +24,7 @@ class Citation(NamedTuple):
     start: int
     end: int
     notes: frozenset[str]
-    inline: bool = False  # an id or a path as a word of its sentence
+    inline: bool = False  # a path as a word of its sentence, which may be what is to be corrected
 
 
 def find_citations(text: str, store: Store) -> list[Citation]:
@@ -50,7 +50,7 @@ def by_sentence(said: Sequence[Sentence], citations: Sequence[Citation]) -> list
     starts = [sentence.start for sentence in said]
     cited: list[set[str]] = [set() for _ in said]
     for citation in citations:
-        if said:
+        if said and not citation.inline:
             cited[max(0, bisect_right(starts, citation.start) - 1)] |= citation.notes
     return cited
 
@@ -119,4 +119,4 @@ def _names(text: str, store: Store) -> Iterator[Citation]:
     paths |= {path.rpartition("/")[2] for path in paths if "." in path}
     for match in _NAME.finditer(text):
         if (name := match[0].casefold()) in ids or name in paths:
-            yield Citation(match[0], *match.span(), frozenset(store.naming(name)), inline=True)
+            yield Citation(match[0], *match.span(), frozenset(store.naming(name)), name not in ids)
