@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
 
-from .tables import words_of
+from .tables import word_set, words_of
 
 SIGNS: dict[int, str] = {ord(char): "'" for char in "‘’‚‛′´ʼ＇"}
 SIGNS |= {ord(char): '"' for char in "“”„‟″«»"}
@@ -28,7 +28,7 @@ _LINE_MARK = re.compile(r"(?m)^[ ]*(?:(?:#{1,6}|[*+•-])[ ]+)+")
 _EMPHASIS = re.compile(r"\*+(?=\S)|(?<=\S)\*+|(?<![^\W_])_+|_+(?![^\W_])|~~+|`+")
 _GROUPED = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+)(?![\d,]*\d)")
 _BARE_FRACTION = re.compile(r"(?<![\w.,])\.(?=\d)")
-_ZEROS = re.compile(r"((?<!\w)\w{1,12}[ ])?(?<![\w.])(\d{1,30})\.(\d{1,30})(?![\d.]*\d)(?![^\W\d_])")
+_ZEROS = re.compile(r"((?<!\w)(?:\w{1,12}[ ]){1,2})?(?<![\w.])(\d{1,30})\.(\d{1,30})(?![\d.]*\d)(?![^\W\d_])")
 _SCALED = re.compile(r"(?<![\w.,])(\d{1,15}(?:\.\d{1,15})?)[ -](hundred|thousand|million|billion|trillion)\b")
 _HYPHEN = re.compile(r"(?<=\d)-(?=[^\W\d_]{2})")
 _PERCENT = re.compile(r"(?<=\d)[ ]?(?:%|per cent\b|percent\b|percentage points?\b)")
@@ -182,7 +182,7 @@ def number(digits: str) -> str:
 
 def _without_zeros(match: re.Match[str]) -> str:
     before = match[1] or ""
-    kept = match[3].strip("0") and before.strip() in words_of("words", "versioned")
+    kept = match[3].strip("0") and not word_set("words", "versioned").isdisjoint(before.split())
     return match[0] if kept else before + number(f"{match[2]}.{match[3]}")
 
 

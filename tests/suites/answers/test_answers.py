@@ -32,7 +32,8 @@ CONTAINMENT = [
     ("Die Straße", ["STRASSE"], True),
     ("cafe\u0301 noir", ["Café noir"], True),
     ("wrong", ["right answer"], False),
-    ("a year: 2024", ["2024"], False),  # shorter than five characters
+    ("a year: 2024", ["2024"], True),  # shorter than five characters: whole words only
+    ("a code: 20245", ["2024"], False),
     ("anything", [], True),  # explicitly empty: vacuous
     ("one of two", ["nothing like it", "of two"], True),
 ]

@@ -60,4 +60,4 @@ def test_refusals_in_natural_language_are_counted_when_declared(system: str, rea
     natural = evaluate(golds, trace, refusal="natural").measures["under_refusal"].value
     assert exact == 1  # none of them knows the token
     assert natural is not None
-    assert abs(float(natural) - expected["under_refusal"]) <= 0.1
+    assert abs(float(natural) - expected["under_refusal"]) <= 0.11

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from ...core.contracts import Gold
 from ...core.sources import ANSWERS, Input, file_input, load_gold, read_texts, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
+from ...language.refusal import TOKEN
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
 from . import explain, matching
@@ -55,15 +56,18 @@ def read(sources: Sources, options: Options) -> Material:
 
 
 def unmatchable(items: Iterable[Gold]) -> list[str]:
-    """A warning about gold text that no claim can match."""
-    absent = [item.qid for item in items if item.answerable and item.gold_claim_substr is UNSET]
-    blank = [item.qid for item in items if item.answerable and any(not fold(text) for text in item.substrings)]
-    told = [("have no gold_claim_substr", absent), ("expect a blank text", blank)]
-    return [
-        f"{plural(len(qids), 'answerable item')} {what}, so no claim can be right: {first_few(qids)}. See gold lint."
-        for what, qids in told
-        if qids
+    """Warnings about gold that no claim can match, or that a refusal would."""
+    absent, token = [], []
+    for item in items:
+        if item.answerable and item.gold_claim_substr is UNSET:
+            absent.append(item.qid)
+        if item.answerable and item.match == "any" and any(fold(text) in TOKEN for text in item.substrings):
+            token.append(item.qid)
+    told = [
+        ("no claim can be right where gold_claim_substr is absent", absent),
+        ("a text that is part of the refusal token can't be answered with", token),
     ]
+    return [f"{what} ({plural(len(qids), 'item')}: {first_few(qids)}). See gold lint." for what, qids in told if qids]
 
 
 def _judging(sources: Sources, options: Options, reads: dict[str, Input]) -> Judging:
