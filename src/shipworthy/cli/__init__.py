@@ -25,7 +25,7 @@ COMMANDS = {
     "latency": "Is it fast enough for how right it is?",
     "agreement": "Do two validators, or any number of raters, agree well enough?",
     "retrieval": "May the shadow index replace the live one?",
-    "reason": "Reasoning quality: run, score, guard.",
+    "reason": "Reasoning quality: run, score, guard, lint.",
     "outcomes": "Did people accept and act on it?",
     "controls": "Would these gates stop a pipeline that is known to be bad?",
     "gold": "Look after a gold set: lint, freeze, verify, diff.",

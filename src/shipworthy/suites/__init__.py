@@ -17,7 +17,7 @@ SUITES = {
     "latency": "Is it fast enough for how right it is?",
     "agreement": "Do two validators, or any number of raters, agree well enough?",
     "retrieval": "May the shadow index replace the live one?",
-    "reasoning": "Reasoning quality: run, score, guard.",
+    "reasoning": "Reasoning quality: run, score, guard, lint.",
     "outcomes": "Did people accept and act on it?",
     "raters": "Do any number of raters give the same labels?",
     "guard": "May a finished reasoning report be relied on?",

@@ -66,9 +66,12 @@ def alikeness(answers: Iterable[str]) -> Fraction | None:
     if len(sets) < 2:
         return None
     gained: Counter[int] = Counter()  # numerators by denominator: few denominators, so that exact sums stay short
-    for (one, of_one), (other, of_other) in combinations(_marked(sets), 2):
+    counted = list(Counter(_marked(sets)).items())  # sets that share the same runs are compared once
+    for (mark, size), times in counted:
+        gained[2 * size - mark.bit_count()] += mark.bit_count() * math.comb(times, 2)
+    for ((one, of_one), times), ((other, of_other), others) in combinations(counted, 2):
         if common := (one & other).bit_count():
-            gained[of_one + of_other - common] += common
+            gained[of_one + of_other - common] += common * times * others
     total = sum((Fraction(count, union) for union, count in gained.items()), Fraction(0))
     return total / math.comb(len(sets), 2)
 

@@ -42,7 +42,7 @@ def lint(source: FixtureSource | None) -> list[Finding]:
             if not verdict.passed and case.evidence:
                 why = ", ".join(verdict.hard_failures or ("overall",))
                 what = f"an answer in the evidence's own words ({name}) does not pass: {why}"
-                found.append(Finding("error", case.id, what, "own-words-fail"))
+                found.append(Finding("error", case.id, what, "case-own-words"))
                 break
     return found
 
@@ -50,15 +50,15 @@ def lint(source: FixtureSource | None) -> list[Finding]:
 def _findings(case: ReasonCase) -> Iterator[tuple[Severity, str, str]]:
     store = Store(case.evidence, case.prompt)
     if not case.evidence:
-        yield "warning", "no evidence: only answers that bring their own can pass", "no-evidence"
+        yield "warning", "no evidence: only answers that bring their own can pass", "case-no-evidence"
     if not case.answerable:
         if case.bindings or case.expected_resolution:
-            yield "error", "it is unanswerable, but binds values or expects a resolution", "unanswerable-bound"
+            yield "error", "it is unanswerable, but binds values or expects a resolution", "case-unanswerable"
         return
     if not (case.bindings or case.expected_resolution or case.forbidden):
-        yield "warning", "nothing is bound: any answer in the evidence's words passes", "nothing-bound"
+        yield "warning", "nothing is bound: any answer in the evidence's words passes", "case-nothing-bound"
     if contradiction_required(case) and not is_required(case, "contradiction_handling"):
-        yield "warning", "the prompt speaks of a conflict, but no right or wrong side is written down", "no-side"
+        yield "warning", "the prompt speaks of a conflict, but no right or wrong side is written down", "case-no-side"
     for n, bound in enumerate(Bound(binding, store) for binding in case.bindings):
         yield from _binding(bound, case, n, store)
     yield from _phrases(case, store)
@@ -69,19 +69,19 @@ def _binding(bound: Bound, case: ReasonCase, position: int, store: Store) -> Ite
     told = [sentence for note in bound.source for sentence in store.told[note]]
     for reference in (*bound.binding.source, *bound.binding.rivals):
         if not store.naming(reference):
-            yield "error", f"{reference!r} names no note of the evidence", "unknown-source"
+            yield "error", f"{reference!r} names no note of the evidence", "case-source"
     if bound.source and not any(bound.places(sentence) for sentence in told):
-        yield "error", f"the value {value!r} does not occur in its source", "value-not-in-source"
+        yield "error", f"the value {value!r} does not occur in its source", "case-value"
     if bound.about and told and not any(bound.is_about(s) for s in told if bound.places(s)):
         what = f"no term of about ({', '.join(bound.binding.about)}) is near {value!r} in its source"
-        yield "warning", what, "about-not-in-source"
+        yield "warning", what, "case-about"
     if any(bound.places(sentence) for sentence in store.asked) and not bound.about:
-        yield "warning", f"the value {value!r} is in the prompt: whoever repeats it gives it", "value-in-prompt"
+        yield "warning", f"the value {value!r} is in the prompt: whoever repeats it gives it", "case-value-in-prompt"
     if not bound.about and not case.forbidden and _could_be_swapped(value, others, store):
         what = f"{value!r} could be swapped with another value and nobody would see it: add about"
-        yield "warning", what, "could-not-fail"
+        yield "warning", what, "case-could-not-fail"
     if len(read_phrase(value).content) == 0:
-        yield "error", f"the value {value!r} has no content word", "value-empty"
+        yield "error", f"the value {value!r} has no content word", "case-value-empty"
 
 
 def _could_be_swapped(value: str, others: list[str], store: Store) -> bool:
@@ -97,23 +97,23 @@ def _phrases(case: ReasonCase, store: Store) -> Iterator[tuple[Severity, str, st
     rivals = {n for b in case.bindings for r in b.rivals for n in store.naming(r)}
     for phrase in (*case.expected_resolution, *case.forbidden, *case.actions):
         if not read_phrase(phrase).content:
-            yield "error", f"{phrase!r} has no content word: nothing could assert it", "phrase-empty"
+            yield "error", f"{phrase!r} has no content word: nothing could assert it", "case-phrase-empty"
     for phrase in case.expected_resolution:
         if not set(read_phrase(phrase).content) - store.prompt_words:
-            yield "warning", f"{phrase!r} has only words of the prompt", "resolution-in-prompt"
+            yield "warning", f"{phrase!r} has only words of the prompt", "case-resolution"
     for phrase in case.forbidden:
         asserting = [note for note, said in store.told.items() if note not in rivals and _said(said, phrase)]
         if asserting:
             yield (
                 "error",
                 f"forbidden {phrase!r} is what {', '.join(asserting)} says, and no rival",
-                "forbidden-in-evidence",
+                "case-forbidden-said",
             )
         if len(set(read_phrase(phrase).content)) < 3:
             what = f"forbidden {phrase!r} is so short that reporting the other side may assert it: write a statement"
-            yield "warning", what, "forbidden-short"
+            yield "warning", what, "case-forbidden-short"
         if any(_said(read_text(right), phrase) for right in case.expected_resolution):
-            yield "error", f"forbidden {phrase!r} is part of an expected resolution", "forbidden-expected"
+            yield "error", f"forbidden {phrase!r} is part of an expected resolution", "case-forbidden-expected"
 
 
 def _said(said: tuple[Sentence, ...] | list[Sentence], phrase: str) -> bool:

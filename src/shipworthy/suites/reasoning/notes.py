@@ -40,8 +40,11 @@ def _numbers(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]
 
 
 def _contradictions(sentence: Sentence, notes: set[str], store: Store) -> Iterator[str]:
-    """By the contradiction rule; what only repeats the note's words can't contradict it."""
-    for note in store.evidence:
-        told = {word for one in store.told[note.id] for word in one.words}
-        if note.id in notes and not told.issuperset(sentence.words) and contradicts(note.text, sentence.raw):
+    """By the contradiction rule, against the one note cited; what only repeats its words can't contradict it."""
+    for note in store.evidence if len(notes) == 1 else ():
+        if note.id in notes and not _repeats(sentence, store.told[note.id]) and contradicts(note.text, sentence.raw):
             yield f"seems to contradict {note.id}, which it cites: {sentence.raw}"
+
+
+def _repeats(sentence: Sentence, told: Sequence[Sentence]) -> bool:
+    return any(set(one.words).issuperset(sentence.words) for one in told)

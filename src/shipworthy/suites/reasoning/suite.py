@@ -1,4 +1,4 @@
-"""Reasoning: is an answer right, sourced, decided and of use, or does it only look so?"""
+"""Reasoning: are answers correct, grounded, decisive and useful, or do they only look so?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _selected(fixture: Fixture, options: Options) -> Fixture:
 
 SUITE = Suite(
     name="reasoning",
-    description="Are answers right, sourced, decided and of use?",
+    description="Are answers correct, grounded, decisive and useful?",
     inputs=(
         InputSpec("fixture", "The cases (default: the fixture that comes with the package).", False, table=True),
         InputSpec("answers", "One JSON line a case: id, content, evidence?, repaired?."),
