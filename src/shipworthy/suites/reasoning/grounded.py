@@ -16,7 +16,7 @@ from .copying import is_dump, lacks_grammar, strip_echo
 from .fixture import DIMENSIONS, Fixture, Note, ReasonCase
 from .notes import suspicions
 from .numbers import Numbers, check_numbers
-from .reading import Sentence, Store, read_note, read_text
+from .reading import Sentence, Store, read_note, read_phrase, read_text
 from .signals import contradiction_required
 from .support import Support, measure
 from .verdict import ReasonerAnswer, Verdict, below_minimum, passes, weighted
@@ -131,6 +131,9 @@ def _sides(
     Whoever takes a side says so first: after the right side, or beside it, the other one may be a report.
     """
     right = [any(asserts(one, phrase, store.prompt_words) for phrase in case.expected_resolution) for one in said]
+    settled = _first_value(case, said, bound)
+    if settled is not None:
+        right[settled] = True
     forbidden, doubtful = [], []
     for phrase in case.forbidden:
         for n, sentence in enumerate(said):
@@ -142,6 +145,19 @@ def _sides(
                 forbidden.append(phrase)
                 break
     return any(right), tuple(forbidden), tuple(dict.fromkeys(doubtful))
+
+
+def _first_value(case: ReasonCase, said: Sequence[Sentence], bound: Sequence[Bound]) -> int | None:
+    """The sentence that gives a value which an expected resolution has, before what the case forbids is mentioned."""
+    wrong = {word for phrase in case.forbidden for word in read_phrase(phrase).content}
+    expected = [read_phrase(phrase) for phrase in case.expected_resolution]
+    wrong -= {word for phrase in expected for word in phrase.content}
+    decisive = [one for one in bound if one.rivals and any(one.places(phrase) for phrase in expected)]
+    for n, sentence in enumerate(said):
+        given = any(one.places(sentence) and not one.denied(sentence) for one in decisive)
+        if not sentence.is_question and (given or not wrong.isdisjoint(sentence.words)):
+            return n if given and wrong.isdisjoint(sentence.words) else None
+    return None
 
 
 def _done(case: ReasonCase, said: Sequence[Sentence], store: Store) -> Fraction | None:
