@@ -122,6 +122,8 @@ def test_sentences(text: str, expected: list[str]) -> None:
         ("There is no doubt that it is 30 days", "30 days", False),
         ("It works without a key", "key", True),
         ("It lacks a lid", "lid", True),
+        ("A switch without an owner is removed after 90 days.", "90 days", False),
+        ("No releases are made from 20 March to 5 May.", "20 March", False),
         ("Not all plans cost $30", "$30", False),
     ],
 )

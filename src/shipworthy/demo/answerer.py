@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from ..language.sentences import sentences
 from .blocks import LOCKED, CorpusBlock
 from .retrieval import Index, Scored, ranked
 from .words import concept, key_terms, leading_terms, normalise, tokens
@@ -15,7 +16,6 @@ from .words import concept, key_terms, leading_terms, normalise, tokens
 # the label of a table row is what the row is about, so a term found there counts more.
 LABEL, UNIT, HEADING, BLOCK = 1.3, 1.0, 0.6, 0.3
 NUMBER_BONUS, WHEN_BONUS, RULE_MALUS = 2.0, 2.5, 1.5
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _QUANTITY = re.compile(
     r"\bhow (?:many|much|long|often|far|old|large|high|fast|soon|heavy|frequently)\b|\b(?:what|the) number\b"
 )
@@ -170,7 +170,7 @@ def _sentences(text: str) -> tuple[list[str], str]:
     if text.startswith("Figure: "):
         return [text.removeprefix("Figure: ")], "figure"
     lines = [line.removeprefix(LOCKED) for line in text.split("\n")]
-    return [sentence for line in lines for sentence in _SENTENCE_END.split(line)], ""
+    return [span.text for line in lines for span in sentences(line)], ""
 
 
 def _rows(text: str) -> tuple[list[str], str]:

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from ..language.words import stem
+
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
 _THOUSANDS = re.compile(r"(?<=\d),\s?(?=\d{3}(?!\d))")
 _CLOCK = re.compile(r"(?<=\b\d\d):\s?(?=\d\d\b)")
@@ -95,35 +97,4 @@ def concept(word: str) -> str:
     return CONCEPTS.get(stemmed, stemmed)
 
 
-def stem(word: str) -> str:
-    """A light English stemmer: plural first, then endings, then a doubled last letter."""
-    if not word.isalpha() or len(word) < 4:
-        return word
-    if word.endswith(("ies", "ied", "ses", "xes", "ches", "shes")) and len(word) > 4:
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending, shortest in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= shortest:
-            word = word[: -len(ending)]
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    if len(word) > 3 and word[-1] == "y":
-        return word[:-1] + "i"
-    return word.removesuffix("e") if len(word) > 3 else word
-
-
-# An ending and how many letters must be left before it.
-_ENDINGS = (
-    ("ment", 5),
-    ("ing", 3),
-    ("ed", 3),
-    ("ation", 4),
-    ("ion", 5),
-    ("ate", 4),
-    ("at", 5),
-    ("ly", 4),
-    ("er", 5),
-    ("al", 5),
-)
 CONCEPTS = {stem(word): stem(line.split()[0]) for line in _SYNONYMS.strip().splitlines() for word in line.split()}

@@ -16,6 +16,7 @@ from .tables import word_set, words_of
 from .words import Token, is_content, tokens
 
 REACH = 400  # characters on either side of a place in which its clause is looked for
+NOUN = 3  # words between "without" and what it denies
 LIST_ITEM = 4  # words that an item of a list "A, B or C" may have
 _BREAK = re.compile(r"[;:()\[\]—–\n]|\s-+\s|,")
 _STOP = re.compile(r"[.!?;\n](?![^\W_])")
@@ -80,12 +81,19 @@ def _reaches(part: Sequence[Token], cue: Cue, place: int) -> bool:
     """Whether the cue stands before the place, and nothing between ends its reach."""
     if cue[1] > place:
         return False
+    nominal = part[cue[0]].norm in word_set("negation", "nominal")
+    if nominal and (place - cue[1] > NOUN or _verb_between(part, cue[1], place)):
+        return False
     met = False
     for token in part[cue[1] : place]:
         if token.norm in word_set("negation", "bounds") or (met and token.norm in word_set("negation", "ends")):
             return False
         met = met or is_content(token)
     return True
+
+
+def _verb_between(part: Sequence[Token], start: int, end: int) -> bool:
+    return any(token.norm in word_set("negation", "forms_of_be") for token in part[start:end])
 
 
 def _denied_after(part: Sequence[Token], after: int) -> bool:
