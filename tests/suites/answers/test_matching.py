@@ -81,7 +81,7 @@ def test_what_a_denial_costs_is_a_setting(choice: str, correct: bool, denied: in
 
 def test_all_names_what_is_lacking() -> None:
     found = card("alpha one", ["alpha one", "beta two"], match="all")
-    assert found["says"] == "the claim does not say what is expected (it lacks 'beta two')"
+    assert found["says"] == "the claim lacks 'beta two'"
 
 
 def test_a_regular_expression_is_searched_in_the_claim_as_written() -> None:

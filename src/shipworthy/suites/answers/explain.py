@@ -13,7 +13,7 @@ from ...core.gates import Gate
 from ...core.metrics import Measure
 from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import NAMED, Tally
-from ...text import first_few
+from ...text import first_few, fold
 from . import matching
 from .hints import diagnose
 from .judge import SEVERITY, Context, Judging, Verdict
@@ -60,7 +60,6 @@ _WORDS = {
     "forbidden": "says what a correct answer does not say",
     "contradicts-gold": "says the opposite of the correct answer",
     "denied": "contains the expected text but denies it",
-    "containment": "the claim does not say what is expected",
     "over-refusal": "refused although it is answerable",
     "empty": "there is no claim",
     "missing": "there is no trace",
@@ -136,7 +135,7 @@ def card(verdict: Verdict) -> Row:
         "retrieved_ids": trace.retrieved if trace else [],
         "gold_rank": verdict.any_rank,
         "gold_claim_substr": gold.substrings,
-        "gold_found": matching.states(verdict.expected.wanted, answer.claim) if answer else {},
+        **({"gold_found": found} if (found := _found(verdict)) else {}),
         "gold_citations": gold.citations,
         "constraints": gold.constraints,
         "evidence": [{"id": block.id, "text": block.text} for block in (trace.evidence if trace else None) or ()],
@@ -150,8 +149,18 @@ def reason_in_words(verdict: Verdict) -> str:
     words = _WORDS.get(verdict.reason, "")
     detail = verdict.why if verdict.reason in ("constraint", "forbidden", "contradicts-gold") else ""
     if verdict.reason == "containment":
-        detail = _lacking(verdict)
+        return _lacking(verdict)
     return f"{words} ({detail})" if detail else words
+
+
+def _found(verdict: Verdict) -> dict[str, str]:
+    """What became of each expected text, where a plain look at the claim would show something else."""
+    if verdict.expected is None or verdict.trace is None:
+        return {}
+    claim = verdict.trace.answer.claim
+    found = matching.states(verdict.expected.wanted, claim)
+    plain = all((fold(text) in fold(claim)) == (state == matching.FOUND) for text, state in found.items())
+    return {} if plain else found
 
 
 def _lacking(verdict: Verdict) -> str:
@@ -163,17 +172,16 @@ def _lacking(verdict: Verdict) -> str:
     found = matching.states(verdict.expected.wanted, claim)
     absent = [text for text, state in found.items() if state != matching.FOUND]
     if inside := [text for text in absent if found[text] == matching.INSIDE]:
-        return f"it has {inside[0]!r} only inside a longer number or word"
+        return f"the claim has {inside[0]!r} only inside a longer number or word"
     if gold.match == "all" and len(absent) < len(found):
-        return f"it lacks {first_few([repr(text) for text in absent])}"
+        return f"the claim lacks {first_few([repr(text) for text in absent])}"
     return _LACKING.get(gold.match, _LACKING["any"])
 
 
 _LACKING = {
-    "any": "it has none of the gold substrings",
-    "all": "it has none of the gold substrings",
-    "regex": "no gold pattern matches it",
-    "number": "it states no expected number with its unit",
+    "any": "the claim has none of the gold substrings",
+    "regex": "no gold pattern matches the claim",
+    "number": "the claim states no expected number with its unit",
 }
 
 
