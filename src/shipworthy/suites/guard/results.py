@@ -12,7 +12,8 @@ import msgspec
 
 from ...core.sources import Input
 from ...errors import DataError
-from ..reasoning.fixture import DIMENSIONS, decode, read_bytes
+from ...reading.decimals import exact_json, read_bytes
+from ..reasoning.fixture import DIMENSIONS
 
 Report = Mapping[str, Any]  # of the reasoning suite, as JSON has it
 ReportSource = str | os.PathLike[str] | Report
@@ -41,11 +42,9 @@ def load_reasoning_report(path: str | os.PathLike[str], read: Input | None = Non
     where = os.fspath(path)
     raw = read_bytes(path, "the report", WANTED, "report-unreadable")
     try:
-        report = decode(raw.decode("utf-8-sig"), where)
-    except UnicodeDecodeError as error:
-        raise _refused("the report is not UTF-8", where) from error
-    except DataError as error:
-        raise _refused("the report is not JSON", where) from error
+        report = exact_json(raw)
+    except ValueError as error:
+        raise _refused(f"the report is not {'UTF-8' if 'UTF-8' in str(error) else 'JSON'}", where) from error
     if not isinstance(report, dict) or not isinstance(report.get("summary"), dict):
         raise _refused("the report has no summary", where)
     results = report.get("results")

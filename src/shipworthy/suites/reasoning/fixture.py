@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import os
 import re
 from collections import Counter
@@ -16,8 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ...errors import DataError, UsageError
-from ...reading.strict import no_repeats
+from ...errors import DataError
+from ...reading.decimals import exact_json, read_bytes
 
 DIMENSIONS = ("actionability", "factual_grounding", "contradiction_handling", "usefulness")
 DEFAULT_WEIGHTS = dict(zip(DIMENSIONS, map(Fraction, ("3/10", "3/10", "3/20", "1/4")), strict=True))
@@ -153,12 +151,8 @@ def load_fixture(path: str | Path) -> Fixture:
     """The fixture in a file; every problem names the file, the case and the field."""
     where = str(path)
     raw = read_bytes(path, "the fixture", "Give the path of a JSON fixture.", "fixture-unreadable")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _not_json(where, f"it is not UTF-8 (byte {error.start})") from error
     digest = hashlib.sha256(raw).hexdigest()
-    return msgspec.structs.replace(parse_fixture(decode(text, where), where), path=where, digest=digest)
+    return msgspec.structs.replace(parse_fixture(_decoded(raw, where), where), path=where, digest=digest)
 
 
 def read_fixture(source: FixtureSource | None) -> Fixture:
@@ -170,27 +164,10 @@ def read_fixture(source: FixtureSource | None) -> Fixture:
     return msgspec.structs.replace(parse_fixture(source), path="<fixture>")
 
 
-def read_bytes(path: str | os.PathLike[str], what: str, hint: str, code: str) -> bytes:
-    """The bytes of a file that was named, or an error that says what it should have been."""
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        why = error.strerror or error
-        raise UsageError(f"{what} can't be read ({why})", where=os.fspath(path), hint=hint, code=code) from error
-
-
 def bundled_fixture() -> Fixture:
     """The 30 cases that come with the package."""
     with as_file(files("shipworthy.suites.reasoning") / "data" / "reason-v1.json") as path:
         return msgspec.structs.replace(load_fixture(path), path="")
-
-
-def decode(text: str, where: str) -> object:
-    """JSON with decimals as they are written, so that 0.30 + 0.30 + 0.15 + 0.25 is 1."""
-    try:
-        return json.loads(text, parse_float=_exact, parse_constant=_no_constant, object_pairs_hook=no_repeats)
-    except (ValueError, RecursionError) as error:
-        raise _not_json(where, str(error)) from error
 
 
 def parse_fixture(raw: object, where: str = "fixture") -> Fixture:
@@ -298,18 +275,9 @@ def _check_unique(ids: list[str], where: str) -> None:
         raise DataError(f"duplicate case id {repeated!r}", where=where, hint=hint, code="fixture-duplicate-id")
 
 
-def _exact(digits: str) -> Fraction:
-    # A huge exponent would build a huge integer, so such numbers go through float.
-    approximate = float(digits)
-    if not math.isfinite(approximate):
-        raise ValueError(f"the number {digits[:20]} is out of range")
-    return Fraction(approximate) if len(digits) > 30 or "e" in digits.lower() else Fraction(digits)
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _not_json(where: str, why: str) -> DataError:
-    what, hint = f"it is not JSON: {why}", "Check it with a JSON linter."
-    return DataError(what, where=where, hint=hint, code="fixture-not-json")
+def _decoded(raw: bytes, where: str) -> object:
+    try:
+        return exact_json(raw)
+    except ValueError as error:
+        what, hint = f"it is not JSON: {error}", "Check it with a JSON linter."
+        raise DataError(what, where=where, hint=hint, code="fixture-not-json") from error

@@ -236,7 +236,7 @@ def asks_for_citations(case: ReasonCase) -> bool:
 
 def _contradiction(case: ReasonCase, found: Examined) -> Fraction:
     """The right side taken; the wrong one not; that there was another side, shown."""
-    if found.forbidden or "misbound" in found.standings or "denied" in found.standings:
+    if found.faults or found.forbidden or not {"misbound", "denied"}.isdisjoint(found.standings):
         return ZERO
     if not case.expected_resolution:
         return found.earned if case.bindings else found.support.value

@@ -116,44 +116,21 @@ def metrics(options: Options) -> dict[str, Metric]:
         AnswerOverlap(
             "answer_overlap", "mean overlap of any two answers: what a template would raise", "lower", formula=_overlap
         ),
-        Rate(
-            "under_refusal",
-            "unanswerable cases that were answered",
-            "lower",
-            of="under_refused",
-            among="unanswerable",
-            could="unanswerable",
-        ),
-        Rate(
-            "over_refusal",
-            "answerable cases that were refused",
-            "lower",
-            of="over_refused",
-            among="answerable",
-            could="answerable",
-        ),
+        _rate("under_refusal", "unanswerable cases that were answered", "under_refused", "unanswerable"),
+        _rate("over_refusal", "answerable cases that were refused", "over_refused", "answerable"),
         Rate("error_rate", "cases that ended in an error", "lower", of="error", among="items"),
         Rate("empty_rate", "cases whose answer is blank", "lower", of="empty", among="items"),
-        Rate(
-            "hard_failure_rate",
-            "cases with a failure that no score makes good",
-            "lower",
-            of="hard_failure",
-            among="items",
-        ),
-        Rate(
-            "unsupported_anchors",
-            "numbers and dates that neither the evidence nor the question has",
-            "lower",
-            of="unsupported_anchor",
-            among="anchor",
-            could="anchor",
-        ),
+        Rate("hard_failure_rate", "cases with a hard failure", "lower", of="hard_failure", among="items"),
+        _rate("unsupported_anchors", "numbers and dates that nobody gave", "unsupported_anchor", "anchor"),
         Count("suspicions", "things that people should check by hand", "lower", high=None, of=("suspicion",)),
         Count("errors", "how many cases ended in an error", "lower", high=None, of=("error",)),
         Count("cases", "cases that were judged", high=None, of=("items",)),
     ]
     return {metric.name: metric for metric in listed}
+
+
+def _rate(name: str, description: str, of: str, among: str) -> Rate:
+    return Rate(name, description, "lower", of=of, among=among, could=among)
 
 
 def gates(context: Context) -> list[Gate]:

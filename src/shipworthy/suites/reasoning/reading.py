@@ -63,7 +63,7 @@ def read_sentence(raw: str, start: int = 0) -> Sentence:
     found = tokens(text)
     words = [token.number or stem(token.norm.removesuffix("'s")) for token in found]
     content = [word for token, word in zip(found, words, strict=True) if is_content(token)]
-    return Sentence(raw, start, text, found, words, content)
+    return Sentence(" ".join(raw.split()), start, text, found, words, content)
 
 
 def read_text(text: str) -> list[Sentence]:
