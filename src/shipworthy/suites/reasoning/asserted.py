@@ -41,9 +41,11 @@ class Bound:
         self.source = {note for reference in binding.source for note in store.naming(reference)}
         self.rivals = {note for reference in binding.rivals for note in store.naming(reference)} - self.source
         self.rival_words = store.source_words(self.rivals) - store.source_words(self.source) - store.topic
-        told = [sentence for note in self.source for sentence in store.told[note]]
-        self.deniable = not any(self.denied(sentence) for sentence in told)  # "did not read 13 of 21" denies no 13
         self.rival_forms = [form for value in binding.rivals_values for form in value_forms(value)]
+
+    def is_deniable(self, store: Store) -> bool:
+        """Whether no source denies the value itself: "did not read 13 of 21" denies no 13."""
+        return not any(self.denied(sentence) for note in self.source for sentence in store.told[note])
 
     def reports(self, sentence: Sentence, notes: set[str]) -> bool:
         """Whether the sentence hands on what a source says that says otherwise: it cites it, or calls it by name."""
@@ -75,7 +77,9 @@ def value_forms(value: str) -> list[list[str]]:
     return forms
 
 
-def standing(bound: Bound, others: Sequence[Bound], said: Sequence[Sentence], cited: Sequence[set[str]]) -> Standing:
+def standing(
+    bound: Bound, others: Sequence[Bound], said: Sequence[Sentence], cited: Sequence[set[str]], store: Store
+) -> Standing:
     """Whether the value is given where it belongs, denied there, or another value stands in its place."""
     placed: list[bool] = []
     for n, sentence in enumerate(said):
@@ -86,7 +90,7 @@ def standing(bound: Bound, others: Sequence[Bound], said: Sequence[Sentence], ci
             return "misbound"
     if not placed:
         return "missing"
-    return "denied" if all(placed) and bound.deniable else "given"
+    return "denied" if all(placed) and bound.is_deniable(store) else "given"
 
 
 def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence, notes: set[str], given: bool) -> bool:

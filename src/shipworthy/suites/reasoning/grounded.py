@@ -102,7 +102,7 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
     said = read_text(without(text, [citation for citation in citations if not citation.inline]))
     cited = by_sentence(said, citations)
     bound = [Bound(binding, store) for binding in case.bindings]
-    standings = [standing(one, [other for other in bound if other is not one], said, cited) for one in bound]
+    standings = [standing(one, [other for other in bound if other is not one], said, cited, store) for one in bound]
     resolved, forbidden, doubtful = _sides(case, said, cited, bound, store)
     named = {note for notes in cited for note in notes}
     return Examined(
