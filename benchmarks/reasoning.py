@@ -191,12 +191,16 @@ def print_time(fixture: Fixture, copies: int = 100) -> None:
         paths = {"fixture": Path(folder) / "cases.json", "answers": Path(folder) / "answers.jsonl"}
         paths["fixture"].write_text(json.dumps(body | {"cases": cases}), encoding="utf-8")
         paths["answers"].write_text("".join(_written(case["id"], answers) for case in cases), encoding="utf-8")
-        start = time.process_time()
-        evaluate("reasoning", **paths)
-        spent = time.process_time() - start
+        spent = min(_seconds(paths) for _ in range(3))  # the best of three: other programs only add to it
     print(
         f"\nscoring {len(cases)} answers: {spent:.2f} s of processor time, {1000 * spent / len(cases):.2f} ms an answer"
     )
+
+
+def _seconds(paths: Mapping[str, Path]) -> float:
+    start = time.process_time()
+    evaluate("reasoning", **paths)
+    return time.process_time() - start
 
 
 def _written(id_: str, answers: Mapping[str, Any]) -> str:

@@ -29,10 +29,10 @@ def find_actions(said: Sequence[Sentence], store: Store) -> list[Action]:
         words = frozenset(sentence.words) & (store.topic | names)
         if sentence.is_question or not words:
             continue
-        parts = clauses(sentence.text)
         owned, timed = bool(words & names), not listed("times").isdisjoint(sentence.words)
         # Somebody of the evidence with a time is a task, whatever the grammar: "Ines prunes nightly from 16 March".
-        if any(_directs(part, store) for part in parts) or (owned and timed and not all(p.negated for p in parts)):
+        task = owned and timed and not sentence.negates
+        if task or any(_directs(part, store) for part in clauses(sentence.text)):
             found[words] = Action(words, owned, timed)
     return list(found.values())
 

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from ...language.clauses import clauses, negated_at
+from ...language.clauses import clauses, cues, negated_at
 from ...language.sentences import sentences
 from ...language.spelling import spelled
 from ...language.words import Token, is_content, stem, tokens
@@ -31,6 +31,7 @@ class Sentence(NamedTuple):
     tokens: list[Token]
     words: list[str]
     content: list[str]
+    negates: bool  # it has a negation somewhere; most sentences have none
 
     @property
     def numbers(self) -> list[str]:
@@ -49,11 +50,13 @@ class Sentence(NamedTuple):
 
     def denies_any(self, places: Iterable[int]) -> bool:
         """Whether one of these words stands in a clause that denies something."""
-        denied = [clause for clause in clauses(self.text) if clause.negated]
+        denied = [clause for clause in clauses(self.text) if clause.negated] if self.negates else []
         return any(one.start <= self.tokens[place].start < one.end for place in places for one in denied)
 
     def denies_closely(self, place: int, size: int = 1) -> bool:
         """Denied by words beside it: "no room left on the archive disk" does not deny the disk."""
+        if not self.negates:
+            return False
         low = self.tokens[max(0, place - CLOSE)].start
         return negated_at(self.text[low:], self.tokens[place].start - low, self.tokens[place + size - 1].end - low)
 
@@ -63,7 +66,7 @@ def read_sentence(raw: str, start: int = 0) -> Sentence:
     found = tokens(text)
     words = [token.number or stem(token.norm.removesuffix("'s")) for token in found]
     content = [word for token, word in zip(found, words, strict=True) if is_content(token)]
-    return Sentence(" ".join(raw.split()), start, text, found, words, content)
+    return Sentence(" ".join(raw.split()), start, text, found, words, content, bool(cues(found)))
 
 
 def read_text(text: str) -> list[Sentence]:
