@@ -27,7 +27,8 @@ shipworthy "${arguments[@]}" || code=$?
 case "$code" in
   0) decision=SHIP ;;
   1) decision=NO-SHIP ;;
-  *) decision="NO VERDICT" ;;
+  3) decision="NO VERDICT" ;;
+  *) decision="" ;; # the config or the environment is wrong: nothing was decided
 esac
 {
   printf 'decision=%s\n' "$decision"

@@ -16,9 +16,9 @@ class Board(msgspec.Struct):
     failures: dict[str, str] = {}  # suites that could not be run at all, and why
     exit_codes: dict[str, int] = {}  # the exit code of each failure
     notes: list[str] = []  # what holds for the whole board: controls, waivers, baselines
-    changes: dict[str, dict[str, list[str]]] = {}  # by suite: items lost and gained since the baseline
     trends: dict[str, list[dict[str, Any]]] = {}  # metric → earlier runs from history, oldest first
     run: dict[str, Any] = {}
+    changes: dict[str, dict[str, list[str]]] = {}  # by suite: items lost and gained since the baseline
 
     @property
     def verdict(self) -> str:
