@@ -47,6 +47,7 @@ def placed(folder: Path, text: str | bytes, name: str = "x.json") -> Path:
         (LINES[0][:-40] + "\n" + LINES[1], "truncated"),
         (LINES[0] + "\n42\n", "json"),
         ("[1, 2]", "json"),
+        (LINES[0] + ",\n" + LINES[1], "json"),
         ('{"resourceSpans": [], "resourceSpans": []}', "repeated-key"),
         ('{"a": "' + "[" * 10 + '"}', "import-format"),
         ('{"a": ' + "[" * 5000 + "]" * 5000 + "}", "too-deep"),

@@ -20,7 +20,8 @@ from ..text import visible
 BLOCK = 1 << 20
 Record = tuple[int, dict[str, Any]]  # its line and its content
 
-_STRUCTURE = re.compile(rb'["{}\[\]]')
+# A whole text, or a bracket, or the beginning of a text that goes on behind what was read.
+_STRUCTURE = re.compile(rb'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|["{}\[\]]')
 _IN_TEXT = re.compile(rb'["\\\n]')
 _COLUMNS = {6: ("qid", "iteration", "docno", "rank", "score", "tag"), 4: ("qid", "iteration", "docno", "relevance")}
 
@@ -94,8 +95,7 @@ class _Values:
         inside, opened = False, 0
         while (sign := self._next_sign()) is not None:
             if sign == b"{":
-                line, data = self._value()
-                yield line, self._decoded(line, data)
+                yield self._line(inside) or self._decoded(*self._value())
             elif sign == b"[" and not inside:
                 inside, opened = True, self.line
                 self.at += 1
@@ -133,6 +133,20 @@ class _Values:
             self.buffer, self.at = self.buffer[self.at :] + block, 0
         return self.more
 
+    def _line(self, inside: bool) -> Record | None:
+        """The object as a line of its own, which most are; None where it is not, and its brackets decide."""
+        end = self.buffer.find(b"\n", self.at)
+        if end < 0:
+            return None
+        try:
+            value = strict_json(
+                self.buffer[self.at : end].rstrip(b" \r," if inside else b" \r"), nonfinite_is_null=True
+            )
+        except Refused:
+            return None
+        self.at = end
+        return self.line, value
+
     def _value(self) -> tuple[int, bytes]:
         """The object that begins here, to its last bracket."""
         first, depth, place, in_text = self.line, 0, 0, False
@@ -157,7 +171,7 @@ class _Values:
                 in_text = sign != b'"'
             elif sign == b'"':
                 in_text = True
-            else:
+            elif len(sign) == 1:
                 depth += 1 if sign in b"{[" else -1
                 if not depth:
                     break
@@ -173,12 +187,11 @@ class _Values:
             hint = "Export it as JSON Lines or as an array, which are read piece by piece."
             raise DataError(what, where=f"{visible(self.path)}:{line}", hint=hint, code="import-too-large")
 
-    def _decoded(self, line: int, data: bytes) -> dict[str, Any]:
+    def _decoded(self, line: int, data: bytes) -> Record:
         try:
-            value: dict[str, Any] = strict_json(data, nonfinite_is_null=True)
+            return line, strict_json(data, nonfinite_is_null=True)
         except Refused as refusal:
             raise self._bad(line, refusal.what, refusal.code) from None
-        return value
 
     def _bad(self, line: int, what: str, code: str) -> DataError:
         hint = "The export is incomplete: write it again." if code == "truncated" else ""
