@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .documents import document_list
 from .values import loosened
 
 QUESTION_KEYS = ("question", "query", "q", "user_input", "input", "prompt", "user_query", "query_str", "contents")
@@ -86,16 +87,16 @@ def answer_in(value: Any, depth: int = 0) -> Picked | None:
     if depth > DEEPEST:
         return None
     picked = _answer_inside(value, depth)
-    if picked is None and text is not None and not depth and _is_plain(value):
-        return Picked(text, None, "answer: an object of texts, as it stands")
+    if picked is None and text is not None and not depth and _is_own_object(value):
+        return Picked(text, None, "answer: an object, as it stands")
     return picked
 
 
-def _is_plain(value: Any) -> bool:
-    """An object of the user's own: nothing but texts and numbers, of which none is a question or a role."""
-    if not isinstance(value, Mapping) or not value or any(key in value for key in (*QUESTION_KEYS, "role")):
+def _is_own_object(value: Any) -> bool:
+    """An object of the user's own: neither a question, a message, nor what was retrieved."""
+    if not isinstance(value, Mapping) or any(key in value for key in (*QUESTION_KEYS, "role", "messages")):
         return False
-    return all(isinstance(part, (str, int, float)) for part in value.values())
+    return bool(value) and document_list(value) is None
 
 
 def _answer_inside(value: Any, depth: int) -> Picked | None:
