@@ -380,3 +380,57 @@ def test_numbers_that_are_none_are_absent(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"user_input": "Why?", "response": "So.", "retrieved_contexts": ["A"], "faithfulness": NaN}\n')
     assert "scores" not in traces(str(path))[0]
+
+
+def test_langfuse_lists_of_traces_and_of_observations(tmp_path):
+    """Blob exports and the API keep them apart, in snake_case or in camelCase."""
+    trace = {"id": "t", "project_id": "p", "timestamp": "2026-01-01T00:00:00Z", "input": "Why?", "output": "So [a]."}
+    listing = [{"id": "a", "page_content": "Alpha.", "metadata": {}}]
+    step = {"id": "o", "project_id": "p", "trace_id": "t", "type": "RETRIEVER", "start_time": "2026-01-01T00:00:01Z"}
+    paths = [
+        write(tmp_path, trace, name="traces.jsonl"),
+        write(tmp_path, {**step, "output": json.dumps(listing)}, name="observations.jsonl"),
+    ]
+    for order in (paths, paths[::-1]):
+        (run,) = traces(order)
+        assert (run["q"], run["answer_json"]) == ("Why?", {"claim": "So.", "citations": ["a"]})
+    page = {"data": [{**trace, "projectId": "p", "observations": ["o"], "scores": ["s"]}], "meta": {"page": 1}}
+    assert traces(write(tmp_path, page))[0]["q"] == "Why?"
+
+
+def test_observations_alone_have_the_root_that_is_marked(tmp_path):
+    root = {"id": "r", "traceId": "t", "type": "SPAN", "startTime": "2026-01-01T00:00:05Z", "isRootObservation": True}
+    step = {"id": "s", "traceId": "t", "type": "GENERATION", "startTime": "2026-01-01T00:00:01Z"}
+    path = write(tmp_path, {**step, "input": "P", "output": "X"}, {**root, "input": '"Why?"', "output": '"So."'})
+    (run,) = traces(path)
+    assert (run["q"], run["answer_json"]["claim"]) == ("Why?", "So.")
+
+
+def test_nested_runs_of_langsmith(tmp_path):
+    documents_ = [{"page_content": "Alpha.", "metadata": {"chunk_id": "a"}, "type": "Document"}]
+    child = {"id": "c", "run_type": "retriever", "inputs": {"query": "Why?"}, "outputs": {"documents": documents_}}
+    root = {
+        "id": "r",
+        "run_type": "chain",
+        "trace_id": "r",
+        "inputs": {"question": "Why?"},
+        "outputs": {"answer": "So [a]."},
+    }
+    (run,) = traces(write(tmp_path, {**root, "child_runs": [child], "feedback_stats": {"ok": {"avg": 0.5, "n": 2}}}))
+    assert run["retrieved_ids"] == ["a"]
+    assert run["scores"] == {"ok": 0.5}
+
+
+def test_opik_exports_hold_a_trace_and_its_spans(tmp_path):
+    step = {"id": "s", "trace_id": "t", "type": "tool", "start_time": "2026-01-01T00:00:00Z", "project_name": "p"}
+    record = {
+        "trace": {
+            "id": "t",
+            "start_time": "2026-01-01T00:00:00Z",
+            "input": {"question": "Why?"},
+            "output": {"answer": "So."},
+        },
+        "spans": [{**step, "output": {"documents": [{"id": "a", "content": "Alpha."}]}}],
+    }
+    (run,) = traces(write(tmp_path, record))
+    assert run["retrieved_ids"] == ["a"]

@@ -135,7 +135,7 @@ def checked(records: Records, one: Format) -> Records:
 
 
 def _refuse_other(path: str, line: int, record: dict[str, Any], one: Format, names: set[str]) -> None:
-    if one.matches(record):
+    if not record or one.matches(record):
         return
     other = next((other for other in FORMATS if other.matches(record)), None)
     if other is None and names & set(record):  # exports leave out what is null

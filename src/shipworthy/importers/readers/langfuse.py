@@ -25,8 +25,10 @@ def matches_scores(record: Mapping[str, Any]) -> bool:
 
 
 def _is_trace(record: Mapping[str, Any]) -> bool:
+    """A trace with its observations, or, as in a list of traces, with their ids or without them."""
     known = "projectId" in record or "project_id" in record or "htmlPath" in record
-    return known and isinstance(record.get("observations"), list) and "timestamp" in record
+    whole = isinstance(record.get("observations"), list) or ("input" in record and "output" in record)
+    return known and whole and "timestamp" in record and first(record, _TRACE) is None
 
 
 def _is_observation(record: Mapping[str, Any]) -> bool:
@@ -35,8 +37,10 @@ def _is_observation(record: Mapping[str, Any]) -> bool:
 
 
 def _is_listing(record: Mapping[str, Any]) -> bool:
+    """An answer of the API: a page of observations or of traces."""
     data = record.get("data")
-    return isinstance(data, list) and bool(data) and isinstance(data[0], Mapping) and _is_observation(data[0])
+    page = data[0] if isinstance(data, list) and data else None
+    return isinstance(page, Mapping) and (_is_observation(page) or _is_trace(page))
 
 
 def _is_score(record: Any) -> bool:
@@ -55,12 +59,9 @@ def _posted(record: Mapping[str, Any]) -> list[Any]:
 def read(records: Records) -> Iterator[Item]:
     for line, record in records:
         where = f"{records.path}:{line}"
-        if _is_listing(record):
-            yield from (_observation(part, where) for part in record["data"] if isinstance(part, Mapping))
-        elif "observations" in record:
-            yield from _download(record, where)
-        else:
-            yield _observation(record, where)
+        for entry in record["data"] if _is_listing(record) else [record]:
+            if isinstance(entry, Mapping):
+                yield from [_observation(entry, where)] if _is_observation(entry) else _download(entry, where)
 
 
 def read_scores(records: Records) -> Iterator[Item]:
