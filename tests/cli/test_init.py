@@ -73,3 +73,13 @@ def test_the_command_line(tmp_path: Path, cli: Cli) -> None:
     assert not (tmp_path / "new" / ".shipworthy" / "history.db").exists()
     for name in ("config", "gold", "trace", "lock"):
         assert cli("schema", name).json
+
+
+def test_a_gitlab_job_and_hooks_where_they_are_asked_for(tmp_path: Path, cli: Cli) -> None:
+    ran = cli("init", str(tmp_path), "--with", "gitlab", "--with", "pre-commit")
+    assert ran.code == 0
+    job = (tmp_path / ".gitlab-ci.yml").read_text("utf-8")
+    template = (ROOT / "ci" / "gitlab.yml").read_text("utf-8")
+    assert job.splitlines()[1:] == template.splitlines()[1:]
+    assert "gold lint" in (tmp_path / ".pre-commit-config.yaml").read_text("utf-8")
+    assert cli("init", str(tmp_path), "--with", "jenkins").code == 2

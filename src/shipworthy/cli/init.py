@@ -25,8 +25,15 @@ MOST_LINES = 40  # of the response that are shown
 @click.option("--gold", default="", metavar="FILE", help="Gold file.  [default: gold.jsonl or gold.csv, if present]")
 @click.option("--timeout-sec", "timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 @click.option("--force", is_flag=True, help="Replace shipworthy.toml.")
+@click.option(
+    "--with",
+    "extras",
+    multiple=True,
+    type=click.Choice(["gitlab", "pre-commit"]),
+    help="Also write a GitLab job or pre-commit hooks. Repeatable.",
+)
 @asking_flags
-def command(folder: str, url: str | None, force: bool, **given: Any) -> None:
+def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], **given: Any) -> None:
     """Connect your service, or write a starter project.
 
     With --url, one question is sent to your service. The response is shown with the mapping that was understood, and
@@ -37,23 +44,29 @@ def command(folder: str, url: str | None, force: bool, **given: Any) -> None:
     shipworthy init --url http://localhost:8000/ask
     shipworthy init --url http://localhost:8000/ask --body '{"query": "{question}"}' --map claim=data.text
     shipworthy init
+    shipworthy init --with gitlab --with pre-commit
     """
     if url:
         _connect(folder, url, force, given)
+        _write(folder, extras, starter=False)
     else:
-        _starter(folder, given)
+        _starter(folder, extras, given)
 
 
-def _starter(folder: str, given: dict[str, Any]) -> None:
+def _starter(folder: str, extras: tuple[str, ...], given: dict[str, Any]) -> None:
     if any(given[name] for name in (*REQUEST, "question", "gold")):
         raise UsageError("these flags belong to a service", hint="Add --url URL.", code="argument")
-    from ..config.starter import write_starter
-
-    for path, created in write_starter(folder):
-        say(f"{'wrote' if created else 'kept '}  {path}")
+    _write(folder, extras)
     say("Next: shipworthy check   (the starter set ships; change a claim in eval/trace.jsonl and see NO-SHIP)")
     say("Then: put your questions into eval/gold.jsonl, and connect your service:")
     say("      shipworthy init --url http://localhost:8000/ask --force")
+
+
+def _write(folder: str, extras: tuple[str, ...], *, starter: bool = True) -> None:
+    from ..config.starter import write_starter
+
+    for path, created in write_starter(folder, extras, starter=starter):
+        say(f"{'wrote' if created else 'kept '}  {path}")
 
 
 def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> None:
