@@ -461,7 +461,7 @@ def stricter(gates: str, by: float) -> Iterator[str]:
     """The gates with one of their bars raised, each in turn."""
     parts = gates.split(",")
     for place, part in enumerate(parts):
-        sign = next((sign for sign in (">=", "<=", "=") if sign in part))
+        sign = next(sign for sign in (">=", "<=", "=") if sign in part)
         metric, bound = part.split(sign)
         if "baseline" in bound:
             yield ",".join([*parts[:place], f"{metric}{sign}baseline", *parts[place + 1 :]])
