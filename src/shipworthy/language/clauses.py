@@ -48,6 +48,8 @@ def _of_sentence(text: str, sentence: Span) -> Iterator[Clause]:
 def negated_at(text: str, start: int, end: int) -> bool:
     """Whether what stands at this place is denied: an odd number of negations reaches it."""
     low, high = _window(text, start, end)
+    if not any(map(text[low:high].__contains__, hints())):
+        return False
     for part in parts(text, tokens(text, low, high)):
         if part[-1].end > start:
             place = next(n for n, token in enumerate(part) if token.end > start)

@@ -114,9 +114,8 @@ def refuses(claim: str) -> bool:
         return False
     told = [lack or _kind(text, ("preamble", "gives")) for lack, text in zip(lacking, statements, strict=True)]
     kinds = [kind for kind in told if kind != "preamble"]
-    if kinds[0] in LACKING:
-        return kinds[1:2] != ["gives"] or any(kind in LACKING for kind in kinds[1:])
-    return _concludes(told, statements)
+    said_more = kinds[1:2] != ["gives"] or any(kind in LACKING for kind in kinds[1:])
+    return said_more if kinds[0] in LACKING else _concludes(told, statements)
 
 
 def _concludes(told: list[str], statements: list[str]) -> bool:
@@ -219,10 +218,8 @@ def _skeleton(text: str) -> str:
     return " ".join(text.translate(_SKELETONS).split())
 
 
-# --- phrases: the whole claim, or its beginning where the phrase ends in `*` ---
-
-
 def _has_phrase(claim: str, whole: frozenset[str], starts: tuple[str, ...]) -> bool:
+    """The whole claim is a phrase, or it begins with one that ends in `*`."""
     # Phrases are short, so the claim's beginning decides and a huge claim costs nothing.
     text = claim.strip()
     head = _canonical(text[: 8 * LONGEST_PHRASE])
