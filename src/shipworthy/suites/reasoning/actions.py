@@ -30,9 +30,7 @@ def find_actions(said: Sequence[Sentence], store: Store) -> list[Action]:
         if sentence.is_question or not words:
             continue
         owned, timed = bool(words & names), not listed("times").isdisjoint(sentence.words)
-        # Somebody of the evidence with a time is a task, whatever the grammar: "Ines prunes nightly from 16 March".
-        task = owned and timed and not sentence.negates
-        if task or any(_directs(part, store) for part in clauses(sentence.text)):
+        if any(_directs(part, store) for part in clauses(sentence.text)):
             found[words] = Action(words, owned, timed)
     return list(found.values())
 

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from ...language.clauses import denies
 from ...language.tables import words_of
 from .fixture import Binding
-from .reading import Sentence, Store, names_of, phrase_words, read_phrase
+from .reading import Sentence, Store, phrase_words, read_phrase
 
 Standing = Literal["given", "missing", "denied", "misbound"]
 
 
-def asserts(sentence: Sentence, phrase: str, spared: Collection[str] | None = None) -> bool:
-    """Whether a sentence that is no question has the content words of a phrase, with its polarity.
-
-    All of them; where a right answer may put it in other words, two in three, the question's own words spared. Numbers
-    and names must always be there.
-    """
+def asserts(sentence: Sentence, phrase: str) -> bool:
+    """Whether a sentence that is no question has all content words of a phrase, with its polarity."""
     wanted, held = read_phrase(phrase), set(sentence.words)
-    fixed = {token.number for token in wanted.tokens if token.number} | names_of(phrase)
-    free = set(wanted.content) - fixed
-    if spared is not None and (fixed or free - set(spared)):  # a phrase of the question's words alone must be repeated
-        free -= set(spared)
-    least = len(free) if spared is None else -(-2 * len(free) // 3)
-    if sentence.is_question or not wanted.content or not fixed <= held or len(free & held) < least:
+    if sentence.is_question or not wanted.content or not set(wanted.content) <= held:
         return False
-    places = [n for n, word in enumerate(sentence.words) if word in free or word in fixed]
+    places = [n for n, word in enumerate(sentence.words) if word in wanted.content]
     return sentence.denies_any(places) == denies(wanted.text)
 
 
@@ -40,17 +31,11 @@ class Bound:
         self.about = [set(read_phrase(term).content) or set(phrase_words(term)) for term in binding.about]
         self.source = {note for reference in binding.source for note in store.naming(reference)}
         self.rivals = {note for reference in binding.rivals for note in store.naming(reference)} - self.source
-        self.rival_words = store.source_words(self.rivals) - store.source_words(self.source) - store.topic
         self.rival_forms = [form for value in binding.rivals_values for form in value_forms(value)]
 
     def is_deniable(self, store: Store) -> bool:
         """Whether no source denies the value itself: "did not read 13 of 21" denies no 13."""
         return not any(self.denied(sentence) for note in self.source for sentence in store.told[note])
-
-    def reports(self, sentence: Sentence, notes: set[str]) -> bool:
-        """Whether the sentence hands on what a source says that says otherwise: it cites it, or calls it by name."""
-        rival = bool(notes & self.rivals) or not self.rival_words.isdisjoint(sentence.words)
-        return rival and not notes & self.source
 
     def is_about(self, sentence: Sentence) -> bool:
         words = set(sentence.words)
@@ -62,7 +47,7 @@ class Bound:
     def denied(self, sentence: Sentence) -> bool:
         """Whether the value is there, and denied wherever it is."""
         places = self.places(sentence)
-        return bool(places) and all(sentence.denies_closely(*place) for place in places)
+        return bool(places) and all(_denied(sentence, *place) for place in places)
 
 
 def value_forms(value: str) -> list[list[str]]:
@@ -86,50 +71,29 @@ def standing(
         here = not bound.about or bound.is_about(sentence) or (n > 0 and bound.is_about(said[n - 1]))
         if here and bound.places(sentence):
             placed.append(bound.denied(sentence))
-        if _is_misbound(bound, others, sentence, cited[n], bool(placed)):
+        if _is_misbound(bound, others, sentence, cited[n]):
             return "misbound"
     if not placed:
         return "missing"
     return "denied" if all(placed) and bound.is_deniable(store) else "given"
 
 
-def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence, notes: set[str], given: bool) -> bool:
+def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence, notes: set[str]) -> bool:
     """Another value where this one belongs, or this value as the word of a source that says otherwise."""
     if sentence.is_question:
         return False
     rivals = _standing(sentence, bound.rival_forms)
     if bound.places(sentence):
-        wrongly = bool(notes & bound.rivals) and not notes & bound.source and not rivals and not bound.denied(sentence)
-        return wrongly or any(_are_swapped(bound, other, sentence) for other in others)
-    if not bound.is_about(sentence) or (given and bound.reports(sentence, notes)):
+        return bool(notes & bound.rivals) and not notes & bound.source and not rivals and not bound.denied(sentence)
+    if not bound.is_about(sentence):
         return False
     return rivals or any(
         _standing(sentence, other.forms) and not other.is_about(sentence) for other in others if other.about
     )
 
 
-def _are_swapped(one: Bound, other: Bound, sentence: Sentence) -> bool:
-    """Two values in one sentence, each nearer to what the other is about."""
-    return _nearest(one, other, sentence) is other and _nearest(other, one, sentence) is one
-
-
-def _nearest(bound: Bound, other: Bound, sentence: Sentence) -> Bound | None:
-    """Whose value stands nearest to the words that this one is about."""
-    terms = {word for term in bound.about for word in term if len(term) == 1}
-    subjects = [n for n, word in enumerate(sentence.words) if word in terms]
-    gaps = [
-        (abs(place - n), owner is other)
-        for owner in (bound, other)
-        for place, _ in owner.places(sentence)
-        for n in subjects
-    ]
-    if not gaps or not other.places(sentence):
-        return None
-    return other if min(gaps)[1] else bound
-
-
 def _standing(sentence: Sentence, forms: Sequence[Sequence[str]]) -> bool:
-    return any(not sentence.denies_closely(*place) for place in _places(sentence, forms))
+    return any(not _denied(sentence, *place) for place in _places(sentence, forms))
 
 
 def _places(sentence: Sentence, forms: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
@@ -141,3 +105,7 @@ def _places(sentence: Sentence, forms: Sequence[Sequence[str]]) -> list[tuple[in
 def _is_dated(sentence: Sentence, place: int) -> bool:
     months, around = words_of("words", "months"), sentence.words[max(0, place - 1) : place + 2]
     return sentence.tokens[place].number is not None and any(word in months for word in around)
+
+
+def _denied(sentence: Sentence, place: int, size: int) -> bool:
+    return sentence.denies_any(range(place, place + size))

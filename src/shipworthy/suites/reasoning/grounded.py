@@ -16,7 +16,7 @@ from .copying import is_dump, lacks_grammar, strip_echo
 from .fixture import DIMENSIONS, Fixture, Note, ReasonCase
 from .notes import suspicions
 from .numbers import Numbers, check_numbers
-from .reading import Sentence, Store, read_note, read_phrase, read_text
+from .reading import Sentence, Store, read_note, read_text
 from .signals import contradiction_required
 from .support import Support, measure
 from .verdict import ReasonerAnswer, Verdict, below_minimum, passes, weighted
@@ -25,7 +25,6 @@ LONGEST = 20_000  # characters that are read; whatever is longer is beyond BAND 
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
 FALSE_CAP = Fraction(45, 100)
-BOUND = Fraction(1, 3)  # of grounding rests on the bound values, where there are some
 ON_TOPIC_FROM = 3  # content words from which an answer should share one with the evidence
 ZERO = Fraction(0)
 
@@ -103,7 +102,6 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
     cited = by_sentence(said, citations)
     bound = [Bound(binding, store) for binding in case.bindings]
     standings = [standing(one, [other for other in bound if other is not one], said, cited, store) for one in bound]
-    resolved, forbidden, doubtful = _sides(case, said, cited, bound, store)
     named = {note for notes in cited for note in notes}
     return Examined(
         support=measure(said, store),
@@ -111,59 +109,22 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
         numbers=check_numbers(said, store),
         standings=standings,
         actions=find_actions(said, store) if is_required(case, "actionability") else (),
-        done=_done(case, said, store),
-        resolved=resolved,
-        other_side=any(named & one.rivals for one in bound) or bool(doubtful),
-        forbidden=forbidden,
+        done=_done(case, said),
+        resolved=any(asserts(one, phrase) for one in said for phrase in case.expected_resolution),
+        other_side=any(named & one.rivals for one in bound),
+        forbidden=tuple(phrase for phrase in case.forbidden if any(asserts(one, phrase) for one in said)),
         relevance=_relevance(said, cited, store),
         taken_up=len({word for sentence in said for word in sentence.content} & store.topic),
         words=sum(len(sentence.tokens) for sentence in said),
         faults=_faults(said, store),
-        notes=(*doubtful, *suspicions(said, cited, store)),
+        notes=suspicions(said, cited, store),
     )
 
 
-def _sides(
-    case: ReasonCase, said: Sequence[Sentence], cited: Sequence[set[str]], bound: Sequence[Bound], store: Store
-) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
-    """Whether the right side is taken; the forbidden phrases that are asserted; and what only people can read.
-
-    Whoever takes a side says so first: after the right side, or beside it, the other one may be a report.
-    """
-    right = [any(asserts(one, phrase, store.prompt_words) for phrase in case.expected_resolution) for one in said]
-    settled = _first_value(case, said, bound)
-    if settled is not None:
-        right[settled] = True
-    forbidden, doubtful = [], []
-    for phrase in case.forbidden:
-        for n, sentence in enumerate(said):
-            if not asserts(sentence, phrase):
-                continue
-            if right[n] or (any(right[:n]) and any(one.reports(sentence, cited[n]) for one in bound)):
-                doubtful.append(f"both sides: {sentence.raw}")
-            else:
-                forbidden.append(phrase)
-                break
-    return any(right), tuple(forbidden), tuple(dict.fromkeys(doubtful))
-
-
-def _first_value(case: ReasonCase, said: Sequence[Sentence], bound: Sequence[Bound]) -> int | None:
-    """The sentence that gives a value which an expected resolution has, before what the case forbids is mentioned."""
-    wrong = {word for phrase in case.forbidden for word in read_phrase(phrase).content}
-    expected = [read_phrase(phrase) for phrase in case.expected_resolution]
-    wrong -= {word for phrase in expected for word in phrase.content}
-    decisive = [one for one in bound if one.rivals and any(one.places(phrase) for phrase in expected)]
-    for n, sentence in enumerate(said):
-        given = any(one.places(sentence) and not one.denied(sentence) for one in decisive)
-        if not sentence.is_question and (given or not wrong.isdisjoint(sentence.words)):
-            return n if given and wrong.isdisjoint(sentence.words) else None
-    return None
-
-
-def _done(case: ReasonCase, said: Sequence[Sentence], store: Store) -> Fraction | None:
+def _done(case: ReasonCase, said: Sequence[Sentence]) -> Fraction | None:
     if not case.actions:
         return None
-    done = sum(any(asserts(one, action, store.prompt_words) for one in said) for action in case.actions)
+    done = sum(any(asserts(one, action) for one in said) for action in case.actions)
     return Fraction(done, len(case.actions))
 
 
@@ -219,10 +180,7 @@ def _grounding(case: ReasonCase, found: Examined) -> Fraction:
     """Support, times the bound values that are given and the numbers that the evidence has."""
     total, invented = found.numbers.total, len(found.numbers.invented)
     known = 1 - min(Fraction(1), Fraction(invented, total)) if total else Fraction(1)
-    value = found.support.value
-    if case.bindings:
-        value = found.earned * (BOUND + (1 - BOUND) * value)
-    value *= known
+    value = found.support.value * found.earned * known
     if asks_for_citations(case) and not any(citation.notes for citation in found.citations):
         value *= Fraction(4, 5)
     if found.unresolved:

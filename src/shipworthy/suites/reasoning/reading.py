@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from ...language.clauses import clauses, cues, negated_at
+from ...language.clauses import clauses, cues
 from ...language.sentences import sentences
 from ...language.spelling import spelled
 from ...language.words import Token, is_content, stem, tokens
@@ -17,9 +17,6 @@ from .fixture import Note
 DIGITS = re.compile(r"\d+(?:\.\d+)*")
 _JOINTS = re.compile(r"[/._-]")
 _LIST_NUMBER = re.compile(r"\s*(?:[-*+•]\s*)?\(?\d{1,3}[.)]\s")
-
-
-CLOSE = 4  # words before a value in which a negation denies it
 
 
 class Sentence(NamedTuple):
@@ -52,13 +49,6 @@ class Sentence(NamedTuple):
         """Whether one of these words stands in a clause that denies something."""
         denied = [clause for clause in clauses(self.text) if clause.negated] if self.negates else []
         return any(one.start <= self.tokens[place].start < one.end for place in places for one in denied)
-
-    def denies_closely(self, place: int, size: int = 1) -> bool:
-        """Denied by words beside it: "no room left on the archive disk" does not deny the disk."""
-        if not self.negates:
-            return False
-        low = self.tokens[max(0, place - CLOSE)].start
-        return negated_at(self.text[low:], self.tokens[place].start - low, self.tokens[place + size - 1].end - low)
 
 
 def read_sentence(raw: str, start: int = 0) -> Sentence:
@@ -112,9 +102,8 @@ class Store:
         self.evidence, self.prompt = evidence, prompt
         self.told = {note.id: read_note(note.text) for note in evidence}
         self.asked = read_note(prompt)
-        self.words = {word for sentence in self._sentences() for word in sentence.words}
+        self.words = {word for sentence in (*self._sentences(), *self.asked) for word in sentence.words}
         self.words |= {word for note in evidence for word in phrase_words(_JOINTS.sub(" ", note.source))}
-        self.prompt_words = {word for sentence in self.asked for word in sentence.words}
 
     def _sentences(self) -> Iterator[Sentence]:
         return (sentence for said in self.told.values() for sentence in said)
@@ -126,11 +115,7 @@ class Store:
 
     @cached_property
     def pairs(self) -> set[tuple[str, str]]:
-        return word_pairs(self._sentences())
-
-    @cached_property
-    def prompt_pairs(self) -> set[tuple[str, str]]:
-        return word_pairs(self.asked)
+        return word_pairs((*self._sentences(), *self.asked))
 
     @cached_property
     def names(self) -> set[str]:
@@ -146,11 +131,6 @@ class Store:
     @cached_property
     def raw(self) -> str:
         return "\n".join([self.prompt, *(note.text for note in self.evidence)]).casefold()
-
-    def source_words(self, notes: Iterable[str]) -> set[str]:
-        """How people call a source: by a word of its path, as in "the runbook"."""
-        paths = [note.source for note in self.evidence if note.id in notes]
-        return {word for path in paths for word in phrase_words(_JOINTS.sub(" ", path)) if len(word) > 3}
 
     def naming(self, reference: str) -> set[str]:
         """The ids of the notes that a reference names: an id, a source, or the end of its path."""
