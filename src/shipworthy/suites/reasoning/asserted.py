@@ -67,8 +67,10 @@ def standing(
 ) -> Standing:
     """Whether the value is given where it belongs, denied there, or another value stands in its place."""
     placed: list[bool] = []
+    named = [bound.is_about(sentence) for sentence in said]
+    understood = not any(named)  # a terse answer leaves out what the question is about
     for n, sentence in enumerate(said):
-        here = not bound.about or bound.is_about(sentence) or (n > 0 and bound.is_about(said[n - 1]))
+        here = understood or named[n] or (n > 0 and named[n - 1])
         if here and bound.places(sentence):
             placed.append(bound.denied(sentence))
         if _is_misbound(bound, others, sentence, cited[n]):

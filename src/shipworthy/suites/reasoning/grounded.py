@@ -180,7 +180,10 @@ def _grounding(case: ReasonCase, found: Examined) -> Fraction:
     """Support, times the bound values that are given and the numbers that the evidence has."""
     total, invented = found.numbers.total, len(found.numbers.invented)
     known = 1 - min(Fraction(1), Fraction(invented, total)) if total else Fraction(1)
-    value = found.support.value * found.earned * known
+    value = found.support.value
+    if case.bindings:  # what the author wrote down weighs as much as the choice of words
+        value = found.earned * (1 + value) / 2
+    value *= known
     if asks_for_citations(case) and not any(citation.notes for citation in found.citations):
         value *= Fraction(4, 5)
     if found.unresolved:
