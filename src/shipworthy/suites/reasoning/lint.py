@@ -99,7 +99,7 @@ def _phrases(case: ReasonCase, store: Store) -> Iterator[tuple[Severity, str, st
         if not read_phrase(phrase).content:
             yield "error", f"{phrase!r} has no content word: nothing could assert it", "case-phrase-empty"
     for phrase in case.expected_resolution:
-        if not set(read_phrase(phrase).content) - {word for one in store.asked for word in one.words}:
+        if not set(read_phrase(phrase).content) - store.prompt_words:
             yield "warning", f"{phrase!r} has only words of the prompt", "case-resolution"
     for phrase in case.forbidden:
         asserting = [note for note, said in store.told.items() if note not in rivals and _said(said, phrase)]

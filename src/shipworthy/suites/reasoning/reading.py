@@ -102,8 +102,9 @@ class Store:
         self.evidence, self.prompt = evidence, prompt
         self.told = {note.id: read_note(note.text) for note in evidence}
         self.asked = read_note(prompt)
-        self.words = {word for sentence in (*self._sentences(), *self.asked) for word in sentence.words}
+        self.words = {word for sentence in self._sentences() for word in sentence.words}
         self.words |= {word for note in evidence for word in phrase_words(_JOINTS.sub(" ", note.source))}
+        self.prompt_words = {word for sentence in self.asked for word in sentence.words}
 
     def _sentences(self) -> Iterator[Sentence]:
         return (sentence for said in self.told.values() for sentence in said)
@@ -115,7 +116,11 @@ class Store:
 
     @cached_property
     def pairs(self) -> set[tuple[str, str]]:
-        return word_pairs((*self._sentences(), *self.asked))
+        return word_pairs(self._sentences())
+
+    @cached_property
+    def prompt_pairs(self) -> set[tuple[str, str]]:
+        return word_pairs(self.asked)
 
     @cached_property
     def names(self) -> set[str]:

@@ -29,13 +29,13 @@ class Support(NamedTuple):
 def measure(said: Sequence[Sentence], store: Store) -> Support:
     """An answer without a content word says nothing that the evidence could bear out."""
     content = [sentence.content for sentence in said]
-    new = [sum(word not in store.words for word in words) for words in content]
+    new = [sum(_newness(word, store) for word in words) for words in content]  # in halves
     total = sum(map(len, content))
     if not total:
         return Support(Fraction(1), Fraction(1), Fraction(0))
-    new_words = Fraction(sum(new), total)
+    new_words = Fraction(sum(new), 2 * total)
     judged = [n for n, words in enumerate(content) if len(words) >= LEAST_WORDS]
-    shares = {n: Fraction(new[n], len(content[n])) for n in judged}
+    shares = {n: Fraction(new[n], 2 * len(content[n])) for n in judged}
     return Support(
         new_words=new_words,
         weakest_sentence=max(shares.values(), default=new_words),
@@ -44,6 +44,14 @@ def measure(said: Sequence[Sentence], store: Store) -> Support:
     )
 
 
+def _newness(word: str, store: Store) -> int:
+    """A word that only the question has is half known: it may be repeated, and nothing is known of it."""
+    if word in store.words:
+        return 0
+    return 1 if word in store.prompt_words else 2
+
+
 def _shared_pairs(said: Sequence[Sentence], store: Store) -> Fraction:
     pairs = [pair for sentence in said for pair in pairwise(sentence.words)]
-    return Fraction(sum(pair in store.pairs for pair in pairs), len(pairs)) if pairs else Fraction(0)
+    known = sum(2 if pair in store.pairs else pair in store.prompt_pairs for pair in pairs)
+    return Fraction(known, 2 * len(pairs)) if pairs else Fraction(0)
