@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -180,6 +181,35 @@ def test_bytes_behind_an_answer_are_not_the_next_one() -> None:
     """They come with the answer, in one piece."""
     reply, connections = posted(GOOD + FORGED, GOOD)
     assert (reply.body, connections) == (b"ok", 2)
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["still in the socket", "read already"])
+def test_bytes_on_an_idle_connection_are_not_the_next_answer(read: bool) -> None:
+    """They come later, while nobody asks: read by the loop already, or still waiting in the socket."""
+    accepted: list[asyncio.StreamWriter] = []
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.append(writer)
+        await reader.readuntil(b"{}")
+        writer.write(GOOD)
+        await reader.read()
+        writer.close()
+
+    async def ask() -> list[bytes]:
+        server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        client = Client(vetted_url(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/qa"), {})
+        try:
+            first = await post(client, 100)
+            os.write(accepted[0].get_extra_info("socket").fileno(), FORGED)
+            if read:
+                await asyncio.sleep(0.05)
+            return [first.body, (await post(client, 100)).body]
+        finally:
+            await client.close()
+            server.close()
+
+    assert asyncio.run(ask()) == [b"ok", b"ok"]
+    assert len(accepted) == 2
 
 
 def test_tls_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

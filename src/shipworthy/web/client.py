@@ -133,7 +133,9 @@ class Client:
         if self._session is None:
             import aiohttp
 
-            connector = aiohttp.TCPConnector(
+            from .connections import QuietConnector
+
+            connector = QuietConnector(
                 limit=0, resolver=_vetting_resolver(), ssl=self._tls or True, limit_per_host=0, ttl_dns_cache=60
             )
             self._session = aiohttp.ClientSession(
