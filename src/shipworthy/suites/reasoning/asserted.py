@@ -41,13 +41,18 @@ class Bound:
         words = set(sentence.words)
         return any(term <= words for term in self.about)
 
+    def is_cited_to_rival(self, sentence: Sentence, notes: set[str]) -> bool:
+        """Whether the value is told as the word of a source that says otherwise."""
+        told = bool(notes & self.rivals) and not notes & self.source and not _standing(sentence, self.rival_forms)
+        return told and not self.denied(sentence)
+
     def places(self, sentence: Sentence) -> list[tuple[int, int]]:
         return _places(sentence, self.forms)
 
     def denied(self, sentence: Sentence) -> bool:
         """Whether the value is there, and denied wherever it is."""
         places = self.places(sentence)
-        return bool(places) and all(_denied(sentence, *place) for place in places)
+        return bool(places) and all(sentence.denies_at(*place) for place in places)
 
 
 def value_forms(value: str) -> list[list[str]]:
@@ -67,35 +72,38 @@ def standing(
 ) -> Standing:
     """Whether the value is given where it belongs, denied there, or another value stands in its place."""
     placed: list[bool] = []
+    misplaced = False
     named = [bound.is_about(sentence) for sentence in said]
     understood = not any(named)  # a terse answer leaves out what the question is about
     for n, sentence in enumerate(said):
         here = understood or named[n] or (n > 0 and named[n - 1])
         if here and bound.places(sentence):
             placed.append(bound.denied(sentence))
-        if _is_misbound(bound, others, sentence, cited[n]):
-            return "misbound"
+            if bound.is_cited_to_rival(sentence, cited[n]):
+                return "misbound"
+        misplaced = misplaced or _is_misbound(bound, others, sentence)
+    if placed and not all(placed):
+        return "given"  # beside it, another value may be a report of what was
+    if misplaced:
+        return "misbound"
     if not placed:
         return "missing"
-    return "denied" if all(placed) and bound.is_deniable(store) else "given"
+    return "denied" if bound.is_deniable(store) else "given"
 
 
-def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence, notes: set[str]) -> bool:
-    """Another value where this one belongs, or this value as the word of a source that says otherwise."""
+def _is_misbound(bound: Bound, others: Sequence[Bound], sentence: Sentence) -> bool:
+    """Another value where this one belongs."""
     if sentence.is_question:
         return False
-    rivals = _standing(sentence, bound.rival_forms)
-    if bound.places(sentence):
-        return bool(notes & bound.rivals) and not notes & bound.source and not rivals and not bound.denied(sentence)
-    if not bound.is_about(sentence):
+    if bound.places(sentence) or not bound.is_about(sentence):
         return False
-    return rivals or any(
+    return _standing(sentence, bound.rival_forms) or any(
         _standing(sentence, other.forms) and not other.is_about(sentence) for other in others if other.about
     )
 
 
 def _standing(sentence: Sentence, forms: Sequence[Sequence[str]]) -> bool:
-    return any(not _denied(sentence, *place) for place in _places(sentence, forms))
+    return any(not sentence.denies_at(*place) for place in _places(sentence, forms))
 
 
 def _places(sentence: Sentence, forms: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
@@ -107,7 +115,3 @@ def _places(sentence: Sentence, forms: Sequence[Sequence[str]]) -> list[tuple[in
 def _is_dated(sentence: Sentence, place: int) -> bool:
     months, around = words_of("words", "months"), sentence.words[max(0, place - 1) : place + 2]
     return sentence.tokens[place].number is not None and any(word in months for word in around)
-
-
-def _denied(sentence: Sentence, place: int, size: int) -> bool:
-    return sentence.denies_any(range(place, place + size))

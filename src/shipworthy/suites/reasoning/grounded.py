@@ -37,7 +37,6 @@ class Examined(msgspec.Struct, frozen=True):
     numbers: Numbers
     standings: Sequence[Standing]
     actions: Sequence[Action]
-    done: Fraction | None  # share of the actions that the case lists; None where it lists none
     resolved: bool
     other_side: bool
     forbidden: tuple[str, ...]
@@ -102,6 +101,7 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
     cited = by_sentence(said, citations)
     bound = [Bound(binding, store) for binding in case.bindings]
     standings = [standing(one, [other for other in bound if other is not one], said, cited, store) for one in bound]
+    forbidden, both = _wrong_sides(case, said)
     named = {note for notes in cited for note in notes}
     return Examined(
         support=measure(said, store),
@@ -109,23 +109,35 @@ def examine(case: ReasonCase, text: str, evidence: Sequence[Note]) -> Examined:
         numbers=check_numbers(said, store),
         standings=standings,
         actions=find_actions(said, store) if is_required(case, "actionability") else (),
-        done=_done(case, said),
-        resolved=any(asserts(one, phrase) for one in said for phrase in case.expected_resolution),
-        other_side=any(named & one.rivals for one in bound),
-        forbidden=tuple(phrase for phrase in case.forbidden if any(asserts(one, phrase) for one in said)),
+        resolved=_resolves(case, said, standings),
+        other_side=any(named & one.rivals for one in bound) or bool(both),
+        forbidden=forbidden,
         relevance=_relevance(said, cited, store),
         taken_up=len({word for sentence in said for word in sentence.content} & store.topic),
         words=sum(len(sentence.tokens) for sentence in said),
         faults=_faults(said, store),
-        notes=suspicions(said, cited, store),
+        notes=(*both, *suspicions(said, cited, store)),
     )
 
 
-def _done(case: ReasonCase, said: Sequence[Sentence]) -> Fraction | None:
-    if not case.actions:
-        return None
-    done = sum(any(asserts(one, action) for one in said) for action in case.actions)
-    return Fraction(done, len(case.actions))
+def _resolves(case: ReasonCase, said: Sequence[Sentence], standings: Sequence[Standing]) -> bool:
+    """Whether the right side is taken: in the author's words, or by giving every value that others dispute."""
+    if any(asserts(one, phrase) for one in said for phrase in case.expected_resolution):
+        return True
+    disputed = [kind for b, kind in zip(case.bindings, standings, strict=True) if b.rivals or b.rivals_values]
+    return bool(disputed) and all(kind == "given" for kind in disputed)
+
+
+def _wrong_sides(case: ReasonCase, said: Sequence[Sentence]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The forbidden phrases that are asserted; and sentences with both sides, which only people can read."""
+    forbidden, both = [], []
+    for phrase in case.forbidden:
+        for sentence in (one for one in said if asserts(one, phrase)):
+            if any(asserts(sentence, right) for right in case.expected_resolution):
+                both.append(f"both sides: {sentence.raw}")
+            else:
+                forbidden.append(phrase)
+    return tuple(dict.fromkeys(forbidden)), tuple(dict.fromkeys(both))
 
 
 def _relevance(said: Sequence[Sentence], cited: Sequence[set[str]], store: Store) -> Fraction:
@@ -168,10 +180,10 @@ def score(case: ReasonCase, found: Examined) -> dict[str, Fraction | None]:
 
 
 def _actionability(case: ReasonCase, found: Examined) -> Fraction:
-    """One sound action carries it, or the share of the listed ones that is there; an owner and a time add to it."""
-    if found.faults or not (found.actions or found.done):
+    """One sound action carries it; a second one, an owner and a time add to it."""
+    if found.faults or not found.actions:
         return ZERO
-    base = Fraction(6 + (len(found.actions) > 1), 10) if found.done is None else Fraction(7, 10) * found.done
+    base = Fraction(6 + (len(found.actions) > 1), 10)
     owned, timed = any(a.owned for a in found.actions), any(a.timed for a in found.actions)
     return base + Fraction(3, 20) * (owned + timed)
 

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from ...language.clauses import clauses, cues
+from ...language.clauses import clauses, cues, negated_at
 from ...language.sentences import sentences
 from ...language.spelling import spelled
 from ...language.words import Token, is_content, stem, tokens
@@ -16,6 +16,7 @@ from .fixture import Note
 
 DIGITS = re.compile(r"\d+(?:\.\d+)*")
 _JOINTS = re.compile(r"[/._-]")
+_PATH = re.compile(r"[/._]")
 _LIST_NUMBER = re.compile(r"\s*(?:[-*+•]\s*)?\(?\d{1,3}[.)]\s")
 
 
@@ -49,6 +50,11 @@ class Sentence(NamedTuple):
         """Whether one of these words stands in a clause that denies something."""
         denied = [clause for clause in clauses(self.text) if clause.negated] if self.negates else []
         return any(one.start <= self.tokens[place].start < one.end for place in places for one in denied)
+
+    def denies_at(self, place: int, size: int) -> bool:
+        """Whether a negation reaches the words: "15 May instead of 12 May" denies the second."""
+        end = self.tokens[place + size - 1].end
+        return self.negates and negated_at(self.text, self.tokens[place].start, end)
 
 
 def read_sentence(raw: str, start: int = 0) -> Sentence:
@@ -130,7 +136,11 @@ class Store:
     def spelled(self) -> str:
         """All that may be repeated: texts, their sources, ids, lines and confidences, and the question."""
         parts = [sentence.text for sentence in (*self._sentences(), *self.asked)]
-        parts += [read_phrase(f"{note.id} {note.source} {note.line or ''}").text for note in self.evidence]
+        # A source is named after its day: `mail/2025-05-09.md` is "the mail of 9 May".
+        names = [_PATH.sub(" ", f"{note.source} {note.id} {note.line or ''}") for note in self.evidence]
+        parts += [
+            text for note, name in zip(self.evidence, names, strict=True) for text in (note.source, spelled(name))
+        ]
         return "\n".join(parts)
 
     @cached_property
