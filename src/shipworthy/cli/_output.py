@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..core.board import Board
     from ..core.decision import Decision
 
+_VERBOSE = "shipworthy.verbose"
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -43,13 +44,31 @@ def output_flags(command: F) -> F:
             help="What to print on standard output; `github` prints workflow annotations.",
         ),
         click.option("--json", "form", flag_value="json", help="Short for --format json."),
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            expose_value=False,
+            callback=_keep_verbose,
+            help="Also show gates that pass, and what each metric means.",
+        ),
     ):
         command = option(command)
     return command
 
 
+def _keep_verbose(ctx: click.Context, _param: click.Parameter, verbose: bool) -> None:
+    """Only printing asks for it, so that no command has to pass it on."""
+    ctx.meta[_VERBOSE] = verbose
+
+
+def is_verbose() -> bool:
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(_VERBOSE))
+
+
 def _check_endings(_ctx: click.Context, _param: click.Parameter, outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """An ending that names no format is told before anything is asked or scored."""
+    """An ending that names no format is an error before anything is sent or scored."""
     for path in outputs:
         form_of(path)
     return outputs
@@ -101,7 +120,7 @@ def _rendered(decision: Decision | Board, form: str) -> str | bytes:
     if form == "text":
         from ..report.terminal import for_stream
 
-        return for_stream(decision, sys.stdout)
+        return for_stream(decision, sys.stdout, is_verbose())
     from .. import report
 
     return report.render(decision, form)

@@ -71,15 +71,21 @@ def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tupl
         return "NO VERDICT", [*(incomplete or []), *(sentence(outcome) for outcome in empty)]
     if not any(outcome.state != "NOT-APPLICABLE" for outcome in blocking):
         return "NO VERDICT", ["no gate applies to this data"]
-    held = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
-    unproven = sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN")
-    doubt = f", {unproven} of them unproven" if unproven else ", each of them proven"
-    return "SHIP", [f"{held} gates hold{doubt}" if held != 1 else "the gate holds" + (", unproven" if unproven else "")]
+    passed = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
+    return "SHIP", [_passed(passed, sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN"))]
+
+
+def _passed(gates: int, unsure: int) -> str:
+    """`all 5 gates pass; 2 of them are not statistically certain`."""
+    if gates == 1:
+        return "the gate passes, but not with statistical certainty" if unsure else "the gate passes"
+    doubt = f"; {unsure} of them {'is' if unsure == 1 else 'are'} not statistically certain" if unsure else ""
+    return f"all {gates} gates pass{doubt}"
 
 
 def _reason(outcome: Outcome) -> str:
     if outcome.met:
-        return f"{sentence(outcome)}, but that is {certainty(outcome)}"
+        return f"{sentence(outcome)}, but this is {certainty(outcome)}"
     return sentence(outcome)
 
 

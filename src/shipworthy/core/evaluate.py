@@ -44,13 +44,19 @@ def evaluate(
         material=material,
         gathered=judged.gathered,
         evidence=judged.evidence,
-        known=suite.metrics(judged.context.options),
+        known=_known(suite, judged.context.options),
         gates=gates,
     )
     if getattr(options, "profile", "") == "reference" and suite.reference is not None:
         return _decision(suite, findings, _by_reference(findings, suite.reference(findings)))
     _measure(suite, findings)
     return _decision(suite, findings, suite.explain(findings))
+
+
+def _known(suite: Suite, options: SuiteOptions) -> dict[str, Metric]:
+    """The suite's metrics, each knowing whose it is."""
+    named = suite.metrics(options).items()
+    return {name: msgspec.structs.replace(metric, suite=suite.name) for name, metric in named}
 
 
 # --- the steps that an engine puts together ---
@@ -133,7 +139,9 @@ def measure_all(
 
 
 def _measured(metric: Metric, tally: Tally) -> Measure:
-    return msgspec.structs.replace(metric.measure(tally), better=metric.better, against=metric.against)
+    return msgspec.structs.replace(
+        metric.measure(tally), better=metric.better, against=metric.against, suite=metric.suite
+    )
 
 
 def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[str, Measure]]:
@@ -147,7 +155,7 @@ def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[s
     """The decision; where no gate was named and the suite has none of its own, there is nothing to decide."""
     if outcomes:
         return decide(outcomes, incomplete)
-    return "MEASURED", ["no gate was named: these are numbers, not a decision", *incomplete]
+    return "MEASURED", ["no gate was set: these are measurements, not a decision", *incomplete]
 
 
 # --- nothing lost ---

@@ -1,4 +1,4 @@
-"""Gates: a bar that a metric must clear, compared without rounding; the written form is the object."""
+"""Gates: a threshold that a metric must meet, compared without rounding; the written form is the object."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import msgspec
 
 from .. import stats
 from ..errors import UsageError
+from ..glossary import Term, find_term
 from ..text import visible
 from .metrics import Measure, Metric, decimal
 
@@ -101,7 +102,7 @@ class Outcome(msgspec.Struct, frozen=True):
     p_prove: float | None = None
     more_best: int | None = None
     more_at_rate: int | None = None
-    turn: int | None = None  # how many cases would turn a miss
+    turn: int | None = None  # how many cases would have to change for a miss to pass
     waived: str = ""
 
     @property
@@ -153,7 +154,7 @@ def check_gate(gate: Gate, metrics: Mapping[str, Metric], aliases: Mapping[str, 
     metric = metrics[name]
     if gate.op not in ("=", metric.op):
         raise UsageError(
-            f"{gate} points the wrong way: {name} is better {metric.better}",
+            f"{gate} points the wrong way: a {metric.better} {name} is better",
             hint=f"Write {name} {metric.op} {gate.bound.text}.",
             code="gate-direction",
         )
@@ -215,48 +216,98 @@ def _state(op: str, measure: Measure, bound: Fraction, met: bool) -> State:
 
 
 def sentence(outcome: Outcome) -> str:
-    """The outcome in words, counts first: `chr 88/120 (0.733) is below 0.75: 2 more hits`."""
+    """The outcome in words and counts, then the metric.
+
+    `16 of 87 unanswerable questions were answered; at most 4 may be (under_refusal 0.184 > 0.05)`
+    """
     gate, measure, bound = outcome.gate, outcome.measure, outcome.bound
+    term = find_term(gate.metric, measure.suite)
+    name = f"{term.plain} ({gate.key})" if term and term.plain != gate.key else gate.key
     if outcome.state == "NOT-APPLICABLE":
-        return f"{gate.key} does not apply: {measure.missing or 'the gold set has no such item'}"
+        return f"{name} is n/a: {measure.missing or 'no gold question is of that kind'}"
     if measure.value is None:
-        return f"{gate.key} is undefined: {measure.missing or 'nothing to divide by'}"
+        return f"{name} has no value: {measure.missing or 'there is nothing to count'}"
     if bound is None:
-        return f"{gate} has no baseline to compare with"
-    shown = decimal(measure.value, against=bound) if measure.kind != "count" else str(measure.value)
-    counts = f"{measure.k}/{measure.n} ({shown})" if measure.kind == "rate" else f"{shown}{measure.unit}"
-    side = {
-        (True, ">="): "reaches",
-        (True, "<="): "stays within",
-        (False, ">="): "is below",
-        (False, "<="): "is above",
-    }[(outcome.state.startswith("PASS"), gate.op)]
-    relative = f" ({gate.bound.text})" if gate.bound.sign else ""
-    limit = f"{decimal(bound)}{measure.unit}{relative}" if gate.bound.sign else f"{gate.bound.text}{measure.unit}"
-    turn = f": {outcome.turn} {'more' if gate.op == '>=' else 'fewer'} would turn it" if outcome.turn else ""
-    return f"{gate.key} {counts} {side} {limit}{turn}"
+        return f"{name} has no baseline to compare with: {gate}"
+    return f"{_in_words(outcome, bound, term)} ({_in_figures(outcome, bound)})"
+
+
+def _in_words(outcome: Outcome, bound: Fraction, term: Term | None) -> str:
+    """What was found, and how much is allowed."""
+    gate, measure = outcome.gate, outcome.measure
+    of_slice = f" with {gate.slice}" if gate.slice else ""
+    if measure.kind == "rate" and measure.k is not None and term and term.did:
+        did = term.did.replace("were ", "was ", 1) if measure.k == 1 else term.did
+        return f"{measure.k} of {measure.n} {term.among}{of_slice} {did}; {_allowed(gate.op, measure.n, bound, term)}"
+    plain = (term.plain if term else gate.metric) + of_slice
+    least = "at least" if gate.op == ">=" else "at most"
+    needed = "needed" if gate.op == ">=" else "allowed"
+    if measure.kind == "count":
+        return f"{plain}: {measure.value}; {f'{least} {written(bound)}' if bound else 'none'} {needed}"
+    value = decimal(measure.value or Fraction(0), against=bound)
+    return f"{plain} is {value}{measure.unit}; {least} {_rounded(bound)}{measure.unit} is {needed}"
+
+
+def _allowed(op: str, n: int, bound: Fraction, term: Term) -> str:
+    """`at most 4 may be`, `at least 96 must be`, in whole cases."""
+    verb = " be" if term.did.startswith("were ") else ""
+    if op == ">=":
+        return f"at least {min(-(-bound.numerator * n // bound.denominator), n)} must{verb}"
+    most = max(bound.numerator * n // bound.denominator, 0)
+    return f"at most {most} may{verb}" if most else f"none may{verb}"
+
+
+def _in_figures(outcome: Outcome, bound: Fraction) -> str:
+    """`under_refusal 0.184 > 0.05`."""
+    gate, measure = outcome.gate, outcome.measure
+    assert measure.value is not None
+    value = str(measure.value) if measure.kind == "count" else decimal(measure.value, against=bound)
+    met = measure.value >= bound if gate.op == ">=" else measure.value <= bound
+    sign = gate.op if met else {">=": "<", "<=": ">"}[gate.op]
+    limit = f"{gate.bound.text} = {_rounded(bound)}" if gate.bound.sign else gate.bound.text
+    return f"{gate.key} {value} {sign} {limit}"
+
+
+def _rounded(bound: Fraction) -> str:
+    """A bound as it was written, or cut to three places where it was worked out."""
+    text = written(bound)
+    return text if len(text) < 8 else decimal(bound)
 
 
 def certainty(outcome: Outcome) -> str:
     """How sure the outcome is, in words."""
-    words = {
-        "PASS": "proven",
-        "FAIL": "proven",
-        "NO-DATA": "no data",
-        "NOT-APPLICABLE": "not applicable",
-        "FAIL-BUT-CLOSE": "noise could explain the miss",
-    }
-    if outcome.measure.kind == "count":
+    measure = outcome.measure
+    if measure.kind == "count":
         return ""
-    if outcome.state == "FAIL-BUT-CLOSE" and outcome.measure.kind != "rate" and outcome.measure.bounds == (None, None):
-        return "there is no interval to judge the miss by"
-    by = f" with n = {outcome.measure.n}" if outcome.measure.kind == "mean" else ""
-    if outcome.state != "PASS-BUT-UNPROVEN":
-        return words[outcome.state] + (by if words[outcome.state] == "proven" else "")
+    if outcome.state == "FAIL-BUT-CLOSE" and measure.kind != "rate" and measure.bounds == (None, None):
+        return "no interval says how certain the miss is"
+    by = f" with n = {measure.n}" if measure.kind == "mean" else ""
+    if outcome.state == "PASS-BUT-UNPROVEN":
+        return f"not statistically certain{by}{_proof(outcome)}"
+    return {
+        "PASS": f"statistically certain{by}",
+        "FAIL": f"statistically certain{by}",
+        "NO-DATA": "no data",
+        "NOT-APPLICABLE": "n/a",
+        "FAIL-BUT-CLOSE": "within noise",
+    }[outcome.state]
+
+
+def _proof(outcome: Outcome) -> str:
+    """How many more cases would prove it, at best and at the present rate."""
     if outcome.more_best is None:
-        return f"unproven{by}"
-    rate = f", about {outcome.more_at_rate} at this rate" if outcome.more_at_rate else ""
-    return f"unproven: {outcome.more_best} more items if all pass{rate} would prove it"
+        return ""
+    best, rate = outcome.more_best, outcome.more_at_rate
+    more = "1 more passing question" if best == 1 else f"{best} more passing questions"
+    at_rate = f", or about {rate} at this rate," if rate and rate != best else ""
+    return f": {more}{at_rate} would prove it"
+
+
+def state_in_words(outcome: Outcome) -> str:
+    """The state as people read it: `FAIL (within noise)`, `NO DATA`, `n/a`."""
+    if outcome.state in ("PASS-BUT-UNPROVEN", "FAIL-BUT-CLOSE"):
+        return f"{outcome.state.partition('-')[0]} ({certainty(outcome)})"
+    return {"NO-DATA": "NO DATA", "NOT-APPLICABLE": "n/a"}.get(outcome.state, outcome.state)
 
 
 # --- gates from numbers rather than from their written form, and numbers as people write them ---
@@ -283,7 +334,7 @@ def written(number: Fraction) -> str:
 
 
 def exact(name: str, value: Number, most: int | None = 1) -> Fraction:
-    """A bar's number exactly as it was written, checked for its range."""
+    """A threshold's number exactly as it was written, checked for its range."""
     number = as_written(value)
     if number is None or number < 0 or (most is not None and number > most):
         span = f"between 0 and {most}" if most is not None else "of 0 or more"
@@ -294,7 +345,7 @@ def exact(name: str, value: Number, most: int | None = 1) -> Fraction:
 
 
 def as_written(value: object) -> Fraction | None:
-    """A number exactly as it was written; None for what is none, or has an exponent that would take for ever."""
+    """A number exactly as it was written; None for other values, and for exponents, which could take for ever."""
     if isinstance(value, Fraction) or (isinstance(value, int) and not isinstance(value, bool)):
         return Fraction(value)
     if isinstance(value, float):

@@ -9,6 +9,7 @@ from typing import Literal, cast
 import msgspec
 
 from .. import stats
+from ..glossary import find_term
 from .tally import Tally
 
 Better = Literal["higher", "lower"]
@@ -29,10 +30,11 @@ class Measure(msgspec.Struct, frozen=True):
     missing: str = ""  # why there is no value
     better: str = ""  # higher or lower
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
+    suite: str = ""  # whose metric it is, to find its words
 
     def __str__(self) -> str:
         if self.value is None:
-            return f"{self.k}/{self.n} (undefined)" if self.kind == "rate" else "undefined"
+            return "n/a"
         if self.kind == "rate":
             return f"{self.k}/{self.n} ({decimal(self.value)})"
         return f"{decimal(self.value)}{self.unit}" if self.kind != "count" else str(self.value)
@@ -49,6 +51,7 @@ class Metric(msgspec.Struct, frozen=True):
     completes: bool = False  # a gate on it asks whether the data is complete, not whether it is good
     unit: str = ""
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
+    suite: str = ""  # whose metric it is, to find its words
 
     @property
     def op(self) -> str:
@@ -72,8 +75,14 @@ class Rate(Metric, frozen=True, kw_only=True):
     def measure(self, tally: Tally) -> Measure:
         k, n = tally[self.of], tally[self.among]
         value = Fraction(k, n) if n else None
-        missing = "" if n else f"there is no case that is {self.among.replace('_', ' ')}"
+        missing = "" if n else f"there are no {self._cases}"
         return Measure(self.name, "rate", value, n, k, stats.wilson(k, n), missing=missing)
+
+    @property
+    def _cases(self) -> str:
+        """What it is a share of, in words."""
+        term = find_term(self.name, self.suite)
+        return term.among if term and term.among else f"cases that are {self.among.replace('_', ' ')}"
 
     def applies(self, tally: Tally) -> bool:
         return tally[self.could] > 0

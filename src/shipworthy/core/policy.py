@@ -1,4 +1,4 @@
-"""Policy: waivers and baselines applied to a decision, and what would turn it."""
+"""Policy: waivers and baselines applied to a decision, and what would make it pass."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .decision import Decision, decide
 from .gates import Gate, Outcome, compare
 from .metrics import EVERY, Metric
 
-NEAREST = 5  # how many of the items nearest to turning a gate are named
+NEAREST = 5  # how many of the items closest to passing are named
 
 
 class Waiver(msgspec.Struct, frozen=True):
-    """A gate that need not hold until a day, because somebody answers for it."""
+    """A gate that may fail until a date, with an owner who answers for it."""
 
     gate: str  # a gate's key, such as precision or precision[type=table]; suite:key for one suite alone
     owner: str
@@ -28,7 +28,7 @@ class Waiver(msgspec.Struct, frozen=True):
     expires: datetime.date
 
     def expired(self, today: datetime.date) -> bool:
-        """It holds through its last day."""
+        """It is valid through its last day."""
         return today > self.expires
 
     def names(self, suite: str, key: str) -> bool:
@@ -48,8 +48,8 @@ def apply_policy(
 ) -> Decision:
     """The decision with bounds taken from the baseline, severities and waivers laid on its gates, decided anew.
 
-    Only a gate that does not hold is waived; an expired waiver changes nothing and is named in the reasons. What would
-    turn the decision is worked out anew, because a waived gate needs no turning.
+    Only a gate that fails is waived; an expired waiver changes nothing and is named in the reasons. What would make
+    the decision pass is worked out again, because a waived gate no longer has to.
     """
     day = today or datetime.datetime.now(datetime.UTC).date()
     judged = [_against(outcome, baseline) for outcome in _with_policies(decision, policies)]
@@ -57,7 +57,7 @@ def apply_policy(
     if outcomes == decision.outcomes:
         return _with_nearest(decision)
     verdict, reasons = decide(outcomes, decision.incomplete)
-    used = [f"{outcome.gate.key} does not hold and is {outcome.waived}" for outcome in outcomes if outcome.waived]
+    used = [f"{outcome.gate.key} fails, but is {outcome.waived}" for outcome in outcomes if outcome.waived]
     expired = [
         note for outcome in outcomes if not outcome.holds for note in _expired(outcome, decision.suite, waivers, day)
     ]
@@ -107,7 +107,7 @@ def waiver_notes(waivers: Iterable[Waiver], decisions: Iterable[Decision], today
 
 
 def check_waivers(waivers: Iterable[Waiver], decisions: Sequence[Decision]) -> None:
-    """A waiver for a gate that no suite has is a mistake, not a wish."""
+    """A waiver for a gate that no suite has is a mistake."""
     from difflib import get_close_matches
 
     keys = sorted(
@@ -123,12 +123,12 @@ def check_waivers(waivers: Iterable[Waiver], decisions: Sequence[Decision]) -> N
             near = get_close_matches(waiver.gate, keys, 1, 0.5)
             hint = f"Did you mean {near[0]}?" if near else f"Gates: {', '.join(keys)}."
             raise UsageError(
-                f"there is no gate {waiver.gate!r} to waive", where="[[waivers]]", hint=hint, code="waiver-unknown"
+                f"no gate is called {waiver.gate!r}", where="[[waivers]]", hint=hint, code="waiver-unknown"
             )
 
 
 def nearest_to_passing(decision: Decision) -> list[dict[str, Any]]:
-    """For each blocking gate that fails: how many cases would turn it, and the failing items nearest to it."""
+    """For each blocking gate that fails: how many cases would make it pass, and the items closest to passing."""
     failing = [
         outcome
         for outcome in decision.outcomes
@@ -165,9 +165,9 @@ def _with_policies(decision: Decision, policies: Iterable[Gate]) -> list[Outcome
     known = {outcome.gate.key for outcome in decision.outcomes}
     if strange := [key for key in named if key not in known]:
         raise UsageError(
-            f"{decision.suite} has no gate {strange[0]!r} to give a severity",
+            f"{decision.suite} has no gate {strange[0]!r}",
             code="gate-policy",
-            hint=f"Write the metric's own name: {', '.join(sorted(known))}.",
+            hint=f"Use one of its gates: {', '.join(sorted(known))}.",
         )
     return [_with_policy(outcome, named.get(outcome.gate.key)) for outcome in decision.outcomes]
 
@@ -210,5 +210,5 @@ def _note(waiver: Waiver, outcomes: Sequence[Outcome], today: datetime.date) -> 
     if waiver.expired(today):
         blocks = " and blocks" if any(not outcome.holds for outcome in outcomes) else ""
         return f"waiver of {waiver.gate} expired on {waiver.expires}{blocks} ({waiver.owner}: {waiver.reason})"
-    used = "in use" if any(outcome.waived for outcome in outcomes) else "not needed by this run"
-    return f"waiver of {waiver.gate} {used}, until {waiver.expires} ({waiver.owner}: {waiver.reason})"
+    used = "is in use" if any(outcome.waived for outcome in outcomes) else "was not needed"
+    return f"waiver of {waiver.gate} {used}; it expires on {waiver.expires} ({waiver.owner}: {waiver.reason})"

@@ -98,7 +98,7 @@ def gates_held(decision: Decision) -> tuple[int, int]:
 
 
 def worst_gate(decision: Decision, brief: bool = False) -> str:
-    """The gate nearest to stopping the release, or the one that stops it, in words; `brief` leaves out what turns it.
+    """The gate nearest to stopping the release, or the one that stops it, in words; `brief` leaves out its figures.
 
     A gate for information is named only where there is no other; a miss that does not stop the release says so. Data
     that can't be judged comes before any gate.
@@ -110,33 +110,24 @@ def worst_gate(decision: Decision, brief: bool = False) -> str:
     if not ordered:
         return "no gate was asked for" if decision.verdict == "MEASURED" else "no gate applies"
     words = sentence(ordered[0])
-    return visible(_without(words, _ends(ordered[:1])) if brief else words) + _excuse(ordered[0])
+    return visible(words.rpartition(" (")[0] or words if brief else words) + _excuse(ordered[0])
 
 
 def _excuse(outcome: Outcome) -> str:
     if outcome.holds:
-        return ", unproven" if outcome.state == "PASS-BUT-UNPROVEN" else ""
+        return " (not statistically certain)" if outcome.state == "PASS-BUT-UNPROVEN" else ""
     if outcome.waived:
         return " (waived)"
     return "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity} only)"
 
 
 def reasons(decision: Decision) -> list[str]:
-    """The reasons without the words that `turning` says at more length."""
-    ends = _ends(decision.outcomes)
-    return [visible(_without(reason, ends), 2000) for reason in decision.reasons]
-
-
-def _ends(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
-    return tuple(f": {outcome.turn} {more} would turn it" for outcome in outcomes for more in ("more", "fewer"))
-
-
-def _without(text: str, ends: tuple[str, ...]) -> str:
-    return next((text.removesuffix(end) for end in ends if text.endswith(end)), text)
+    """The reasons, safe to show."""
+    return [visible(reason, 2000) for reason in decision.reasons]
 
 
 def turning(decision: Decision) -> list[str]:
-    """What would turn a decision that is not SHIP, gate by gate, how sure the miss is, and the items nearest to it."""
+    """What would make a decision pass that is not SHIP, gate by gate, and the items closest to passing."""
     blocking = [outcome for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived]
     near = {turn["gate"]: turn["nearest"] for turn in decision.sections.get("turns", ())}
     return [
@@ -145,21 +136,28 @@ def turning(decision: Decision) -> list[str]:
 
 
 def _nearest(names: Sequence[str]) -> str:
-    return f"; nearest: {', '.join(visible(name, 60) for name in names)}" if names else ""
+    return f"; closest to passing: {', '.join(visible(name, 60) for name in names)}" if names else ""
 
 
 def _turn(outcome: Outcome) -> str:
     gate, measure, bound = outcome.gate, outcome.measure, outcome.bound
     if outcome.met:
-        return f"{gate}: met, but {certainty(outcome)}"
+        return f"{gate}: passes, but {certainty(outcome)}"
     if measure.value is None or bound is None:
-        return f"{gate}: needs data, {measure.missing or 'there is no baseline to compare with'}"
-    doubt = "; noise could explain the miss" if outcome.state == "FAIL-BUT-CLOSE" else ""
+        return f"{gate}: needs data: {measure.missing or 'there is no baseline to compare with'}"
+    doubt = "; the miss is within noise" if outcome.state == "FAIL-BUT-CLOSE" else ""
     if outcome.turn:
-        more = "more" if gate.op == ">=" else "fewer"
-        return f"{gate}: {outcome.turn} {more} of {measure.n} ({measure.k} now){doubt}"
+        return f"{gate}: {to_fix(outcome)}{doubt}"
     gap = decimal(abs(measure.value - bound)) if measure.kind != "count" else str(abs(measure.value - bound))
-    return f"{gate}: {gap}{measure.unit} {'up' if gate.op == '>=' else 'down'}, from {value(outcome)}{doubt}"
+    way = "raise" if gate.op == ">=" else "lower"
+    return f"{gate}: {way} it by {gap}{measure.unit} from {value(outcome)}{doubt}"
+
+
+def to_fix(outcome: Outcome) -> str:
+    """`fix 12 of these 16`: how many of the cases that count against a rate must change for its gate to pass."""
+    measure = outcome.measure
+    against = measure.k if outcome.gate.op == "<=" else measure.n - (measure.k or 0)
+    return f"fix {outcome.turn} of these {against}" if against != outcome.turn else f"fix all {against}"
 
 
 def value(outcome: Outcome) -> str:

@@ -1,0 +1,66 @@
+"""Glossary: what a metric's name means, in words.
+
+The terminal (`-v`), `shipworthy explain`, the sentences about gates and docs/glossary.md are all made from it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .terms import TERMS, Term
+
+__all__ = ["TERMS", "Term", "find_term", "find_terms", "names"]
+
+_BY_NAME: dict[str, list[Term]] = {}
+for _term in TERMS:
+    _BY_NAME.setdefault(_term.metric, []).append(_term)
+_PATTERNS = (
+    (re.compile(r"(?P<stem>.+@|pass\^|P_)(?P<k>\d+)"), r"\g<stem>k"),
+    (re.compile(r"p(?P<k>\d+)"), "pN"),
+    (re.compile(r"(?P<name>\w+)_p(?P<k>\d+)"), "STAGE_pN"),
+    (re.compile(r"(?P<name>\w+)_failing"), "NAME_failing"),
+    (re.compile(r"mean_(?P<name>\w+)"), "mean_NAME"),
+)
+
+
+def find_term(metric: str, suite: str = "") -> Term | None:
+    """The term of a metric, `recall@5` by way of `recall@k`; of several suites' the one that was asked for."""
+    if metric in _BY_NAME:
+        return _of_suite(_BY_NAME[metric], suite)
+    for pattern, general in _PATTERNS:
+        if (matched := pattern.fullmatch(metric)) and (terms := _BY_NAME.get(matched.expand(general))):
+            return _filled_in(_of_suite(terms, suite), metric, matched.groupdict())
+    return None
+
+
+def find_terms(metric: str) -> list[Term]:
+    """Every meaning of a metric's name, one for each suite that defines it."""
+    found = find_term(metric)
+    if found is None:
+        return []
+    name = next(general for general in [metric, *_generals(metric)] if general in _BY_NAME)
+    return [term for own in _BY_NAME[name] if (term := find_term(metric, own.suites[0]))]
+
+
+def _generals(metric: str) -> list[str]:
+    return [matched.expand(general) for pattern, general in _PATTERNS if (matched := pattern.fullmatch(metric))]
+
+
+def _of_suite(terms: list[Term], suite: str) -> Term:
+    return next((term for term in terms if suite in term.suites), terms[0])
+
+
+def _filled_in(term: Term, metric: str, parts: dict[str, str]) -> Term:
+    """The term with its number and name in place: `the first 5`, `questions below the threshold of css`."""
+
+    def fill(text: str) -> str:
+        text = re.sub(r"\bk\b|\bN(?=th\b|\b)", parts["k"], text) if "k" in parts else text
+        return re.sub(r"\b(?:NAME|STAGE)\b", parts["name"], text) if "name" in parts else text
+
+    filled = {name: fill(getattr(term, name)) for name in ("plain", "definition", "formula", "among", "did")}
+    return term._replace(metric=metric, **filled)
+
+
+def names() -> list[str]:
+    """Every name that has a term, for suggestions."""
+    return list(_BY_NAME)
