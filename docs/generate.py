@@ -1,4 +1,4 @@
-"""Write what is made from the code: every error code, every verb with every flag, every config key and their schema.
+"""Write what is made from the code: error codes, the glossary, every command and flag, config keys and their schema.
 
 python docs/generate.py           write them
 python docs/generate.py --check   say whether they are up to date
@@ -17,6 +17,8 @@ from shipworthy.cli import COMMANDS, group
 from shipworthy.codes import CODES
 from shipworthy.config.keys import Key, configurable, inputs_of, options_of, schema
 from shipworthy.core.options import SuiteOptions, fields_of
+from shipworthy.glossary import TERMS, Term
+from shipworthy.suites import SUITES
 
 DOCS = Path(__file__).parent
 
@@ -25,14 +27,41 @@ def errors() -> str:
     lines = [
         "# Error codes",
         "",
-        "Every error and warning ends with its code in brackets. The exit code says whose turn it is: "
-        "2 the command or the config, 3 the data, 4 the environment.",
+        "Every error and warning ends with its code in brackets. The exit code says what to fix: "
+        "2 the command or the config, 3 the data, 4 the environment. `shipworthy explain CODE` prints one of them.",
         "",
         "| code | what it means, and what to do |",
         "|---|---|",
     ]
     lines += [f"| `{code}` | {CODES[code].replace('|', chr(92) + '|')} |" for code in sorted(CODES)]
     return "\n".join(lines) + "\n"
+
+
+def glossary() -> str:
+    lines = [
+        "# Glossary",
+        "",
+        "What does this metric mean? Ask on the command line:",
+        "",
+        "```console",
+        "$ shipworthy explain chr",
+        "```",
+        "",
+        "or look below. `score -v` shows the same definitions under each gate. In names, `k` and `N` stand for a",
+        "number, `NAME` for another metric and `STAGE` for retrieval, rerank, llm or guard.",
+        "",
+    ]
+    for suite in SUITES:
+        own = [term for term in TERMS if term.suites[0] == suite]
+        if own:
+            lines += [f"## {suite}", "", *(line for term in own for line in _term_lines(term)), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _term_lines(term: Term) -> Iterator[str]:
+    gate = f" Default gate: `{term.gate}`." if term.gate else ""
+    yield f"- `{term.metric}`, {term.plain}. {term.definition}"
+    yield f"  Formula: {term.formula}.{gate}"
 
 
 def commands() -> str:
@@ -112,6 +141,7 @@ def config_schema() -> str:
 PAGES = {
     "errors.md": errors,
     "cli.md": commands,
+    "glossary.md": glossary,
     "config.md": config,
     "../src/shipworthy/config/data/config.schema.json": config_schema,
 }

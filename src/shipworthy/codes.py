@@ -143,6 +143,9 @@ CODES: dict[str, str] = {
     "evidence-empty": (
         "The evidence file of a chat target has no evidence in it. Write {qid, evidence: [{id, text}]} lines."
     ),
+    "explain-unknown": (
+        "explain knows no metric, error code or question of that name. For a question, name its report with --report."
+    ),
     "files-swapped": "A gold file was given as traces, or the other way round. Swap --gold and --trace.",
     "fixture-duplicate-id": "Two cases of a reasoning fixture have the same id. Give every case an id of its own.",
     "fixture-field": (

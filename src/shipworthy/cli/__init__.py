@@ -15,25 +15,26 @@ from ._say import flushed, open_streams, reader_left, say
 
 # verb → what `shipworthy --help` says of it; its module in this folder has a click command named `command`
 COMMANDS = {
-    "demo": "Ask the embedded pipeline, judge it with every suite, and see a gate fail on purpose.",
-    "init": "Connect your service (--url), or write a starter project.",
+    "demo": "Try it: score a built-in pipeline with every suite, healthy or with a fault.",
+    "init": "Connect your service (--url), or write a starter project with a CI workflow.",
     "check": "Run every suite of the config and give one decision: the main job in CI.",
-    "run": "Ask a live system the questions of a gold set and write traces.",
+    "run": "Send every question to your system and save the responses.",
     "import": "Turn exports of tracing and evaluation tools into traces.",
-    "score": "Answers: precision, citations, refusals, constraints, recall.",
+    "score": "Are the answers correct, cited, and refused when they should be?",
+    "explain": "Explain a metric, one question of the last report, or an error code.",
     "stability": "Do seeds and harmless rewording change the answers?",
-    "latency": "Is it fast enough for how right it is?",
+    "latency": "Is it fast enough, and what does speed cost in accuracy?",
     "agreement": "Do two validators, or any number of raters, agree well enough?",
-    "retrieval": "May the shadow index replace the live one?",
-    "reason": "Reasoning quality: run, score, guard, lint.",
-    "outcomes": "Did people accept and act on it?",
-    "controls": "Would these gates stop a pipeline that is known to be bad?",
-    "gold": "Look after a gold set: lint, freeze, verify, diff.",
-    "compare": "Two runs on the same gold: what flipped, and is it noise?",
+    "retrieval": "Does retrieval find the right text, and may a new index replace the live one?",
+    "reason": "Are reasoned answers grounded, decisive and useful? Run, score, guard, lint.",
+    "outcomes": "Did people accept the answers and act on them?",
+    "controls": "Would your gates stop a pipeline that is known to be bad?",
+    "gold": "Maintain a gold set: lint, freeze, verify, diff.",
+    "compare": "Compare two runs on the same gold set: what changed, and is it noise?",
     "history": "Earlier runs: list, show, trend, report, nightly.",
-    "baseline": "Runs that were blessed by name.",
+    "baseline": "Named baselines: bless a run, list them.",
     "verify": "Recompute a report from its inputs.",
-    "schema": "JSON Schemas for editors.",
+    "schema": "Print JSON Schemas for editors.",
 }
 _ELSEWHERE = ("answers", "reasoning", "raters", "guard")  # suites whose verb has another name
 # A suite without a verb of its own gets one made from its inputs and options.
@@ -80,7 +81,7 @@ class Lazy(click.Group):
         try:
             return super().invoke(ctx)
         except SystemExit:
-            raise EnvironmentFailure("something that was called asked to end the program", code="internal") from None
+            raise EnvironmentFailure("called code tried to exit the program", code="internal") from None
         except KeyboardInterrupt:
             raise click.Abort from None
         except BrokenPipeError as error:
@@ -96,10 +97,10 @@ class Lazy(click.Group):
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="shipworthy")
 def group() -> None:
-    """Is this pipeline allowed to ship?
+    """Is this pipeline good enough to ship?
 
-    Reads a gold set and the traces of a RAG, grounded-QA or reasoning pipeline, scores them without any model call,
-    and says SHIP or NO-SHIP, why, and how sure it is.
+    Scores the responses of a RAG, grounded-QA or reasoning pipeline against a gold set, without calling a model.
+    Prints SHIP or NO-SHIP, why, and how certain that is.
 
     \b
     Exit codes: 0 SHIP · 1 NO-SHIP · 2 usage · 3 no verdict (data) · 4 environment · 130 interrupted

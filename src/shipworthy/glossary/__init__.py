@@ -57,8 +57,14 @@ def _filled_in(term: Term, metric: str, parts: dict[str, str]) -> Term:
         text = re.sub(r"\bk\b|\bN(?=th\b|\b)", parts["k"], text) if "k" in parts else text
         return re.sub(r"\b(?:NAME|STAGE)\b", parts["name"], text) if "name" in parts else text
 
-    filled = {name: fill(getattr(term, name)) for name in ("plain", "definition", "formula", "among", "did")}
-    return term._replace(metric=metric, **filled)
+    return term._replace(
+        metric=metric,
+        plain=fill(term.plain),
+        definition=fill(term.definition),
+        formula=fill(term.formula),
+        among=fill(term.among),
+        did=fill(term.did),
+    )
 
 
 def names() -> list[str]:

@@ -4,51 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import textwrap
-from collections.abc import Iterator, Mapping
-from typing import IO, NamedTuple, TextIO
+from collections.abc import Iterator
+from typing import IO, TextIO
 
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
-from ..core.gates import Outcome, state_in_words
-from ..core.metrics import Measure, decimal
-from ..glossary import find_term
 from ..text import inert, plural, visible
 from . import views
+from .terminal_gates import gates, other_metrics
+from .terminal_layout import LONGEST, STYLES, Layout, Paint, wrapped
 
-BAR = 24
-_LONGEST = 2000  # characters of one remark
 # counts that stand below the first line
 _SCOPE = ("shipped", "refused", "empty", "missing", "error", "raters", "ratings", "rated_once")
-_STYLES = {
-    "SHIP": "1;32",
-    "NO-SHIP": "1;31",
-    "NO VERDICT": "1;33",
-    "MEASURED": "1",
-    "good": "32",
-    "bad": "31",
-    "odd": "33",
-    "dim": "2",
-    "bold": "1",
-}
-_COLOUR = re.compile(rf"(\x1b\[(?:0|{'|'.join(_STYLES.values())})m)")
-_MARKS = {
-    "PASS": ("✓", "good"),
-    "PASS-BUT-UNPROVEN": ("✓", "good"),
-    "FAIL": ("✗", "bad"),
-    "FAIL-BUT-CLOSE": ("✗", "bad"),
-    "NO-DATA": ("?", "odd"),
-    "NOT-APPLICABLE": ("–", "dim"),
-}
-
-
-class Layout(NamedTuple):
-    """How the board is laid out: its styles, its width, and whether passing gates and definitions are shown."""
-
-    paint: Paint
-    width: int
-    verbose: bool = False
+_COLOUR = re.compile(rf"(\x1b\[(?:0|{'|'.join(STYLES.values())})m)")
 
 
 def render(shown: Decision | Board, colour: bool = False, width: int = 100, verbose: bool = False) -> str:
@@ -84,16 +53,6 @@ def wants_colour(stream: IO[str]) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
-class Paint:
-    """Styles, or nothing where there is no colour."""
-
-    def __init__(self, colour: bool) -> None:
-        self._colour = colour
-
-    def __call__(self, style: str, text: str) -> str:
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour and text else text
-
-
 # --- several suites ---
 
 
@@ -106,7 +65,7 @@ def _suites(board: Board, layout: Layout) -> Iterator[str]:
     for decision in sorted(board.decisions, key=lambda decision: decision.ships):
         yield from _suite(decision, size, layout)
     for suite, why in board.failures.items():
-        yield from _row("NO VERDICT", views.failed(suite), suite.ljust(size), visible(why, _LONGEST), layout)
+        yield from _row("NO VERDICT", views.failed(suite), suite.ljust(size), visible(why, LONGEST), layout)
     yield from _list("Notes", board.notes, layout)
     for decision in board.decisions:
         if layout.verbose or not decision.ships:
@@ -123,7 +82,7 @@ def _finding(board: Board) -> str:
     if board.verdict == "SHIP" or not stopping:
         return views.scope(board)
     reasons = stopping[0].reasons or [views.worst_gate(stopping[0])]
-    return f"{stopping[0].suite}: {visible(reasons[0], _LONGEST)}; {views.scope(board)}"
+    return f"{stopping[0].suite}: {visible(reasons[0], LONGEST)}; {views.scope(board)}"
 
 
 def _suite(decision: Decision, size: int, layout: Layout) -> Iterator[str]:
@@ -143,7 +102,7 @@ def _row(verdict: str, word: str, name: str, rest: str, layout: Layout) -> Itera
         yield f"{head}  {rest}"
     else:
         yield head
-        yield from _wrapped(rest, " " * 14, layout.width)
+        yield from wrapped(rest, " " * 14, layout.width)
 
 
 # --- one suite ---
@@ -164,7 +123,7 @@ def _summary(decision: Decision) -> str:
 def _headline(verdict: str, finding: str, layout: Layout) -> Iterator[str]:
     """The verdict with its finding beside it, and below where it is long."""
     indent = " " * (len(verdict) + 2)
-    first, *more = _wrapped(finding, indent, layout.width)
+    first, *more = wrapped(finding, indent, layout.width)
     yield f"{layout.paint(verdict, verdict)}  {first[len(indent) :]}".rstrip()
     yield from more
 
@@ -175,11 +134,11 @@ def _board(decision: Decision, layout: Layout) -> Iterator[str]:
     yield from _headline(decision.verdict, first, layout)
     yield _scope(decision, paint)
     for reason in others:
-        yield from _wrapped(reason, "  ", width, "- ")
+        yield from wrapped(reason, "  ", width, "- ")
     yield from _fixes(decision, layout)
     yield ""
-    yield from _gates(decision, layout)
-    yield from _counts(decision, layout)
+    yield from gates(decision, layout)
+    yield from other_metrics(decision, layout)
     for line in decision.sections.get("details", ()):  # tables that a suite lays out itself
         yield from _fitted(visible(line), width)
     yield from _offenders(decision, paint, width)
@@ -214,11 +173,11 @@ def _fixes(decision: Decision, layout: Layout) -> Iterator[str]:
         names = near[str(outcome.gate)]
         closest = f" Closest to passing: {', '.join(names)}." if names else ""
         words = f"To pass {outcome.gate}, {views.to_fix(outcome)}.{closest}"
-        yield from (layout.paint("dim", line) for line in _wrapped(visible(words, _LONGEST), "  ", layout.width))
+        yield from (layout.paint("dim", line) for line in wrapped(visible(words, LONGEST), "  ", layout.width))
 
 
 def _fitted(line: str, width: int) -> list[str]:
-    return [line] if len(line) <= width else _wrapped(line, "", width)
+    return [line] if len(line) <= width else wrapped(line, "", width)
 
 
 def _small_print(decision: Decision, layout: Layout) -> Iterator[str]:
@@ -227,121 +186,7 @@ def _small_print(decision: Decision, layout: Layout) -> Iterator[str]:
         lines.append("Intervals are 95 % and describe questions like those in the gold set, not production traffic.")
     for line in lines:
         yield ""
-        yield from (layout.paint("dim", part) for part in _wrapped(line, "", layout.width))
-
-
-# --- gates ---
-
-
-def _gates(decision: Decision, layout: Layout) -> Iterator[str]:
-    """Failing gates first, each on a line; those that pass on one line together unless all are asked for."""
-    ordered = views.worst_first(decision.outcomes)
-    shown = [outcome for outcome in ordered if layout.verbose or not outcome.holds or outcome.waived]
-    rows = [_gate_cells(outcome) for outcome in shown]
-    sizes = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-    for outcome, cells in zip(shown, rows, strict=True):
-        yield from _gate(outcome, cells, sizes, layout)
-        if layout.verbose:
-            yield from _definition(outcome.gate.metric, decision.suite, layout)
-    passing = [outcome for outcome in ordered if outcome not in shown and outcome.state != "NOT-APPLICABLE"]
-    if passing:
-        yield from _passing(passing, layout)
-
-
-def _passing(outcomes: list[Outcome], layout: Layout) -> Iterator[str]:
-    figures = ", ".join(f"{outcome.gate.key} {views.value(outcome)}" for outcome in outcomes)
-    verb = "passes" if len(outcomes) == 1 else "pass"
-    first, *more = _wrapped(visible(f"{plural(len(outcomes), 'gate')} {verb}: {figures} (-v)"), "    ", layout.width)
-    yield f"  {layout.paint('good', '✓')} {first[4:]}"
-    yield from more
-
-
-def _definition(metric: str, suite: str, layout: Layout) -> Iterator[str]:
-    if term := find_term(metric, suite):
-        name = f"{term.plain}: " if term.plain != metric else ""
-        lines = _wrapped(f"{name}{term.definition}", "      ", layout.width)
-        yield from (layout.paint("dim", line) for line in lines)
-
-
-def _gate(outcome: Outcome, cells: tuple[str, str, str], sizes: list[int], layout: Layout) -> Iterator[str]:
-    """The gate, its value and counts, the interval where there is room, and the state in words."""
-    paint, width = layout.paint, layout.width
-    mark, style = ("w", "odd") if outcome.waived else _MARKS[outcome.state]
-    gate, value, counts = (cell.ljust(size) for cell, size in zip(cells, sizes, strict=True))
-    words = visible(f"waived: {outcome.waived}" if outcome.waived else state_in_words(outcome), _LONGEST)
-    word, _, rest = words.partition(" (")
-    taken = sum(sizes) + 10
-    fits = taken + len(words) <= width
-    end = paint(style, words if fits or outcome.waived else word)
-    if taken + len(word) > width:  # a long name: its numbers come below
-        yield f"  {paint(style, mark)} {cells[0]}"
-        yield from _wrapped(f"{cells[1]}  {cells[2]}  {words}", "      ", width)
-        return
-    room = width - taken - (len(words) if fits else len(word))
-    bar = f"  {_bar(outcome, paint)}" if room >= BAR + 2 else ""
-    yield f"  {paint(style, mark)} {gate}  {paint('bold', value)}  {counts}{bar}  {end}"
-    if rest and not fits:
-        yield from (paint("dim", line) for line in _wrapped(rest.removesuffix(")"), "      ", width))
-
-
-def _gate_cells(outcome: Outcome) -> tuple[str, str, str]:
-    measure, bound = outcome.measure, outcome.bound
-    gate = visible(str(outcome.gate))
-    if measure.value is None:
-        return gate, "–", ""
-    if measure.kind == "count":
-        return gate, str(measure.value), ""
-    value = decimal(measure.value, against=bound) + measure.unit
-    return gate, value, f"{measure.k}/{measure.n}" if measure.kind == "rate" else f"n={measure.n}"
-
-
-def _bar(outcome: Outcome, paint: Paint) -> str:
-    """The interval on a scale from 0 to 1, with the value and the bound."""
-    measure, bound = outcome.measure, outcome.bound
-    if measure.kind != "rate" or measure.value is None or measure.interval is None or bound is None:
-        return " " * BAR
-    last = BAR - 1
-    low, high = (round(edge * last) for edge in measure.interval)
-    cells = ["─" if low <= cell <= high else "·" for cell in range(BAR)]
-    cells[round(min(max(float(bound), 0.0), 1.0) * last)] = "┃"
-    cells[round(float(measure.value) * last)] = "●"
-    return "".join(paint("dim", cell) if cell == "·" else cell for cell in cells)
-
-
-def _counts(decision: Decision, layout: Layout) -> Iterator[str]:
-    """The metrics without a gate."""
-    others = views.numbers(decision)
-    if not decision.outcomes or (layout.verbose and others):
-        yield from [""] if decision.outcomes else []
-        yield from _measured(others, decision.suite, layout)
-    elif others:
-        shown = " · ".join(f"{name} {measure}" for name, measure in others.items())
-        yield ""
-        yield from (layout.paint("dim", line) for line in _wrapped(f"also: {shown}", "  ", layout.width))
-
-
-def _measured(measures: Mapping[str, Measure], suite: str, layout: Layout) -> Iterator[str]:
-    """Each number with its n and its interval, or why there is none."""
-    paint, width = layout.paint, layout.width
-    size = max(map(len, measures), default=0)
-    cells = {
-        name: (str(one), "" if one.kind == "rate" else views.counts(one))
-        for name, one in measures.items()
-        if one.value is not None
-    }
-    sizes = [max((len(pair[column]) for pair in cells.values()), default=0) for column in range(2)]
-    for name, measure in measures.items():
-        if name in cells:
-            value, counts = (cell.ljust(room) for cell, room in zip(cells[name], sizes, strict=True))
-            counts = f"{counts}  " if counts else ""
-            line = f"  {name.ljust(size)}  {paint('bold', value)}  {counts}{paint('dim', views.interval(measure))}"
-            yield line.rstrip()
-        else:
-            first, *more = _wrapped(f"n/a: {measure.missing}", " " * (size + 4), width)
-            yield f"  {name.ljust(size)}  {paint('dim', first.lstrip())}"
-            yield from (paint("dim", line) for line in more)
-        if layout.verbose:
-            yield from _definition(name, suite, layout)
+        yield from (layout.paint("dim", part) for part in wrapped(line, "", layout.width))
 
 
 def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
@@ -361,7 +206,7 @@ def _offender(offender: Row, paint: Paint, width: int) -> Iterator[str]:
         yield f"{head}  {words}"
     else:
         yield head
-        yield from _wrapped(words, "      ", width)
+        yield from wrapped(words, "      ", width)
     lines = [
         ("question", offender.get("question")),
         ("answer", offender.get("claim")),
@@ -388,7 +233,7 @@ def _list(title: str, lines: list[str], layout: Layout) -> Iterator[str]:
         yield ""
         yield layout.paint("bold", title)
     for line in lines:
-        yield from _wrapped(visible(line, _LONGEST), "  ", layout.width, "- ")
+        yield from wrapped(visible(line, LONGEST), "  ", layout.width, "- ")
 
 
 def _compat(decision: Decision) -> Iterator[str]:
@@ -397,14 +242,3 @@ def _compat(decision: Decision) -> Iterator[str]:
     if differs:
         numbers = ", ".join(f"{name} {reference[name]}" for name in differs)
         yield f"The reference scripts would print other numbers here: {numbers} (--profile reference)."
-
-
-def _wrapped(text: str, indent: str, width: int, bullet: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=indent + bullet,
-        subsequent_indent=indent + " " * len(bullet),
-        break_long_words=True,
-        break_on_hyphens=False,
-    ) or [""]

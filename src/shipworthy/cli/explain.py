@@ -1,0 +1,39 @@
+"""`shipworthy explain`: a metric, a question of the last report, or an error code, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ._say import say
+
+
+@click.command("explain", context_settings={"max_content_width": 100})
+@click.argument("name", metavar="METRIC|QID|CODE")
+@click.option(
+    "--report",
+    default="",
+    metavar="FILE",
+    help="Report (JSON) to look the question up in.  [default: the newest here, else the last run of the history]",
+)
+@click.option("--history", "url", default="", metavar="URL", help="History to look the question up in.")
+def command(name: str, report: str, url: str) -> None:
+    """Explain a metric, one question of the last report, or an error code.
+
+    \b
+    shipworthy explain chr                       # what the metric means, its formula and default gate
+    shipworthy explain Q17                       # question, answer, expected text, and why it fails
+    shipworthy explain Q17 --report report.json
+    shipworthy explain gate-unknown              # what an error code means and how to fix it
+    """
+    from ..jobs.explain import explain
+
+    for line in explain(name, report, lambda: _last(url)):
+        say(line)
+
+
+def _last(url: str) -> dict[str, Any]:
+    from .history import opened_history
+
+    return opened_history(url).report("last")

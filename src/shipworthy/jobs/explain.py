@@ -1,0 +1,164 @@
+"""Explain: what a metric, an error code or one question of the last report means, as lines for people."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from ..codes import CODES
+from ..core.contracts import ids_of
+from ..core.sources import Input, read_gold, stream_traces
+from ..errors import ShipworthyError, UsageError
+from ..glossary import find_terms, names
+from ..reading.reports import load_report, reports_of, row_name, row_passes
+from ..text import first_few
+
+FOLDERS = (".", "runs", "eval", "reports", "build")  # where a newest report is looked for
+Report = Mapping[str, Any]
+
+
+def explain(name: str, report: str = "", last: Callable[[], Report] | None = None) -> list[str]:
+    """Lines about a metric, an error code, or a question of a report.
+
+    `report` names the report to look the question up in; without one it is the newest JSON report in the usual
+    folders, and else what `last` gives, such as the last run of the history.
+    """
+    code = name.strip("[]")
+    lines = [] if report else [*_about_metric(name), *_about_code(code)]
+    if lines:
+        return lines
+    chosen, place = _report(report, last)
+    lines = [line for one in reports_of(chosen) for line in _about_item(name, one)] if chosen else []
+    if lines:
+        return [f"From {place}:", *lines]
+    raise UsageError(
+        f"{name!r} is neither a metric nor an error code" + (f", and {place} has no such question" if chosen else ""),
+        hint=_suggestion(name, chosen),
+        code="explain-unknown",
+    )
+
+
+def _suggestion(name: str, report: Report | None) -> str:
+    known = [*names(), *CODES]
+    known += [row_name(row) for one in reports_of(report) for row in one.get("items", [])] if report else []
+    near = get_close_matches(name, known, 1, 0.6)
+    if near:
+        return f"Did you mean {near[0]}?"
+    return "" if report else "For a question, write a report first (-o report.json) or name one with --report."
+
+
+# --- metrics and codes ---
+
+
+def _about_metric(name: str) -> Iterator[str]:
+    for term in find_terms(name):
+        yield f"{term.title}: a metric of {' and '.join(term.suites)}"
+        yield f"  {term.definition}"
+        yield f"  Formula: {term.formula}"
+        if term.gate:
+            yield f"  Default gate: {term.gate}"
+
+
+def _about_code(code: str) -> Iterator[str]:
+    if code in CODES:
+        yield f"{code}: an error or warning code"
+        yield f"  {CODES[code]}"
+
+
+# --- one question ---
+
+
+def _report(path: str, last: Callable[[], Report] | None) -> tuple[Report | None, str]:
+    """The report to look in, and where it is."""
+    if path:
+        return load_report(path), path
+    if newest := _newest():
+        return load_report(newest), newest
+    try:
+        return (last(), "the last run of the history") if last else (None, "")
+    except ShipworthyError:
+        return None, ""
+
+
+def _newest() -> str:
+    """The JSON report that was written last, among the folders where reports usually are."""
+    paths = [path for folder in FOLDERS for path in glob.glob(os.path.join(folder, "*.json"))]
+    for path in sorted(paths, key=os.path.getmtime, reverse=True):
+        try:
+            load_report(path)
+        except ShipworthyError:
+            continue
+        return os.path.normpath(path)
+    return ""
+
+
+def _about_item(qid: str, report: Report) -> Iterator[str]:
+    rows = [row for row in report.get("items", []) if qid in (row_name(row), str(row.get("qid", row.get("id"))))]
+    cards = [card for card in report.get("offenders", []) if str(card.get("qid", card.get("id"))) == qid]
+    suite = report["shipworthy"].get("suite", "")
+    for row in rows or cards[:1]:
+        card = _card(qid, cards, report)
+        yield f"{suite}: {row_name(row)} {'passes' if row_passes(row) else 'fails'}"
+        yield from (f"  {label.ljust(9)} {text}" for label, text in _lines(row, card) if text)
+
+
+def _card(qid: str, cards: list[Report], report: Report) -> Report:
+    """What the report tells of the question; where that is its verdict alone, what the input files tell."""
+    if cards:
+        return cards[0]
+    run = report.get("run", {})
+    paths = {**run, **((run.get("call") or {}).get("inputs") or {})}
+    fields = report.get("options", {}).get("map") or ()
+    try:
+        return {**_expected(qid, paths.get("gold"), fields), **_answered(qid, paths.get("trace"), fields)}
+    except (ShipworthyError, OSError):
+        return {}
+
+
+def _expected(qid: str, path: object, fields: Any) -> dict[str, Any]:
+    if not isinstance(path, str) or not os.path.isfile(path):
+        return {}
+    gold = next((item for item in read_gold(path, fields) if item.qid == qid), None)
+    if gold is None:
+        return {}
+    return {"question": gold.question, "gold_claim_substr": gold.substrings, "gold_citations": gold.citations}
+
+
+def _answered(qid: str, path: object, fields: Any) -> dict[str, Any]:
+    if not isinstance(path, str) or not os.path.isfile(path):
+        return {}
+    traces = [trace for _, trace in stream_traces(path, Input(), lenient=True, map=fields) if trace.qid == qid]
+    if not traces:
+        return {}
+    last = traces[-1]
+    return {"claim": last.answer.claim, "citations": ids_of(last.answer.citations), "retrieved_ids": last.retrieved}
+
+
+def _lines(row: Report, card: Report) -> Iterator[tuple[str, str]]:
+    yield "question", str(card.get("question") or row.get("prompt") or "")
+    yield "answer", str(card.get("claim") or row.get("answer") or "")
+    yield "expected", _expectation(row, card)
+    cited = card.get("citations")
+    yield "cited", (", ".join(map(str, cited)) or "nothing") if isinstance(cited, list) and card.get("claim") else ""
+    yield "sources", ", ".join(map(str, card.get("gold_citations") or ()))
+    retrieved = card.get("retrieved_ids")
+    yield "retrieved", first_few([str(one) for one in retrieved]) if isinstance(retrieved, list) else ""
+    yield "why", _why(row, card)
+
+
+def _expectation(row: Report, card: Report) -> str:
+    if row.get("answerable") is False:
+        return "a refusal"
+    return " | ".join(map(str, card.get("gold_claim_substr") or ()))
+
+
+def _why(row: Report, card: Report) -> str:
+    if card.get("says"):
+        return str(card["says"])
+    if row_passes(row):
+        return "correctly refused" if row.get("status") == "refused" else "nothing is wrong with it"
+    failed = row.get("reason") or row.get("hard_failures") or row.get("failed") or row.get("state") or ""
+    return ", ".join(map(str, failed)) if isinstance(failed, list) else str(failed)

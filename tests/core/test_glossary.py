@@ -1,0 +1,143 @@
+"""The glossary: every metric of every suite has its words, and gates are told in them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from shipworthy import stats
+from shipworthy.core.gates import Gate, compare, sentence, state_in_words
+from shipworthy.core.metrics import Count, Mean, Measure, Metric, Rate
+from shipworthy.core.tally import Tally
+from shipworthy.glossary import TERMS, find_term, find_terms
+from shipworthy.suites import SUITES, load_suite
+from shipworthy.suites.answers.metrics import default_gates
+from shipworthy.suites.retrieval.metrics import CANARY
+from shipworthy.suites.stability.options import DEFAULT_BARS
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_metric_of_a_suite_has_a_term_of_that_suite(name: str) -> None:
+    suite = load_suite(name)
+    for metric in suite.metrics(suite.options()):
+        term = find_term(metric, name)
+        assert term is not None, metric
+        assert name in term.suites, metric
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_rate_says_what_it_is_a_share_of(name: str) -> None:
+    suite = load_suite(name)
+    for metric in suite.metrics(suite.options()).values():
+        term = find_term(metric.name, name)
+        if isinstance(metric, Rate):
+            assert term is not None
+            assert term.among, metric.name
+            assert term.did, metric.name
+
+
+def test_definitions_are_one_short_sentence() -> None:
+    for term in TERMS:
+        assert term.definition.endswith("."), term.metric
+        assert "\n" not in term.definition
+        assert len(term.definition.split()) <= 25, term.metric
+
+
+def test_default_gates_are_those_in_force() -> None:
+    gates = {str(gate) for gate in default_gates()} | set(CANARY) | set(DEFAULT_BARS)
+    told = {term.gate for term in TERMS}
+    assert gates <= told
+
+
+def test_a_name_with_a_number_is_found_and_filled_in() -> None:
+    recall = find_term("recall@7", "answers")
+    assert recall is not None
+    assert recall.metric == "recall@7"
+    assert "first 7" in recall.definition
+    assert find_term("llm_p99", "latency").plain == "99th-percentile time in llm"  # type: ignore[union-attr]
+    assert find_term("css_failing", "stability").plain.endswith("css")  # type: ignore[union-attr]
+
+
+def test_one_name_in_two_suites_has_two_meanings() -> None:
+    assert [term.suites[0] for term in find_terms("recall@5")] == ["answers", "retrieval"]
+    assert find_terms("no such thing") == []
+
+
+def of_rate(metric: str, op: str, bound: str, k: int, n: int, suite: str = "answers") -> str:
+    measure = Measure(metric, "rate", Fraction(k, n), n, k, stats.wilson(k, n), suite=suite)
+    better = "higher" if op == ">=" else "lower"
+    rate = Rate(metric, "", better, of="a", among="b")  # type: ignore[arg-type]
+    return sentence(compare(Gate.parse(f"{metric} {op} {bound}"), rate, measure, True))
+
+
+def test_a_failing_rate_is_told_in_counts_first() -> None:
+    assert of_rate("under_refusal", "<=", "0.05", 16, 87) == (
+        "16 of 87 unanswerable questions were answered; at most 4 may be (under_refusal 0.184 > 0.05)"
+    )
+    assert of_rate("precision", ">=", "0.80", 71, 120) == (
+        "71 of 120 answers were correct and correctly cited; at least 96 must be (precision 0.592 < 0.80)"
+    )
+    assert of_rate("chr", ">=", "0.75", 88, 120) == (
+        "88 of 120 answers cited an expected source; at least 90 must (chr 0.733 < 0.75)"
+    )
+
+
+def test_one_case_and_no_allowance_read_well() -> None:
+    assert of_rate("under_refusal", "<=", "0.05", 1, 9) == (
+        "1 of 9 unanswerable questions was answered; none may be (under_refusal 0.111 > 0.05)"
+    )
+
+
+def test_a_value_next_to_its_bound_is_not_shown_as_the_bound() -> None:
+    assert "(precision 0.79995 < 0.80)" in of_rate("precision", ">=", "0.80", 15999, 20000)
+
+
+def test_means_and_counts_are_told_by_their_plain_names() -> None:
+    count = Measure("missing", "count", Fraction(3), 10, 3, suite="answers")
+    metric = Count("missing", "", "lower", high=None, of=("absent",))
+    assert sentence(compare(Gate.parse("missing <= 0"), metric, count, True)) == (
+        "questions without a usable response: 3; none allowed (missing 3 > 0)"
+    )
+    mean = Measure("mrr", "mean", Fraction(1, 2), 10, suite="retrieval")
+    assert sentence(compare(Gate.parse("mrr >= 0.70"), Mean("mrr", "", of="mrr"), mean, True)) == (
+        "mean reciprocal rank is 0.500; at least 0.70 is needed (mrr 0.500 < 0.70)"
+    )
+
+
+def test_a_gate_on_a_slice_and_against_a_baseline_says_so() -> None:
+    measure = Measure("recall@5", "rate", Fraction(6, 10), 10, 6, suite="answers")
+    gate = Gate.parse("recall@5[type=table] >= baseline - 0.02")
+    told = sentence(compare(gate, Rate("recall@5", "", of="a", among="b"), measure, True, Fraction(9, 10)))
+    assert told == (
+        "6 of 10 answerable questions with expected sources with type=table had all of them among the first 5 "
+        "retrieved; at least 9 must (recall@5[type=table] 0.600 < baseline - 0.02 = 0.88)"
+    )
+
+
+def test_an_unknown_metric_is_told_by_its_name() -> None:
+    measure = Measure("own", "mean", Fraction(1, 2), 10)
+    assert sentence(compare(Gate.parse("own >= 0.7"), Metric("own", ""), measure, True)) == (
+        "own is 0.500; at least 0.70 is needed (own 0.500 < 0.7)"
+    )
+
+
+def test_what_has_no_value_says_why() -> None:
+    rate = Rate("cite_support", "", of="supported", among="supportable", suite="answers")
+    measure = rate.measure(Tally({}))  # type: ignore[arg-type]
+    outcome = compare(Gate.parse("cite_support >= 0.5"), rate, measure, False)
+    assert sentence(outcome) == "citation support (cite_support) is n/a: there are no answers with cited text to check"
+    assert state_in_words(outcome) == "n/a"
+
+
+def test_states_are_shown_as_people_read_them() -> None:
+    def shown(k: int, n: int) -> str:
+        measure = Measure("precision", "rate", Fraction(k, n), n, k, stats.wilson(k, n), suite="answers")
+        return state_in_words(
+            compare(Gate.parse("precision >= 0.80"), Rate("precision", "", of="a", among="b"), measure, True)
+        )
+
+    assert shown(100, 100) == "PASS"
+    assert shown(2, 2) == "PASS (not statistically certain: 12 more passing questions would prove it)"
+    assert shown(7, 10) == "FAIL (within noise)"
+    assert shown(1, 100) == "FAIL"
