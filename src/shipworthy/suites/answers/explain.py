@@ -54,16 +54,18 @@ _NAMED = (
 )
 _WORDS = {
     "leak": "answered although it should have refused",
-    "constraint": "a locked constraint was broken",
-    "out-of-scope": "cites something that was not retrieved",
-    "wrong-citation": "cites none of the gold evidence",
-    "forbidden": "says what a correct answer does not say",
+    "constraint": "breaks a locked constraint",
+    "constraint-echo": "does not repeat a locked constraint in constraints_echo",
+    "out-of-scope": "cites a source that was not retrieved",
+    "wrong-citation": "cites none of the expected sources",
+    "forbidden": "makes a forbidden statement",
     "contradicts-gold": "says the opposite of the correct answer",
     "denied": "contains the expected text but denies it",
     "over-refusal": "refused although it is answerable",
-    "empty": "there is no claim",
-    "missing": "there is no trace",
+    "empty": "the answer is empty",
+    "missing": "no response: the question has no trace",
 }
+_WITH_DETAIL = ("constraint", "constraint-echo", "forbidden", "contradicts-gold")
 
 
 def explain(findings: Findings) -> Explanation:
@@ -146,11 +148,10 @@ def reason_in_words(verdict: Verdict) -> str:
     """The one reason in words, with what is particular to the item."""
     if verdict.status == "error":
         return f"the run failed: {verdict.why}"
-    words = _WORDS.get(verdict.reason, "")
-    detail = verdict.why if verdict.reason in ("constraint", "forbidden", "contradicts-gold") else ""
     if verdict.reason == "containment":
         return _lacking(verdict)
-    return f"{words} ({detail})" if detail else words
+    words = _WORDS.get(verdict.reason, "")
+    return f"{words} ({verdict.why})" if verdict.reason in _WITH_DETAIL and verdict.why else words
 
 
 def _found(verdict: Verdict) -> dict[str, str]:
@@ -168,20 +169,20 @@ def _lacking(verdict: Verdict) -> str:
     assert verdict.expected is not None
     gold, claim = verdict.expected.gold, verdict.trace.answer.claim if verdict.trace else ""
     if not gold.substrings:
-        return "the gold item names no text"
+        return "the gold question names no expected text"
     found = matching.states(verdict.expected.wanted, claim)
     absent = [text for text, state in found.items() if state != matching.FOUND]
     if inside := [text for text in absent if found[text] == matching.INSIDE]:
-        return f"the claim has {inside[0]!r} only inside a longer number or word"
+        return f"the answer has {inside[0]!r} only inside a longer number or word"
     if gold.match == "all" and len(absent) < len(found):
-        return f"the claim lacks {first_few([repr(text) for text in absent])}"
+        return f"the answer lacks {first_few([repr(text) for text in absent])}"
     return _LACKING.get(gold.match, _LACKING["any"])
 
 
 _LACKING = {
-    "any": "the claim has none of the gold substrings",
-    "regex": "no gold pattern matches the claim",
-    "number": "the claim states no expected number with its unit",
+    "any": "the answer does not contain the expected text",
+    "regex": "the answer does not match the expected pattern",
+    "number": "the answer does not state the expected number with its unit",
 }
 
 

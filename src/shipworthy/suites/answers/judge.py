@@ -27,6 +27,7 @@ SEVERITY = {
         (
             "leak",
             "constraint",
+            "constraint-echo",
             "out-of-scope",
             "wrong-citation",
             "forbidden",
@@ -164,7 +165,7 @@ def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules
     if locked_list == echoed:
         return "ok", ""
     dropped = "; ".join(locked_list - echoed) or "; ".join(echoed - locked_list)
-    return "echo", f"not echoed as locked: {dropped}"
+    return "echo", dropped
 
 
 def judge(case: Case, context: Context) -> Verdict:
@@ -261,7 +262,7 @@ def _explained(verdict: Verdict, judging: Judging) -> Verdict:
     elif not verdict.answerable:
         verdict.reason = "leak"
     elif not kept:
-        verdict.reason = "constraint"
+        verdict.reason = "constraint" if verdict.constraint == "contradiction" else "constraint-echo"
     elif verdict.out_of_scope:
         verdict.reason = "out-of-scope"
     elif verdict.cited is False:

@@ -131,6 +131,7 @@ def metrics(options: Depths) -> dict[str, Metric]:
             against=(
                 "leak",
                 "constraint",
+                "constraint-echo",
                 "out-of-scope",
                 "wrong-citation",
                 "forbidden",
