@@ -144,6 +144,11 @@ class Trace(msgspec.Struct, omit_defaults=True):
             return ids_of(self.retrieved_ids)
         return [] if self.topk is UNSET else [place.id for place in self.topk]
 
+    @property
+    def logs_retrieval(self) -> bool:
+        """Whether it says what was retrieved, if only nothing."""
+        return self.retrieved_ids is not UNSET or self.topk is not UNSET
+
 
 _NO_ANSWER = Answer()
 

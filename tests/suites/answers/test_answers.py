@@ -287,7 +287,7 @@ def test_offenders_come_worst_first_with_one_reason() -> None:
     decision = evaluate(golds, rows, offenders=20)
     assert [(row["qid"], row["reason"]) for row in decision.offenders] == [
         ("G", "leak"),
-        ("A", "constraint"),
+        ("A", "constraint-echo"),
         ("B", "out-of-scope"),
         ("C", "wrong-citation"),
         ("D", "containment"),
@@ -300,9 +300,9 @@ def test_offenders_come_worst_first_with_one_reason() -> None:
 
 
 DIAGNOSES = [
-    ([trace("A", "no", ["d2"])], "grounding is broken"),
-    ([trace("A", "no")], "wording misses the gold substrings"),
-    ([trace("A", cite=["d2"])], "other ids are cited"),
+    ([trace("A", "no", ["d2"])], "answers are not grounded"),
+    ([trace("A", "no")], "wording misses the expected text"),
+    ([trace("A", cite=["d2"])], "other sources are cited"),
     ([trace("A", cite=["d2"], found=["d2"])], "Recall is low"),
     ([trace("A"), trace("U")], "refusal rule is too weak"),
     ([refusal("A")], "guard is too strict"),
@@ -315,6 +315,83 @@ DIAGNOSES = [
 def test_diagnosis(rows: list[dict[str, Any]], words: str) -> None:
     decision = evaluate([gold("A"), unanswerable("U")], [refusal("U"), *rows])
     assert any(words in hint for hint in decision.diagnosis), decision.diagnosis
+
+
+def test_a_broken_constraint_and_one_that_is_not_repeated_have_reasons_of_their_own() -> None:
+    golds = [gold("A", constraints=["Never call twice."]), gold("B", constraints=["Null keys are rejected."])]
+    broken = trace("B", f"{trace('B')['answer_json']['claim']} Null keys are accepted.")
+    broken["answer_json"]["constraints_echo"] = ["Null keys are rejected."]
+    cards = {card["qid"]: card for card in evaluate(golds, [trace("A"), broken]).offenders}
+    assert cards["A"]["reason"] == "constraint-echo"
+    assert "does not repeat a locked constraint" in cards["A"]["says"]
+    assert cards["B"]["reason"] == "constraint"
+    assert "breaks a locked constraint" in cards["B"]["says"]
+
+
+def test_without_gold_citations_chr_is_not_applicable_and_precision_needs_the_text_alone() -> None:
+    golds = [gold("A", cite=[]), gold("B", cite=[]), unanswerable("U")]
+    decision = evaluate(golds, [trace("A", cite=[]), trace("B", cite=["d9"]), trace("U")])
+    outcome = next(outcome for outcome in decision.outcomes if outcome.gate.metric == "chr")
+    assert outcome.state == "NOT-APPLICABLE"
+    assert decision.measures["chr"].value is None
+    assert "no gold question names citations" in decision.measures["chr"].missing
+    assert "No gold question names citations" in decision.diagnosis[0]
+    assert not any("cite nothing" in hint for hint in decision.diagnosis)
+    assert evaluate(golds, [trace("A", cite=[]), trace("B", cite=[]), refusal("U")]).verdict == "SHIP"
+
+
+def test_one_gold_citation_is_enough_for_chr_to_apply() -> None:
+    decision = evaluate([gold("A"), gold("B", cite=[])], [trace("A"), trace("B", cite=[])])
+    assert measured(decision, "chr") == (1, 1)
+
+
+def unlogged(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("retrieved_ids", "topk")}
+
+
+def test_without_retrieved_ids_recall_is_not_applicable_and_the_report_says_so() -> None:
+    golds, rows = [gold("A"), gold("B")], [unlogged(trace("A")), unlogged(trace("B"))]
+    decision = evaluate(golds, rows, gates=["recall@5=0.9"])
+    outcome = next(outcome for outcome in decision.outcomes if outcome.gate.metric == "recall@5")
+    assert outcome.state == "NOT-APPLICABLE"
+    assert any("No trace says what was retrieved" in hint for hint in decision.diagnosis)
+
+
+def test_an_index_that_returns_nothing_is_a_recall_of_zero_not_an_excuse() -> None:
+    decision = evaluate([gold("A")], [trace("A", found=[])], gates=["recall@5=0.9"])
+    assert measured(decision, "recall@5") == (0, 1)
+
+
+def test_refusals_in_other_words_are_the_first_hint_with_an_example_and_the_setting() -> None:
+    words = "I don't know based on the provided documents."
+    golds = [gold("A"), *(unanswerable(f"U{n}") for n in range(4))]
+    rows = [trace("A"), *(trace(f"U{n}", words, []) for n in range(2)), refusal("U2"), refusal("U3")]
+    decision = evaluate(golds, rows)
+    assert "2 of 4 unanswerable questions were refused in other words" in decision.diagnosis[0]
+    assert "I don't know based on" in decision.diagnosis[0]
+    assert 'refusal = "natural"' in decision.diagnosis[0]
+    natural = evaluate(golds, rows, refusal="natural")
+    assert natural.verdict == "SHIP"
+    assert not any("refused in other words" in hint for hint in natural.diagnosis)
+
+
+def test_a_single_odd_refusal_among_many_is_not_the_first_hint() -> None:
+    golds = [unanswerable(f"U{n}") for n in range(8)]
+    rows = [trace("U0", "I don't know based on the provided documents.", []), *(refusal(f"U{n}") for n in range(1, 8))]
+    assert not any("were refused in other words" in hint for hint in evaluate(golds, rows).diagnosis)
+
+
+def test_where_reachable_citations_are_hit_the_diagnosis_names_retrieval_and_gold() -> None:
+    golds = [gold(f"A{n}") for n in range(10)]
+    rows = [trace(f"A{n}") if n < 5 else trace(f"A{n}", cite=["d7"], found=["d7"]) for n in range(10)]
+    decision = evaluate(golds, rows)
+    assert any("5 of the 5 answers that could cite an expected source do" in hint for hint in decision.diagnosis)
+    assert not any("not grounded" in hint for hint in decision.diagnosis)
+
+
+def test_a_correct_refusal_is_neither_correct_nor_wrong() -> None:
+    rows = evaluate([unanswerable("U"), gold("A")], [refusal("U"), trace("A")]).items
+    assert {row["qid"]: row["correct"] for row in rows} == {"U": None, "A": True}
 
 
 def test_an_id_scheme_mismatch_is_named_and_mapped_on_request() -> None:

@@ -15,7 +15,7 @@ from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import NAMED, Tally
 from ...text import first_few, fold
 from . import matching
-from .hints import diagnose
+from .hints import REFUSALS, diagnose
 from .judge import SEVERITY, Context, Judging, Verdict
 from .options import JudgingOptions, Options
 from .reference import REFERENCE, numbers
@@ -65,6 +65,7 @@ _WORDS = {
     "empty": "the answer is empty",
     "missing": "no response: the question has no trace",
 }
+_LONGEST_REFUSAL = 200  # characters that are kept of a refusal, to quote it
 _WITH_DETAIL = ("constraint", "constraint-echo", "forbidden", "contradicts-gold")
 
 
@@ -187,10 +188,12 @@ _LACKING = {
 
 
 def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
-    """The ids that traces use, to be held against the gold's where hardly any match."""
+    """The ids that traces use, to be held against the gold's where hardly any match; refusals in other words."""
     if context.judging.id_map is None and verdict.trace is not None:
         yield "ids", verdict.trace.retrieved
         yield "ids", ids_of(verdict.trace.answer.citations)
+    if verdict.wider and not verdict.answerable and verdict.trace is not None:
+        yield REFUSALS, (verdict.trace.answer.claim[:_LONGEST_REFUSAL],)
 
 
 # --- sections and top-level keys ---

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ...core.suite import Findings
 from ...core.tally import Tally
-from ...text import plural
+from ...text import plural, visible
 from .judge import Judging
+from .metrics import LOGGED, SOURCED
 
+REFUSALS = "refusals"  # texts that refuse unanswerable questions in other words
+
+REACHED = 0.90  # where so many of the reachable citations are hit, citing is not what is wrong
 RECALL_IS_HIGH = 0.80  # a guide for the words below, not a gate
+MANY_REFUSALS = 4  # one in so many unanswerable questions refused in other words is a large part
 
 
-def diagnose(findings: Findings, k: Iterable[int], judging: Judging) -> list[str]:
+def diagnose(findings: Findings, k: Sequence[int], judging: Judging) -> list[str]:
     outcomes, tally = findings.outcomes, findings.tally
     failed = {outcome.gate.metric for outcome in outcomes if outcome.state.startswith("FAIL")}
     recall = findings.measures[f"recall@{max(k)}"].value
     scheme = _ids(findings, judging) if failed else []
-    hints = [*scheme, *_uncited(tally)]
+    hints = [*scheme, *_uncited(tally), *(_reachable(tally, max(k)) if "chr" in failed and not scheme else [])]
     # Ids that can't match explain low recall and missed citations; nothing else is worth saying about them.
     known_recall = None if recall is None or scheme else float(recall)
     hints += [words for applies, words in _patterns(failed, known_recall, bool(hints)) if applies]
-    return hints + _side_remarks(tally, judging)
+    return [*_other_refusals(findings, judging), *_unmeasured(tally), *hints, *_side_remarks(tally, judging)]
 
 
 def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[tuple[bool, str]]:
@@ -31,20 +36,20 @@ def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[t
     return [
         (
             hits and high and not explained,
-            "The right evidence is retrieved and other ids are cited. Look at how the answerer is told to cite.",
+            "The expected evidence is retrieved, but other sources are cited. Check how the model is told to cite.",
         ),
         (
             precision and hits and not explained,
-            "Precision and citation hits are both low: grounding is broken. Look at the guard, at the intersection of "
-            "lexical and semantic retrieval, and at the reranker.",
+            "Precision and citation hit rate are both low: answers are not grounded. Check the guard, retrieval "
+            "(lexical and semantic together) and the reranker.",
         ),
         (
             precision and not hits,
-            "Precision is low while citations hit: the claims' wording misses the gold substrings. Look at the claim "
-            "schema, or at the gold.",
+            "Precision is low although citations are right: the wording misses the expected text. Check the answer "
+            "format, or the gold set.",
         ),
-        (low and bool(failed), "Recall is low: look for index or manifest drift, and at the chunking."),
-        ("under_refusal" in failed, "Unanswerable questions get answers: the refusal rule is too weak."),
+        (low and bool(failed), "Recall is low: check the index, its manifest and the chunking."),
+        ("under_refusal" in failed, "Unanswerable questions are answered: the refusal rule is too weak."),
         (
             "over_refusal" in failed and high,
             "Answerable questions are refused although their evidence is retrieved: the guard is too strict.",
@@ -56,9 +61,52 @@ def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[t
         ),
         (
             "scu_violations" in failed or "scu" in failed,
-            "Constraints are dropped or contradicted: lock them, and echo them at each stage.",
+            "Constraints are dropped or contradicted: lock them, and repeat them at each stage.",
         ),
     ]
+
+
+def _other_refusals(findings: Findings, judging: Judging) -> list[str]:
+    """The first thing to say where the pipeline refuses, but not with the token."""
+    tally = findings.tally
+    refused = tally["wider unanswerable refused"] - tally["exact unanswerable refused"]
+    unanswerable = tally["unanswerable"]
+    if judging.declared or not refused or refused * MANY_REFUSALS < unanswerable:
+        return []
+    texts = sorted(findings.evidence.seen.get(REFUSALS, ()), key=lambda text: (len(text), text))
+    example = f", such as {visible(texts[0], 80)!r}" if texts else ""
+    return [
+        f"{refused} of {unanswerable} unanswerable questions were refused in other words{example}, and count as "
+        'answered. Accept natural refusals with --refusal natural (refusal = "natural" in the config), or list '
+        "your wording with --refusal-phrases FILE."
+    ]
+
+
+def _reachable(tally: Tally, depth: int) -> list[str]:
+    """What was hit against what retrieval made reachable: a low hit rate may be no fault of the answers."""
+    hits, reachable = tally["citation_hit"], tally[f"citable@{depth}"]
+    if not reachable or hits < REACHED * reachable:
+        return []
+    return [
+        f"{hits} of the {reachable} answers that could cite an expected source do: citing works. Retrieval does not "
+        f"return the expected sources in the first {depth}, or the gold set names others."
+    ]
+
+
+def _unmeasured(tally: Tally) -> list[str]:
+    """What can't be measured with this gold set and these traces, and what that means for the rest."""
+    remarks = []
+    if tally["items"] and not tally[SOURCED]:
+        remarks.append(
+            "No gold question names citations: the citation hit rate (chr) is n/a, and precision counts correct "
+            "answers whatever they cite. Add gold_citations to check sources."
+        )
+    elif tally["answered"] and not tally[LOGGED]:
+        remarks.append(
+            "No trace says what was retrieved: recall is n/a, and every citation counts as not retrieved. Log "
+            "retrieved_ids, or map the field: --map 'retrieved_ids=contexts[*].id'."
+        )
+    return remarks
 
 
 def _ids(findings: Findings, judging: Judging) -> list[str]:
@@ -76,11 +124,10 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
 
 def _uncited(tally: Tally) -> list[str]:
     uncited, answered = tally["uncited"], tally["answered"]
-    if not answered or 2 * uncited < answered:
+    if not answered or 2 * uncited < answered or not tally[SOURCED]:
         return []
     return [
-        f"{uncited} of {answered} shipped answers cite nothing: the answerer ignores its sources, or its citations "
-        "are not passed on."
+        f"{uncited} of {answered} answers cite nothing: the model ignores its sources, or its citations are not logged."
     ]
 
 
@@ -89,14 +136,13 @@ def _side_remarks(tally: Tally, judging: Judging) -> list[str]:
     if wide := tally["wider_refusal"]:
         if judging.declared:
             remarks.append(
-                f"{plural(wide, 'refusal')} count only by the declared rule ({judging.rule.name}), "
-                "not by the exact token."
+                f"{plural(wide, 'answer')} counted as refusals by the {judging.rule.name} rule, not by the token."
             )
         else:
             remarks.append(
-                f"{plural(wide, 'answer')} read like a refusal in other words, and count as answers. If they are "
-                "meant as refusals, use the exact token, or declare the wording (--refusal natural)."
+                f"{plural(wide, 'answer')} read like a refusal in other words, but counted as answers. If they are "
+                "refusals, use the exact token or --refusal natural."
             )
     if near := tally["near"]:
-        remarks.append(f"{plural(near, 'answer')} contain the refusal token without being it, and count as answers.")
+        remarks.append(f"{plural(near, 'answer')} with other text around the refusal token counted as answers.")
     return remarks

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of
-from ...core.metrics import Count, Metric, Rate
-from ...core.tally import Fact
+from ...core.metrics import Count, Measure, Metric, Rate
+from ...core.tally import Fact, Tally
 from .judge import Context, Verdict
 from .reference import REFERENCE, facts_of
 
@@ -19,6 +19,25 @@ ALIASES = {
     "near_refusal": "near_refusals",
     "error": "errors",
 }
+
+
+SOURCED = "sourced"  # gold items that name citations
+LOGGED = "retrieval_logged"  # traces that say what was retrieved, if only an empty list
+
+
+class Known(Rate, frozen=True, kw_only=True):
+    """A rate that has no value where no item has the fact that it takes, and then does not apply."""
+
+    takes: str
+    without: str  # why there is no value
+
+    def measure(self, tally: Tally) -> Measure:
+        if tally["items"] and not tally[self.takes]:
+            return Measure(self.name, "rate", None, 0, 0, missing=self.without)
+        return super().measure(tally)
+
+    def applies(self, tally: Tally) -> bool:
+        return super().applies(tally) and tally[self.takes] > 0
 
 
 class Depths(Protocol):
@@ -60,6 +79,10 @@ def answer_facts(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
     side = "answerable" if answerable else "unanswerable"
     yield side
     yield status
+    if verdict.has_citations:
+        yield SOURCED
+    if verdict.trace is not None and verdict.trace.logs_retrieval:
+        yield LOGGED
     if status in ("missing", "error"):
         yield "absent"
     else:
@@ -125,7 +148,7 @@ def metrics(options: Depths) -> dict[str, Metric]:
     listed: list[Metric] = [
         Rate(
             "precision",
-            "shipped answers that are right and rightly cited",
+            "answers that are correct and correctly cited",
             of="correct",
             among="answered",
             against=(
@@ -141,11 +164,13 @@ def metrics(options: Depths) -> dict[str, Metric]:
                 "empty",
             ),
         ),
-        Rate(
+        Known(
             "chr",
-            "citation hit rate: shipped answers that cite gold evidence within what was retrieved",
+            "citation hit rate: answers that cite gold evidence within what was retrieved",
             of="citation_hit",
             among="citable",
+            takes=SOURCED,
+            without=_NO_SOURCES,
             against=("leak", "out-of-scope", "wrong-citation", "empty"),
         ),
         Rate(
@@ -169,25 +194,31 @@ def metrics(options: Depths) -> dict[str, Metric]:
     ]
     for k in options.k:
         listed += [
-            Rate(
+            Known(
                 f"recall@{k}",
                 f"answerable questions with all gold evidence in the first {k}",
                 of=f"recalled@{k}",
                 among="recallable",
                 could="recallable",
+                takes=LOGGED,
+                without=_NOT_LOGGED,
             ),
-            Rate(
+            Known(
                 f"recall_any@{k}",
                 f"answerable questions with some gold evidence in the first {k}",
                 of=f"recalled_any@{k}",
                 among="recallable",
                 could="recallable",
+                takes=LOGGED,
+                without=_NOT_LOGGED,
             ),
-            Rate(
+            Known(
                 f"chr@{k}",
-                f"shipped answers that could cite gold evidence from the first {k}",
+                f"answers that could cite gold evidence from the first {k}",
                 of=f"citable@{k}",
                 among="citable",
+                takes=SOURCED,
+                without=_NO_SOURCES,
             ),
         ]
     listed += [
@@ -200,7 +231,7 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         Rate(
             "cite_support",
-            "shipped answers whose cited text contains what they say",
+            "answers whose cited text contains what they say",
             of="supported",
             among="supportable",
             could="supportable",
@@ -219,16 +250,18 @@ def metrics(options: Depths) -> dict[str, Metric]:
     return {metric.name: metric for metric in listed}
 
 
+_NO_SOURCES = "no gold question names citations"
+_NOT_LOGGED = "no trace says what was retrieved (retrieved_ids)"
 _COUNTS = (
     ("errors", "gold items whose run failed", "error"),
-    ("empty", "shipped answers without a claim", "empty"),
+    ("empty", "answers without a claim", "empty"),
     ("scu_violations", "constrained answers that break or don't echo a constraint", "constraint_broken"),
     ("refusal_drift", "refusals whose bytes are not exactly the token", "refusal_drift"),
     ("near_refusals", "answers that contain the refusal token but are not it", "near"),
     ("wider_refusals", "answers that only the wider refusal rule takes for refusals", "wider_refusal"),
     ("out_of_scope_citations", "answers that cite something that was not retrieved", "out_of_scope"),
     ("denied_claims", "answers that contain the expected text and deny it", "denied"),
-    ("uncited", "shipped answers without any citation", "uncited"),
+    ("uncited", "answers without any citation", "uncited"),
     ("vacuous_containment", "answers to items with an explicitly empty list of substrings", "vacuous"),
     ("unknown_qids", "traces for questions that the gold set does not have", "unknown_qid"),
     ("duplicates", "trace lines that another line for the same question superseded", "superseded"),
