@@ -53,16 +53,47 @@ def test_not_shown_and_not_excluded() -> None:
     """2 lost and 1 gained of 200: a drop up to 2.5 points is still possible; 255 items could tell."""
     found = compare(scored({100}), scored({1, 2}))
     precision = change(found, "precision")
-    assert precision.answer == "can't tell" and precision.n_needed == 255
+    assert precision.answer == "inconclusive" and precision.n_needed == 255
     assert round(-precision.interval[0], 5) == 0.02537
     assert precision.within_noise is True
-    assert "can't tell whether it slipped by more than 0.02; 255 items" in sentence(precision)
+    assert "inconclusive: about 255 questions are needed to rule out a drop of more than 0.02" in sentence(precision)
 
 
 def test_no_regression_beyond_the_slip() -> None:
-    found = compare(scored({1}), scored(set()))
+    found = compare(scored({1, 2}), scored({1, 2, 3}), slips={"precision": Fraction(1, 10)})
     assert change(found, "precision").answer == "no regression beyond the slip"
     assert found.regressed == []
+
+
+def test_an_improvement_is_called_one_and_says_when_it_is_within_noise() -> None:
+    found = compare(scored({1}), scored())
+    precision = change(found, "precision")
+    assert precision.answer == "improved" and found.verdict == "improved"
+    assert precision.within_noise is True and "within noise; improved" in sentence(precision)
+    clear = change(compare(scored(set(range(12))), scored()), "precision")
+    assert clear.answer == "improved" and clear.within_noise is False and clear.p_gain < 0.001
+
+
+def test_an_improvement_is_not_hidden_by_metrics_that_are_inconclusive() -> None:
+    found = compare(scored({1, 2, 3, 4, 5, 6, 7, 8, 9}, leaks=1), scored({20}, leaks=1))
+    assert found.verdict == "improved"
+    assert len(found.gained) > len(found.lost) > 0
+
+
+def test_a_few_flips_both_ways_are_inconclusive_whatever_else_improved() -> None:
+    found = compare(scored({1, 2}), scored({3, 4}))
+    assert change(found, "precision").answer == "inconclusive"
+    assert found.verdict == "inconclusive"
+
+
+def test_unchanged_is_called_unchanged_even_where_few_items_prove_little() -> None:
+    head = scored({1})
+    head["warnings"] = ["another remark"]  # else the two are the same bytes, and nothing has to be compared
+    head["digest"] = digest(head)
+    found = compare(scored({1}), head)
+    assert found.verdict == "unchanged"
+    assert {one.answer for one in found.changes} <= {"unchanged", None}
+    assert not found.proven  # under_refusal has two items, which exclude nothing
 
 
 def test_a_drop_beyond_the_slip_may_be_noise_and_says_so() -> None:
@@ -94,7 +125,7 @@ def test_flips_both_ways_point_to_the_environment() -> None:
 
 def test_the_same_run_twice() -> None:
     found = compare(scored(), scored())
-    assert found.verdict == "no regression beyond the slip" and found.notes == ["the two runs are the same"]
+    assert found.verdict == "unchanged" and found.notes == ["the two runs are identical"]
 
 
 @pytest.mark.parametrize(
@@ -203,11 +234,12 @@ def test_the_command_line(tmp_path: Path, cli: Cli) -> None:
         (tmp_path / name).write_text(json.dumps(made))
     ran = cli("compare", tmp_path / "old.json", tmp_path / "new.json")
     assert ran.code == 1
-    assert "REGRESSED  answers  202 items in both" in ran.out
-    assert "Lost (9): Q000, Q001" in ran.out and "a drop has p = 0.011 (exact McNemar)" in ran.out
+    assert ran.out.startswith("REGRESSED  answers: 1 better, 9 worse of 202 questions; precision, chr regressed\n")
+    assert "Passed before, fail now (9): Q000, Q001" in ran.out and "p = 0.011 (exact McNemar)" in ran.out
     plain = cli("compare", tmp_path / "old.json", tmp_path / "new.json", "--json").json
     assert plain["verdict"] == "regressed" and plain["gained"] == ["Q100"]
-    assert cli("compare", tmp_path / "new.json", tmp_path / "old.json").code == 0
+    back = cli("compare", tmp_path / "new.json", tmp_path / "old.json")
+    assert back.code == 0 and back.out.startswith("IMPROVED  answers: 9 better, 1 worse of 202 questions\n")
     assert cli("compare", tmp_path / "new.json", tmp_path / "old.json", "--proven").code == 1
     assert cli("compare", tmp_path / "old.json", tmp_path / "new.json", "--slip", "precision").code == 2
     (tmp_path / "junk.json").write_text("[]")

@@ -18,8 +18,10 @@ SHOWN = 20
 @click.command("compare", context_settings={"max_content_width": 100})
 @click.argument("base")
 @click.argument("head")
-@click.option("--gold", default="", metavar="FILE", help="BASE and HEAD are trace files: score both by this gold set.")
-@click.option("--suite", default="", metavar="NAME", help="Which suite, where a report is a board of several.")
+@click.option(
+    "--gold", default="", metavar="FILE", help="BASE and HEAD are trace files: score both against this gold set."
+)
+@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, where a report has several.")
 @click.option(
     "--slip",
     "slips",
@@ -29,12 +31,10 @@ SHOWN = 20
 )
 @click.option("--metric", "only", multiple=True, metavar="NAME", help="Compare only this metric. Repeatable.")
 @click.option(
-    "--history", "url", default="", metavar="URL", help="Where BASE and HEAD are looked up when they are not files."
+    "--history", "url", default="", metavar="URL", help="History to look BASE and HEAD up in when they are not files."
 )
-@click.option(
-    "--no-rescore", is_flag=True, help="Refuse different gold sets, gates or options even where traces are at hand."
-)
-@click.option("--require-proof", "--proven", is_flag=True, help="Exit 1 also where a regression can't be excluded.")
+@click.option("--no-rescore", is_flag=True, help="Never score BASE again, even where its traces are still there.")
+@click.option("--require-proof", "--proven", is_flag=True, help="Exit 1 also where a regression can't be ruled out.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def command(
     base: str,
@@ -48,7 +48,9 @@ def command(
     require_proof: bool,
     as_json: bool,
 ) -> int:
-    """Say what got worse or better from BASE to HEAD: metrics, items by name, and whether it is noise.
+    """Compare two runs: which metrics and questions got better or worse, and is it noise?
+
+    The answer is one of: improved, regressed, no regression beyond the slip, unchanged, inconclusive.
 
     BASE and HEAD are reports (JSON), trace files with --gold, or runs of the history (an id, a label, `last`).
 
@@ -66,7 +68,7 @@ def command(
         say_json(comparison_dict(found))
     else:
         _print(found)
-    return 1 if found.verdict == "regressed" or (require_proof and found.verdict == "can't tell") else 0
+    return 1 if found.verdict == "regressed" or (require_proof and not found.proven) else 0
 
 
 def _side(name: str, suite: str, url: str) -> dict[str, Any]:
@@ -125,39 +127,56 @@ def _print(found: Comparison) -> None:
     from ..jobs.compare import chance, sentence
     from ..text import plural, visible
 
-    marks = {"regressed": "✗", "no regression beyond the slip": "✓", "can't tell": "?", None: "·"}
-    say(f"{found.verdict.upper()}  {found.suite}  {plural(found.items, 'item')} in both")
-    moved = [
-        change
-        for change in found.changes
-        if change.worse or change.lost or change.gained or change.answer == "regressed"
-    ]
-    for change in moved:
-        say(f"  {marks[change.answer]} {sentence(change)}")
-    still = [change for change in found.changes if change not in moved]
-    if still:
-        say(f"  {plural(len(still), 'metric')} unchanged{_doubt(still)}")
+    say(f"{found.verdict.upper()}  {found.suite}: {_finding(found)}")
+    moved = [change for change in found.changes if _moved(change)]
+    for change in sorted(moved, key=lambda change: _ORDER.index(change.answer)):
+        say(f"  {_MARKS[change.answer]} {sentence(change)}")
+    if still := [change for change in found.changes if change not in moved]:
+        say(f"  = {plural(len(still), 'metric')} unchanged{_doubt(still)}")
     for title, names in (
-        ("Lost", found.lost),
-        ("Gained", found.gained),
-        ("Missing from the head", found.absent),
-        ("New", found.new),
+        ("Passed before, fail now", found.lost),
+        ("Failed before, pass now", found.gained),
+        ("In BASE but not in HEAD", found.absent),
+        ("Only in HEAD", found.new),
     ):
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             say(f"{title} ({len(names)}): {', '.join(visible(name, 60) for name in names[:SHOWN])}{more}")
     if found.lost or found.gained:
         say(
-            f"All items: {len(found.lost)} lost, {len(found.gained)} gained; "
-            f"a drop has {chance(found.p)} (exact McNemar)"
+            f"All questions: {len(found.lost)} lost, {len(found.gained)} gained; "
+            f"chance of this many losses by luck: {chance(found.p)} (exact McNemar)"
         )
     for note in found.notes:
         say(f"- {note}")
 
 
+def _finding(found: Comparison) -> str:
+    """The finding in counts: how many questions changed, and which metrics regressed."""
+    from ..text import first_few, plural
+
+    changed = f"{len(found.gained)} better, {len(found.lost)} worse of {plural(found.items, 'question')}"
+    regressed = f"; {first_few(found.regressed)} regressed" if found.regressed else ""
+    return changed + regressed
+
+
+def _moved(change: Change) -> bool:
+    return bool(change.worse or change.lost or change.gained or change.answer == "regressed")
+
+
+_ORDER = ("regressed", "inconclusive", "no regression beyond the slip", "improved", "unchanged", None)
+_MARKS = {
+    "regressed": "✗",
+    "inconclusive": "?",
+    "no regression beyond the slip": "✓",
+    "improved": "✓",
+    "unchanged": "=",
+    None: "·",
+}
+
+
 def _doubt(still: list[Change]) -> str:
     """What an unchanged number does not show, said once for all of them."""
-    unsure = [change for change in still if change.answer == "can't tell"]
+    unsure = [change for change in still if change.excluded is False]
     needed = max((change.n_needed or 0 for change in unsure), default=0)
-    could = f"; {needed} items could tell" if needed else ""
-    return f", for {len(unsure)} of them a drop beyond the slip is not excluded{could}" if unsure else ""
+    return f" (about {needed} questions are needed to rule out a drop beyond the slip)" if needed else ""

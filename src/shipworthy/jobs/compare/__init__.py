@@ -15,7 +15,7 @@ from ...reading.reports import check_report, exact_value, load_report, passing, 
 from ...text import plural, visible
 from ..evaluate import evaluate
 from ..verify import Reach, digest_of, file_digest, recompute
-from .change import Answer, Change, Comparison
+from .change import Answer, Change, Comparison, answer_of
 from .pairing import pairs_of
 from .words import chance, comparison_dict, sentence
 
@@ -57,7 +57,7 @@ def compare(
     if before["digest"] == after["digest"]:
         rows = passing(after)
         return Comparison(
-            str(after["shipworthy"].get("suite")), [], [], [], [], [], len(rows), 1.0, ["the two runs are the same"]
+            str(after["shipworthy"].get("suite")), [], [], [], [], [], len(rows), 1.0, ["the two runs are identical"]
         )
     if differences := incomparable(before, after):
         if not rescore:
@@ -84,7 +84,7 @@ def _report(side: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str, An
     report = check_report(dict(side)) if isinstance(side, Mapping) else load_report(side)
     if is_edited(report):
         raise DataError(
-            "the report was edited after it was written: its digest is not that of its content",
+            "the report was edited after it was written: its digest does not match its content",
             where=where,
             hint="Score again, and compare the new report.",
             code="report-edited",
@@ -97,7 +97,7 @@ def incomparable(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
     for side in (base, head):
         if "suites" in side:
             raise DataError(
-                "is a board of several suites",
+                "is a report of several suites",
                 hint="Compare the reports of one suite, or name it with --suite.",
                 code="compare-board",
             )
@@ -130,7 +130,7 @@ def _gates(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _refusal(differences: Sequence[str]) -> DataError:
     return DataError(
-        f"the two runs have different {' and '.join(differences)}, so their numbers can't be compared",
+        f"the two runs can't be compared: they have different {' and '.join(differences)}",
         hint="Score both with the same gold set and gates: compare BASE.jsonl HEAD.jsonl --gold GOLD.",
         code="compare-different",
     )
@@ -237,8 +237,8 @@ def _paired(
     assert high is not None and low is not None
     interval = (-high, low) if sign > 0 else (-low, high)
     excluded = stats.excludes_drop(b, c, n, slip)
-    answer: Answer = "regressed" if worse > slip else "no regression beyond the slip" if excluded else "can't tell"
-    more = stats.more_for_no_regression(b, c, n, slip) if answer == "can't tell" else None
+    answer = answer_of(worse, slip, bool(b or c), excluded)
+    more = None if excluded or answer == "regressed" else stats.more_for_no_regression(b, c, n, slip)
     return Change(
         name,
         old,
@@ -253,6 +253,8 @@ def _paired(
         n,
         float(stats.mcnemar_one_sided(b, c)),
         None if more is None else n + more,
+        p_gain=float(stats.mcnemar_one_sided(c, b)),
+        excluded=excluded,
     )
 
 
@@ -275,15 +277,15 @@ def _unpaired(
         p = stats.paired_permutation(differences, SEED)
     else:
         interval, method = _newcombe(measures), "difference of two 95 % intervals"
-    if slip is None:
-        answer: Answer | None = None
-    elif worse > slip:
-        answer = "regressed"
-    elif measures[1].get("kind") == "count":
-        answer, interval, method = "no regression beyond the slip", None, ""
-    else:
-        reach = None if interval is None else (-interval[0] if sign > 0 else interval[1])
-        answer = "no regression beyond the slip" if reach is not None and reach <= slip else "can't tell"
+    answer: Answer | None = None
+    excluded: bool | None = None
+    if slip is not None:
+        if measures[1].get("kind") == "count":
+            excluded, interval = worse <= slip, None
+        else:
+            reach = None if interval is None else (-interval[0] if sign > 0 else interval[1])
+            excluded = reach is not None and reach <= slip
+        answer = answer_of(worse, slip, any(was != now for was, now in pairs.values()), excluded)
     return Change(
         name,
         old,
@@ -297,6 +299,7 @@ def _unpaired(
         p=p,
         unit=unit,
         kind=str(measures[1].get("kind", "")),
+        excluded=excluded,
     )
 
 

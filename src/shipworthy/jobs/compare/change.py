@@ -9,7 +9,7 @@ import msgspec
 
 from ... import stats
 
-Answer = Literal["regressed", "no regression beyond the slip", "can't tell"]
+Answer = Literal["improved", "regressed", "no regression beyond the slip", "unchanged", "inconclusive"]
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -30,13 +30,27 @@ class Change(msgspec.Struct, frozen=True):
     n_needed: int | None = None  # items that could show that there is none
     unit: str = ""
     kind: str = ""
+    p_gain: float | None = None  # of an improvement, where the items are known one by one
+    excluded: bool | None = None  # whether a drop beyond the slip is excluded; None where nothing tests it
 
     @property
     def within_noise(self) -> bool | None:
         """Whether noise could explain the difference; None where nothing tests it."""
-        if not self.worse or self.p is None:
-            return None if self.p is None else True
-        return self.p > float(stats.ALPHA)
+        p = self.p_gain if self.answer == "improved" and self.p_gain is not None else self.p
+        if not self.worse or p is None:
+            return None if p is None else True
+        return p > float(stats.ALPHA)
+
+
+def answer_of(worse: Fraction, slip: Fraction, flips: bool, excluded: bool) -> Answer:
+    """One of five answers. A metric that got better improved, however much it may have slipped elsewhere."""
+    if worse > slip:
+        return "regressed"
+    if worse < 0:
+        return "improved"
+    if not worse and not flips:
+        return "unchanged"
+    return "no regression beyond the slip" if excluded else "inconclusive"
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -58,7 +72,17 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Answer:
+        """Any regression decides; more items gained than lost are an improvement; a doubtful drop is inconclusive."""
         if self.regressed or self.absent:
             return "regressed"
-        open_ends = [change for change in self.changes if change.answer == "can't tell"]
-        return "can't tell" if open_ends else "no regression beyond the slip"
+        answers = {change.answer for change in self.changes}
+        if "improved" in answers and ("inconclusive" not in answers or len(self.gained) > len(self.lost)):
+            return "improved"
+        if "inconclusive" in answers:
+            return "inconclusive"
+        return "no regression beyond the slip" if "no regression beyond the slip" in answers else "unchanged"
+
+    @property
+    def proven(self) -> bool:
+        """Whether a drop beyond the slip is excluded for every metric that has one."""
+        return all(change.excluded is not False for change in self.changes) and self.verdict != "regressed"

@@ -24,8 +24,9 @@ def sentence(change: Change) -> str:
     ]
     if change.pairs and (change.lost or change.gained):
         parts.append(f"{len(change.lost)} lost, {len(change.gained)} gained of {change.pairs}")
-    if change.p is not None and change.worse and change.worse > 0:
-        parts.append(chance(change.p) + (", within noise" if change.within_noise else ""))
+    p = change.p_gain if change.answer == "improved" else change.p
+    if p is not None and change.worse:
+        parts.append(chance(p) + (", within noise" if change.within_noise else ""))
     if change.answer:
         parts.append(_in_words(change))
     return "; ".join(parts)
@@ -37,15 +38,19 @@ def chance(p: float) -> str:
 
 def _shown(value: Fraction | None, change: Change) -> str:
     if value is None:
-        return "undefined"
+        return "n/a"
     return str(value) if change.kind == "count" else decimal(value) + change.unit
 
 
 def _in_words(change: Change) -> str:
-    if change.answer != "can't tell" or change.slip is None:
+    if change.answer != "inconclusive" or change.slip is None:
         return str(change.answer)
-    needed = f"; {change.n_needed} items with no further loss could tell" if change.n_needed else ""
-    return f"can't tell whether it slipped by more than {float(change.slip):g}{needed}"
+    if not change.n_needed:
+        return f"inconclusive: a drop of more than {float(change.slip):g} is not ruled out"
+    return (
+        f"inconclusive: about {change.n_needed} questions are needed to rule out a drop of more than "
+        f"{float(change.slip):g}"
+    )
 
 
 def comparison_dict(comparison: Comparison) -> dict[str, Any]:
