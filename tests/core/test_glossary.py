@@ -97,7 +97,7 @@ def test_means_and_counts_are_told_by_their_plain_names() -> None:
     count = Measure("missing", "count", Fraction(3), 10, 3, suite="answers")
     metric = Count("missing", "", "lower", high=None, of=("absent",))
     assert sentence(compare(Gate.parse("missing <= 0"), metric, count, True)) == (
-        "questions without a usable response: 3; none allowed (missing 3 > 0)"
+        "3 of 10 gold questions had no usable response; none may (missing 3 > 0)"
     )
     mean = Measure("mrr", "mean", Fraction(1, 2), 10, suite="retrieval")
     assert sentence(compare(Gate.parse("mrr >= 0.70"), Mean("mrr", "", of="mrr"), mean, True)) == (

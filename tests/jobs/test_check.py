@@ -415,6 +415,74 @@ def test_the_command_line(project: Path, cli: Cli, monkeypatch: pytest.MonkeyPat
     assert cli("check").code == 2
 
 
+REFERRING = """
+[suites.answers]
+gold = "gold.jsonl"
+trace = "trace.jsonl"
+[suites.stability]
+gold = "gold.jsonl"
+runs = "runs.jsonl"
+{stability}
+[suites.latency]
+gold = "gold.jsonl"
+trace = "timed.jsonl"
+{latency}
+"""
+
+
+def wrong_alike(project: Path, stability: str = "", latency: str = "") -> dict[str, str]:
+    """The verdicts where one question is wrong in every run in the same way, and nothing else is amiss."""
+    answers = [trace("A1", "something else"), trace("A2"), refusal("U1")]
+    write(project / "trace.jsonl", answers)
+    write(project / "runs.jsonl", [{**one, "seed": seed, "jitter": "none"} for one in answers for seed in (0, 1)])
+    write(project / "timed.jsonl", [{**one, "e2e_ms": 100} for one in answers])
+    (project / "shipworthy.toml").write_text(REFERRING.format(stability=stability, latency=latency))
+    return {one.suite: one.verdict for one in run(project).decisions}
+
+
+def test_one_fault_makes_one_suite_red(project: Path, cli: Cli) -> None:
+    assert wrong_alike(project) == {"answers": "NO-SHIP", "stability": "SHIP", "latency": "SHIP"}
+    board = run(project)
+    stability, latency = board.decisions[1:]
+    assert any("wrong in every run" in hint for hint in stability.diagnosis)
+    accuracy = {one.gate.metric: one.gate.severity for one in latency.outcomes}
+    assert (accuracy["precision"], accuracy["missing"], accuracy["p95"]) == ("info", "block", "block")
+
+
+def test_alone_each_suite_keeps_its_gates_on_accuracy(project: Path, cli: Cli) -> None:
+    wrong_alike(project)
+    gold_file, runs, timed = (project / name for name in ("gold.jsonl", "runs.jsonl", "timed.jsonl"))
+    assert cli("stability", "score", "--gold", gold_file, "--runs", runs).code == 1
+    assert cli("latency", "score", "--gold", gold_file, "--trace", timed).code == 1
+    assert [one.verdict for one in run(project, suites=["stability"]).decisions] == ["NO-SHIP"]
+
+
+def test_a_threshold_that_was_set_by_hand_still_decides(project: Path) -> None:
+    assert wrong_alike(project, stability='gates = ["acr >= 0.95"]')["stability"] == "NO-SHIP"
+    assert wrong_alike(project, latency='gates = ["precision >= 0.80"]')["latency"] == "NO-SHIP"
+    assert wrong_alike(project, stability='accuracy = "gate"')["stability"] == "NO-SHIP"
+
+
+def test_answers_that_flip_are_unstable_whoever_decides_about_accuracy(project: Path) -> None:
+    runs = [{**one, "seed": seed, "jitter": "none"} for one in GOOD for seed in (0, 1)]
+    runs[0] = {**trace("A1", "something else"), "seed": 0, "jitter": "none"}
+    write(project / "runs.jsonl", runs)
+    assert [one.verdict for one in run(project).decisions] == ["SHIP", "NO-SHIP"]
+
+
+def test_a_question_that_every_run_refuses_is_stable(project: Path) -> None:
+    answers = [refusal("A1"), trace("A2"), refusal("U1")]
+    write(project / "runs.jsonl", [{**one, "seed": seed, "jitter": "none"} for one in answers for seed in (0, 1)])
+    assert [one.verdict for one in run(project).decisions] == ["SHIP", "SHIP"]
+
+
+def test_a_referring_report_can_be_verified(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong_alike(project)
+    monkeypatch.chdir(project)
+    (project / "board.json").write_text(json.dumps(run(project).report(), default=str))
+    assert all(receipt.agrees for receipt in verify(str(project / "board.json")))
+
+
 ALL = """
 [suites.answers]
 gold = "gold.jsonl"

@@ -1,4 +1,4 @@
-"""`shipworthy demo`: the embedded pipeline, asked and judged; `demo serve` puts it behind HTTP."""
+"""`shipworthy demo`: the built-in pipeline, run and judged; `demo serve` puts it behind HTTP."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Tour(NamedTuple):
     faults: tuple[str, ...]
     golds: list[Gold]
     gold: str
+    accuracy: str  # `refer` where the answers suite runs too and decides about wrong answers, as in `check`
 
     @property
     def target(self) -> str:
@@ -61,13 +62,13 @@ class Tour(NamedTuple):
 @click.option("--out", default="runs/demo", show_default=True, metavar="DIR", help="Where traces and reports go.")
 @click.pass_context
 def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, ...], out: str) -> int:
-    """Ask the embedded pipeline real questions, judge it with every suite, and print one board.
+    """Score a built-in pipeline with every suite and print one decision.
 
     Nothing leaves this machine: no model, no key, no download.
 
     \b
-    shipworthy demo                          # healthy: it ships
-    shipworthy demo --fault leak_refusal     # it answers what it should refuse: it does not
+    shipworthy demo                          # healthy: SHIP
+    shipworthy demo --fault leak_refusal     # answers questions that it should refuse: NO-SHIP
     shipworthy demo serve --port 8080        # the same pipeline at POST /qa
     """
     if context.invoked_subcommand:
@@ -79,8 +80,9 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
 
     check_faults(faults)
     gold = os.fspath(gold_path())
-    tour = Tour(out, faults, read_gold(gold), gold)
-    board = Board([STEPS[name](tour) for name in suites or STEPS])
+    chosen = suites or tuple(STEPS)
+    tour = Tour(out, faults, read_gold(gold), gold, "refer" if "answers" in chosen else "gate")
+    board = Board([STEPS[name](tour) for name in chosen])
     done = [show(board, "text"), *(written(tour.path(f"report.{form}"), render(board, form)) for form in FORMS)]
     if all(done):
         say(f"Report: {tour.path('report.html')}")
@@ -88,7 +90,7 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
 
 
 def check_faults(faults: tuple[str, ...]) -> None:
-    """An unknown fault is refused before anything is asked, with all that there are."""
+    """An unknown fault is refused before anything is sent; the message lists every fault."""
     from ..demo.faults import FAULTS
 
     known = (*FAULTS, DEGRADED)
@@ -103,14 +105,14 @@ def check_faults(faults: tuple[str, ...]) -> None:
 
 
 @command.command(
-    "serve", short_help="Put the embedded pipeline behind HTTP.", context_settings={"max_content_width": 100}
+    "serve", short_help="Serve the built-in pipeline over HTTP.", context_settings={"max_content_width": 100}
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Beyond this machine only with a token.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--token", envvar="SHIPWORTHY_DEMO_TOKEN", show_envvar=True, help="Bearer token that callers must send.")
-@click.option("--fault", "faults", multiple=True, metavar="NAME", help="Faults that are on for every request.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Other addresses need a token.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
+@click.option("--token", envvar="SHIPWORTHY_DEMO_TOKEN", show_envvar=True, help="Bearer token that clients must send.")
+@click.option("--fault", "faults", multiple=True, metavar="NAME", help="Fault for every request. Repeatable.")
 def serve_command(host: str, port: int, token: str | None, faults: tuple[str, ...]) -> int:
-    """Serve the embedded pipeline: POST /qa, POST /retrieve, GET /healthz, GET /openapi.json.
+    """Serve the built-in pipeline: POST /qa, POST /retrieve, GET /healthz, GET /openapi.json.
 
     \b
     shipworthy demo serve --port 8080
@@ -128,16 +130,17 @@ def _answers(tour: Tour) -> Decision:
 
 def _stability(tour: Tour) -> Decision:
     runs = _asked(tour, "stability.jsonl", seeds=(0, 1), jitters=("none", "ws", "punct", "syn"))
-    # Six questions are wrong in every run, healthy or not; stability asks for no more of them than that.
-    return evaluate("stability", gold=tour.gold, runs=runs, max_fail_rate="0.05")
+    # Six questions are wrong in every run, healthy or not; where stability decides about them it allows for that.
+    allowed = "0" if tour.accuracy == "refer" else "0.05"
+    return evaluate("stability", gold=tour.gold, runs=runs, max_fail_rate=allowed, accuracy=tour.accuracy)
 
 
 def _latency(tour: Tour) -> Decision:
     from ..runner import run_load
 
-    _say(f"measuring latency, open loop, {len(tour.golds)} requests at 40 a second")
+    _say(f"measuring latency: {len(tour.golds)} requests at 40 per second")
     summary = run_load(tour.golds, tour.target, tour.path("latency.jsonl"), loads=(40,), overwrite=True)
-    return evaluate("latency", gold=tour.gold, trace=summary.out)
+    return evaluate("latency", gold=tour.gold, trace=summary.out, accuracy=tour.accuracy)
 
 
 def _agreement(tour: Tour) -> Decision:
@@ -147,7 +150,7 @@ def _agreement(tour: Tour) -> Decision:
 def _retrieval(tour: Tour) -> Decision:
     answerable = [item for item in tour.golds if item.answerable]
     shadow = "shadow-degraded" if DEGRADED in tour.faults else "shadow"
-    _say(f"asking the live and the {shadow} index {len(answerable)} questions in all their wordings")
+    _say(f"sending {len(answerable)} questions in all their wordings to the live and the {shadow} index")
     logs = {index: _retrieved(tour, index, answerable) for index in ("live", shadow)}
     golds = tour.path("retrieval-gold.jsonl")
     _write_lines(golds, (row for row in map(json.loads, _lines(tour.gold)) if row["answerable"]))
@@ -161,7 +164,7 @@ def _reasoning(tour: Tour) -> Decision:
     from ..suites.reasoning.fixture import read_fixture
 
     cases, notes = read_fixture(None).cases, load_notes()
-    _say(f"asking the embedded reasoner {len(cases)} prompts")
+    _say(f"sending {len(cases)} prompts to the built-in reasoner")
     answers = ask_all(cases, reasoner_target(function=lambda prompt, **_: reason(prompt, notes)))
     path = tour.path("answers.jsonl")
     _write_lines(path, (answer_row(id_, answer) for id_, answer in answers.items()))
@@ -179,11 +182,11 @@ STEPS: dict[str, Callable[[Tour], Decision]] = {
 
 
 def _asked(tour: Tour, name: str, **plan: Any) -> str:
-    """Ask the pipeline everything in the plan, with a progress bar; the answers stay in a file."""
+    """Send the whole plan to the pipeline, with a progress bar; the responses stay in a file."""
     from ..runner import run
 
     runs = len(tour.golds) * len(plan.get("seeds", "0")) * len(plan.get("jitters", "0"))
-    _say(f"asking the embedded pipeline {runs} questions")
+    _say(f"sending {runs:,} questions to the built-in pipeline")
     run(tour.golds, tour.target, tour.path(name), overwrite=True, progress=sys.stderr.isatty(), **plan)
     return tour.path(name)
 

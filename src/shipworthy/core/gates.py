@@ -236,9 +236,10 @@ def _in_words(outcome: Outcome, bound: Fraction, term: Term | None) -> str:
     """What was found, and how much is allowed."""
     gate, measure = outcome.gate, outcome.measure
     of_slice = f" with {gate.slice}" if gate.slice else ""
-    if measure.kind == "rate" and measure.k is not None and term and term.did:
+    if measure.kind in ("rate", "count") and measure.k is not None and term and term.did:
         did = term.did.replace("were ", "was ", 1) if measure.k == 1 else term.did
-        return f"{measure.k} of {measure.n} {term.among}{of_slice} {did}; {_allowed(gate.op, measure.n, bound, term)}"
+        share = bound if measure.kind == "rate" else bound / max(measure.n, 1)
+        return f"{measure.k} of {measure.n} {term.among}{of_slice} {did}; {_allowed(gate.op, measure.n, share, term)}"
     plain = (term.plain if term else gate.metric) + of_slice
     least = "at least" if gate.op == ">=" else "at most"
     needed = "needed" if gate.op == ">=" else "allowed"

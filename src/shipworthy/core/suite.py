@@ -183,6 +183,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     reference: Callable[[Findings], Reference] | None = None
     controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
     configurable: bool = True  # whether a config may name it
+    refers_to: str = ""  # the suite that decides about wrong answers, where `check` runs both
 
     def named_gates(self, options: SuiteOptions) -> list[Gate]:
         """The gates that somebody asked for, checked against the suite's metrics."""

@@ -9,6 +9,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+import msgspec
+
 from ..config import Config, SuiteConfig, TargetConfig, load_config
 from ..core.board import Board
 from ..core.decision import Decision, encode
@@ -50,7 +52,8 @@ def check(
     board = Board([], run={"config": settings.path})
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
-    for suite, (decision, why, code) in zip(chosen, _run_all(chosen, require_proof), strict=True):
+    results = _run_all(_referring(chosen), require_proof)
+    for suite, (decision, why, code) in zip(chosen, results, strict=True):
         if decision is None:
             board.failures[suite.name], board.exit_codes[suite.name] = why, code
         else:
@@ -146,6 +149,17 @@ def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
                 code="suite-unknown",
             )
     return [known[name] for name in names] if names else config.suites
+
+
+def _referring(suites: Sequence[SuiteConfig]) -> list[SuiteConfig]:
+    """The suites, with accuracy left to the suite that is about it where that runs too: one fault, one red suite."""
+    running = {suite.name for suite in suites}
+    return [
+        msgspec.structs.replace(suite, options={"accuracy": "refer"} | suite.options)
+        if load_suite(suite.name).refers_to in running
+        else suite
+        for suite in suites
+    ]
 
 
 def _run_all(suites: Sequence[SuiteConfig], require_proof: bool) -> list[Result]:

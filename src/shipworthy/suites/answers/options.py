@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 Profile = Annotated[
     Literal["strict", "reference"], Opt("`reference` prints what the original scripts print.", shown=False)
 ]
+Accuracy = Annotated[
+    Literal["gate", "refer"],
+    Opt(
+        "Who decides about wrong answers: this suite's gates, or those of the answers suite. `check` refers to the "
+        "answers suite where it runs both.  [default: gate]",
+        shown=False,
+        cli=False,
+    ),
+]
 By = Annotated[tuple[str, ...], Opt("Also report by a field of the gold item, such as type.", "FIELD")]
 
 

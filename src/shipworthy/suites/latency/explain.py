@@ -60,7 +60,8 @@ def explain(findings: Findings) -> Explanation:
 def shown(context: Context) -> dict[str, object]:
     """What the options stand for: budgets in their canonical form, rules and tables by name."""
     budgets = {"budget_ms": context.budget_ms, "relaxed_budget_ms": context.options.relaxed_budget}
-    return judging_shown(context.options, context.judging) | budgets
+    referred = {"accuracy": "refer"} if context.options.accuracy == "refer" else {}
+    return judging_shown(context.options, context.judging) | budgets | referred
 
 
 def _counts(findings: Findings, context: Context) -> dict[str, int]:
@@ -91,10 +92,10 @@ def _about(findings: Findings, chosen: Choice) -> list[str]:
     if len(arms) == 1:
         return []
     if chosen.interactive is None:
-        return [f"no arm on the frontier passes every accuracy gate; the gates are those of {arm}"]
+        return [f"no arm on the frontier passes every accuracy gate; arm {arm} was judged"]
     fastest = "the fastest on the frontier that passes every accuracy gate"
-    role = fastest if arm == chosen.interactive else "as asked for"
-    return [f"judged is arm {arm}, {role}; {plural(len(arms), 'arm')} compared"]
+    role = fastest if arm == chosen.interactive else "as requested"
+    return [f"arm {arm} was judged, {role}; {plural(len(arms), 'arm')} compared"]
 
 
 # --- rows ---
@@ -162,9 +163,10 @@ def _kind(reason: str, arm: str) -> str:
 
 
 def _offenders(findings: Findings) -> list[Row]:
-    """Of the deciding arm: wrong answers where a gate on accuracy is missed, then slow runs."""
+    """Of the deciding arm: wrong answers where a gate on accuracy is missed and decides, then slow runs."""
     evidence, arm = findings.evidence, findings.part
-    wrong = evidence.offenders(_kind(WRONG, arm)) if missed(findings.outcomes, ACCURACY) else []
+    deciding = [outcome for outcome in findings.outcomes if outcome.gate.severity == "block"]
+    wrong = evidence.offenders(_kind(WRONG, arm)) if missed(deciding, ACCURACY) else []
     return [*wrong, *evidence.offenders(_kind(SLOW, arm))][: evidence.limit]
 
 

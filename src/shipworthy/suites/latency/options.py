@@ -9,7 +9,7 @@ from typing import Annotated
 from ...core.gates import written
 from ...core.options import Opt
 from ...errors import UsageError
-from ..answers.options import JudgingOptions, check_depths
+from ..answers.options import Accuracy, JudgingOptions, check_depths
 
 _MILLISECONDS = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
 
@@ -34,6 +34,7 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
         str | None,
         Opt("Which sweep of the file; `all` mixes them.  [default: that of the last line]", "ID", shown=False),
     ] = None
+    accuracy: Accuracy = "gate"
     doubts: Annotated[
         tuple[str, ...],
         Opt(

@@ -91,7 +91,7 @@ def _timed_traces(source: TraceSource, read: Input, options: Options) -> Iterato
 
 SUITE = Suite(
     name="latency",
-    description="Is it fast enough for how right it is?",
+    description="Is it fast enough, and what does speed cost in accuracy?",
     inputs=(
         InputSpec("gold", "Gold set, JSON lines."),
         InputSpec("trace", "Traces with their latency, JSON lines."),
@@ -117,4 +117,5 @@ SUITE = Suite(
     explain=explain.explain,
     shown=explain.shown,
     controls=controls,
+    refers_to="answers",
 )

@@ -75,6 +75,7 @@ def shown(context: Context) -> dict[str, object]:
         "bars": [str(bar) for bar in context.bars],
         "max_fail_rate": written(context.options.most_failing),
         **judging_shown(context.options, context.judging),
+        **({"accuracy": "refer"} if context.options.accuracy == "refer" else {}),
     }
 
 
@@ -110,12 +111,13 @@ def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
 
 def _incomplete(tally: Tally, aside: Tally) -> Iterator[str]:
     if holes := aside["holes"]:
-        yield f"the grid has {plural(holes, 'hole')}: {_listed(first_holes(aside), holes)}"
+        names = _listed(first_holes(aside), holes)
+        yield f"{plural(holes, 'run')} missing from the grid of seeds and rewordings: {names}"
     if vague := tally["undecided"]:
         bars = sorted(name for name in BARS if aside[f"undefined_{name}"])
         yield (
-            f"{', '.join(bars)} undefined for {plural(vague, 'question')}, with fewer than two answers to "
-            f"compare: {_listed(tally.named('undecided'), vague)}"
+            f"{', '.join(bars)} can't be computed for {plural(vague, 'question')} with fewer than two answers: "
+            f"{_listed(tally.named('undecided'), vague)}"
         )
 
 
@@ -177,7 +179,7 @@ def card(verdict: Verdict) -> Row:
     misses = ", ".join(f"{name} {float(verdict.values[name] or 0):.3f}" for name in verdict.failed)
     flips = [f"{flip.cell} ({', '.join(flip.differs)})" for flip in verdict.flips]
     more = f" and {len(flips) - 3} more" if len(flips) > 3 else ""
-    where = f"; differs from the majority: {', '.join(flips[:3])}{more}" if flips else ""
+    where = f"; differs from most runs: {', '.join(flips[:3])}{more}" if flips else ""
     return {
         "qid": verdict.qid,
         "reason": verdict.failed[0],
@@ -246,14 +248,14 @@ def warnings(findings: Findings) -> list[str]:
 
 def _repeated(count: int) -> Iterable[str]:
     if count:
-        yield f"{plural(count, 'run')} repeated a place of the grid; the last line counts. [run-repeated]"
+        yield f"{plural(count, 'run')} with the same question, seed and rewording; the last one counts. [run-repeated]"
 
 
 def _bounded(count: int) -> Iterable[str]:
     if count:
         yield (
-            f"the answers to {plural(count, 'question')} are too long to compare in full: their ned50 is an upper "
-            "bound. [claims-long]"
+            f"the answers to {plural(count, 'question')} are too long to compare in full: the difference in wording "
+            "(ned50) is an upper bound. [claims-long]"
         )
 
 
@@ -261,20 +263,20 @@ def _other_sweeps(chosen: str, left_out: Mapping[str, int]) -> Iterator[str]:
     if left_out:
         others = ", ".join(f"{name or '(none)'}: {plural(count, 'line')}" for name, count in left_out.items())
         yield (
-            f"judged is sweep {chosen or '(none)'}; lines of other sweeps were left out ({others}). Choose with "
-            "--sweep ID, or mix them with --sweep all. [sweep-mixed]"
+            f"sweep {chosen or '(none)'} was judged; other sweeps in the file were left out ({others}). Choose one "
+            "with --sweep ID, or use all with --sweep all. [sweep-mixed]"
         )
 
 
 def _aliased(named_rcr: bool) -> Iterator[str]:
     if named_rcr:
         yield (
-            "the bar of rcr was set on refusal_rate: rcr also passes a pipeline that always answers. "
-            "--profile reference gates rcr itself. [gate-rcr]"
+            "the threshold for rcr was applied to refusal_rate, because rcr also passes a pipeline that always "
+            "answers. --profile reference gates rcr itself. [gate-rcr]"
         )
 
 
 def _of_unknown(unknown: Mapping[str, int]) -> Iterator[str]:
     if unknown:
         runs = plural(sum(unknown.values()), "run")
-        yield (f"{runs} for questions that the gold set does not have: {first_few(sorted(unknown))}. [trace-unknown]")
+        yield (f"{runs} for questions that are not in the gold set: {first_few(sorted(unknown))}. [trace-unknown]")

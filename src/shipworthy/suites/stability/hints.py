@@ -12,16 +12,15 @@ from .verdict import Verdict
 
 GOOD = 0.95  # acr and cghc from here on are good enough to call a difference one of wording
 _WORDS = {
-    "steady": "Some questions are wrong in every run, and alike: that is not instability. Look at them with the "
-    "answers suite.",
-    "retrieval": "Claims or citations are right in some runs only: the retrieval context is unstable. Look at ties in "
-    "the ranking, at approximate search, and at what a rewording does to the query.",
-    "evidence": "Answers cite different blocks for the same question: near-duplicate evidence competes. Deduplicate "
-    "it, or fix the order of equals.",
-    "wording": "Answers agree in substance and differ in wording only: lower the temperature, or shape the claim.",
-    "refusal": "Unanswerable questions are refused in some runs only: the refusal token drifts. Look at the refusal "
-    "rule and at near-refusals.",
-    "constraints": "Constraints are lost in some runs: they are not re-injected at each stage.",
+    "steady": "Some questions are wrong in every run in the same way. That is not instability: look at them with "
+    "`shipworthy score`.",
+    "retrieval": "Answers or citations are right in some runs only: retrieval is unstable. Check ties in the ranking, "
+    "approximate search, and what a rewording does to the query.",
+    "evidence": "Answers cite different blocks for the same question: near-duplicate evidence competes. Remove "
+    "duplicates, or fix the order of equal scores.",
+    "wording": "Answers agree in substance and differ in wording only: lower the temperature, or constrain the format.",
+    "refusal": "Unanswerable questions are refused in some runs only. Check the refusal rule and near refusals.",
+    "constraints": "Constraints are lost in some runs: repeat them at each stage of the pipeline.",
 }
 _CAUSES = {
     "css": "evidence",
@@ -31,6 +30,9 @@ _CAUSES = {
     "refusal_rate": "refusal",
     "scu_cons": "constraints",
 }
+
+
+_AXIS = {"jitter": "rewording", "seed": "seed"}
 
 
 def causes(verdict: Verdict) -> Iterator[str]:
@@ -57,12 +59,19 @@ def reasons(tally: Tally) -> list[str]:
     by_count = sorted((-count, name) for name, count in missed.items() if count)
     bars = ", ".join(f"{name} in {-count}" for count, name in by_count)
     verb = "misses" if failing == 1 else "miss"
-    return [f"{failing} of {plural(tally['judged'], 'question')} {verb} a bar: {bars}"]
+    return [f"{failing} of {plural(tally['judged'], 'question')} {verb} a threshold: {bars}"]
 
 
 def diagnose(aside: Tally, tables: Mapping[str, Sequence[Row]]) -> list[str]:
     missed = [words for cause, words in _WORDS.items() if aside[f"cause_{cause}"]]
-    return missed + _culprits(tables) + _prompts(aside)
+    return missed + _referred(aside["referred"]) + _culprits(tables) + _prompts(aside)
+
+
+def _referred(count: int) -> list[str]:
+    if not count:
+        return []
+    are = "question is" if count == 1 else "questions are"
+    return [f"{count} {are} wrong in every run in the same way. The answers suite decides about that."]
 
 
 def _culprits(tables: Mapping[str, Sequence[Row]]) -> list[str]:
@@ -75,12 +84,12 @@ def _culprits(tables: Mapping[str, Sequence[Row]]) -> list[str]:
         if harmful[0]["rate"] >= 2 * rows[1]["rate"]:
             worst = harmful[0]
             culprits.append(
-                f"The {axis} {worst[axis]} breaks {worst['questions_flipped']} of "
+                f"The {_AXIS[axis]} {worst[axis]} changes {worst['questions_flipped']} of "
                 f"{plural(worst['questions'], 'question')} ({worst['flips']} of {worst['runs']} runs)."
             )
             continue
         shown = ", ".join(f"{row[axis]} {row['questions_flipped']}/{row['questions']}" for row in harmful[:6])
-        culprits.append(f"Questions broken by {axis}: {shown}; none stands out.")
+        culprits.append(f"Questions changed by each {_AXIS[axis]}: {shown}; none stands out.")
     return culprits
 
 
@@ -89,8 +98,8 @@ def _prompts(aside: Tally) -> list[str]:
     if effective == runs:
         return []
     return [
-        f"{runs} runs are {effective} different ones: some jitters leave their question unchanged, and the same text "
-        "went out again under the same seed."
+        f"{runs - effective:,} of the {runs:,} runs were duplicates: some rewordings changed nothing, so the same text "
+        "was sent again with the same seed."
     ]
 
 

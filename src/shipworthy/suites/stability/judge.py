@@ -47,6 +47,11 @@ def judge_question(question: ExpectedRuns, traces: Sequence[Trace], context: Con
     runs = sorted((run for _, run in judged), key=_place)
     values = _values(gold, runs)
     failed, undefined = _missed(values, gold, context.bars) if runs else ((), ())
+    flipped = flips(runs)
+    referred: tuple[str, ...] = ()
+    if context.referred and not flipped:  # wrong in every run alike is no instability
+        referred = tuple(name for name in failed if name in context.referred)
+        failed, undefined = tuple(name for name in failed if name not in context.referred), ()
     distinct_prompts, effective_runs = _prompts(runs)
     return Verdict(
         question=question,
@@ -55,9 +60,10 @@ def judge_question(question: ExpectedRuns, traces: Sequence[Trace], context: Con
         states=states(runs, bool(gold.answerable)),
         distinct_prompts=distinct_prompts,
         effective_runs=effective_runs,
-        flips=flips(runs),
+        flips=flipped,
         failed=failed,
         undefined=undefined,
+        referred=referred,
         holes=holes(gold, [run.cell for run in runs], context.axes),
         repeated=len(traces) - len(kept),
         slices=answers.slices_of(gold, context.options.by),

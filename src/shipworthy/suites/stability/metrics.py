@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+import msgspec
+
 from ... import stats
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of, parse_gates
@@ -13,7 +15,7 @@ from ...core.tally import Fact, Tally
 from ...errors import UsageError
 from . import pooled, reference, sensitivity
 from .hints import causes
-from .options import BARS, Options, default_bars
+from .options import ACCURACY, BARS, Options, default_bars
 from .spread import too_long
 from .verdict import KS, Context, ReferenceVerdict, Verdict
 
@@ -92,6 +94,8 @@ def _aside(verdict: Verdict) -> Iterator[Fact]:
     yield from ("lambda_read" for run in verdict.runs if run.logged is not None)
     yield from (f"undefined_{name}" for name in verdict.undefined)
     yield from (f"cause_{cause}" for cause in causes(verdict))
+    if verdict.referred:
+        yield "referred"
     if too_long(run.claim for run in verdict.answered):
         yield "distance_bounded"
     if verdict.distinct_prompts is not None:
@@ -135,10 +139,10 @@ def metrics(options: Options) -> dict[str, Metric]:
 
 
 def _failing() -> Iterator[Metric]:
-    yield Count("failing", "questions that miss a bar", "lower", high=None, of=("failing",))
-    yield Rate("fail_rate", "questions that miss a bar, of those with runs", "lower", of="failing", among="judged")
+    yield Count("failing", "questions that miss a threshold", "lower", high=None, of=("failing",))
+    yield Rate("fail_rate", "share of questions that miss a threshold", "lower", of="failing", among="judged")
     for name in BARS:
-        description = f"questions that miss the bar of {name}"
+        description = f"questions that miss the threshold of {name}"
         yield Count(f"{name}_failing", description, "lower", high=None, of=(f"failing_{name}",))
 
 
@@ -183,7 +187,7 @@ def split_gates(options: Options) -> tuple[list[Gate], list[Gate]]:
     relative = next((bar for bar in bars.values() if bar.bound.sign or bar.slice), None)
     if relative:
         raise UsageError(
-            f"{relative} can't be a bar for single questions",
+            f"{relative} can't be a threshold for single questions",
             code="gate-bound",
             hint=f"Give a number, or gate mean_{relative.metric}.",
         )
@@ -199,7 +203,21 @@ def wanted(options: Options) -> list[Gate]:
 def gates(context: Context) -> list[Gate]:
     """How many questions may fail, and λ where there are paraphrases."""
     states = [Gate.parse(text) for text in LAMBDA_GATES if context.paraphrased]
+    if context.options.accuracy == "refer":  # evidence that no run reaches is not unstable
+        states = [_referred(gate) for gate in states]
     return _on_bars(context.bars, context.options) + states
+
+
+def _referred(gate: Gate) -> Gate:
+    return gate if gate.metric == "lambda_split" else msgspec.structs.replace(gate, severity="info")
+
+
+def referred_bars(options: Options) -> frozenset[str]:
+    """The default bars on accuracy, where another suite decides about it; one that was named by hand stays."""
+    if options.accuracy == "gate":
+        return frozenset()
+    named = {gate.metric for gate in parse_gates(options.gates, bar_metrics() | metrics(options), ALIASES)}
+    return frozenset(ACCURACY) - named
 
 
 def _on_bars(bars: Sequence[Gate], options: Options) -> list[Gate]:

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from ...core.gates import Gate, exact
 from ...core.metrics import Better
 from ...core.options import Opt
-from ..answers.options import By, JudgingOptions, Profile
+from ..answers.options import Accuracy, By, JudgingOptions, Profile
 
 
 class Bar(NamedTuple):
@@ -31,6 +31,7 @@ BARS = {
     "jaccard": Bar("mean overlap of the citations of two answers", "higher", "answerable"),
     "css_all": Bar("citations that all runs share, refusals included", "higher", "answerable"),
 }
+ACCURACY = ("acr", "cghc", "scu_cons", "refusal_rate")  # bars that a question misses also by being wrong every time
 DEFAULT_BARS = ("acr >= 0.95", "cghc >= 0.95", "css >= 0.70", "ned50 <= 0.20", "scu_cons >= 1", "refusal_rate >= 0.98")
 
 
@@ -40,24 +41,25 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     gates: Annotated[
         tuple[str | Gate, ...],
         Opt(
-            "Bars that each question must clear, such as acr=0.95,cghc=0.95,css=0.70,ned50=0.20,rcr=0.98 (the "
-            "defaults); also gates on the whole, such as mean_iaa=0.80 or pass^3=0.90.",
+            "Thresholds for each question, such as acr=0.95,cghc=0.95,css=0.70,ned50=0.20,rcr=0.98 (the defaults); "
+            "also gates over all questions, such as mean_iaa=0.80 or pass^3=0.90.",
             shown=False,
         ),
     ] = ()
-    max_fail_rate: Annotated[str, Opt("Most questions that may miss a bar.", "SHARE", kind="number")] = "0"
+    max_fail_rate: Annotated[str, Opt("Share of questions that may miss a threshold.", "SHARE", kind="number")] = "0"
     seeds: Annotated[
         tuple[int, ...],
         Opt("Seeds that the grid must have, such as 0,1,2 or 0-4.  [default: all that occur]", "N[,N…]"),
     ] = ()
     jitters: Annotated[
-        tuple[str, ...], Opt("Jitters that it must have.  [default: all that occur]", "NAME[,NAME…]")
+        tuple[str, ...], Opt("Rewordings (jitters) that the grid must have.  [default: all that occur]", "NAME[,NAME…]")
     ] = ()
     sweep: Annotated[
         str | None,
         Opt("Which sweep of the file; `all` mixes them.  [default: that of the last line]", "ID", shown=False),
     ] = None
     arm: Annotated[str | None, Opt("Which arm, where the runs are of several.", "NAME", shown=False)] = None
+    accuracy: Accuracy = "gate"
     by: By = ()
     profile: Profile = "strict"
 

@@ -16,7 +16,7 @@ from ..answers.options import id_map_file, slice_fields
 from . import explain
 from .controls import controls
 from .judge import judge, prepare
-from .metrics import ALIASES, facts, gates, metrics, split_gates, wanted
+from .metrics import ALIASES, facts, gates, metrics, referred_bars, split_gates, wanted
 from .options import Options
 from .reference import bounds, reference
 from .survey import settle, survey
@@ -67,6 +67,7 @@ def _context(options: Options, *, gold: Mapping[str, Gold] | None = None, paraph
         options=options,
         judging=Judging.of(options),
         bars=tuple(bars),
+        referred=referred_bars(options),
         bounds=bounds(bars),
         gold=gold or {},
         paraphrased=paraphrased,
@@ -109,4 +110,5 @@ SUITE = Suite(
     shown=explain.shown,
     reference=reference,
     controls=controls,
+    refers_to="answers",
 )

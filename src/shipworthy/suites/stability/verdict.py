@@ -26,6 +26,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     judging: answers.Judging
     bars: tuple[Gate, ...]  # what each question must clear
     bounds: Mapping[str, Fraction]  # what it must clear for the original script
+    referred: frozenset[str] = frozenset()  # bars that a question which never flips can't miss here
     paraphrased: bool = False  # whether the gold set has paraphrases
     sweep: str = ""
     axes: Axes = Axes()
@@ -86,6 +87,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     flips: list[Flip] = []
     failed: tuple[str, ...] = ()  # bars that were not cleared
     undefined: tuple[str, ...] = ()  # bars whose metric has no value
+    referred: tuple[str, ...] = ()  # bars that it misses alike in every run, which the answers suite decides about
     holes: list[str] = []
     repeated: int = 0  # runs that a later one at the same place replaced
     slices: tuple[str, ...] = ()  # names of the parts that it belongs to, such as type=table
