@@ -121,11 +121,9 @@ CODES: dict[str, str] = {
     "embedder-http": (
         "The embedding server can't be reached or refuses. Check URL, model and key, and that it is running."
     ),
-    "embedder-missing": (
-        "The local embedder's weights or numpy are not installed. Install them, or choose another embedder."
-    ),
+    "embedder-missing": "The local embedder needs model2vec. Install it: pip install 'shipworthy[embed]'.",
+    "embedder-model": "The local embedding model can't be loaded. Name the folder of a model2vec model.",
     "embedder-setting": "An embedder lacks a setting or there is none of that name. Use one of those in the message.",
-    "embedder-weights": "The installed weights are not the model's, by their digest. Install them again.",
     "embedding-cache": "The cache of vectors can't be opened. Name another file with --embed-cache.",
     "embedding-shape": (
         "An embedder's answer is not one vector of finite numbers a text. Look at what the server answers."

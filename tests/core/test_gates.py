@@ -127,16 +127,15 @@ def test_shown_numbers_stay_on_their_side(k: int, n: int, thousandth: int) -> No
     assert (shown > bound) == (value > bound)
 
 
-def test_sentences_count_what_would_turn_it() -> None:
-    assert (
-        sentence(outcome("precision >= 0.75", 88, 120))
-        == "precision 88/120 (0.733) is below 0.75: 2 more would turn it"
+def test_sentences_lead_with_counts_and_say_what_is_allowed() -> None:
+    assert sentence(outcome("precision >= 0.75", 88, 120)) == (
+        "88 of 120 answers were correct and correctly cited; at least 90 must be (precision 0.733 < 0.75)"
     )
-    assert (
-        sentence(outcome("under <= 0.05", 4, 60)) == "under_refusal 4/60 (0.067) is above 0.05: 1 fewer would turn it"
+    assert sentence(outcome("under <= 0.05", 4, 60)) == (
+        "4 of 60 unanswerable questions were answered; at most 3 may be (under_refusal 0.067 > 0.05)"
     )
     assert certainty(outcome("precision >= 0.80", 26, 30)) == (
-        "unproven: 14 more items if all pass, about 82 at this rate would prove it"
+        "not statistically certain: 14 more passing questions, or about 82 at this rate, would prove it"
     )
 
 
@@ -145,7 +144,7 @@ def test_undefined_is_said_and_not_applicable_only_without_such_items() -> None:
     gate = Gate.parse("under_refusal <= 0.05")
     assert compare(gate, UNDER, UNDER.measure(empty), UNDER.applies(empty)).state == "NOT-APPLICABLE"
     undefined = outcome("precision >= 0.80", 0, 0)
-    assert "undefined" in sentence(undefined)
+    assert sentence(undefined) == "precision has no value: there are no answers"
     assert str(undefined.measure) == "0/0 (undefined)"
 
 

@@ -118,7 +118,7 @@ def test_waivers_of_the_config(project: Path) -> None:
     configure(project, rest=entry.format("precision") + entry.format("answers:chr"))
     board = run(project, today=datetime.date(2026, 11, 15))
     assert board.verdict == "SHIP"
-    assert "waiver of precision in use, until 2026-11-15 (Ada: later)" in board.notes
+    assert "waiver of precision is in use; it expires on 2026-11-15 (Ada: later)" in board.notes
     late = run(project, today=datetime.date(2026, 11, 16))
     assert late.verdict == "NO-SHIP" and any("expired on 2026-11-15 and blocks" in note for note in late.notes)
     configure(project, rest=entry.format("precicion"))
@@ -136,14 +136,14 @@ def test_severities_of_the_config(project: Path) -> None:
 
 def test_proof_can_be_required(project: Path) -> None:
     board = run(project, require_proof=True)
-    assert board.verdict == "NO-SHIP" and "unproven" in board.decisions[0].reasons[0]
+    assert board.verdict == "NO-SHIP" and "not statistically certain" in board.decisions[0].reasons[0]
 
 
-def test_what_would_turn_it_is_on_the_board(project: Path) -> None:
+def test_what_would_make_it_pass_is_on_the_board(project: Path) -> None:
     write(project / "trace.jsonl", [trace("A1", cite=("d2",)), trace("A2"), refusal("U1")])
     answers = run(project).decisions[0]
     assert {"gate": "precision >= 0.80", "turn": 1, "nearest": ["A1"]} in answers.sections["turns"]
-    assert "precision >= 0.80: 1 more of 2 (1 now); noise could explain the miss; nearest: A1" in views.turning(answers)
+    assert "precision >= 0.80: fix 1 more; the miss is within noise; closest to passing: A1" in views.turning(answers)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_gates_relative_to_the_baseline(project: Path) -> None:
     assert run(project, baseline="main", suites=["answers"]).verdict == "SHIP"
     write(project / "trace.jsonl", [trace("A1", cite=("d2",), found=("d2",)), trace("A2"), refusal("U1")])
     board = run(project, baseline="main", suites=["answers"])
-    assert any("0.980 (baseline - 0.02)" in reason for reason in board.decisions[0].reasons)
+    assert any("baseline - 0.02 = 0.98" in reason for reason in board.decisions[0].reasons)
 
 
 def test_a_baseline_on_another_gold_set_is_not_compared(project: Path) -> None:

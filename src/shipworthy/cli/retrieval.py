@@ -1,4 +1,4 @@
-"""`shipworthy retrieval`: score a shadow index beside the live one, mirror questions to both, calibrate ΔS."""
+"""`shipworthy retrieval`: score one retriever, compare a new index with the live one, calibrate ΔS."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ EMBEDDER = ("embedder", "embed_url", "embed_model", "embed_key_env", "embed_cach
 
 @click.group("retrieval", context_settings={"max_content_width": 100})
 def command() -> None:
-    """Is the shadow index allowed to replace the live one?
+    """Does retrieval find the right text, and may a new index replace the live one?
 
     \b
-    shipworthy retrieval mirror --gold gold.jsonl --live http://…/retrieve --shadow http://…/retrieve   # ask both
-    shipworthy retrieval score --gold gold.jsonl --shadow runs/shadow.jsonl --live runs/live.jsonl      # decide
-    shipworthy retrieval score --qrels qrels.txt --run run.txt --metrics P@5,R@10,nDCG@10,MRR,MAP       # measure
+    shipworthy retrieval score --gold gold.jsonl --run runs/trace.jsonl                                 # how good?
+    shipworthy retrieval mirror --gold gold.jsonl --live http://…/retrieve --shadow http://…/retrieve   # log both
+    shipworthy retrieval score --gold gold.jsonl --shadow runs/shadow.jsonl --live runs/live.jsonl      # may it ship?
+    shipworthy retrieval score --qrels qrels.txt --run run.txt --metrics P@5,R@10,nDCG@10,MRR,MAP       # TREC files
     """
 
 
@@ -33,28 +34,29 @@ def command() -> None:
 @scoring_flags(SUITE)
 @click.option("--write-trec", metavar="DIR", help="Also write qrels.txt and run.txt there.")
 def score(form: str, outputs: tuple[str, ...], write_trec: str | None, **given: Any) -> int:
-    """Score a retrieval log against a gold set, beside live's, and decide.
+    """Score what was retrieved against a gold set; with --shadow and --live decide whether a new index may ship.
 
     \b
+    shipworthy retrieval score --gold gold.jsonl --run runs/trace.jsonl --gates recall@5=0.90
     shipworthy retrieval score --gold gold.jsonl --shadow shadow.jsonl --live live.jsonl --match offsets
     shipworthy retrieval score --qrels qrels.txt --run run.txt --metrics P@5,R@10,nDCG@10,MRR,MAP
     """
-    gold, shadow = given["gold"], given["shadow"]
+    gold, log = given["gold"], given["shadow"] or given["run"]
     if write_trec and given["qrels"]:
         raise UsageError(
-            "has no effect with --qrels, which has ids and nothing else",
+            "has no effect with --qrels, which are TREC files already",
             where="--write-trec",
             hint="Leave it out.",
             code="retrieval-inputs",
         )
     decision = score_suite(SUITE, given)
     if write_trec:
-        _write_trec(write_trec, gold, {"run.txt": shadow})
+        _write_trec(write_trec, gold, {"run.txt": log})
     return emit(decision, form, outputs)
 
 
 def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
-    """A gold set as qrels.txt and logs as runs; of several lists a question the first is written."""
+    """A gold set as qrels.txt and logs as runs; where a question has several lists the first is written."""
     from ..report import write
     from ..suites.retrieval.trec import qrels_text, run_text
 
@@ -65,8 +67,8 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
 
 
 @command.command("mirror", context_settings={"max_content_width": 100})
-@click.option("--gold", metavar="FILE", help="Questions with their paraphrases, JSON lines.")
-@click.option("--from-log", metavar="FILE", help="Ask what this live log asked, in place of --gold.")
+@click.option("--gold", metavar="FILE", help="Gold set: questions with their paraphrases.")
+@click.option("--from-log", metavar="FILE", help="Send the questions of this log again, in place of --gold.")
 @click.option(
     "--live",
     required=True,
@@ -79,19 +81,27 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
 @click.option("--out", default="runs", show_default=True, metavar="DIR", help="Where live.jsonl and shadow.jsonl go.")
 @click.option("--seeds", type=Numbers(), default=(0,), help="Seeds, such as 0,1.  [default: 0]")
 @click.option(
-    "--header", "headers", multiple=True, metavar="NAME=VALUE", help="Sent with each request; ${ENV} is filled in."
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Header to send with each request; ${ENV} is filled in.",
 )
-@click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Asked at a time.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Requests in flight.")
 @click.option(
     "--timeout-sec",
     "timeout",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     show_default=True,
-    help="For one attempt.",
+    help="Timeout of one attempt.",
 )
 @click.option(
-    "--retries", type=click.IntRange(0, 100), default=3, show_default=True, help="On 429, 5xx, lost connections."
+    "--retries",
+    type=click.IntRange(0, 100),
+    default=3,
+    show_default=True,
+    help="Retries on 429, 5xx and lost connections.",
 )
 @click.option(
     "--format",
@@ -101,8 +111,8 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
     show_default=True,
     help="`trec` also writes qrels.txt, live.run.txt and shadow.run.txt.",
 )
-@click.option("--resume", is_flag=True, help="Ask only what the logs don't hold yet.")
-@click.option("--overwrite", is_flag=True, help="Drop what the logs hold.")
+@click.option("--resume", is_flag=True, help="Send only what the logs do not have yet.")
+@click.option("--overwrite", is_flag=True, help="Overwrite existing logs.")
 def mirror(
     gold: str | None,
     from_log: str | None,
@@ -113,7 +123,7 @@ def mirror(
     form: str,
     **given: Any,
 ) -> int:
-    """Ask both endpoints the same questions and write a log of each.
+    """Send the same questions to both endpoints and save a log of each.
 
     \b
     shipworthy retrieval mirror --gold gold.jsonl --live http://127.0.0.1:8080/retrieve --live-index live \\
@@ -124,7 +134,7 @@ def mirror(
     from ..runner.mirror import questions_of_log
 
     if bool(gold) == bool(from_log):
-        raise UsageError("what shall be asked?", hint="Give --gold, or --from-log.", code="retrieval-inputs")
+        raise UsageError("there are no questions to send", hint="Give --gold, or --from-log.", code="retrieval-inputs")
     for pair in headers:
         if "=" not in pair:
             raise UsageError("a header is written NAME=VALUE", where="--header", code="retrieval-inputs")
@@ -145,7 +155,7 @@ def mirror(
 @only_flags(SUITE, EMBEDDER)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def calibrate(gold: str, texts: str | None, as_json: bool, **given: Any) -> int:
-    """Suggest bars for ΔS from the gold's own relevant blocks against its negatives.
+    """Suggest thresholds for semantic distance (ΔS) from the gold set's relevant blocks and negatives.
 
     \b
     shipworthy retrieval calibrate --gold gold.jsonl --texts blocks.jsonl
@@ -174,13 +184,13 @@ def calibrate(gold: str, texts: str | None, as_json: bool, **given: Any) -> int:
         say_json(msgspec.to_builtins(bars))
         return 0
     say(
-        f"{bars.embedder}: {bars.relevant} relevant blocks at median {bars.relevant_median} "
-        f"(p90 {bars.relevant_p90}), {bars.negative} negatives at {bars.negative_median}; "
+        f"{bars.embedder}: {bars.relevant} relevant blocks, median distance {bars.relevant_median} "
+        f"(p90 {bars.relevant_p90}); {bars.negative} negatives, median {bars.negative_median}; "
         f"{bars.without_text} blocks without text"
     )
     say(
-        f"A negative is farther than a relevant block with probability {bars.auc}; "
-        f"the two separate best at {bars.risk}."
+        f"A negative is farther away than a relevant block with probability {bars.auc}; "
+        f"the best threshold between them is {bars.risk}."
     )
     say(f"--gates '{bars.gates}'")
     return 0

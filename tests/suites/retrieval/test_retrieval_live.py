@@ -17,7 +17,7 @@ def test_live_is_the_baseline_and_changes_are_named_with_paired_tests() -> None:
     live = [line(f"q{number:02}", found=["a"]) for number in range(20)]
     shadow = [line(f"q{number:02}", found=["x" if number < 5 else "a"]) for number in range(20)]
     found = score(gold, shadow, live, only_gates=True, gates="recall@5>=baseline-0.02")
-    assert found.verdict == "NO-SHIP" and "0.980 (baseline-0.02)" in found.reasons[0]
+    assert found.verdict == "NO-SHIP" and "recall@5 0.750 < baseline-0.02 = 0.98" in found.reasons[0]
     compared = found.sections["comparison"]
     assert [row["qid"] for row in compared["worse"]] == [f"q0{number}" for number in range(5)] == compared["hits_lost"]
     assert compared["mcnemar_two_sided_p"] == 2 / 2**5 == compared["permutation_p"]

@@ -379,7 +379,7 @@ def test_a_live_run_is_the_baseline_and_every_file_has_its_digest(tmp_path: Path
     poor = tmp_path / "poor.txt"
     poor.write_text(RUN.replace(" b ", " y "))
     found = evaluate("retrieval", qrels=qrels, run=poor, live=run)
-    assert found.verdict == "NO-SHIP" and "recall@5 0.500 is below 0.980 (baseline-0.02)" in found.reasons[0]
+    assert found.verdict == "NO-SHIP" and "recall@5 0.500 < baseline-0.02 = 0.98" in found.reasons[0]
     assert [row["qid"] for row in found.sections["comparison"]["worse"]] == ["q1"]
     assert all(len(found.inputs[name]["sha256"]) == 64 for name in ("gold", "shadow", "live"))
     assert evaluate("retrieval", qrels=qrels, run=run, live=poor).verdict == "NO VERDICT"
@@ -402,5 +402,5 @@ def test_ids_beside_places_that_only_logs_have_are_refused_from_the_library_too(
     for useless in ({"sections": {"a": "1"}}, {"window": 3}, {"embed_cache": "x"}):
         with pytest.raises(UsageError, match=r"has no effect with --qrels.*\[retrieval-inputs\]"):
             measure(*paths, "P@1", **useless)
-    with pytest.raises(UsageError, match=r"what shall be scored.*\[retrieval-inputs\]"):
+    with pytest.raises(UsageError, match=r"one set of judgements and one result log.*\[retrieval-inputs\]"):
         evaluate("retrieval", qrels=paths[0], shadow=[])

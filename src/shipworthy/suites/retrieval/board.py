@@ -9,6 +9,7 @@ from ...core.metrics import Measure, decimal
 from ...text import plural, visible
 
 SHOWN = 10
+_HEADS = {"citation_accuracy": "cited place"}  # so that the table fits 80 columns
 
 
 def details(settings: str, depth: int, slices: Mapping[str, Mapping[str, Measure]], sections: Row) -> list[str]:
@@ -28,9 +29,9 @@ def _slices(slices: Mapping[str, Mapping[str, Measure]], depth: int) -> Iterator
     if not slices:
         return
     yield ""
-    yield "By slice".ljust(26) + "".join(name.rjust(19) for name in names)
+    yield "By slice".ljust(18) + "".join(_HEADS.get(name, name).rjust(12) for name in names)
     for slice_name, measures in slices.items():
-        yield "  " + visible(slice_name, 24).ljust(24) + "".join(_cell(measures, name).rjust(19) for name in names)
+        yield "  " + visible(slice_name, 16).ljust(16) + "".join(_cell(measures, name).rjust(12) for name in names)
 
 
 def _cell(measures: Mapping[str, Measure], name: str) -> str:
@@ -43,10 +44,10 @@ def _states(converging: Row, distance: Row) -> Iterator[str]:
         return
     states = "  ".join(f"{state} {count}" for state, count in converging["states"].items())
     yield ""
-    yield f"λ: {states}  ({converging['read']} read, {converging['derived']} derived)"
+    yield f"Convergence (λ): {states}  ({converging['read']} read from the log, {converging['derived']} derived)"
     if any(distance["bands"].values()):
         bands = ", ".join(f"{name} {count}" for name, count in distance["bands"].items())
-        yield f"ΔS by {visible(distance['embedder'])}: {bands}"
+        yield f"Semantic distance (ΔS) by {visible(distance['embedder'])}: {bands}"
 
 
 def _short(short: Mapping[str, str]) -> Iterator[str]:

@@ -3,9 +3,10 @@
 precomputed  the distances that the log carries
 lexical      character 3- to 5-grams, exact integers, no download; near in wording, not in meaning
 http         POST {url}/embeddings as OpenAI's API has it, or an Ollama server's /api/embed
-local        a sentence model that is installed on this machine
+local        a static embedding model on this machine, read with model2vec (extra `embed`)
 
-Every embedder can be pickled: with the vectors that it has, without what is open (a cache's file) or large (a model).
+Beside these, `py:module:function` names a function that makes an embedder of your own. Every embedder can be pickled:
+with the vectors that it has, without what is open (a cache's file) or large (a model).
 """
 
 from __future__ import annotations
@@ -20,15 +21,13 @@ from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import DataError, EnvironmentFailure, UsageError
 from ...text import fold, visible
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from .minilm import Model
 
 PLACES = 4  # distances are recorded rounded to so many places
 BATCH = 64
@@ -178,26 +177,66 @@ def _vectors_in(answer: Any, url: str) -> list[list[float]]:
 
 
 class Local(Dense):
-    """The sentence model all-MiniLM-L6-v2, run with numpy from weights that are installed beside us."""
+    """A static embedding model of model2vec: from a folder, or by its name from the model cache of this machine."""
 
-    def __init__(self, cache: str | None = None) -> None:
+    def __init__(self, model: str, cache: str | None = None) -> None:
+        if not model:
+            raise UsageError(
+                "the local embedder needs a model",
+                code="embedder-setting",
+                hint="Add --embed-model FOLDER, or the name of a model that is in the local model cache.",
+            )
         super().__init__(cache)
-        self._model: Model | None = None
-        self.id = f"local:all-MiniLM-L6-v2:{self._loaded().digest[:12]}"
+        self._name = model
+        self._model: StaticModel | None = None
+        self.id = f"local:{_digest_of_model(model, self._loaded())}"
 
     def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        model = self._loaded()
-        return [model.embed(text) for text in texts]
+        return [[float(number) for number in vector] for vector in self._loaded().encode(list(texts))]
 
-    def _loaded(self) -> Model:
+    def _loaded(self) -> StaticModel:
         if self._model is None:
-            from .minilm import load
-
-            self._model = load()
+            self._model = _load_static(self._name)
         return self._model
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_model": None}
+
+
+class StaticModel(Protocol):
+    """What is used of a model2vec model."""
+
+    embedding: Any  # the matrix of token vectors
+
+    def encode(self, sentences: list[str]) -> Iterable[Iterable[float]]: ...
+
+
+def _load_static(name: str) -> StaticModel:
+    """The model from a folder or from the cache on this machine; nothing is ever downloaded here."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the library is imported
+    try:
+        from model2vec import StaticModel as Model2Vec
+    except ImportError:
+        raise UsageError(
+            "the local embedder needs model2vec, which is not installed",
+            code="embedder-missing",
+            hint="Install it: pip install 'shipworthy[embed]'.",
+        ) from None
+    try:
+        return cast(StaticModel, Model2Vec.from_pretrained(name, force_download=False))
+    except Exception as error:  # whatever a missing, foreign or broken model makes the library raise
+        raise EnvironmentFailure(
+            f"the embedding model can't be loaded: {visible(str(error), 200)}",
+            where=visible(name, 200),
+            code="embedder-model",
+            hint="Name the folder of a model2vec model. Models are not downloaded while scoring.",
+        ) from None
+
+
+def _digest_of_model(name: str, model: StaticModel) -> str:
+    """The model's own name with a digest of its vectors, so that distances of two models are never compared."""
+    digest = hashlib.sha256(model.embedding.tobytes()).hexdigest()
+    return f"{os.path.basename(name.rstrip('/')) or name}:{digest[:12]}"
 
 
 class VectorCache:
@@ -269,16 +308,17 @@ def make_embedder(
 ) -> Embedder | None:
     """The embedder of a name; None for `precomputed`, which makes no distances of its own.
 
-    `module:function` names a function without arguments that makes an embedder of your own. `key_env` names the
-    environment variable that holds the server's key.
+    `py:module:function`, or `module:function`, names a function without arguments that makes an embedder of your own.
+    `key_env` names the environment variable that holds the server's key.
     """
     check_name(name)
-    unused = {"embed-url": url, "embed-model": model, "embed-key-env": key_env} if name != "http" else {}
+    unused = {"embed-url": url, "embed-key-env": key_env} if name != "http" else {}
+    unused |= {"embed-model": model} if name not in ("http", "local") else {}
     if flag := next((flag for flag, value in unused.items() if value), ""):
         raise UsageError(
             f"has no effect with the embedder {name!r}",
             where=flag,
-            hint="Add --embedder http, or leave it out.",
+            hint="Add --embedder http (or local, for --embed-model), or leave it out.",
             code="embedder-setting",
         )
     if name == "precomputed":
@@ -286,15 +326,17 @@ def make_embedder(
     if name == "lexical":
         return Lexical()
     if name == "local":
-        return Local(cache)
+        return Local(model, cache)
     return _own(name) if ":" in name else Http(url, model, _key(key_env), cache)
 
 
 def check_name(name: str) -> None:
     """There is an embedder of that name, or it names a function."""
-    if name not in NAMES and not all(name.partition(":")):
+    if name not in NAMES and not all(name.removeprefix("py:").partition(":")):
         raise UsageError(
-            f"there is no embedder {name!r}", hint=f"Use one of {', '.join(NAMES)}.", code="embedder-setting"
+            f"unknown embedder {name!r}",
+            hint=f"Use one of {', '.join(NAMES)}, or py:module:function.",
+            code="embedder-setting",
         )
 
 
@@ -310,16 +352,16 @@ def _key(variable: str | None) -> str:
 
 
 def _own(place: str) -> Embedder:
-    """What the function `module:function` gives back."""
+    """What the function `py:module:function` gives back."""
     from importlib import import_module
 
-    module, _, function = place.partition(":")
+    module, _, function = place.removeprefix("py:").partition(":")
     try:
         make = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(
             f"the embedder {place!r} can't be imported: {error}",
-            hint="Write package.module:function.",
+            hint="Write py:package.module:function.",
             code="embedder-setting",
         ) from None
     embedder: Embedder = make()

@@ -76,9 +76,11 @@ def _explain_logs(findings: Findings) -> Explanation:
     live = measure_live(findings.evidence.part(LIVE), findings.known) if context.compared else None
     metric = f"recall@{context.choices.canary_k}"
     fallen = fallen_slices(findings.slices, live.slices, metric) if live else []
-    measures = {name: one for name, one in findings.measures.items() if _worth_showing(name, findings.measures)}
+    measures = {name: one for name, one in findings.measures.items() if _worth_showing(name, findings)}
     headline = _headline(findings, measures)
     sections = _sections(tally, rows, context.logs["shadow"].made_with)
+    if context.plain and not tally["read_states"]:
+        sections["lambda"] = {"states": {}, "derived": 0, "read": 0}
     if live is not None:
         sections["comparison"] = _comparison(findings, live, metric)
     sections["details"] = details(headline["settings"], context.choices.canary_k, findings.slices, sections)
@@ -92,7 +94,22 @@ def _explain_logs(findings: Findings) -> Explanation:
         warnings=list(remarks(findings)),
         measures=measures,
         items=_items(findings),
+        reasons=_plain_reasons(findings) if context.plain and findings.verdict == "MEASURED" else None,
     )
+
+
+def _plain_reasons(findings: Findings) -> list[str]:
+    """How good the retriever is, in counts, and how to make a decision of it."""
+    k = findings.context.choices.canary_k
+    name = f"recall@{k}"
+    values = [row[name] for row in findings.evidence.rows if row.get(name) is not None]
+    found = sum(value > 0 for value in values)
+    figures = ", ".join(f"{one} {findings.measures[one]}" for one in (name, "mrr") if one in findings.measures)
+    return [
+        f"{found} of {len(values)} questions have a relevant block in the first {k} ({figures})",
+        f"no gate was set; to decide, add --gates {name}=0.90",
+        *findings.incomplete,
+    ]
 
 
 def _items(findings: Findings) -> Sequence[Row] | None:
@@ -102,8 +119,14 @@ def _items(findings: Findings) -> Sequence[Row] | None:
     return findings.evidence.rows[: findings.tally["items"]] if findings.context.compared else None
 
 
-def _worth_showing(name: str, measures: Mapping[str, Measure]) -> bool:
-    """trec_eval's P_k only where some list is shorter than k, so that it differs from precision@k."""
+def _worth_showing(name: str, findings: Findings) -> bool:
+    """trec_eval's P_k only where it differs from precision@k; of a single log only what it has values for."""
+    measures, context = findings.measures, findings.context
+    if context.plain and not any(gate.metric == name for gate in findings.gates):
+        if name == "lambda_convergent" and not findings.tally["read_states"]:
+            return False
+        if measures[name].value is None or name == "bad_qids":
+            return False
     return not name.startswith("P_") or measures[name].value != measures[f"precision@{name[2:]}"].value
 
 
@@ -157,7 +180,7 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
         *("answer_rate", "mrr", "map"),
         *(f"{kind}@{k}" for k in choices.k for kind in ("precision", "recall", "ndcg")),
     ]
-    shown = {name: number(measures[name].value) for name in names}
+    shown = {name: number(measures[name].value) if name in measures else None for name in names}
     return shown | {"bad_qids": _bad_qids(findings), "settings": choices.header}
 
 

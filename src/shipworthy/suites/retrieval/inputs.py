@@ -32,7 +32,7 @@ _PLACES = (
 def complete(options: Options, sources: Sources) -> Options:
     """The options with what the inputs decide: preset, metrics, fields to slice by, and live's gate for TREC files."""
     check_inputs(options, sources)
-    trec, compared = _given(sources, "qrels"), _given(sources, "live")
+    trec, compared, plain = _given(sources, "qrels"), _given(sources, "live"), is_plain(sources)
     preset = options.preset or ("trec" if trec else "native")
     changes: dict[str, object] = {"by": _beyond_type(options), "preset": preset}
     if trec and compared:
@@ -40,9 +40,14 @@ def complete(options: Options, sources: Sources) -> Options:
         changes |= {"gates": gates, "only_gates": True}  # a run has ids alone, and the other gates ask for more
     elif trec and options.metrics is None:
         changes["metrics"] = _at_depths(choices_of(options).k)
-    if not compared and (trec or options.metrics is not None):
+    if not compared and (trec or plain or options.metrics is not None):
         changes["only_gates"] = False  # there are no default gates to leave out
     return resolved(msgspec.structs.replace(options, **changes))
+
+
+def is_plain(sources: Sources) -> bool:
+    """One log or run against a gold set: how good is it? Nothing is compared, and no canary gate is in force."""
+    return _given(sources, "gold") and _given(sources, "run")
 
 
 def _given(sources: Sources, name: str) -> bool:
@@ -61,12 +66,20 @@ def _at_depths(depths: tuple[int, ...]) -> str:
 def check_inputs(options: Options, sources: Sources) -> None:
     """Two files that belong together, and no flag that would be without effect."""
     gold, shadow, qrels, run = (_given(sources, name) for name in ("gold", "shadow", "qrels", "run"))
-    if gold == qrels or gold != shadow or qrels != run:
+    if gold == qrels or shadow == run or (qrels and shadow):
         raise UsageError(
-            "what shall be scored?", hint="Give --gold with --shadow, or --qrels with --run.", code="retrieval-inputs"
+            "retrieval needs one set of judgements and one result log",
+            hint="Give --gold with --run; --gold with --shadow and --live to compare two; or --qrels with --run.",
+            code="retrieval-inputs",
+        )
+    if is_plain(sources) and _given(sources, "live"):
+        raise UsageError(
+            "--live is compared with --shadow", hint="Write --shadow in place of --run.", code="retrieval-inputs"
         )
     if options.metrics is not None and _given(sources, "live"):
-        raise UsageError("--metrics measures one log", hint="Leave out --live, or --metrics.", code="retrieval-inputs")
+        raise UsageError(
+            "--metrics measures a single log", hint="Leave out --live, or --metrics.", code="retrieval-inputs"
+        )
     chosen = set(_chosen(options, sources))
     if qrels:
         _refuse(chosen, "with --qrels, which has ids and nothing else", *_PLACES, "lenient")

@@ -42,6 +42,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     choices: Choices
     wanted: tuple[Wanted, ...]  # the ranking metrics, in the order of the report
+    plain: bool = False  # one log against a gold set, without the canary gates
     ids_only: bool = False  # records are ranked lists, and there is nothing to judge beyond the metrics wanted
     sections: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}

@@ -123,6 +123,15 @@ def log_lists(
         problems.raise_any()
 
 
+def trec_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
+    """The lists of a TREC run that is held against a gold set."""
+    lists = (
+        (name_of(qid), [name_of(name) for name in names], list(scores))
+        for qid, names, scores in read_whole_run(path, read)
+    )
+    yield from enumerate(ranked_lists(slots, lists, choices), 1)
+
+
 def _log_lists(source: Source, read: Input, problems: Problems) -> Iterator[tuple[str, list[str], list[float] | None]]:
     for line, run in _records(source, _LogIds, read, "trace", problems, trace_keys()):
         qid = run.qid or run.q_id

@@ -323,8 +323,8 @@ def _convergent(tally: Tally) -> Measure:
 
 
 def gates(context: Context) -> list[Gate]:
-    """The canary gates; the last asks that recall falls at most 0.02 below live's. Lists of ids have none."""
-    if context.ids_only:
+    """The canary gates; the last asks that recall falls at most 0.02 below live's. A single log has none."""
+    if context.ids_only or context.plain:
         return []
     compared = [f"recall@{context.choices.canary_k} >= baseline - 0.02"] if context.compared else []
     return [_softened(Gate.parse(text), context) for text in (*CANARY, *compared)]

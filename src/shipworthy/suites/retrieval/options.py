@@ -85,7 +85,8 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     embedder: Annotated[
         str,
         Opt(
-            f"What makes ΔS where the log has none and texts are given: {', '.join(NAMES)}, or module:function.",
+            f"What computes semantic distance (ΔS) where the log has none and texts are given: {', '.join(NAMES)}, or "
+            "py:module:function.",
             "NAME",
             shown=False,
             inert=False,
@@ -94,7 +95,9 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     embed_url: Annotated[
         str, Opt("Embedding server: …/v1, or Ollama's …/api/embed.", "URL", shown=False, inert=False)
     ] = ""
-    embed_model: Annotated[str, Opt("Model of the http embedder.", "NAME", shown=False, inert=False)] = ""
+    embed_model: Annotated[
+        str, Opt("Model of the http embedder, or folder of the local one.", "NAME", shown=False, inert=False)
+    ] = ""
     embed_key_env: Annotated[
         str | None, Opt("Environment variable that holds the server's key.", "NAME", shown=False, inert=False)
     ] = None

@@ -67,7 +67,7 @@ def list_remarks(findings: Findings) -> Iterator[str]:
 def remarks(findings: Findings) -> Iterator[str]:
     context: Context = findings.context
     shadow, superseded = noticed_in(findings.gathered, "shadow"), findings.tally["superseded_lines"]
-    yield from log_warnings("shadow", shadow, superseded, context.choices)
+    yield from log_warnings("run" if context.plain else "shadow", shadow, superseded, context.choices)
     yield from _about_gold(findings, context)
     made_with = context.logs["shadow"].made_with
     if len(shadow.embedders) > 1:

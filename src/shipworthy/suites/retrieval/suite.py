@@ -1,4 +1,4 @@
-"""Retrieval: may the shadow index replace the live one?"""
+"""Retrieval: does it find the right text, and may the shadow index replace the live one?"""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..answers.judge import slices_of
 from .controls import controls
 from .embedders import make_embedder
 from .explain import baseline, explain, shown
-from .inputs import complete
+from .inputs import complete, is_plain
 from .judge import Context, Expected, judge
-from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists
+from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists, trec_lists
 from .log import LogLine, runs_of
 from .matching import prepare
 from .metrics import aliases, facts, gates, metrics, sees
@@ -29,7 +29,7 @@ from .rows import offences, rows
 from .sections import read_sections
 from .settle import settle
 from .survey import LogSurvey
-from .trec import gold_of_qrels, log_of_run
+from .trec import gold_of_qrels, is_run_file, log_of_run
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -47,11 +47,16 @@ def _read_lists(sources: Sources, options: Options, choices: Choices) -> Materia
     else:
         problems = Problems()
         slots = gold_slots(sources["gold"], gold, problems)
-        stream = log_lists(sources["shadow"], log, slots, choices, problems, options.lenient)
+        source = sources.get("run", sources.get("shadow"))
+        if is_run_file(source):
+            problems.raise_any()
+            stream = trec_lists(os.fspath(source), log, slots, choices)
+        else:
+            stream = log_lists(source, log, slots, choices, problems, options.lenient)
     assert options.metrics is not None
     wanted = tuple(parse_wanted(options.metrics))
     return Material(
-        context=Context(options=options, choices=choices, wanted=wanted, ids_only=True),
+        context=Context(options=options, choices=choices, wanted=wanted, plain=is_plain(sources), ids_only=True),
         expected=relevant_counts(slots),
         streams={"shadow": stream},
         reads={"gold": gold, "shadow": log},
@@ -70,7 +75,7 @@ def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material
         expected=_expected(gold, choices, context.texts),
         streams={
             name: log_of_run(os.fspath(given[name]), log)
-            if sources.get("qrels") is not None
+            if sources.get("qrels") is not None or is_run_file(given[name])
             else stream_traces(given[name], log, record=LogLine, lenient=options.lenient)
             for name, log in logs.items()
         },
@@ -87,8 +92,10 @@ def _context(sources: Sources, options: Options, choices: Choices, reads: dict[s
         sections, reads["sections"] = read_sections(sources["sections"])
     if sources.get("texts") is not None:
         texts, reads["texts"] = read_texts(sources["texts"], "texts")
+    plain = is_plain(sources)
+    made_by = "precomputed" if plain and options.embedder == "lexical" else options.embedder  # no ΔS unasked
     embedder = make_embedder(
-        options.embedder,
+        made_by,
         url=options.embed_url,
         model=options.embed_model,
         key_env=options.embed_key_env,
@@ -98,6 +105,7 @@ def _context(sources: Sources, options: Options, choices: Choices, reads: dict[s
         options=options,
         choices=choices,
         wanted=default_metrics(choices.k),
+        plain=plain,
         sections=sections,
         texts=texts,
         embedder=embedder,
@@ -135,13 +143,13 @@ def unjudged(case: Case, verdict: object) -> bool:
 
 SUITE = Suite(
     name="retrieval",
-    description="May the shadow index replace the live one?",
+    description="Does retrieval find the right text, and may a new index replace the live one?",
     inputs=(
-        InputSpec("gold", "Gold set, JSON lines with relevant, anchor_section, paraphrases, negatives.", False),
-        InputSpec("shadow", "Log of the index that wants to ship, JSON lines.", False),
-        InputSpec("live", "Log of the index that serves now, on the same questions (a run with --qrels).", False),
+        InputSpec("gold", "Gold set with relevant (or gold_citations) for each question.", False),
+        InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False),
+        InputSpec("shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False),
+        InputSpec("live", "Log of the index in production, on the same questions (a run with --qrels).", False),
         InputSpec("qrels", "TREC judgements in place of --gold.", False),
-        InputSpec("run", "TREC run in place of --shadow.", False),
         InputSpec("sections", "Sections of blocks: JSON lines with id and section_id.", False, table=True),
         InputSpec("texts", "Texts of blocks: JSON lines with id and text.", False, table=True),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
+import os
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
@@ -13,7 +14,7 @@ from typing import BinaryIO
 
 from ...core.contracts import Gold, Place
 from ...core.sources import GoldSet, Input, load_gold, read_gold, stream_traces
-from ...errors import DataError
+from ...errors import DataError, ShipworthyError
 from ...reading.jsonl import open_binary
 from ...text import visible
 from .log import LogLine
@@ -235,6 +236,18 @@ def log_of_run(path: str, read: Input) -> Iterator[tuple[int, LogLine]]:
         topk = [Place(id=name_of(name), score=score) for name, score in zip(names, scores, strict=True)]
         yield lists, LogLine(qid=name_of(qid), topk=topk)
     read.records = lists
+
+
+def is_run_file(source: object) -> bool:
+    """Whether a file is a TREC run: its first line has the six columns of one and is no JSON."""
+    if not isinstance(source, (str, os.PathLike)) or not os.path.isfile(source):
+        return False  # a pipe can be read once only
+    try:
+        with open_binary(os.fspath(source), len) as stream:
+            first = stream.readline(4096).split()
+    except (OSError, EOFError, ShipworthyError):
+        return False  # the reader will say what is wrong with it
+    return len(first) == 6 and not first[0].startswith((b"{", b"[")) and first[1] == b"Q0" and first[3].isdigit()
 
 
 def name_of(raw: bytes) -> str:
