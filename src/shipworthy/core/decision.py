@@ -32,6 +32,7 @@ class Decision(msgspec.Struct):
     named: dict[str, list[str]] = {}
     diagnosis: list[str] = []
     offenders: list[dict[str, Any]] = []
+    cards: Sequence[dict[str, Any]] = []  # every failing item in detail, worst first; not part of the JSON report
     items: Sequence[dict[str, Any]] = []  # one row per item
     sections: dict[str, Any] = {}  # what only this suite has: a matrix, a curve, a table
     headline: dict[str, Any] = {}  # keys that stand at the top level of the JSON report

@@ -140,7 +140,7 @@ def measure_all(
 
 def _measured(metric: Metric, tally: Tally) -> Measure:
     return msgspec.structs.replace(
-        metric.measure(tally), better=metric.better, against=metric.against, suite=metric.suite
+        metric.measure(tally), better=metric.better, against=metric.against, suite=metric.suite, says=metric.says
     )
 
 
@@ -231,7 +231,7 @@ def _by_reference(findings: Findings, reference: Reference) -> Explanation:
     findings.verdict, findings.reasons = decide(findings.outcomes, findings.incomplete)
     # The original script's own word, which knows nothing of lost data; decision and exit code do.
     passed = {"pass": decide(findings.outcomes, reference.incomplete)[0] == "SHIP"}
-    return Explanation(headline=reference.headline | passed, sections=reference.sections, items=reference.items)
+    return Explanation(headline=reference.headline | passed, sections=reference.sections, items=reference.items, cards=[])
 
 
 def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
@@ -249,6 +249,7 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         named={name: names for name, names in told.named.items() if names},
         diagnosis=told.diagnosis,
         offenders=told.offenders,
+        cards=findings.evidence.cards() if told.cards is None else told.cards,
         items=findings.evidence.rows if told.items is None else told.items,
         sections=told.sections,
         headline=told.headline,

@@ -13,7 +13,10 @@ from .tally import Fact, Tally
 if TYPE_CHECKING:
     from typing import IO
 
+CARDS = 20_000  # failing items that are kept in detail
 MEMORY = 64_000_000  # bytes of rows from which they are kept in a temporary file
+
+ROW_TEXT = 400  # characters of a question or a claim in a row
 
 Row = dict[str, Any]
 Order = tuple[Any, ...]
@@ -54,7 +57,8 @@ class Evidence:
     """Counts by part, the worst few by kind, rows by item, and names that were seen; `+=` of any split is the whole."""
 
     def __init__(self, worst: int = 10) -> None:
-        self.limit = worst
+        self.limit = worst  # offenders that a report names
+        self._kept = max(worst, CARDS)
         self.tallies: dict[str, Tally] = {}
         self.worst: dict[str, list[tuple[Order, Row]]] = {}
         self.rows = Rows()
@@ -87,9 +91,9 @@ class Evidence:
 
     def _offend(self, offence: Offence) -> None:
         kept = self.worst.setdefault(offence.kind, [])
-        if len(kept) < self.limit or (kept and offence.order < kept[-1][0]):
+        if len(kept) < self._kept or (kept and offence.order < kept[-1][0]):
             insort(kept, (offence.order, offence.card()), key=_order_of)
-            del kept[self.limit :]
+            del kept[self._kept :]
 
     def miss(self, name: str) -> None:
         """A question that should have been judged and was not."""
@@ -97,6 +101,11 @@ class Evidence:
         self.unjudged.name("unjudged", name)
 
     def offenders(self, kind: str = "") -> list[Row]:
+        """The worst few, as many as were asked for."""
+        return self.cards(kind)[: self.limit]
+
+    def cards(self, kind: str = "") -> list[Row]:
+        """All failing items in detail, worst first."""
         return [card for _, card in self.worst.get(kind, ())]
 
     def __iadd__(self, other: Evidence) -> Evidence:
@@ -104,7 +113,7 @@ class Evidence:
             self.tallies[part] = self.part(part) + tally
         for kind, cards in other.worst.items():
             merged = sorted([*self.worst.get(kind, ()), *cards], key=_order_of)
-            self.worst[kind] = merged[: self.limit]
+            self.worst[kind] = merged[: self._kept]
         for kind, names in other.seen.items():
             self.seen.setdefault(kind, set()).update(names)
         self.unjudged += other.unjudged
@@ -114,6 +123,11 @@ class Evidence:
 
 def _order_of(pair: tuple[Order, Row]) -> Order:
     return pair[0]
+
+
+def brief(text: str) -> str:
+    """A question or a claim as a row has it: the cards have it whole."""
+    return text if len(text) <= ROW_TEXT else f"{text[: ROW_TEXT - 1]}…"
 
 
 class Rows(Sequence[Row]):

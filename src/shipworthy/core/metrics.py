@@ -31,6 +31,7 @@ class Measure(msgspec.Struct, frozen=True):
     better: str = ""  # higher or lower
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
     suite: str = ""  # whose metric it is, to find its words
+    says: str = ""  # what the metric counts, in words
 
     def __str__(self) -> str:
         if self.value is None:

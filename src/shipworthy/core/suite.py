@@ -89,6 +89,7 @@ class Explanation(msgspec.Struct, kw_only=True):
     named: dict[str, list[str]] = {}
     diagnosis: list[str] = []
     offenders: list[Row] = []
+    cards: list[Row] | None = None  # in place of the evidence's cards
     sections: dict[str, Any] = {}
     headline: dict[str, Any] = {}
     compat: dict[str, Any] | None = None

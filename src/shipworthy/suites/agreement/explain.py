@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Offence, Order, Row, brief
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
 from ...text import plural
@@ -92,7 +92,8 @@ def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
 
 def row(verdict: Verdict) -> Row:
     passed = verdict.agreed and not verdict.flagged_agreement
-    return {name: getattr(verdict, name) for name in COLUMNS} | {"passed": passed}
+    told = {"question": brief(verdict.question), "claim": brief(verdict.claim)}
+    return {name: getattr(verdict, name) for name in COLUMNS} | {"passed": passed} | told
 
 
 def disagreements(items: Iterable[Mapping[str, object]]) -> list[Row]:
@@ -115,6 +116,7 @@ def card(verdict: Verdict) -> Row:
         "qid": verdict.qid,
         "reason": "flagged-agreement" if verdict.flagged_agreement else "disagreement",
         "says": f"{said}: {verdict.final} ({verdict.why})",
+        "question": verdict.question,
         "claim": verdict.claim or None,
         "citations": verdict.citations,
     }

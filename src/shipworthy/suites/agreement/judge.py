@@ -46,6 +46,7 @@ class Verdict(msgspec.Struct):
     answered: bool = False  # the answer is known, so that its citations could be looked at
     place: int = 0  # in the file whose order counts
     compared: bool = True  # both labels are there
+    question: str = ""
     lacks: str = ""  # scholar_only, auditor_only, gold_only; without_trace is compared all the same
 
     @property
@@ -78,6 +79,7 @@ def _joined(case: Case, context: Context) -> Verdict:
     if traces:
         pair.answer_json, pair.retrieved_ids = traces[0].answer, list(traces[0].retrieved)
     verdict = judge_pair(pair, context.options.profile, one.place)
+    verdict.question = traces[0].asked if traces else ""
     verdict.lacks = "without_trace" if traces == [] else ""
     return verdict
 
@@ -90,6 +92,7 @@ def _derived(case: Case, context: Context) -> Verdict:
     assert context.judging is not None
     pair = derive(question.expected, traces[0], context.judging)
     verdict = judge_pair(pair, context.options.profile, question.place)
+    verdict.question = question.expected.gold.question or traces[0].asked
     verdict.citations = ids_of(traces[0].answer.citations)  # as they were logged, whatever they are compared as
     return verdict
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from ... import stats
 from ...core.contracts import ids_of
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Gate
 from ...core.metrics import Measure
 from ...core.suite import Explanation, Findings, Reference
@@ -31,6 +31,8 @@ COLUMNS = (
     "reason",
     "answerable",
     "all_rank",
+    "question",
+    "claim",
 )
 _COUNTED = (
     "items",
@@ -113,8 +115,21 @@ def row(verdict: Verdict) -> Row:
         verdict.reason,
         verdict.answerable,
         verdict.all_rank,
+        brief(question_of(verdict)),
+        brief(claim_of(verdict)),
     )
-    return dict(zip(COLUMNS, values, strict=True))
+    found = dict(zip(COLUMNS, values, strict=True))
+    return found | {"slices": list(verdict.slices)} if verdict.slices else found
+
+
+def question_of(verdict: Verdict) -> str:
+    """The question as gold has it, else as the trace says that it was sent."""
+    question = verdict.expected.gold.question if verdict.expected else ""
+    return question or (verdict.trace.asked if verdict.trace else "")
+
+
+def claim_of(verdict: Verdict) -> str:
+    return verdict.trace.answer.claim if verdict.trace and not verdict.trace.error else ""
 
 
 def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
@@ -132,7 +147,7 @@ def card(verdict: Verdict) -> Row:
         "qid": verdict.qid,
         "reason": verdict.reason,
         "says": reason_in_words(verdict),
-        "question": gold.question or (trace.asked if trace else ""),
+        "question": question_of(verdict),
         "claim": answer.claim if answer else None,
         "citations": ids_of(answer.citations) if answer else [],
         "retrieved_ids": trace.retrieved if trace else [],

@@ -8,12 +8,12 @@ from functools import partial
 
 from ...core.contracts import Gold, ids_of
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome
 from ...core.metrics import decimal
 from ...core.suite import Explanation, Findings
 from ...text import plural
-from ..answers.explain import card, judging_shown
+from ..answers.explain import card, claim_of, judging_shown, question_of
 from ..answers.judge import SEVERITY
 from .arms import Choice
 from .deciding import choice, measure_arms, missed, shown_gates
@@ -50,7 +50,8 @@ def explain(findings: Findings) -> Explanation:
         counts=_counts(findings, context),
         named={"missing": findings.tally.named("missing")},
         diagnosis=diagnose(findings, arms, chosen),
-        offenders=_offenders(findings),
+        offenders=_cards(findings)[: findings.evidence.limit],
+        cards=_cards(findings),
         sections=sections(findings, arms, chosen),
         headline={"arm": findings.part, "gates": shown_gates(findings.gates)},
         warnings=[*remarks(findings.gathered, context), *context.options.doubts],
@@ -120,6 +121,8 @@ def _row(on_arm: ArmVerdict, qid: str, slow_after: Ticks) -> Row:
         "slowest_ms": number(in_ms(max(times))) if times else None,
         "length": runs[0].length if runs else None,
         "reason": answer.reason or ("slow" if times and max(times) > slow_after else ""),
+        "question": brief(question_of(answer)),
+        "claim": brief(claim_of(answer)),
     }
 
 
@@ -162,12 +165,12 @@ def _kind(reason: str, arm: str) -> str:
     return f"{reason} {arm}"
 
 
-def _offenders(findings: Findings) -> list[Row]:
+def _cards(findings: Findings) -> list[Row]:
     """Of the deciding arm: wrong answers where a gate on accuracy is missed and decides, then slow runs."""
     evidence, arm = findings.evidence, findings.part
     deciding = [outcome for outcome in findings.outcomes if outcome.gate.severity == "block"]
-    wrong = evidence.offenders(_kind(WRONG, arm)) if missed(deciding, ACCURACY) else []
-    return [*wrong, *evidence.offenders(_kind(SLOW, arm))][: evidence.limit]
+    wrong = evidence.cards(_kind(WRONG, arm)) if missed(deciding, ACCURACY) else []
+    return [*wrong, *evidence.cards(_kind(SLOW, arm))]
 
 
 def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:

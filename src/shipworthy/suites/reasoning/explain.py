@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Offence, Order, Row, brief
 from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
 from ...text import plural
@@ -57,10 +57,11 @@ def remarks(findings: Findings) -> list[str]:
 
 def rows(judged: JudgedAnswer, context: Context) -> Iterator[tuple[Order, Row]]:
     """The row of a case as `items` shows it, and the whole result for those who read the report by program."""
-    yield (judged.case.id,), {"item": _item(judged.verdict), "result": _result(judged, context.options.profile)}
+    yield (judged.case.id,), {"item": _item(judged), "result": _result(judged, context.options.profile)}
 
 
-def _item(verdict: Verdict) -> Row:
+def _item(judged: JudgedAnswer) -> Row:
+    case, answer, verdict = judged
     return {
         "qid": verdict.case_id,
         "preset": verdict.preset,
@@ -70,6 +71,8 @@ def _item(verdict: Verdict) -> Row:
         **{name: number(verdict.scores[name]) for name in DIMENSIONS},
         "reason": reason(verdict),
         "hard_failures": list(verdict.hard_failures),
+        "question": brief(case.prompt),
+        "claim": brief(answer.content),
     }
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 from ...core.contracts import ids_of
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Offence, Order, Row, brief
 from ...core.metrics import decimal
 from .judge import Context, Line, ListVerdict, LogVerdict, Verdict
 from .options import Choices
@@ -70,7 +70,7 @@ def item(verdict: Verdict, choices: Choices) -> Row:
     names = [f"{kind}@{k}" for kind in ("precision", "recall", "ndcg") for k in choices.k]
     names += ["mrr", "map", "coverage", "citation_accuracy", "anchor_proximity", "delta_s"]
     shown |= {name: number(values.get(name)) for name in names}
-    return shown | {"short": short_list(shadow, choices), "reason": shadow.reason}
+    return shown | {"short": short_list(shadow, choices), "reason": shadow.reason, "question": brief(verdict.expected.gold.question)}
 
 
 def short_list(verdict: LogVerdict, choices: Choices) -> str:

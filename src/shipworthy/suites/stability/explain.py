@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome, written
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
@@ -148,6 +148,8 @@ def rows(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[tupl
             "effective_runs": verdict.effective_runs,
             "failed": list(verdict.failed),
             "undefined": list(verdict.undefined),
+            "question": brief(verdict.question.gold.question),
+            "slices": list(verdict.slices),
             "flips": [{"run": str(flip.cell), "differs": list(flip.differs)} for flip in verdict.flips],
         },
     )
@@ -164,7 +166,8 @@ def item(row: Row) -> Row:
         "flips": len(row["flips"]),
         "distinct_prompts": row["distinct_prompts"],
         "failed": " ".join(row["failed"]),
-    }
+        "question": row["question"],
+    } | ({"slices": row["slices"]} if row["slices"] else {})
 
 
 def offences(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Offence]:
