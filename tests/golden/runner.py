@@ -20,13 +20,19 @@ from shipworthy.cli import main
 HERE = Path(__file__).parent
 INPUTS, EXPECTED, CASES = HERE / "inputs", HERE / "expected", HERE / "cases.toml"
 REPORTS = ("report.json", "items.tsv", "report.md", "junit.xml")
-FIXED = {"COLUMNS": "100", "NO_COLOR": "1"}
+FIXED = {
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+    "SOURCE_DATE_EPOCH": "1767225600",
+    "GITHUB_SHA": "c0ffee" * 6 + "c0de",
+    "GITHUB_REF_NAME": "main",
+}
 # how click calls the program that it is in: make.py, pytest, python -m pytest
 PROGRAM = re.compile(
     r"^(Usage: |Try ').*?(?= (?:score|stability|latency|retrieval|agreement|reason|outcomes|check)\b)", re.M
 )
 WIDTH = 240  # of a line of JSON
-UNSET = ("FORCE_COLOR", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI", "SHIPWORTHY_HISTORY")
+UNSET = ("FORCE_COLOR", "GITHUB_HEAD_REF", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI", "SHIPWORTHY_HISTORY")
 
 
 class Case(NamedTuple):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..core.decision import Decision
 
 _VERBOSE = "shipworthy.verbose"
+STAMPED = ("json", "html", "markdown")  # formats that say which build was judged
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -80,6 +81,10 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     The verdict stays what it is, whatever becomes of a destination. Where one that was asked for can't be written, the
     exit code says so: 4, after everything else was done.
     """
+    if form in STAMPED or outputs or os.environ.get("GITHUB_STEP_SUMMARY"):
+        from ..jobs.build import stamp
+
+        stamp(decision)
     return finish(decision, show(decision, form), outputs)
 
 

@@ -52,6 +52,7 @@ def command(
     """
     from ..config import load_config
     from ..errors import UsageError
+    from ..jobs.build import stamp
     from ..jobs.check import check, drive, record_board
     from ..reading.reports import failing_qids
 
@@ -62,6 +63,7 @@ def command(
         for line in drive(settings, suites=suites, failing=failing_qids(filter_failing) if filter_failing else None):
             say(line, err=True)
     board = check(settings, suites=suites, baseline=baseline, require_proof=require_proof, record=False)
+    stamp(board, settings.folder, label)
     # The verdict is out before anything waits for a lock on history; only what quotes history comes after.
     printed = show(board, form) if form not in _QUOTE_HISTORY else None
     if settings.record and not no_record:

@@ -175,6 +175,14 @@ def number(measure: Measure, outcome: Outcome | None = None) -> str:
     return decimal(measure.value, against=outcome.bound if outcome else None) + measure.unit
 
 
+def bound_text(outcome: Outcome) -> str:
+    """The bound as it was written, with its unit; one that is relative to a baseline as the number it comes to."""
+    gate, unit = outcome.gate, outcome.measure.unit
+    if gate.bound.sign and outcome.bound is not None:
+        return f"{decimal(outcome.bound)}{unit} ({gate.bound.text})"
+    return f"{gate.bound.text}{unit}"
+
+
 def counts(measure: Measure) -> str:
     if measure.kind == "rate":
         return f"{measure.k}/{measure.n}"
@@ -205,6 +213,11 @@ def failing_items(decision: Decision) -> list[Row]:
     rank = {offender.get("qid"): place for place, offender in enumerate(decision.offenders)}
     found = [item for item in decision.items if failing(item)]
     return sorted(found, key=lambda item: rank.get(_qid(item), len(rank)))
+
+
+def cards(decision: Decision) -> Sequence[Row]:
+    """Every failing item in detail, worst first; the few offenders where there is no more."""
+    return decision.cards or decision.offenders
 
 
 def name_of(item: Row) -> str:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from ..._version import __version__
 from ...core.board import Board
 from ...core.decision import Decision
-from ...core.gates import Outcome, certainty
+from ...core.gates import Outcome
+from ...core.metrics import Measure
 from ...text import inert, visible
-from .. import svg, views
-from .cards import STATIC, Card, ItemRows, embedded, item_rows, offender_cards
-from .highlight import long
+from .. import svg, views, words
+from .cards import Card, anchor, failing_cards
+from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_rows
 from .pictures import blocks
+from .rich import Grid, long, parts
 from .tables import Block, Table, TableCell, figure, spoken
 from .trends import trends
 
@@ -24,7 +29,17 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
+_ORDER = {"NO-SHIP": 0, "NO VERDICT": 0, "MEASURED": 2, "SHIP": 3}  # failing suites first
 _MARKS = {"good": "✓", "bad": "✗", "odd": "?", "dim": "="}
+
+
+class Term(NamedTuple):
+    """A metric, its plain name and what it counts."""
+
+    anchor: str
+    name: str
+    plain: str
+    definition: str
 
 
 class GateView(NamedTuple):
@@ -33,14 +48,23 @@ class GateView(NamedTuple):
     mark: str
     mood: str
     state: str
+    doubt: str  # why a gate that passes is not certain
+    term: Term
     text: str
     severity: str
     value: str
     counts: str
     interval: str
-    sure: str
     waived: str
     svg: str
+
+
+class FindingView(NamedTuple):
+    """What stops the release, in a sentence; the items behind it and those closest to passing."""
+
+    text: str
+    link: str  # the filter that shows its items
+    near: list[tuple[str, str]]  # name and link
 
 
 class SuiteView(NamedTuple):
@@ -51,9 +75,9 @@ class SuiteView(NamedTuple):
     mood: str
     held: tuple[int, int]
     worst: str
-    reasons: list[str]
-    turning: list[str]
+    findings: list[FindingView]
     gates: list[GateView]
+    terms: list[Term]
     cards: list[Card]
     failing: int
     blocks: list[Block]
@@ -66,7 +90,8 @@ class SuiteView(NamedTuple):
 def render(shown: views.Shown) -> str:
     """A decision or a board as one self-contained page."""
     alone = isinstance(shown, Decision)
-    suites = [_suite(decision, "" if alone else f"{decision.suite}-") for decision in views.decisions(shown)]
+    decisions = sorted(views.decisions(shown), key=lambda decision: _ORDER.get(decision.verdict, 1))
+    suites = [_suite(decision, "" if alone else f"{decision.suite}-", len(decisions)) for decision in decisions]
     style, script = _source("style.css"), _source("script.js")
     board = None if alone else shown
     return _template().render(
@@ -76,6 +101,8 @@ def render(shown: views.Shown) -> str:
         style=style,
         script=script,
         static=STATIC,
+        static_cards=STATIC_CARDS,
+        build=_build(shown.run),
         version=__version__,
         policy=_policy(style, script),
         mood=views.style(shown.verdict),
@@ -85,25 +112,37 @@ def render(shown: views.Shown) -> str:
         marks=_MARKS,
         trends=trends(board) if isinstance(board, Board) else [],
         digest=shown.report()["digest"],
-        data=embedded((suite.prefix, suite.rows, suite.cards) for suite in suites),
+        data=embedded((suite.prefix, suite.decision, suite.rows, suite.cards) for suite in suites),
         visible=visible,
         figure=figure,
         long=long,
+        parts=parts,
     )
 
 
-def _suite(decision: Decision, prefix: str) -> SuiteView:
-    shown = offender_cards(decision, prefix)
+def _build(run: Mapping[str, object]) -> list[tuple[str, str]]:
+    """What was judged: commit, branch, time, label, release of the gold set; only what is known."""
+    build = run.get("build")
+    known = build if isinstance(build, Mapping) else {}
+    return [
+        (name.replace("_", " "), visible(str(known[name]), 12 if name == "commit" else 120).removesuffix("…"))
+        for name in ("commit", "branch", "time", "label", "gold_release")
+        if known.get(name)
+    ]
+
+
+def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
+    shown = failing_cards(decision, prefix, share)
     rows = item_rows(decision, prefix)
     return SuiteView(
         decision,
         prefix,
         views.style(decision.verdict),
         views.gates_held(decision),
-        views.worst_gate(decision),
-        views.reasons(decision),
-        views.turning(decision) if not decision.ships else [],
-        [_gate(outcome) for outcome in decision.outcomes],
+        _in_short(decision),
+        _findings(decision, prefix, bool(shown)),
+        [_gate(outcome, prefix) for outcome in views.worst_first(decision.outcomes)],
+        [_term(measure, prefix) for measure in decision.measures.values() if measure.says],
         shown,
         max(rows.failing, len(shown)),
         blocks(decision),
@@ -114,22 +153,58 @@ def _suite(decision: Decision, prefix: str) -> SuiteView:
     )
 
 
-def _gate(outcome: Outcome) -> GateView:
+def _in_short(decision: Decision) -> str:
+    """A suite in a line: what stops it first, or what came nearest to."""
+    stopping = words.findings(decision) if decision.exit_code else []
+    return stopping[0] if stopping else views.worst_gate(decision, brief=True)
+
+
+def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingView]:
+    stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
+    counted = against(decision)
+    found = []
+    for outcome in stopping:
+        metric = outcome.gate.metric
+        part = f"&slice={quote(outcome.gate.slice)}" if outcome.gate.slice else ""
+        link = f"#view-{prefix}?reason={quote(f'gate:{metric}')}{part}" if metric in counted and has_cards else ""
+        near = [(name, f"#{anchor(name, prefix)}") for name in words.near(decision, outcome)]
+        found.append(FindingView(visible(words.finding(outcome), 2000), link, near))
+    return [*found, *(FindingView(reason, "", []) for reason in words.other_reasons(decision))]
+
+
+def _term(measure: Measure, prefix: str) -> Term:
+    slug = re.sub(r"[^\w-]", "_", measure.name, flags=re.ASCII)
+    plain = words.plain_name(measure.name).removesuffix(f" ({measure.name})")
+    return Term(
+        f"term-{prefix}{slug}" if measure.says else "",
+        visible(measure.name, 120),
+        "" if plain == measure.name else visible(plain, 120),
+        words.definition(measure),
+    )
+
+
+def _gate(outcome: Outcome, prefix: str) -> GateView:
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
     severity = "" if outcome.gate.severity == "block" else outcome.gate.severity
     return GateView(
         mark,
         views.mood(outcome),
-        outcome.state,
+        *_state(outcome),
+        _term(outcome.measure, prefix),
         visible(str(outcome.gate), 200),
         severity,
         views.value(outcome),
         views.counts(outcome.measure),
         views.interval(outcome.measure),
-        visible(certainty(outcome)),
         visible(outcome.waived, 500),
         svg.gate_bar(outcome),
     )
+
+
+def _state(outcome: Outcome) -> tuple[str, str]:
+    """The state in a word or two, and the doubt that goes with it."""
+    word, _, doubt = words.state(outcome).partition(" (")
+    return word, doubt.removesuffix(")")
 
 
 def _measures(decision: Decision) -> Table | None:
@@ -139,10 +214,10 @@ def _measures(decision: Decision) -> Table | None:
     for name, measure in decision.measures.items():
         if name in gated or (measure.kind == "count" and not measure.value):
             continue
-        note = f"undefined: {measure.missing}" if measure.value is None else ""
+        note = f"n/a: {measure.missing}" if measure.value is None else words.definition(measure)
         rows.append(
             [
-                TableCell(visible(name)),
+                TableCell(visible(words.plain_name(name))),
                 TableCell(views.number(measure)),
                 TableCell(views.counts(measure)),
                 TableCell(views.interval(measure)),
@@ -201,4 +276,5 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_inert
     )
+    environment.tests["grid"] = lambda part: isinstance(part, Grid)
     return environment.from_string(_source("page.html.j2"))

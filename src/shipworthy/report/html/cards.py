@@ -1,24 +1,23 @@
-"""Cards: an offender with its claim, its gold and its evidence side by side; and the rows of the items' table."""
+"""Cards: a failing item with question, answer, expected text and evidence side by side."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...core.decision import Decision
 from ...core.evidence import Row
 from ...text import fold, visible
 from .. import views
-from ..json import printable
-from .highlight import Piece, pieces
+from .rich import mark
 from .tables import figure, spoken
 
 LONGEST = 8000  # characters shown of one text
-STATIC = 500  # rows that are in the page without its script
-_LONG_CELL = 160
+# Characters of texts that one page holds: fewer of each text are shown where many items fail.
+BUDGET, BUDGET_ITEMS, BUDGET_MORE = 700_000, 400, 500
+_LIMITS = (LONGEST, 4000, 2000, 1000, 500, 250, 120)
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _SHOWN = {
     "qid",
@@ -45,21 +44,28 @@ class Chip(NamedTuple):
     tone: str = ""
 
 
+Text = str  # marked by `rich.mark`
+Shown = list[tuple[Chip, Text]]
+
+
 class Card(NamedTuple):
+    """A failing item; the page's script reads the same fields in the same order."""
+
     anchor: str
     name: str
     reason: str
     says: str
     question: str
-    claim: list[Piece] | None
+    claim: Text | None
     cited: list[Chip] | None  # None where the suite says nothing of citations
     substrings: list[Chip]
     wanted: list[Chip]
     constraints: list[str]
     retrieved: list[Chip]
-    evidence: list[tuple[Chip, list[Piece]]]  # what is gold of it, or the first where none is
-    others: list[tuple[Chip, list[Piece]]]  # the rest, folded away
+    evidence: Shown  # what is gold or cited of it, or the first where none is
+    others: Shown  # the rest, folded away
     more: list[tuple[str, str]]
+    slices: list[str]
 
 
 def anchor(name: str, prefix: str = "") -> str:
@@ -68,23 +74,50 @@ def anchor(name: str, prefix: str = "") -> str:
     return f"item-{prefix}{slug}"
 
 
-def offender_cards(decision: Decision, prefix: str) -> list[Card]:
+def failing_cards(decision: Decision, prefix: str, share: int = 1) -> list[Card]:
+    """Every failing item, worst first; `share` is how many suites the page has, which share its budget."""
+    given = views.cards(decision)
+    limit = _limit(given, share)
+    slices = {str(row.get("qid")): slices_of(row) for row in decision.items} if decision.slices else {}
+    refusal = _refusal_rule(decision.options)
     seen: set[str] = set()
     found = []
-    for offender in decision.offenders:
-        card = _card(offender, prefix)
+    for offender in given:
+        card = _card(offender, prefix, limit, refusal)._replace(slices=slices.get(str(offender.get("qid")), []))
         found.append(card._replace(anchor="") if card.anchor in seen else card)  # an id stands once in a page
         seen.add(card.anchor)
     return found
 
 
-def _card(offender: Row, prefix: str) -> Card:
+def _limit(given: Sequence[Row], share: int) -> int:
+    """As many characters of each text as the page has room for."""
+    room = (BUDGET + BUDGET_MORE * max(len(given) - BUDGET_ITEMS, 0)) // max(share, 1)
+    texts = {str(block.get("text", "")) for one in given for block in one.get("evidence") or ()}
+    sizes = [len(text) for text in texts]
+    sizes += [len(str(one.get(name) or "")) for one in given for name in ("claim", "question")]
+    return next((limit for limit in _LIMITS if sum(min(size, limit) for size in sizes) <= room), _LIMITS[-1])
+
+
+def slices_of(row: Mapping[str, object]) -> list[str]:
+    """`type=table` and the like, as the row says it."""
+    if isinstance(found := row.get("slices"), list):
+        return [visible(str(name), 80) for name in found]
+    return [f"type={visible(str(row['type']), 80)}"] if row.get("type") else []
+
+
+def _refusal_rule(options: Mapping[str, object]) -> str:
+    """What a question that can't be answered should get, as the options say it."""
+    rule = str(options.get("refusal") or "exact")
+    return "not in context" if rule == "exact" else f"a refusal ({visible(rule, 80)})"
+
+
+def _card(offender: Row, prefix: str, limit: int, refusal: str) -> Card:
     name = str(offender.get("qid", ""))
     substrings = _strings(offender.get("gold_claim_substr"))
     cited, wanted = _strings(offender.get("citations")), _strings(offender.get("gold_citations"))
     retrieved = _strings(offender.get("retrieved_ids"))
     claim, found = offender.get("claim"), offender.get("gold_found") or {}
-    shown, others = _evidence(offender.get("evidence") or [], wanted, substrings)
+    shown, others = _evidence(offender.get("evidence") or [], wanted, cited, substrings, limit)
     place = _Places(
         cited if "citations" in offender else None,
         retrieved if "retrieved_ids" in offender else None,
@@ -96,16 +129,16 @@ def _card(offender: Row, prefix: str) -> Card:
         visible(name, 120),
         visible(str(offender.get("reason", "")), 60),
         visible(str(offender.get("says", "")), 1000),
-        views.legible(str(offender.get("question") or ""), LONGEST),
-        pieces(str(claim), [one for one in substrings if found.get(one) in (None, "found", "denied")], LONGEST)
+        views.legible(str(offender.get("question") or ""), limit),
+        mark(str(claim), [one for one in substrings if found.get(one) in (None, "found", "denied")], limit)
         if claim or (claim == "" and substrings)
         else None,
         [place.cited(one) for one in cited] if "citations" in offender else None,
-        [_substring(one, claim, found.get(one)) for one in substrings] or _refusal(offender),
+        [_substring(one, claim, found.get(one)) for one in substrings] or _refusal(offender, refusal),
         [place.wanted(one) for one in wanted],
         [views.legible(one, 1000) for one in _strings(offender.get("constraints"))],
         [
-            Chip(visible(one, 200), "gold" if one in wanted else "", "good" if one in wanted else "")
+            Chip(visible(one, 200), "expected" if one in wanted else "", "good" if one in wanted else "")
             for one in retrieved[:20]
         ],
         shown,
@@ -115,6 +148,7 @@ def _card(offender: Row, prefix: str) -> Card:
             for key, value in offender.items()
             if key not in _SHOWN and value not in (None, "", []) and not _told(value, offender)
         ],
+        [],
     )
 
 
@@ -133,8 +167,8 @@ class _Places(NamedTuple):
 
     def cited(self, name: str) -> Chip:
         if name in self.gold:
-            return Chip(visible(name, 200), "gold", "good")
-        note = "not retrieved" if self.retrieved and name not in self.retrieved else "not gold" if self.gold else ""
+            return Chip(visible(name, 200), "expected", "good")
+        note = "not retrieved" if self.retrieved and name not in self.retrieved else "not expected" if self.gold else ""
         return Chip(visible(name, 200), *((note, "bad") if note and not self.renamed else ("", "")))
 
     def wanted(self, name: str) -> Chip:
@@ -154,8 +188,8 @@ def _told(value: object, offender: Row) -> bool:
     return len(figure(value)) > 8 and figure(value) in str(offender.get("says", ""))
 
 
-def _refusal(offender: Row) -> list[Chip]:
-    return [Chip("not in context", "the only right answer")] if offender.get("reason") == "leak" else []
+def _refusal(offender: Row, refusal: str) -> list[Chip]:
+    return [Chip(refusal, "the question is unanswerable")] if offender.get("reason") == "leak" else []
 
 
 def _substring(text: str, claim: object, state: str | None) -> Chip:
@@ -167,79 +201,25 @@ def _substring(text: str, claim: object, state: str | None) -> Chip:
 
 
 _STATES = {
-    "found": "in the claim",
-    "denied": "denied in the claim",
+    "found": "in the answer",
+    "denied": "in the answer, but denied",
     "inside": "only inside a longer number or word",
-    "missing": "not in the claim",
+    "missing": "not in the answer",
 }
 
 
-Shown = list[tuple[Chip, list[Piece]]]
-
-
-def _evidence(found: Sequence[Row], wanted: Sequence[str], substrings: Sequence[str]) -> tuple[Shown, Shown]:
-    """The texts that are gold, or the first where none is; then the others."""
+def _evidence(
+    found: Sequence[Row], wanted: Sequence[str], cited: Sequence[str], substrings: Sequence[str], limit: int
+) -> tuple[Shown, Shown]:
+    """The texts that are gold or cited, or the first where none is; then the others."""
     told: dict[bool, Shown] = {True: [], False: []}
     for one in found:
         name = str(one.get("id", ""))
-        gold = name in wanted
-        chip = Chip(visible(name, 200), "gold" if gold else "", "good" if gold else "")
-        told[gold].append((chip, pieces(str(one.get("text", "")), substrings, LONGEST)))
+        notes = [note for note, names in (("expected", wanted), ("cited", cited)) if name in names]
+        chip = Chip(visible(name, 200), ", ".join(notes), "good" if name in wanted else "")
+        told[bool(notes)].append((chip, mark(str(one.get("text", "")), substrings, limit)))
     return (told[True], told[False]) if told[True] else (told[False][:1], told[False][1:])
 
 
 def _strings(values: object) -> list[str]:
     return [str(value) for value in values] if isinstance(values, list) else []
-
-
-class ItemRows(NamedTuple):
-    """The items' table: failing ones first, then in their own order."""
-
-    columns: list[str]
-    rows: list[list[object]]
-    anchors: list[str]
-    failing: int
-
-
-def item_rows(decision: Decision, prefix: str) -> ItemRows:
-    columns = list(dict.fromkeys(column for item in decision.items for column in item))
-    columns.sort(key=lambda column: column != "qid")  # the first names the row, and links to it
-    failing = views.failing_items(decision)
-    ordered = [*failing, *(item for item in decision.items if not views.failing(item))]
-    rows = [[_cell(item.get(column)) for column in columns] for item in ordered]
-    return ItemRows(columns, rows, [anchor(_item_name(item), prefix) for item in ordered], len(failing))
-
-
-def _item_name(item: Row) -> str:
-    """Arms answer the same questions, so that a question's name alone would not be one item's."""
-    name = views.name_of(item)
-    return f"{item['arm']}:{name}" if item.get("arm") else name
-
-
-def _cell(value: object) -> object:
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, float):
-        return round(value, 4)
-    return visible(figure(value) if not isinstance(value, str) else value, _LONG_CELL)
-
-
-def embedded(tables: Iterable[tuple[str, ItemRows, Sequence[Card]]]) -> str:
-    """The rows as JSON that can stand inside a script element: nothing in it ends the element or begins another."""
-    data = {}
-    for prefix, found, shown in tables:
-        data[prefix] = {
-            "columns": found.columns,
-            "rows": found.rows,
-            "failing": found.failing,
-            "anchors": _anchors(found, prefix),
-            "cards": [card.anchor for card in shown],
-        }
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return printable(text).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _anchors(found: ItemRows, prefix: str) -> list[str] | None:
-    """None where each follows from the first cell of its row, which spares a large page a lot."""
-    pairs = zip(found.anchors, found.rows, strict=True)
-    return None if all(name == f"item-{prefix}{row[0]}" for name, row in pairs) else found.anchors

@@ -31,15 +31,11 @@ def pieces(text: str, wanted: Iterable[str], limit: int) -> list[Piece]:
     return [piece for piece in found if piece.text]
 
 
-def long(found: Iterable[Piece]) -> bool:
-    """Whether a text would fill the page, so that it gets a box that scrolls."""
-    text = "".join(piece.text for piece in found)
-    return len(text) > 500 or text.count("\n") > 8
-
-
 def _find(text: str, want: str) -> Iterator[tuple[int, int]]:
+    if not want or want not in fold(text):  # most texts: looking is far quicker than finding out where
+        return
     folded, places = _folded(text)
-    start = folded.find(want) if want else -1
+    start = folded.find(want)
     while start >= 0:
         end = start + len(want)
         yield places[start][0], places[end - 1][1]
