@@ -76,6 +76,7 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     from ..core.board import Board
     from ..core.sources import read_gold
     from ..demo import gold_path
+    from ..jobs.build import stamp
     from ..report import render
 
     check_faults(faults)
@@ -83,6 +84,7 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     chosen = suites or tuple(STEPS)
     tour = Tour(out, faults, read_gold(gold), gold, "refer" if "answers" in chosen else "gate")
     board = Board([STEPS[name](tour) for name in chosen])
+    stamp(board, label=" ".join(["demo", *faults]), judged_here=False)
     done = [show(board, "text"), *(written(tour.path(f"report.{form}"), render(board, form)) for form in FORMS)]
     if all(done):
         say(f"Report: {tour.path('report.html')}")

@@ -13,11 +13,15 @@ from ..history import where_from
 from ..reading.lock import locks_of, read_lock
 
 
-def stamp(shown: Decision | Board, folder: str = ".", label: str = "") -> None:
-    """Note the build under `run.build`, outside the digest; once, so that every report of a run says the same."""
+def stamp(shown: Decision | Board, folder: str = ".", label: str = "", judged_here: bool = True) -> None:
+    """Note the build under `run.build`, outside the digest; once, so that every report of a run says the same.
+
+    `judged_here` is False where what was judged is not in this folder: then its commit says nothing.
+    """
     if "build" in shown.run:
         return
-    known = {**where_from(folder), "time": _now(), "label": label, "gold_release": _release(shown)}
+    where = where_from(folder) if judged_here else {}
+    known = {**where, "time": _now(), "label": label, "gold_release": _release(shown)}
     shown.run = shown.run | {"build": {name: value for name, value in known.items() if value}}
 
 

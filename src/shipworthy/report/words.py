@@ -58,6 +58,7 @@ _FAULTS = {
     "coverage": ("questions", "got an answer that cites nothing relevant", "may"),
     "citation_accuracy": ("answers", "cite another place than the expected one", "may"),
     "answer_rate": ("questions", "got an answer without a citation", "may"),
+    "lambda_convergent": ("groups of rewordings", "did not converge on the same evidence", "may"),
     "pass_rate": ("cases", "failed", "may"),
     "error_rate": ("cases", "ended in an error", "may"),
     "empty_rate": ("cases", "got a blank answer", "may"),
@@ -71,6 +72,14 @@ _STATES = {"FAIL-BUT-CLOSE": "FAIL (within noise)", "NO-DATA": "NO DATA", "NOT-A
 def definition(measure: Measure) -> str:
     """What a metric counts, in one line: the only place that reports take it from."""
     return visible(measure.says[:1].upper() + measure.says[1:], 300)
+
+
+def described(measure: Measure) -> str:
+    """The definition behind the plain name, where the metric's own name is an abbreviation."""
+    words, text = plain_name(measure.name).removesuffix(f" ({measure.name})"), definition(measure)
+    if words == measure.name or not text or text.casefold().startswith(words.casefold()):
+        return text or ("" if words == measure.name else words)
+    return f"{words[:1].upper()}{words[1:]}: {text[:1].lower()}{text[1:]}"
 
 
 def plain_name(metric: str) -> str:
@@ -131,9 +140,12 @@ def _told(outcome: Outcome, bound: Fraction) -> str:
     measure = outcome.measure
     if measure.kind == "rate" and measure.k is not None:
         return _rate(outcome, bound)
-    if measure.kind == "count":
+    if measure.kind == "count" and measure.value is not None:
         what = measure.says.partition(":")[0] or measure.name.replace("_", " ")
-        return f"{measure.value} {what}; at most {views.bound_text(outcome)} may be ({compared(outcome)})."
+        limit = f"at most {views.bound_text(outcome)} allowed" if bound else "none allowed"
+        least = measure.value - bound
+        fix = f" {_fix(int(least), int(measure.value))}." if least.denominator == 1 and bound >= 0 else ""
+        return f"{measure.value} {what}; {limit} ({compared(outcome)}).{fix}"
     side = "at least" if outcome.gate.op == ">=" else "at most"
     name = plain_name(outcome.gate.metric)
     return f"{name[:1].upper()}{name[1:]} is {number(outcome)}; it must be {side} {views.bound_text(outcome)}."
@@ -150,7 +162,8 @@ def _rate(outcome: Outcome, bound: Fraction) -> str:
     if not fault:
         what = f": {measure.says}" if measure.says else ""
         side = "at least" if higher else "at most"
-        head = f"{plain_name(outcome.gate.metric)} is {number(outcome)} ({measure.k} of {measure.n}{what})"
+        name = plain_name(outcome.gate.metric)
+        head = f"{name[:1].upper()}{name[1:]} is {number(outcome)} ({measure.k} of {measure.n}{what})"
         return f"{head}; it must be {side} {views.bound_text(outcome)}.{fix}"
     head = f"{faulty} of {measure.n} {cases} {fault}"
     limit = f"at most {allowed} {may}" if allowed else f"none {may}"
@@ -197,4 +210,4 @@ def other_reasons(decision: Decision) -> list[str]:
 def near(decision: Decision, outcome: Outcome) -> list[str]:
     """The failing items that lack least."""
     turns = {turn["gate"]: turn["nearest"] for turn in decision.sections.get("turns", ())}
-    return [visible(str(name), 60) for name in turns.get(str(outcome.gate), ())]
+    return [str(name) for name in turns.get(str(outcome.gate), ())]

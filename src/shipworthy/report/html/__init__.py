@@ -16,10 +16,11 @@ from ...core.board import Board
 from ...core.decision import Decision
 from ...core.gates import Outcome
 from ...core.metrics import Measure
+from ...reading.reports import row_name
 from ...text import inert, visible
 from .. import svg, views, words
 from .cards import Card, anchor, failing_cards
-from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_rows
+from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows
 from .pictures import blocks
 from .rich import Grid, long, parts
 from .tables import Block, Table, TableCell, figure, spoken
@@ -38,8 +39,8 @@ class Term(NamedTuple):
 
     anchor: str
     name: str
-    plain: str
     definition: str
+    plainly: str  # the definition behind the name in plain words
 
 
 class GateView(NamedTuple):
@@ -162,25 +163,21 @@ def _in_short(decision: Decision) -> str:
 def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingView]:
     stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
     counted = against(decision)
+    links = {row_name(item): f"#{anchor(item_name(item), prefix)}" for item in decision.items} if stopping else {}
     found = []
     for outcome in stopping:
         metric = outcome.gate.metric
         part = f"&slice={quote(outcome.gate.slice)}" if outcome.gate.slice else ""
         link = f"#view-{prefix}?reason={quote(f'gate:{metric}')}{part}" if metric in counted and has_cards else ""
-        near = [(name, f"#{anchor(name, prefix)}") for name in words.near(decision, outcome)]
+        near = [(visible(name, 60), links[name]) for name in words.near(decision, outcome) if name in links]
         found.append(FindingView(visible(words.finding(outcome), 2000), link, near))
     return [*found, *(FindingView(reason, "", []) for reason in words.other_reasons(decision))]
 
 
 def _term(measure: Measure, prefix: str) -> Term:
     slug = re.sub(r"[^\w-]", "_", measure.name, flags=re.ASCII)
-    plain = words.plain_name(measure.name).removesuffix(f" ({measure.name})")
-    return Term(
-        f"term-{prefix}{slug}" if measure.says else "",
-        visible(measure.name, 120),
-        "" if plain == measure.name else visible(plain, 120),
-        words.definition(measure),
-    )
+    anchor_name = f"term-{prefix}{slug}" if measure.says else ""
+    return Term(anchor_name, visible(measure.name, 120), words.definition(measure), words.described(measure))
 
 
 def _gate(outcome: Outcome, prefix: str) -> GateView:

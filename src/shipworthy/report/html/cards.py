@@ -79,11 +79,13 @@ def failing_cards(decision: Decision, prefix: str, share: int = 1) -> list[Card]
     given = views.cards(decision)
     limit = _limit(given, share)
     slices = {str(row.get("qid")): slices_of(row) for row in decision.items} if decision.slices else {}
-    refusal = _refusal_rule(decision.options)
+    refusal, arm = _refusal_rule(decision.options), decision.headline.get("arm")
     seen: set[str] = set()
     found = []
     for offender in given:
-        card = _card(offender, prefix, limit, refusal)._replace(slices=slices.get(str(offender.get("qid")), []))
+        name = str(offender.get("qid", ""))
+        link = anchor(f"{arm}:{name}" if arm else name, prefix)
+        card = _card(offender, limit, refusal)._replace(anchor=link, slices=slices.get(name, []))
         found.append(card._replace(anchor="") if card.anchor in seen else card)  # an id stands once in a page
         seen.add(card.anchor)
     return found
@@ -111,7 +113,7 @@ def _refusal_rule(options: Mapping[str, object]) -> str:
     return "not in context" if rule == "exact" else f"a refusal ({visible(rule, 80)})"
 
 
-def _card(offender: Row, prefix: str, limit: int, refusal: str) -> Card:
+def _card(offender: Row, limit: int, refusal: str) -> Card:
     name = str(offender.get("qid", ""))
     substrings = _strings(offender.get("gold_claim_substr"))
     cited, wanted = _strings(offender.get("citations")), _strings(offender.get("gold_citations"))
@@ -125,7 +127,7 @@ def _card(offender: Row, prefix: str, limit: int, refusal: str) -> Card:
         offender.get("gold_rank"),
     )
     return Card(
-        anchor(name, prefix),
+        "",
         visible(name, 120),
         visible(str(offender.get("reason", "")), 60),
         visible(str(offender.get("says", "")), 1000),

@@ -45,7 +45,7 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
     return ItemRows(
         [_NAMES.get(name, name) for name in columns],
         [[_cell(item.get(column), most) for column in columns] for item in ordered],
-        [anchor(_item_name(item), prefix) for item in ordered],
+        [anchor(item_name(item), prefix) for item in ordered],
         len(failing),
         len(first) if brief else len(columns),
         [slices_of(item) for item in ordered],
@@ -53,7 +53,7 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
     )
 
 
-def _item_name(item: Row) -> str:
+def item_name(item: Row) -> str:
     """Arms answer the same questions, so that a question's name alone would not be one item's."""
     name = views.name_of(item)
     return f"{item['arm']}:{name}" if item.get("arm") else name

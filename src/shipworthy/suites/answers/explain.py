@@ -20,6 +20,7 @@ from .judge import SEVERITY, Context, Judging, Verdict
 from .options import JudgingOptions, Options
 from .reference import REFERENCE, numbers
 
+CHUNKS = 5  # retrieved chunks whose text a card shows
 COLUMNS = (
     "qid",
     "status",
@@ -135,10 +136,10 @@ def claim_of(verdict: Verdict) -> str:
 def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
     """Failing answers, most severe first, ties by qid."""
     if verdict.reason:
-        yield Offence((SEVERITY[verdict.reason], verdict.qid), lambda: card(verdict))
+        yield Offence((SEVERITY[verdict.reason], verdict.qid), lambda: card(verdict, context.judging.chunks))
 
 
-def card(verdict: Verdict) -> Row:
+def card(verdict: Verdict, chunks: Mapping[str, str] | None = None) -> Row:
     """What was asked, said, cited and expected, and the one reason."""
     assert verdict.expected is not None
     trace, gold = verdict.trace, verdict.expected.gold
@@ -156,8 +157,18 @@ def card(verdict: Verdict) -> Row:
         **({"gold_found": found} if (found := _found(verdict)) else {}),
         "gold_citations": gold.citations,
         "constraints": gold.constraints,
-        "evidence": [{"id": block.id, "text": block.text} for block in (trace.evidence if trace else None) or ()],
+        "evidence": evidence_of(verdict, chunks or {}),
     }
+
+
+def evidence_of(verdict: Verdict, chunks: Mapping[str, str]) -> list[Row]:
+    """What the answerer was shown; where the trace does not say, the chunks that were expected, cited and retrieved."""
+    trace, gold = verdict.trace, verdict.expected.gold if verdict.expected else None
+    if trace and trace.evidence:
+        return [{"id": block.id, "text": block.text} for block in trace.evidence]
+    cited = ids_of(trace.answer.citations) if trace and not trace.error else []
+    names = dict.fromkeys([*(gold.citations if gold else ()), *cited, *(trace.retrieved if trace else ())[:CHUNKS]])
+    return [{"id": name, "text": chunks[name]} for name in names if name in chunks]
 
 
 def reason_in_words(verdict: Verdict) -> str:
