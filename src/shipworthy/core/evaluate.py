@@ -231,7 +231,9 @@ def _by_reference(findings: Findings, reference: Reference) -> Explanation:
     findings.verdict, findings.reasons = decide(findings.outcomes, findings.incomplete)
     # The original script's own word, which knows nothing of lost data; decision and exit code do.
     passed = {"pass": decide(findings.outcomes, reference.incomplete)[0] == "SHIP"}
-    return Explanation(headline=reference.headline | passed, sections=reference.sections, items=reference.items, cards=[])
+    return Explanation(
+        headline=reference.headline | passed, sections=reference.sections, items=reference.items, cards=[]
+    )
 
 
 def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:

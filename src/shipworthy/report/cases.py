@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
-from ..core.gates import Outcome, certainty, sentence
+from ..core.gates import Outcome, sentence
 from ..text import visible
-from . import views
+from . import views, words
 
 _TEXT = 4000  # characters of one claim or question
 MOST_NAME = 200  # characters of a case's name
@@ -47,13 +47,13 @@ def cases(shown: views.Shown) -> Iterator[Case]:
 
 def gate_cases(decision: Decision) -> Iterator[Case]:
     for outcome in decision.outcomes:
-        words = sentence(outcome)
-        text = "\n".join(filter(None, (words, certainty(outcome), _bounds(outcome))))
         kind = gate_kind(outcome)
+        told = words.finding(outcome) if kind else sentence(outcome)
+        text = "\n".join(filter(None, (told, words.state(outcome), words.described(outcome.measure), _bounds(outcome))))
         if kind == "skipped":
             excuse = f"waived: {outcome.waived}" if outcome.waived else outcome.gate.severity
-            words = words if outcome.state == "NOT-APPLICABLE" else f"{excuse}: {words}"
-        yield Case(decision.suite, "gates", str(outcome.gate), kind, words, text, outcome.state)
+            told = told if outcome.state == "NOT-APPLICABLE" else f"{excuse}: {told}"
+        yield Case(decision.suite, "gates", str(outcome.gate), kind, told, text, outcome.state)
 
 
 def gate_kind(outcome: Outcome) -> str:
@@ -74,7 +74,7 @@ def _bounds(outcome: Outcome) -> str:
 
 def item_cases(decision: Decision) -> Iterator[Case]:
     """Every item. Failing ones of a decision that stops nothing are skipped, so that no reader stops either."""
-    told = {offender.get("qid"): offender for offender in decision.offenders}
+    told = views.cards_by_name(decision)
     for item in decision.items:
         name = views.name_of(item)
         if views.failing(item):
@@ -85,7 +85,7 @@ def item_cases(decision: Decision) -> Iterator[Case]:
 
 def item_case(decision: Decision, item: Row, offender: Row) -> Case:
     """A failing item, with everything that is known about it."""
-    facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [])}
+    facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [], {})}
     reason = str(facts.get("reason") or facts.get("failed") or facts.get("state") or "fails")
     message = str(facts.get("says") or reason)
     text = "\n".join(f"{key}: {_value(value)}" for key, value in facts.items())
@@ -96,8 +96,17 @@ def item_case(decision: Decision, item: Row, offender: Row) -> Case:
 
 
 def _value(value: object) -> str:
-    text = " | ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = " | ".join(map(_part, value)) if isinstance(value, list) else _part(value)
     return views.legible(text, _TEXT)
+
+
+def _part(value: object) -> str:
+    """A text, or a mapping such as a block of evidence: `d1: the text of it`."""
+    if isinstance(value, Mapping):
+        pairs = [("", value["text"])] if set(value) == {"id", "text"} else list(value.items())
+        named = f"{value['id']}: " if set(value) == {"id", "text"} else ""
+        return named + ", ".join(f"{key}: {part}" if key else str(part) for key, part in pairs)
+    return str(value)
 
 
 def name_of(case: Case) -> str:

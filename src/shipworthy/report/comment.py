@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..core.board import Board
 from ..core.decision import Decision
-from ..core.gates import certainty, sentence
 from ..text import inert, plural
-from . import views
-from .markdown import SIGNS, code, prose, table
+from . import views, words
+from .markdown import SIGNS, build_line, code, prose, question, table
 
 LIMIT = 60_000  # characters; hosts refuse a comment of more than 65,536
 _NAMES = 30  # questions that are named of one kind
@@ -42,6 +41,7 @@ def _cut(head: Sequence[str], blocks: Sequence[str]) -> str:
 
 
 def _blocks(board: Board) -> Iterator[str]:
+    yield build_line(board)
     for decision in board.decisions:
         if not decision.ships and decision.exit_code:
             yield _stopped(decision)
@@ -60,10 +60,7 @@ def _blocks(board: Board) -> Iterator[str]:
 def _stopped(decision: Decision) -> str:
     """What stops the release, each gate in a sentence."""
     stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
-    lines = [
-        f"- {prose(sentence(outcome))}" + (f" ({prose(certainty(outcome), 200)})" if certainty(outcome) else "")
-        for outcome in stopping
-    ]
+    lines = [f"- {prose(words.finding(outcome))}" for outcome in stopping]
     lines += [f"- {prose(reason, 400)}" for reason in decision.incomplete]
     lines = lines or [f"- {prose(reason, 400)}" for reason in decision.reasons]
     return f"**{prose(decision.suite)}**: {decision.verdict}\n\n" + "\n".join(lines)
@@ -71,9 +68,9 @@ def _stopped(decision: Decision) -> str:
 
 def _changes(suite: str, changes: Mapping[str, Sequence[str]]) -> str:
     lines = []
-    for kind, words in (("lost", "passed before and fail now"), ("gained", "failed before and pass now")):
+    for kind, change in (("lost", "passed before and fail now"), ("gained", "failed before and pass now")):
         if names := list(changes.get(kind, ())):
-            lines.append(f"- {plural(len(names), 'question')} {words}: {_named(names)}")
+            lines.append(f"- {plural(len(names), 'question')} {change}: {_named(names)}")
     return f"**{prose(suite)}** since the baseline\n\n" + "\n".join(lines) if lines else ""
 
 
@@ -84,14 +81,20 @@ def _named(names: Sequence[str]) -> str:
 
 def _failing(decision: Decision) -> str:
     """The worst answers, folded away."""
-    worst = decision.offenders[:_FAILING]
+    worst = views.cards(decision)[:_FAILING]
     if not worst or decision.ships:
         return ""
     rows = [
-        (code(str(one.get("qid", "")), 60), prose(str(one.get("says") or one.get("reason", "")), 200)) for one in worst
+        (
+            code(str(one.get("qid", "")), 60),
+            question(one),
+            code(str(one.get("claim") or "")),
+            prose(str(one.get("says") or one.get("reason", "")), 200),
+        )
+        for one in worst
     ]
     total = plural(max(len(views.failing_items(decision)), len(worst)), "failing question")
-    body = table(("Question", "What is wrong"), rows)
+    body = table(("Item", "Question", "Answer", "What is wrong"), rows)
     return f"<details>\n<summary>{total} of {prose(decision.suite)}</summary>\n\n{body}\n\n</details>"
 
 
@@ -102,7 +105,7 @@ def _gates(decisions: Sequence[Decision]) -> str:
             prose(decision.suite),
             code(str(outcome.gate)),
             views.value(outcome),
-            outcome.state,
+            prose(words.state(outcome)),
         )
         for decision in decisions
         for outcome in decision.outcomes

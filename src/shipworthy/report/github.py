@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from ..core.board import Board
 from ..core.decision import Decision
-from ..core.gates import Outcome, certainty, sentence
 from ..text import one_line, plural
-from . import views
+from . import views, words
 
 MOST = 10  # of each kind, in one step
 _TEXT = 400
@@ -43,16 +42,11 @@ def _gates(decision: Decision, severity: str) -> Iterator[str]:
     for outcome in views.worst_first(decision.outcomes):
         if outcome.gate.severity == severity and not outcome.holds and not outcome.waived:
             kind = "error" if severity == "block" else "warning"
-            yield _said(kind, f"{decision.verdict} {decision.suite}", _gate(outcome))
-
-
-def _gate(outcome: Outcome) -> str:
-    sure = certainty(outcome)
-    return f"{sentence(outcome)} ({sure})" if sure else sentence(outcome)
+            yield _said(kind, f"{decision.verdict} {decision.suite}", words.finding(outcome))
 
 
 def _items(decision: Decision) -> Iterator[str]:
-    told = {offender.get("qid"): offender for offender in decision.offenders}
+    told = views.cards_by_name(decision)
     for item in views.failing_items(decision):
         name = views.name_of(item)
         offender = told.get(name, {})

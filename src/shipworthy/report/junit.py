@@ -31,7 +31,7 @@ def _gates(decision: Decision) -> tree.Element:
 
 def _items(decision: Decision) -> tree.Element:
     """Failing items; those of a decision that stops nothing are skipped, so that no reader of the XML does."""
-    told = {offender.get("qid"): offender for offender in decision.offenders}
+    told = views.cards_by_name(decision)
     failing = views.failing_items(decision)
     cases = [item_case(decision, item, told.get(views.name_of(item), {})) for item in failing]
     return _suite(f"{decision.suite} items", list(map(_as_case, cases)))

@@ -1,4 +1,4 @@
-"""Markdown: the verdict first, then gates, what would turn it, offenders; text from traces stays text."""
+"""Markdown: the verdict and its findings first, then gates and failing items; text from traces stays text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..core.board import Board
 from ..core.decision import Decision
-from ..core.gates import Outcome, certainty
+from ..core.evidence import Row
+from ..core.gates import Outcome
 from ..text import inert, plural, visible
-from . import views
+from . import views, words
 
-MOST_ITEMS = 50  # offenders shown of one suite
+MOST_ITEMS = 50  # failing items shown of one suite
 MOST_TEXT = 160  # characters of a claim in a table's cell
 SIGNS = {"SHIP": "✅", "NO-SHIP": "❌", "NO VERDICT": "⚠️", "MEASURED": "📏"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>~&$])")
@@ -57,34 +58,56 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _board(board: Board) -> Iterator[str]:
     yield f"# {SIGNS[board.verdict]} {board.verdict}: {views.scope(board)}"
+    yield build_line(board)
     rows = [
         (
             f"{SIGNS[decision.verdict]} {views.word(decision.verdict)}",
             prose(decision.suite),
             _held(decision),
-            prose(views.worst_gate(decision)),
+            prose(in_short(decision)),
         )
         for decision in board.decisions
     ]
     rows += [(f"⚠️ {views.failed(suite)}", prose(suite), "–", prose(why, 400)) for suite, why in board.failures.items()]
-    yield table(("Verdict", "Suite", "Gates held", "Worst gate"), rows)
+    yield table(("Verdict", "Suite", "Gates passed", "Finding"), rows)
     yield _list("Notes", board.notes, "##")
-    for decision in board.decisions:
+    for decision in sorted(board.decisions, key=lambda one: not one.exit_code):
         yield from _decision(decision, "##")
+
+
+def build_line(shown: views.Shown) -> str:
+    """What was judged: commit, branch, time, label, release of the gold set."""
+    known = views.build(shown)
+    return " · ".join(f"{name} {code(text)}" for name, text in known)
+
+
+def in_short(decision: Decision) -> str:
+    """A suite in a line: what stops it, or the gate that came nearest to it."""
+    stopping = words.findings(decision) if decision.exit_code else []
+    return stopping[0] if stopping else views.worst_gate(decision, brief=True)
 
 
 def _decision(decision: Decision, level: str) -> Iterator[str]:
     below = f"{level}#"
     partial = " (partial data)" if decision.partial else ""
     yield f"{level} {SIGNS[decision.verdict]} {decision.verdict}: {prose(decision.suite)}{partial}"
-    yield "\n".join(f"- {prose(reason)}" for reason in views.reasons(decision))
+    yield build_line(decision) if level == "#" else ""
+    yield "\n".join(_finding_lines(decision))
     yield _gates(decision, below)
-    yield _list("What would turn it", views.turning(decision) if not decision.ships else [], below)
     yield _list("Where to look", decision.diagnosis, below)
     yield from _offenders(decision, below)
     yield from _slices(decision, below)
     yield _list("Noticed while reading", views.problems(decision), below)
     yield _inputs(decision)
+
+
+def _finding_lines(decision: Decision) -> Iterator[str]:
+    """What stops the release, each gate in a sentence with the items closest to passing."""
+    for outcome in views.worst_first(decision.outcomes):
+        if views.stops(outcome):
+            near = ", ".join(code(name, 60) for name in words.near(decision, outcome))
+            yield f"- {prose(words.finding(outcome))}" + (f" Closest to passing: {near}." if near else "")
+    yield from (f"- {prose(reason)}" for reason in words.other_reasons(decision))
 
 
 def _held(decision: Decision) -> str:
@@ -95,18 +118,18 @@ def _held(decision: Decision) -> str:
 def _gates(decision: Decision, level: str) -> str:
     if not decision.outcomes:
         return _numbers(decision, level)
-    head = ("", "Gate", "Value", "Counts", "95 % interval", "State", "How sure")
-    return f"{level} Gates\n\n" + table(head, [_gate(outcome) for outcome in decision.outcomes])
+    head = ("", "Gate", "Value", "Counts", "95 % interval", "State")
+    return f"{level} Gates\n\n" + table(head, [_gate(outcome) for outcome in views.worst_first(decision.outcomes)])
 
 
 def _numbers(decision: Decision, level: str) -> str:
     """What was measured, where no gate says what it should be."""
     rows = [
         (
-            code(name),
+            prose(words.plain_name(name)),
             views.number(measure),
             views.counts(measure) or "–",
-            views.interval(measure) or prose(f"undefined: {measure.missing}" if measure.missing else "–"),
+            views.interval(measure) or prose(f"n/a: {measure.missing}" if measure.missing else "–"),
         )
         for name, measure in views.numbers(decision).items()
     ]
@@ -115,40 +138,48 @@ def _numbers(decision: Decision, level: str) -> str:
 
 def _gate(outcome: Outcome) -> tuple[str, ...]:
     measure = outcome.measure
-    sure = f"waived: {outcome.waived}" if outcome.waived else certainty(outcome)
+    state = words.state(outcome) + (f", waived: {outcome.waived}" if outcome.waived else "")
+    plain = words.plain_name(outcome.gate.metric).removesuffix(f" ({outcome.gate.metric})")
+    name = f"{prose(plain)}: " if plain != outcome.gate.metric else ""
     severity = "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity})"
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
     return (
         mark,
-        code(str(outcome.gate)) + severity,
+        name + code(str(outcome.gate)) + severity,
         views.value(outcome),
         views.counts(measure),
         views.interval(measure) or "–",
-        outcome.state,
-        prose(sure, 200),
+        prose(state, 300),
     )
 
 
 def _offenders(decision: Decision, level: str) -> Iterator[str]:
-    if not decision.offenders:
+    cards = views.cards(decision)
+    if not cards:
         return
-    failing = max(len(views.failing_items(decision)), len(decision.offenders))
-    yield f"{level} Worst first: {min(len(decision.offenders), MOST_ITEMS)} of {plural(failing, 'item')}"
+    failing = max(len(views.failing_items(decision)), len(cards))
+    shown = min(len(cards), MOST_ITEMS)
+    some = f"the worst {shown} of {plural(failing, 'item')}" if shown < failing else plural(failing, "item")
+    yield f"{level} Failing items: {some}"
     yield table(
-        ("Item", "Reason", "What is wrong", "Said", "Wanted", "Cited", "Gold citations"),
+        ("Item", "Question", "What is wrong", "Answer", "Expected", "Cited", "Expected evidence"),
         [
             (
-                code(str(offender.get("qid", "")), 60),
-                code(str(offender.get("reason", "")), 40),
-                prose(str(offender.get("says", "")), 300),
-                _texts([offender.get("claim")]),
-                _texts(offender.get("gold_claim_substr")),
-                _texts(offender.get("citations")),
-                _texts(offender.get("gold_citations")),
+                code(str(card.get("qid", "")), 60),
+                question(card),
+                f"{code(str(card.get('reason', '')), 40)} {prose(str(card.get('says', '')), 300)}",
+                _texts([card.get("claim")]),
+                _texts(card.get("gold_claim_substr")),
+                _texts(card.get("citations")),
+                _texts(card.get("gold_citations")),
             )
-            for offender in decision.offenders[:MOST_ITEMS]
+            for card in cards[:MOST_ITEMS]
         ],
     )
+
+
+def question(card: Row) -> str:
+    return prose(str(card.get("question") or "–"), MOST_TEXT)
 
 
 def _texts(values: object) -> str:

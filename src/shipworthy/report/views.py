@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ..core.board import Board
@@ -85,6 +85,15 @@ def _margin(outcome: Outcome) -> float:
         return float("inf")
     gap = value - bound if outcome.gate.op == ">=" else bound - value
     return float(gap / (abs(bound) or 1))
+
+
+def build(shown: Shown) -> list[tuple[str, str]]:
+    """What was judged, as far as it is known: commit, branch, time, label, release of the gold set."""
+    known = shown.run.get("build")
+    if not isinstance(known, Mapping):
+        return []
+    names = [name for name in ("commit", "branch", "time", "label", "gold_release") if known.get(name)]
+    return [(name.replace("_", " "), visible(str(known[name])[: 12 if name == "commit" else 120])) for name in names]
 
 
 def gates_held(decision: Decision) -> tuple[int, int]:
@@ -218,6 +227,14 @@ def failing_items(decision: Decision) -> list[Row]:
 def cards(decision: Decision) -> Sequence[Row]:
     """Every failing item in detail, worst first; the few offenders where there is no more."""
     return decision.cards or decision.offenders
+
+
+def cards_by_name(decision: Decision) -> dict[str, Row]:
+    """The worst card of each failing item."""
+    named: dict[str, Row] = {}
+    for card in cards(decision):
+        named.setdefault(str(card.get("qid")), card)
+    return named
 
 
 def name_of(item: Row) -> str:

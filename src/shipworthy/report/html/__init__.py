@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -103,7 +102,7 @@ def render(shown: views.Shown) -> str:
         script=script,
         static=STATIC,
         static_cards=STATIC_CARDS,
-        build=_build(shown.run),
+        build=views.build(shown),
         version=__version__,
         policy=_policy(style, script),
         mood=views.style(shown.verdict),
@@ -119,17 +118,6 @@ def render(shown: views.Shown) -> str:
         long=long,
         parts=parts,
     )
-
-
-def _build(run: Mapping[str, object]) -> list[tuple[str, str]]:
-    """What was judged: commit, branch, time, label, release of the gold set; only what is known."""
-    build = run.get("build")
-    known = build if isinstance(build, Mapping) else {}
-    return [
-        (name.replace("_", " "), visible(str(known[name]), 12 if name == "commit" else 120).removesuffix("…"))
-        for name in ("commit", "branch", "time", "label", "gold_release")
-        if known.get(name)
-    ]
 
 
 def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:

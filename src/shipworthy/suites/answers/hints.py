@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from ...core.suite import Findings
 from ...core.tally import Tally
@@ -12,7 +13,6 @@ from .metrics import LOGGED, SOURCED
 
 REFUSALS = "refusals"  # texts that refuse unanswerable questions in other words
 
-REACHED = 0.90  # where so many of the reachable citations are hit, citing is not what is wrong
 RECALL_IS_HIGH = 0.80  # a guide for the words below, not a gate
 MANY_REFUSALS = 4  # one in so many unanswerable questions refused in other words is a large part
 
@@ -22,7 +22,10 @@ def diagnose(findings: Findings, k: Sequence[int], judging: Judging) -> list[str
     failed = {outcome.gate.metric for outcome in outcomes if outcome.state.startswith("FAIL")}
     recall = findings.measures[f"recall@{max(k)}"].value
     scheme = _ids(findings, judging) if failed else []
-    hints = [*scheme, *_uncited(tally), *(_reachable(tally, max(k)) if "chr" in failed and not scheme else [])]
+    hints = [*scheme, *_uncited(tally)]
+    bound = next((outcome.bound for outcome in outcomes if outcome.gate.key == "chr"), None)
+    if "chr" in failed and bound is not None and not hints:
+        hints += _unreachable(tally, max(k), bound)
     # Ids that can't match explain low recall and missed citations; nothing else is worth saying about them.
     known_recall = None if recall is None or scheme else float(recall)
     hints += [words for applies, words in _patterns(failed, known_recall, bool(hints)) if applies]
@@ -82,15 +85,21 @@ def _other_refusals(findings: Findings, judging: Judging) -> list[str]:
     ]
 
 
-def _reachable(tally: Tally, depth: int) -> list[str]:
-    """What was hit against what retrieval made reachable: a low hit rate may be no fault of the answers."""
-    hits, reachable = tally["citation_hit"], tally[f"citable@{depth}"]
-    if not reachable or hits < REACHED * reachable:
+def _unreachable(tally: Tally, k: int, bound: Fraction) -> list[str]:
+    """Where the answers that could cite gold evidence meet the gate, citing is not what is wrong: say what is."""
+    hits, reachable = tally["citation_hit"], tally[f"citable@{k}"]
+    if not reachable or hits < bound * reachable:
         return []
-    return [
-        f"{hits} of the {reachable} answers that could cite an expected source do: citing works. Retrieval does not "
-        f"return the expected sources in the first {depth}, or the gold set names others."
-    ]
+    leaks = tally["under_refused"]
+    lost = max(tally["citable"] - leaks - reachable, 0)
+    causes = []
+    if lost:
+        causes.append(f"{plural(lost, 'answer')} had no expected evidence in the first {k}: look at retrieval")
+    if leaks:
+        causes.append(f"{plural(leaks, 'answer')} went to unanswerable questions, which have nothing to cite")
+    share = f"{100 * min(hits, reachable) / reachable:.0f} %"
+    cited = f"{min(hits, reachable)} of {reachable} answers whose evidence was retrieved cite it"
+    return [f"{cited} ({share}): citing works." + "".join(f" {cause[0].upper()}{cause[1:]}." for cause in causes)]
 
 
 def _unmeasured(tally: Tally) -> list[str]:

@@ -70,7 +70,11 @@ def item(verdict: Verdict, choices: Choices) -> Row:
     names = [f"{kind}@{k}" for kind in ("precision", "recall", "ndcg") for k in choices.k]
     names += ["mrr", "map", "coverage", "citation_accuracy", "anchor_proximity", "delta_s"]
     shown |= {name: number(values.get(name)) for name in names}
-    return shown | {"short": short_list(shadow, choices), "reason": shadow.reason, "question": brief(verdict.expected.gold.question)}
+    return shown | {
+        "short": short_list(shadow, choices),
+        "reason": shadow.reason,
+        "question": brief(verdict.expected.gold.question),
+    }
 
 
 def short_list(verdict: LogVerdict, choices: Choices) -> str:
