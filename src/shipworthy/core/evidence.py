@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 import msgspec
@@ -60,7 +61,7 @@ class Evidence:
         self.limit = worst  # offenders that a report names
         self._kept = max(worst, CARDS)
         self.tallies: dict[str, Tally] = {}
-        self.worst: dict[str, list[tuple[Order, Row]]] = {}
+        self.worst: dict[str, list[tuple[Order, Callable[[], Row]]]] = {}  # made into cards when somebody reads them
         self.rows = Rows()
         self.seen: dict[str, set[str]] = {}
         self.unjudged = Tally()  # questions that nobody could judge: how many, and the first names
@@ -92,7 +93,7 @@ class Evidence:
     def _offend(self, offence: Offence) -> None:
         kept = self.worst.setdefault(offence.kind, [])
         if len(kept) < self._kept or (kept and offence.order < kept[-1][0]):
-            insort(kept, (offence.order, offence.card()), key=_order_of)
+            insort(kept, (offence.order, offence.card), key=_order_of)
             del kept[self._kept :]
 
     def miss(self, name: str) -> None:
@@ -104,9 +105,9 @@ class Evidence:
         """The worst few, as many as were asked for."""
         return self.cards(kind)[: self.limit]
 
-    def cards(self, kind: str = "") -> list[Row]:
-        """All failing items in detail, worst first."""
-        return [card for _, card in self.worst.get(kind, ())]
+    def cards(self, kind: str = "") -> Cards:
+        """All failing items in detail, worst first; each is made when it is read."""
+        return Cards([card for _, card in self.worst.get(kind, ())])
 
     def __iadd__(self, other: Evidence) -> Evidence:
         for part, tally in other.tallies.items():
@@ -120,9 +121,55 @@ class Evidence:
         self.rows += other.rows
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: cards that are made already, because how to make them can't go."""
+        made = {kind: [(order, partial(_same, card())) for order, card in kept] for kind, kept in self.worst.items()}
+        return self.__dict__ | {"worst": made}
 
-def _order_of(pair: tuple[Order, Row]) -> Order:
+
+def _order_of(pair: tuple[Order, Callable[[], Row]]) -> Order:
     return pair[0]
+
+
+def _same(card: Row) -> Row:
+    return card
+
+
+class Cards(Sequence[Row]):
+    """Failing items in detail. Most readers want the first few, and making one takes as long as judging it."""
+
+    def __init__(self, makers: Sequence[Callable[[], Row]]) -> None:
+        self._makers = makers
+        self._made: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | list[Row]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        place = range(len(self))[at]
+        if place not in self._made:
+            self._made[place] = self._makers[place]()
+        return self._made[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} cards>"
+
+    def __add__(self, other: Cards) -> Cards:
+        return Cards([*self._makers, *other._makers])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Cards, ([partial(_same, card) for card in self],)
 
 
 def brief(text: str) -> str:

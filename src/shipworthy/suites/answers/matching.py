@@ -92,7 +92,7 @@ def _states(expected: Wanted, claim: str, needles: Sequence[Needle]) -> Iterator
             continue
         here = _search(needle.text, folded, needle, expected.guarded)
         if here not in (FOUND, DENIED):
-            spelt = spelt or spelled(claim)
+            spelt = spelt or _claim_spelled(claim)
             here = max(here, _search(_spelled(needle.written), spelt, needle, expected.guarded), key=_RANK.__getitem__)
         yield here
 
@@ -146,6 +146,7 @@ def _denied(claim: str, start: int, end: int, written: str) -> bool:
 
 _denies = lru_cache(maxsize=8192)(denies)
 _spelled = lru_cache(maxsize=8192)(spelled)
+_claim_spelled = lru_cache(maxsize=8)(spelled)  # a claim that fails is looked at once more, to say why
 
 
 # --- numbers and regular expressions ---

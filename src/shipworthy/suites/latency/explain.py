@@ -8,7 +8,7 @@ from functools import partial
 
 from ...core.contracts import Gold, ids_of
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row, brief
+from ...core.evidence import Cards, Offence, Order, Row, brief
 from ...core.gates import Outcome
 from ...core.metrics import decimal
 from ...core.suite import Explanation, Findings
@@ -165,12 +165,12 @@ def _kind(reason: str, arm: str) -> str:
     return f"{reason} {arm}"
 
 
-def _cards(findings: Findings) -> list[Row]:
+def _cards(findings: Findings) -> Cards:
     """Of the deciding arm: wrong answers where a gate on accuracy is missed and decides, then slow runs."""
     evidence, arm = findings.evidence, findings.part
     deciding = [outcome for outcome in findings.outcomes if outcome.gate.severity == "block"]
-    wrong = evidence.cards(_kind(WRONG, arm)) if missed(deciding, ACCURACY) else []
-    return [*wrong, *evidence.cards(_kind(SLOW, arm))]
+    slow = evidence.cards(_kind(SLOW, arm))
+    return evidence.cards(_kind(WRONG, arm)) + slow if missed(deciding, ACCURACY) else slow
 
 
 def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
