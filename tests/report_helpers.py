@@ -80,7 +80,7 @@ def decision(text: str, **more: Any) -> Decision:
 
 def board(text: str) -> Board:
     trends = {text: [{"value": value, "label": text} for value in (0.5, None, 0.75)]}
-    return Board([decision(text)], {"latency": text}, {"latency": 3}, [text], trends)
+    return Board([decision(text)], {"latency": text}, {"latency": 3}, [text], trends=trends)
 
 
 def small() -> Decision:

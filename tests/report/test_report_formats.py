@@ -21,7 +21,7 @@ from shipworthy.core.board import Board
 from shipworthy.core.decision import Decision
 from shipworthy.core.gates import Outcome
 from shipworthy.errors import UsageError
-from shipworthy.report import terminal, views
+from shipworthy.report import comment, terminal, views
 
 Cli = Callable[..., Any]
 
@@ -67,9 +67,22 @@ def test_markdown_says_the_verdict_first_and_each_gate_with_counts_and_interval(
     lines = text(small(), "markdown").splitlines()
     assert lines[0] == "# ❌ NO-SHIP: answers"
     row = next(line for line in lines if line.startswith("| ✗ | `precision >= 0.80`"))
-    assert row.split(" | ")[2:6] == ["0.500", "1/2", "0.095 to 0.905", "FAIL-BUT-CLOSE"]
-    assert "- precision \\>= 0.80: 1 more of 2 (1 now); noise could explain the miss; nearest: Q2" in lines
+    assert row.split(" | ")[2:] == ["0.500", "1/2", "0.095 to 0.905", "FAIL (within noise) |"]
+    found = "- 1 of 2 answers were wrong or wrongly cited; none may be (precision 0.500 \\< 0.80). Fix it."
+    assert f"{found} Closest to passing: `Q2`." in lines
     assert any("`Q2`" in line and "`It takes a while.`" in line and "`forty-two days`" in line for line in lines)
+
+
+def test_every_form_for_people_has_the_questions_of_failing_items() -> None:
+    items = [gold(f"Q{n:02}", question=f"What about number {n}?") for n in range(30)]
+    found = evaluate(items, [trace(item["qid"], "No idea.") for item in items], offenders=2)
+    assert "Failing items: 30 items" in text(found, "markdown")
+    for shown in (text(found, "markdown"), text(found, "junit"), text(found, "html")):
+        assert all(f"What about number {n}?" in shown for n in range(30))
+    assert [row["question"] for row in found.items] == [item["question"] for item in items]
+    assert text(found, "tsv").splitlines()[1].split("\t")[-2:] == ["What about number 0?", "No idea."]
+    shown = comment.render(Board([found]), "config")
+    assert "What about number 0?" in shown and "`No idea.`" in shown
 
 
 def test_markdown_of_a_board_has_a_line_for_each_suite_also_for_one_that_could_not_run() -> None:
@@ -114,7 +127,8 @@ def test_junit_has_a_case_for_each_gate_and_each_failing_item() -> None:
     assert len(gates) == len(small().outcomes)
     failure = next(case for case in gates if case.get("name") == "precision >= 0.80").find("failure")
     assert failure is not None and failure.get("type") == "FAIL-BUT-CLOSE"
-    assert "precision 1/2 (0.500) is below 0.80" in (failure.text or "") and "95 % interval" in (failure.text or "")
+    assert "wrongly cited; none may be (precision 0.500 < 0.80)" in (failure.text or "")
+    assert "FAIL (within noise)" in (failure.text or "") and "95 % interval" in (failure.text or "")
     item = items[0].find("failure")
     assert (
         item is not None and "claim: It takes a while." in (item.text or "") and "forty-two days" in (item.text or "")
@@ -162,6 +176,7 @@ def test_annotations_escape_what_would_end_them() -> None:
     decision = small()
     decision.offenders[0]["says"] = "50 %\r\n::error::x"
     decision.offenders[0]["reason"] = "a: b, c"
+    decision.cards = decision.offenders
     lines = text(decision, "github").splitlines()
     line = next(line for line in lines if "Q2" in line)
     assert "title=Q2 a%3A b%2C c::50 %25\\r\\n::error::x" in line
@@ -267,7 +282,7 @@ def test_numbers_without_gates_look_neutral_and_stop_nothing_in_any_format() -> 
     assert (xml.get("failures"), xml.get("errors"), xml.get("skipped")) == ("0", "0", "1")
     assert text(measured(), "github").startswith("::notice title=MEASURED answers::no gate was named")
     assert text(measured(), "markdown").startswith("# 📏 MEASURED: answers")
-    assert "| `precision` | 0.500 | 1/2 | 0.095 to 0.905 |" in text(measured(), "markdown")
+    assert "| precision | 0.500 | 1/2 | 0.095 to 0.905 |" in text(measured(), "markdown")
     lines = text(measured(), "text").splitlines()
     assert lines[0].startswith("MEASURED  answers") and any(
         line.split() == ["precision", "1/2", "(0.500)", "0.095", "to", "0.905"] for line in lines
@@ -282,7 +297,7 @@ def test_broken_controls_are_no_suite_and_are_not_called_unrun() -> None:
     assert "  BROKEN      controls  0 of 1 bad controls stopped" in text(board, "text").splitlines()
     assert "| ⚠️ BROKEN | controls |" in text(board, "markdown")
     assert "::error title=controls show that the gates can't be trusted::0 of 1" in text(board, "github")
-    assert "BROKEN" in text(board, "junit") and "</span> BROKEN</td>" in text(board, "html")
+    assert "BROKEN" in text(board, "junit") and "<strong>BROKEN</strong> controls" in text(board, "html")
     assert "NOT RUN" not in "".join(text(board, form) for form in report.FORMATS)
 
 

@@ -134,6 +134,8 @@
         root.querySelector(".where").textContent = total ? `${count(start + 1)} to ${count(end)} of ${count(total)}` : "none";
         root.querySelector(".back").disabled = page === 0;
         root.querySelector(".next").disabled = end >= total;
+        const after = root.closest(".after");
+        if (after) after.hidden = total <= this.size;
       }
     };
     this.page = () => page;
