@@ -129,6 +129,7 @@ CODES: dict[str, str] = {
         "An embedder's answer is not one vector of finite numbers a text. Look at what the server answers."
     ),
     "encoding": "A line is not UTF-8. Save the file as UTF-8; nothing is replaced silently.",
+    "engine-setting": "The engine does not take that setting. Leave it out, or choose another --engine.",
     "engine-unknown": "There is no engine of that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or holds a line break. Export it before the run.",
     "environment": (
@@ -323,6 +324,7 @@ CODES: dict[str, str] = {
     "mode": "--mode is run or score.",
     "needs-extra": "A feature needs a package that is not installed. The message has the command that installs it.",
     "no-file": "There is no such file. Check the path.",
+    "no-match": "A glob or a folder has no file to read. Check the pattern, and quote it for the shell.",
     "nonfinite": "NaN, Infinity or a number out of range stands in a line. Write null, or leave the field out.",
     "not-list": "A .json file holds one object where a list of records was expected. Save the list by itself.",
     "not-object": "A line holds JSON that is not an object. Write one object a line.",
@@ -468,5 +470,8 @@ CODES: dict[str, str] = {
     "unwritable": "A file can't be written. Check the path, the rights and the room; what was there is untouched.",
     "waiver-unknown": "A waiver names a gate that no suite has. The message says which was probably meant.",
     "weights-order": "Weights need labels with an order, and strings have none. Name them in order with --labels.",
+    "worker-died": (
+        "Worker processes died twice at the same part of the input, most often for lack of memory. Use fewer: --jobs."
+    ),
     "write-failed": "A file can't be written. Check the path and its permissions.",
 }

@@ -9,6 +9,7 @@ ShipworthyError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class ShipworthyError(Exception):
@@ -20,6 +21,9 @@ class ShipworthyError(Exception):
     def __init__(self, what: str, *, where: str = "", hint: str = "", code: str) -> None:
         self.where, self.what, self.hint, self.code = where, what, hint, code
         super().__init__(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)  # from a worker process
 
     def __str__(self) -> str:
         what = self.what if self.what.endswith((".", "?", "!")) else self.what + "."
@@ -37,3 +41,10 @@ class DataError(ShipworthyError):
 
 class EnvironmentFailure(ShipworthyError):
     exit_code = 4
+
+
+def _restored(kind: type[ShipworthyError], args: tuple[Any, ...], state: dict[str, Any]) -> ShipworthyError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error

@@ -1,20 +1,44 @@
-"""Any split and any order of the records and cases gives the same bytes, for every suite and every pinned case."""
+"""Any split, order and engine gives the same bytes, for every suite and every pinned case."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from scattered import scattered
 
 from golden.runner import Case, load_cases, produce
+from shipworthy.engines import processes
 from shipworthy.jobs import evaluate as door
 
 SCORING = ("score", "stability", "latency", "retrieval", "agreement", "reason", "outcomes", "check")
 CASES = [case for case in load_cases() if case.run.split()[0] in SCORING and not case.plain]
+ENGINES = {
+    "scattered-1": scattered(1),
+    "scattered-2": scattered(2),
+    "processes": partial(processes.run, jobs=2, part=700),  # a few lines each
+}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every evaluation by the engine, whoever asks for it."""
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: ENGINES[request.param])
+    yield
+
+
+_whole: dict[str, dict[str, str]] = {}
+
+
+@pytest.fixture
+def whole(case: Case) -> dict[str, str]:
+    """What one process makes of a case."""
+    if case.name not in _whole:
+        _whole[case.name] = produce(case)
+    return _whole[case.name]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_reports_do_not_depend_on_the_engine(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = produce(case)
-    for seed in (1, 2):
-        monkeypatch.setattr(door, "engine_named", lambda name, seed=seed: scattered(seed))
-        assert produce(case) == whole
+def test_reports_do_not_depend_on_the_engine(case: Case, whole: dict[str, str], engine: None) -> None:
+    assert produce(case) == whole

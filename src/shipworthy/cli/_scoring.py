@@ -52,19 +52,30 @@ def scoring_flags(suite: Suite, *, without: Iterable[str] = ()) -> Callable[[F],
             _option_flag(field, suite) for field in _ordered(suite) if field.opt.cli and field.name not in left_out
         ]
         command = output_flags(command)
-        command = click.option(
-            "--engine",
-            type=click.Choice(list(ENGINES)),
-            default="inline",
-            show_default=True,
-            help="What does the work.",
-        )(command)
+        command = engine_flags(command)
         command = click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")(command)
         for flag in reversed(flags):
             command = flag(command)
         return command
 
     return decorate
+
+
+def engine_flags(command: F) -> F:
+    """--engine and --jobs: how the work is done, which changes no byte of what comes out."""
+    flags = (
+        click.option(
+            "--engine",
+            type=click.Choice(list(ENGINES)),
+            default="auto",
+            show_default=True,
+            help="What does the work: `auto` uses all cores where there is enough to read.",
+        ),
+        click.option("--jobs", type=click.IntRange(1), metavar="N", help="How many processes.  [default: all cores]"),
+    )
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
 
 
 def _ordered(suite: Suite) -> Iterator[Field]:
@@ -168,10 +179,11 @@ def score(suite: Suite, given: dict[str, Any]) -> Decision:
     options = {
         name: _value(field, given.pop(name)) for name, field in fields_of(suite.options).items() if name in given
     }
-    engine = given.pop("engine", "inline")
+    engine = given.pop("engine", "auto")
+    settings = {"jobs": given.pop("jobs", None)}
     ticker = Ticker.for_people("records")
     try:
-        return run_suite(suite, sources, options | given, tick=ticker, engine=engine)
+        return run_suite(suite, sources, options | given, tick=ticker, engine=engine, **settings)
     finally:
         if ticker is not None:
             ticker.close()

@@ -9,6 +9,8 @@ import msgspec
 
 from ..errors import DataError
 
+FILE = 1 << 40  # places of the second file of an input begin here: no file has so many lines
+
 Keep = Literal["last", "first", "worst", "error", "all"]
 Numbered = tuple[int, Any]  # a record with its place in its file
 
@@ -99,10 +101,19 @@ class Gathered:
         if keep == "worst":
             self.superseded -= len(other) - 1  # all but one of them were counted where they were gathered
 
-    def cases(self, expected: Mapping[str, Any] | None) -> Iterator[Case]:
-        """One case per expected question, or per question that has a record; records in the order of their places."""
-        names: Iterable[str] = dict.fromkeys(name for slots in self.slots.values() for name in slots)
-        for name in names if expected is None else expected:
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is expected, which is large, and which whoever merges this has already."""
+        return self.__dict__ | {"_expected": None}
+
+    def names(self, expected: Mapping[str, Any] | None) -> list[str]:
+        """The questions that make a case: the expected ones, or those that have a record."""
+        if expected is not None:
+            return list(expected)
+        return list(dict.fromkeys(name for slots in self.slots.values() for name in slots))
+
+    def cases(self, expected: Mapping[str, Any] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
+        """One case per question, or per question named; records in the order of their places."""
+        for name in self.names(expected) if names is None else names:
             records = {source: self._records(slots.get(name)) for source, slots in self.slots.items()}
             yield Case(name, None if expected is None else expected[name], records)
 
@@ -129,7 +140,7 @@ class Gathered:
             seconds = (sorted(slot, key=_place_of)[1] for slot in slots.values() if len(slot) > 1)
             if keep.get(source) == "error" and (second := min(seconds, key=_place_of, default=None)):
                 raise DataError(
-                    f"line {second[0]} is another trace for qid {second[1].qid!r}",
+                    f"{spot(second[0])} is another trace for qid {second[1].qid!r}",
                     hint="Keep one, or choose --on-duplicate last, first or worst.",
                     code="trace-repeated",
                 )
@@ -139,10 +150,16 @@ class Gathered:
         if met:
             place, name = min(met)
             raise DataError(
-                f"line {place} has qid {name!r}, which the gold set does not have",
+                f"{spot(place)} has qid {name!r}, which the gold set does not have",
                 hint="Add it to the gold set, or leave out --closed.",
                 code="trace-unknown",
             )
+
+
+def spot(place: int) -> str:
+    """A place in words: the line, and of several files which one, in the order of their paths."""
+    file, line = divmod(place, FILE)
+    return f"line {line} of file {file + 1}" if file else f"line {line}"
 
 
 def _place_of(pair: Numbered) -> int:

@@ -19,7 +19,7 @@ from .gates import Gate, Outcome, check_repeated, compare
 from .metrics import Measure, Metric
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
-from .sources import Input
+from .inputs import Input, relative
 from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
 from .tally import Tally
 
@@ -33,8 +33,7 @@ def evaluate(
     options = suite.complete(options, sources)
     wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
     material = suite.read(sources, options)
-    if tick is not None:
-        material.streams = {name: ticking(stream, tick) for name, stream in material.streams.items()}
+    material.tick = tick
     with gc_paused():
         judged = engine(suite, material)
     _miss_named(material, judged)
@@ -66,7 +65,8 @@ def gather(suite: Suite, material: Material, streams: Mapping[str, Iterable[Numb
     """Records by question, and the survey of them."""
     gathered = Gathered(material.expected, suite.survey(material) if suite.survey else None)
     for source, records in streams.items():
-        gathered.take(source, records, material.keep.get(source, "all"), suite.key)
+        counted = records if material.tick is None else ticking(records, material.tick)
+        gathered.take(source, counted, material.keep.get(source, "all"), suite.key)
     return gathered
 
 
@@ -282,8 +282,13 @@ def _reading_notes(reads: Mapping[str, Input]) -> list[str]:
 
 def _unpathed(text: str, name: str, read: Input) -> str:
     """`trace:3: …` for `/home/me/trace.jsonl:3: …`: where a file lies must not change what a report says."""
-    spelled = next((path for path in (read.path, visible(read.path)) if path and text.startswith(f"{path}:")), "")
-    return f"{name}{text.removeprefix(spelled)}" if spelled else text
+    for path in (read.path, visible(read.path)):
+        if path and text.startswith(f"{path}:"):
+            return f"{name}{text.removeprefix(path)}"
+    for path in read.files:
+        if text.startswith((f"{path}:", f"{visible(path)}:")):
+            return f"{name}/{relative(path, read)}{text.removeprefix(path).removeprefix(visible(path))}"
+    return text
 
 
 # --- reading ---

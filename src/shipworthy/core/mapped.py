@@ -11,6 +11,7 @@ from ..reading.mapping import FieldMap
 from ..reading.proposal import fields_of, flags, propose
 from ..reading.values import MapError
 from ..text import plural, visible
+from .inputs import Input, Mapped
 
 _ANSWER = {"claim", "citations", "constraints_echo"}
 _FLAT = _ANSWER | {"refused"}
@@ -18,17 +19,11 @@ _MAY_BE_ABSENT = ("error", "refused", "qid", "question", "cost_usd", "e2e_ms", "
 
 
 def mapped_rows(
-    rows: Iterable[tuple[int, Any]], kind: str, pairs: Iterable[str], path: str, problems: Problems
+    rows: Iterable[tuple[int, Any]], kind: str, pairs: Iterable[str], read: Input, problems: Problems
 ) -> Iterator[tuple[int, Any]]:
-    """Rows with their mapped fields in place. Traces that our own runner wrote are in shape already.
-
-    A field that is mapped and that no row has, under its path or its own name, is an error.
-    """
-    mapping, cells = FieldMap.parse(pairs, kind), bool(getattr(rows, "cells", False))
-    matched: set[str] = set()
-    own: set[str] = set()
-    count = 0
-    example: dict[str, Any] = {}
+    """Rows with their mapped fields in place. Traces that our own runner wrote are in shape already."""
+    seen = read.mapped = Mapped(kind, tuple(pairs))
+    mapping, cells = FieldMap.parse(seen.pairs, kind), bool(getattr(rows, "cells", False))
     for number, row in rows:
         if not isinstance(row, Mapping) or "sweep_id" in row:
             yield number, row
@@ -36,20 +31,27 @@ def mapped_rows(
         if not mapping and not cells and not _FLAT & row.keys():
             yield number, row
             continue
-        count += 1
-        example = example or dict(row)
+        seen.count += 1
+        seen.example = seen.example or dict(row)
         try:
-            shaped = mapping.row(row, cells, matched.add)
+            shaped = mapping.row(row, cells, seen.found.add)
         except MapError as error:
-            problems.add(Problem(path, number, str(error), "", "map-value"))
+            problems.add(Problem(read.path, number, str(error), "", "map-value"))
             continue
-        own.update(row)
+        seen.found.update(row)
+        if "answer_json" in row:
+            seen.found |= _ANSWER
         yield number, shaped
-    if count:
-        _check_matched(mapping, matched | own | (_ANSWER if "answer_json" in own else set()), count, example, path)
 
 
-def _check_matched(mapping: FieldMap, found: set[str], count: int, example: Mapping[str, Any], path: str) -> None:
+def check_matched(seen: Mapped, path: str) -> None:
+    """A field that is mapped and that no row has, under its path or its own name, is an error."""
+    if seen.count:
+        mapping = FieldMap.parse(seen.pairs, seen.kind)
+        _check(mapping, seen.found, seen.count, seen.example, path)
+
+
+def _check(mapping: FieldMap, found: set[str], count: int, example: Mapping[str, Any], path: str) -> None:
     for field, source in mapping.sources.items():
         if field in _MAY_BE_ABSENT or field in found:
             continue

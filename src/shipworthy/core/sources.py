@@ -15,50 +15,15 @@ from ..errors import DataError
 from ..reading.jsonl import Problem, Problems, Reader, Refused
 from ..reading.keys import Keys
 from ..reading.lock import content_digest, rows_of
+from ..reading.many import Files
+from ..reading.parts import Part
 from ..reading.strict import as_record
 from .contracts import NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
+from .inputs import Input, Stream, Warned
+
+__all__ = ["Input", "Stream", "Warned"]
 
 Record = TypeVar("Record")
-
-
-class Warned(msgspec.Struct, frozen=True):
-    """Something harmless that a reader should know."""
-
-    where: str
-    what: str
-    code: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what} [{self.code}]"
-
-
-class Input(msgspec.Struct):
-    """One thing that was read: its digest, how much of it, and what was wrong with it."""
-
-    path: str = ""
-    digest: str = ""
-    records: int = 0
-    bad: int = 0
-    problems: list[str] = []
-    warnings: list[Warned] = []
-    planned: int | None = None  # of a journal: how many runs it was to hold
-    repeated: int = 0  # of a journal: lines that stand twice
-    content: str = ""  # of a gold set: digest of what scoring reads of it, whatever the order of its lines
-
-    def warn(self, line: int, what: str, code: str) -> None:
-        """Keep a few of each kind: a million numeric qids are one remark, not a million."""
-        if sum(1 for warned in self.warnings if warned.code == code) < 3:
-            self.warnings.append(Warned(f"{self.path}:{line}", what, code))
-
-    def learn(self, reader: Reader[Any]) -> None:
-        """Keep what only the end of a file tells."""
-        self.digest, self.planned, self.repeated = reader.digest, reader.planned, reader.repeated
-
-    def close(self, problems: Problems, lenient: bool) -> None:
-        """Keep what was wrong; unless lenient, raise it."""
-        self.bad, self.problems = problems.total, [str(problem) for problem in problems.first]
-        if not lenient or problems.unread:  # how much is missing behind an unreadable end nobody knows
-            problems.raise_any()
 
 
 class GoldSet(msgspec.Struct):
@@ -106,6 +71,7 @@ def load_gold(
             continue
         items.pop(name, None)
         items[name], lines[name] = gold, number
+    check_mapping(read)
     if not items:
         _raise_misfit(source, "gold", problems)
     read.close(problems, lenient)
@@ -150,27 +116,50 @@ def stream_traces(
     unnamed: bool = False,
     map: Iterable[str] = (),
     needs: Sequence[str] = (),
-) -> Iterator[tuple[int, Trace]]:
+) -> Stream:
     """Traces one by one with their line numbers; bad lines are raised together when the source is exhausted.
 
     `unnamed` drops traces without a qid, as the reference scripts did, instead of refusing them. A file none of whose
     traces has any of the fields in `needs` is a file of something else, and an error.
     """
-    problems = Problems()
+    records = partial(trace_records, record=record, unnamed=unnamed, map=tuple(map), needs=tuple(needs))
+    return Stream(source, read, records, partial(close_traces, lenient=lenient, needs=bool(needs)))
+
+
+def trace_records(
+    source: TraceSource, read: Input, *, record: type[Trace], unnamed: bool, map: tuple[str, ...], needs: Sequence[str]
+) -> Iterator[tuple[int, Trace]]:
+    """Traces of a file, of a part of one, or of an iterable; what is wrong with them is noted in `read`."""
     read.path = _path_of(source, "trace")
-    records = _records(source, record, problems, read, trace_keys(), (), unnamed, ("trace", map))
-    fits = not needs
-    any_record = False
+    records = _records(source, record, read.found, read, trace_keys(), (), unnamed, ("trace", map))
     for numbered in records if needs else ():
-        any_record = True
         yield numbered
-        if any(getattr(numbered[1], name) not in (UNSET, None, "") for name in needs):
-            fits = True
+        read.fits[read.path] = any(getattr(numbered[1], name) not in (UNSET, None, "") for name in needs)
+        if read.fits[read.path]:
             break
     yield from records
-    if not fits and (any_record or problems.total):
-        _raise_misfit(source, "trace", problems)
-    read.close(problems, lenient)
+
+
+def close_traces(source: TraceSource, read: Input, *, lenient: bool, needs: bool) -> None:
+    """What only all traces tell: whether paths matched, whether each file is one of traces, which lines are bad."""
+    check_mapping(read)
+    for path, fits in read.fits.items():
+        if not fits:
+            _raise_misfit(path if is_path(source) else source, "trace", read.found)
+    if needs and not read.fits and read.found.total:
+        _raise_misfit(_first_path(source), "trace", read.found)
+    read.close(read.found, lenient)
+
+
+def check_mapping(read: Input) -> None:
+    if read.mapped is not None:
+        from .mapped import check_matched
+
+        check_matched(read.mapped, read.path)
+
+
+def _first_path(source: Any) -> Any:
+    return source.paths[0] if isinstance(source, Files) else source
 
 
 def _raise_misfit(source: object, kind: str, problems: Problems) -> None:
@@ -208,7 +197,7 @@ def _records(
     if pairs or (is_path(source) and reader is None):
         from .mapped import mapped_rows
 
-        plain = mapped_rows(plain, kind, pairs, read.path, problems)
+        plain = mapped_rows(plain, kind, pairs, read, problems)
     yield from _converted(plain or (), record, problems, read, keys, fields, unnamed)
     if reader is not None:
         read.learn(reader)
@@ -224,7 +213,7 @@ def _rows_of(source: Any, problems: Problems) -> Any:
         return None
     from ..reading.formats import open_rows
 
-    return open_rows(os.fspath(source), problems)
+    return open_rows(source if isinstance(source, Part) else os.fspath(source), problems)
 
 
 _OTHER_FORMATS = tuple(

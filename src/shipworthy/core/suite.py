@@ -30,6 +30,7 @@ class InputSpec(NamedTuple):
     required: bool = True
     flags: tuple[str, ...] = ()  # spellings on the command line; `--name` where there is none
     driven: bool = False  # `check --run` can have it written by asking a target
+    many: bool = False  # a glob or a folder of files will do as well
     table: bool = False  # looked things up in, such as texts by id; controls keep it and replace the rest
 
 
@@ -45,6 +46,7 @@ class Material(msgspec.Struct, kw_only=True):
     closed: bool = False  # a record of an unknown question is an error
     incomplete: list[str] = []  # what is known already to make the data unfit to judge
     warnings: list[str] = []
+    tick: Callable[[int], None] | None = None  # told now and then how many records were read
 
 
 class Judged(NamedTuple):

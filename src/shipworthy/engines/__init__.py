@@ -1,23 +1,38 @@
-"""Engines: how evidence is gathered, never what it means. `inline` is one process; each engine is one file here."""
+"""Engines: how evidence is gathered, never what it means. Each engine is one file here."""
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..core.suite import Engine
 
-ENGINES = {"inline": "one process, one case after the other"}
+ENGINES = {
+    "auto": "all cores where there is enough to read, else one process",
+    "inline": "one process, one case after the other",
+    "processes": "all cores of this machine",
+}
+_TAKES = {"auto": ("jobs",), "processes": ("jobs",)}
 
 
-def engine(name: str = "inline") -> Engine:
-    """An engine by name, imported only now."""
+def engine(name: str = "inline", **settings: Any) -> Engine:
+    """An engine by name, imported only now; `settings` are those that were given, such as `jobs`."""
     if name not in ENGINES:
         raise UsageError(
             f"there is no engine {name!r}", hint=f"Use one of {', '.join(ENGINES)}.", code="engine-unknown"
         )
+    given = {key: value for key, value in settings.items() if value is not None}
+    for key in given:
+        if key not in _TAKES.get(name, ()):
+            raise UsageError(
+                f"the engine {name} takes no {key}",
+                where=f"--{key.replace('_', '-')}",
+                hint="Leave it out, or choose another --engine.",
+                code="engine-setting",
+            )
     run: Engine = import_module(f".{name}", __name__).run
-    return run
+    return partial(run, **given) if given else run

@@ -14,24 +14,45 @@ from ..core.sources import GoldSource, TraceSource
 from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
 from ..errors import UsageError
+from ..reading.many import expanded
 from ..suites import load_suite
 
 
 @overload
 def evaluate(
-    gold: GoldSource, traces: TraceSource, /, *, tick: core.Tick | None = None, engine: str = "inline", **options: Any
+    gold: GoldSource,
+    traces: TraceSource,
+    /,
+    *,
+    tick: core.Tick | None = None,
+    engine: str = "inline",
+    jobs: int | None = None,
+    **options: Any,
 ) -> Decision: ...
 @overload
 def evaluate(
-    suite: str | Suite, /, *, tick: core.Tick | None = None, engine: str = "inline", **inputs_and_options: Any
+    suite: str | Suite,
+    /,
+    *,
+    tick: core.Tick | None = None,
+    engine: str = "inline",
+    jobs: int | None = None,
+    **inputs_and_options: Any,
 ) -> Decision: ...
 def evaluate(
-    suite: Any, /, *inputs: Any, tick: core.Tick | None = None, engine: str = "inline", **given: Any
+    suite: Any,
+    /,
+    *inputs: Any,
+    tick: core.Tick | None = None,
+    engine: str = "inline",
+    jobs: int | None = None,
+    **given: Any,
 ) -> Decision:
     """Score with a suite, and decide.
 
     `evaluate("stability", gold=…, runs=…, gates="css=0.8")`: a suite by name, its inputs and its options by theirs.
-    `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, or iterables of dicts or of typed records.
+    `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, or iterables of dicts or of typed records; of
+    traces a glob or a folder will do as well. `engine="auto"` uses all cores where that pays, `jobs` says how many.
     """
     if len(inputs) == 1:
         given = {"gold": suite, "trace": inputs[0]} | given
@@ -45,7 +66,7 @@ def evaluate(
     chosen = load_suite(suite) if isinstance(suite, str) else suite
     names = {spec.name for spec in chosen.inputs}
     sources = {name: given.pop(name) for name in list(given) if name in names}
-    return run_suite(chosen, sources, given, tick=tick, engine=engine)
+    return run_suite(chosen, sources, given, tick=tick, engine=engine, jobs=jobs)
 
 
 def run_suite(
@@ -55,16 +76,19 @@ def run_suite(
     *,
     tick: core.Tick | None = None,
     engine: str = "inline",
+    **settings: Any,
 ) -> Decision:
     """Run a suite; what it was called with stands in the decision's `run`, so that it can be computed again."""
     options = make_options(suite.options, given, suite.name)
     sources = {name: source for name, source in sources.items() if source is not None}
     check_inputs(suite, sources)
-    decision = core.evaluate(suite, sources, options, engine_named(engine), tick)
+    many = {spec.name for spec in suite.inputs if spec.many}
+    sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
+    decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
     paths = {
         name: os.path.abspath(source) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
     }
-    if engine != "inline":
+    if engine not in ("inline", "auto"):
         decision.run = decision.run | {"engine": engine}
     call: dict[str, Any] = {"inputs": paths, "options": recorded(options) | _files(options, decision)}
     # How letters fold depends on Python's Unicode tables: a report says by which it was made, outside its digest.

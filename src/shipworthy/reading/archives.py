@@ -11,15 +11,21 @@ from typing import Any, BinaryIO, cast
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import visible
 from .limits import BLOCK, Damaged
+from .parts import PACKED, Part
 
 
 @contextmanager
-def open_binary(path: str, watch: Callable[[bytes], object]) -> Iterator[BinaryIO]:
-    """Open a plain, .gz or .zst file for reading bytes; `watch` sees every byte as it is on disk."""
+def open_binary(
+    path: str, watch: Callable[[bytes], object] | None, part: Part | None = None
+) -> Iterator[BinaryIO]:
+    """Open a plain, .gz or .zst file for reading bytes, or a part of a plain one.
+
+    `watch` sees every byte as it is on disk.
+    """
     if os.path.isdir(path):
         raise UsageError("is a directory, a file was expected", where=visible(path), code="directory")
     try:
-        raw = _Watched(path, watch)
+        raw = _Watched(path, watch, part)
     except FileNotFoundError:
         raise UsageError("no such file", where=visible(path), hint="Check the path.", code="no-file") from None
     except OSError as error:
@@ -35,7 +41,7 @@ def open_binary(path: str, watch: Callable[[bytes], object]) -> Iterator[BinaryI
 
 
 def _unpacked(path: str, stream: Any) -> BinaryIO:
-    if path.endswith((".gz", ".zst")):
+    if path.endswith(PACKED):
         from .unpack import unpacked  # most files are plain
 
         return unpacked(path, stream)
@@ -45,12 +51,21 @@ def _unpacked(path: str, stream: Any) -> BinaryIO:
 class _Watched(io.FileIO):
     """A file whose bytes are shown to `watch` as they are read, so that hashing needs no second pass."""
 
-    def __init__(self, path: str, watch: Callable[[bytes], object]) -> None:
+    def __init__(self, path: str, watch: Callable[[bytes], object] | None, part: Part | None = None) -> None:
         super().__init__(path, "rb")
         self._watch = watch
+        self._left: int | None = None
+        if part is not None:
+            self.seek(part.start)
+            self._left = part.end - part.start
 
     def readinto(self, buffer: Any) -> int:
-        count = super().readinto(buffer)
-        if count:
-            self._watch(memoryview(buffer)[:count])  # type: ignore[arg-type]
-        return count or 0
+        view = memoryview(buffer)
+        if self._left is not None:
+            view = view[: self._left]
+        count = super().readinto(view) or 0
+        if self._left is not None:
+            self._left -= count
+        if count and self._watch is not None:
+            self._watch(view[:count])  # type: ignore[arg-type]
+        return count

@@ -21,6 +21,7 @@ from ..text import visible
 from .archives import open_binary
 from .keys import Keys
 from .limits import BLOCK, MAX_DEPTH, MAX_LINE, MAX_SHOWN, MAX_SKIPPED, Damaged
+from .parts import Part
 from .strict import Refused, as_record, field_first, kind, strict_object
 
 __all__ = [
@@ -71,6 +72,14 @@ class Problems:
         if len(self.first) < MAX_SHOWN:
             self.first.append(problem)
 
+    def __iadd__(self, other: Problems) -> Problems:
+        """Add those of what follows; behind an end that can't be read nothing follows."""
+        if not self.unread:
+            self.total += other.total
+            self.first = [*self.first, *other.first][:MAX_SHOWN]
+            self.unread = other.unread
+        return self
+
     def raise_any(self) -> None:
         if not self.total:
             return
@@ -98,7 +107,10 @@ class BadLines(DataError):
 
 
 class Reader(Generic[Record]):
-    """Records of one file, in order, with their line numbers; problems and the digest gather on the way."""
+    """Records of one file, or of a part of it, in order, with their line numbers; problems gather on the way.
+
+    So does the digest, of a whole file.
+    """
 
     def __init__(
         self,
@@ -111,6 +123,7 @@ class Reader(Generic[Record]):
         amend: Callable[[int, dict[str, Any]], None] | None = None,
     ) -> None:
         self.path = os.fspath(path)
+        self._part = path if isinstance(path, Part) else None
         self.record = record
         self.problems = problems
         self.lines = self.records = 0
@@ -124,12 +137,12 @@ class Reader(Generic[Record]):
 
     @property
     def digest(self) -> str:
-        return self._hash.hexdigest()
+        return self._hash.hexdigest() if self._part is None else ""
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         for first, text, lines in self._blocks():
             journal = _JOURNAL in text
-            if journal or self.planned is not None:
+            if (journal or self.planned is not None) and self._part is None:
                 self._meet(lines)
             records = None if journal else self._at_once(text, lines)
             if records is None:
@@ -193,10 +206,22 @@ class Reader(Generic[Record]):
         self._met.update(hashes)
         self.repeated += len(hashes) - (len(self._met) - before)
 
+    def count_repeated(self) -> int:
+        """Lines of a journal that stand twice, where it was read in parts, none of which knows the others."""
+        for first, text, lines in self._blocks():
+            if _JOURNAL in text:
+                for number, line in enumerate(lines, first):
+                    if _JOURNAL in line:
+                        self._slowly(number, line)
+                self._meet(lines)
+            elif self.planned is not None:
+                self._meet(lines)
+        return self.repeated
+
     def _blocks(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Whole lines, a block at a time, with the number of the first: splitting blocks is what is fastest."""
-        rest, first = b"", 1
-        with open_binary(self.path, self._hash.update) as stream:
+        rest, first = b"", 1 if self._part is None else self._part.first
+        with open_binary(self.path, self._hash.update if self._part is None else None, self._part) as stream:
             try:
                 while block := _up_to_newline(stream, len(rest)):
                     text = rest + block

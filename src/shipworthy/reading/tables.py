@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..errors import DataError, UsageError
 from ..text import visible
 from .limits import MAX_ROW
+from .parts import Part
 
 ROWS = 256  # rows held in memory at a time
 
@@ -19,34 +22,23 @@ class ParquetRows:
 
     cells = False
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str | Part) -> None:
+        self.path = os.fspath(path)
+        self._part = path if isinstance(path, Part) else None
         self.digest = ""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise UsageError(
-                "Parquet files need the package pyarrow",
-                where=visible(self.path),
-                hint="pip install 'shipworthy[parquet]'",
-                code="needs-extra",
-            ) from None
-        with open_for_reading(self.path) as stream:
-            self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        try:
-            with pyarrow.parquet.ParquetFile(self.path) as table:
-                yield from enumerate(self._rows(table), 1)
-        except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError) as error:
-            raise DataError(
-                f"is not a readable Parquet file: {visible(str(error), 200)}", where=visible(self.path), code="parquet"
-            ) from None
+        with parquet_file(self.path) as table:
+            if self._part is None:
+                with open_for_reading(self.path) as stream:
+                    self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            first = 1 if self._part is None else self._part.first
+            yield from enumerate(self._rows(table, first), first)
 
-    def _rows(self, table: Any) -> Iterator[dict[str, Any]]:
-        number = 0
-        for batch in table.iter_batches(ROWS):
+    def _rows(self, table: Any, first: int) -> Iterator[dict[str, Any]]:
+        number = first - 1
+        groups = None if self._part is None else range(self._part.start, self._part.end)
+        for batch in table.iter_batches(ROWS, groups):
             if batch.nbytes > MAX_ROW:  # a batch that is small has no row that is large
                 self._measure(batch, number)
             for row in batch.to_pylist():
@@ -68,6 +60,29 @@ class ParquetRows:
             raise DataError("a number is not finite", where=where, hint=hint, code="nonfinite")
         found: dict[str, Any] = without_nulls(row)
         return found
+
+
+@contextmanager
+def parquet_file(path: str) -> Iterator[Any]:
+    """An open Parquet file; what pyarrow finds wrong with it is bad data."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageError(
+            "Parquet files need the package pyarrow",
+            where=visible(path),
+            hint="pip install 'shipworthy[parquet]'",
+            code="needs-extra",
+        ) from None
+    open_for_reading(path).close()
+    try:
+        with pyarrow.parquet.ParquetFile(path) as table:
+            yield table
+    except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError) as error:
+        raise DataError(
+            f"is not a readable Parquet file: {visible(str(error), 200)}", where=visible(path), code="parquet"
+        ) from None
 
 
 def _finite(value: Any) -> bool:

@@ -95,7 +95,7 @@ SUITE = Suite(
     description="Are the answers right, rightly cited, and refused when they should be?",
     inputs=(
         InputSpec("gold", "Gold set, JSON lines (.gz and .zst are read as they are)."),
-        InputSpec("trace", "Traces, JSON lines, one run a line.", driven=True),
+        InputSpec("trace", "Traces, JSON lines, one run a line.", driven=True, many=True),
         InputSpec("chunks", "Texts by chunk id: reports whether citations support claims.", False, table=True),
         InputSpec("rules", "Extra rules of the contradiction check, a TOML file.", False, table=True),
     ),

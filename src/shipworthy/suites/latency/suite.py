@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import msgspec
 
 from ...core.cases import Numbered
+from ...core.contracts import Trace
 from ...core.gates import parse_gates
 from ...core.sources import (
     ANSWERS,
     GoldSet,
     Input,
+    Stream,
     TraceSource,
+    close_traces,
     file_input,
     load_gold,
     require_answerable,
-    stream_traces,
+    trace_records,
 )
 from ...core.suite import InputSpec, Material, Sources, Suite
-from ...reading.jsonl import Problem, Problems
+from ...reading.jsonl import Problem
 from ...reading.lock import lock_problems
 from ..answers.judge import Judging, expect
 from ..answers.options import id_map_file
@@ -55,7 +59,7 @@ def read(sources: Sources, options: Options) -> Material:
             baseline=baseline,
         ),
         expected={qid: expect(item, judging) for qid, item in gold.items.items()},
-        streams={"trace": _timed_traces(sources["trace"], trace, options)},
+        streams={"trace": Stream(sources["trace"], trace, partial(_timed, map=options.map), partial(_close, lenient=options.lenient))},
         reads=reads,
         incomplete=lock_problems(sources["gold"]),
     )
@@ -75,18 +79,21 @@ def _baseline(sources: Sources, gold: GoldSet, reads: dict[str, Input]) -> dict[
     return values
 
 
-def _timed_traces(source: TraceSource, read: Input, options: Options) -> Iterator[Numbered]:
+def _timed(source: TraceSource, read: Input, *, map: tuple[str, ...]) -> Iterator[Numbered]:
     """The traces whose numbers are numbers; the others are bad lines like any other."""
-    problems = Problems()
-    for place, trace in stream_traces(source, read, lenient=options.lenient, map=options.map, needs=ANSWERS):
+    for place, trace in trace_records(source, read, record=Trace, unnamed=False, map=map, needs=ANSWERS):
         if problem := problem_of(trace):
-            problems.add(Problem(read.path, place, problem, "Latencies are milliseconds.", "latency-number"))
+            read.values.add(Problem(read.path, place, problem, "Latencies are milliseconds.", "latency-number"))
         else:
             yield place, trace
-    read.bad += problems.total
-    read.problems = [*read.problems, *map(str, problems.first)]
-    if not options.lenient:
-        problems.raise_any()
+
+
+def _close(source: TraceSource, read: Input, *, lenient: bool) -> None:
+    close_traces(source, read, lenient=lenient, needs=True)
+    read.bad += read.values.total
+    read.problems = [*read.problems, *map(str, read.values.first)]
+    if not lenient:
+        read.values.raise_any()
 
 
 SUITE = Suite(
@@ -94,7 +101,7 @@ SUITE = Suite(
     description="Is it fast enough, and what does speed cost in accuracy?",
     inputs=(
         InputSpec("gold", "Gold set, JSON lines."),
-        InputSpec("trace", "Traces with their latency, JSON lines."),
+        InputSpec("trace", "Traces with their latency, JSON lines.", many=True),
         InputSpec("baseline", "An earlier latency report (JSON) on the same gold set.", False),
     ),
     options=Options,

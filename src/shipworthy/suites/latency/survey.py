@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...core.cases import Gathered
+from ...core.cases import Gathered, spot
 from ...core.contracts import Trace
 from ...core.suite import Material
 from ...errors import DataError
@@ -107,7 +107,7 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
 
 def _unknown(place: int, qid: str) -> DataError:
     return DataError(
-        f"line {place} has qid {qid!r}, which the gold set does not have",
+        f"{spot(place)} has qid {qid!r}, which the gold set does not have",
         hint="Add it to the gold set, or leave out --closed.",
         code="trace-unknown",
     )

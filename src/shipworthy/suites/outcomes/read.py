@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from ...core.sources import Input
-from ...reading.jsonl import Problem, Problems, Reader
+from ...core.sources import Input, Stream
+from ...reading.jsonl import Problem, Reader
 
 FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, object]]
 REQUIRED = ("timestamp", "prompt_id", "accepted_without_edits", "action_taken")
@@ -35,26 +35,32 @@ class Feedback(msgspec.Struct, frozen=True):
     row: bytes = b""  # digest of the whole row, by which identical ones are known
 
 
-def stream_feedback(source: FeedbackSource, read: Input) -> Iterator[tuple[int, Feedback]]:
+def stream_feedback(source: FeedbackSource, read: Input) -> Stream:
     """The rows of a file or an iterable with their places; all bad rows are raised together at the end."""
-    problems = Problems()
-    for number, row in _numbered(source, read, problems):
+    return Stream(source, read, _records, _close)
+
+
+def _records(source: FeedbackSource, read: Input) -> Iterator[tuple[int, Feedback]]:
+    for number, row in _numbered(source, read):
         read.records += 1
         wrong = _problems(row, read.path, number)
         for problem in wrong:
-            problems.add(problem)
+            read.found.add(problem)
         if not wrong:
             yield number, _feedback(row)
-    problems.raise_any()
 
 
-def _numbered(source: FeedbackSource, read: Input, problems: Problems) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _close(source: FeedbackSource, read: Input) -> None:
+    read.found.raise_any()
+
+
+def _numbered(source: FeedbackSource, read: Input) -> Iterator[tuple[int, Mapping[str, object]]]:
     if not isinstance(source, (str, os.PathLike)):
         read.path = "<outcomes>"
         yield from enumerate(source, 1)
         return
     read.path = os.fspath(source)
-    reader = Reader(source, dict, problems)
+    reader = Reader(source, dict, read.found)
     yield from reader
     read.learn(reader)
 

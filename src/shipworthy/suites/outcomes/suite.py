@@ -46,7 +46,7 @@ SUITE = Suite(
     name="outcomes",
     description="Did people accept and act on it? Accept, action and useful rates by week, model and preset.",
     inputs=(
-        InputSpec("outcomes", "Outcomes, one JSON object a line.", flags=("--input",)),
+        InputSpec("outcomes", "Outcomes, one JSON object a line.", flags=("--input",), many=True),
         InputSpec("report", "An evaluation report: does its score foresee what people accept?", False),
     ),
     options=Options,

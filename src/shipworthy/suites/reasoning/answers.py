@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...core.decision import number
-from ...core.sources import Input
+from ...core.sources import Input, Stream
 from ...errors import DataError
-from ...reading.jsonl import Problem, Problems, Reader
+from ...reading.jsonl import Problem, Reader
 from .fixture import parse_evidence
 from .verdict import ReasonerAnswer
 
@@ -36,8 +36,16 @@ class CaseAnswer(NamedTuple):
     answer: ReasonerAnswer
 
 
-def stream_answers(source: AnswerSource, read: Input) -> Iterator[tuple[int, CaseAnswer]]:
+def stream_answers(source: AnswerSource, read: Input) -> Stream:
     """Answers with their places; lines that can't be read are raised together at the end."""
+    return Stream(source, read, _records, _close)
+
+
+def _close(source: AnswerSource, read: Input) -> None:
+    read.found.raise_any()
+
+
+def _records(source: AnswerSource, read: Input) -> Iterator[tuple[int, CaseAnswer]]:
     if isinstance(source, (str, os.PathLike)):
         numbered = _lines(source, read)
     else:
@@ -82,9 +90,8 @@ def answer_row(case_id: str, answer: ReasonerAnswer) -> dict[str, object]:
 
 def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[int, str, object]]:
     """The number, the id and the object of each line."""
-    problems = Problems()
     read.path = os.fspath(path)
-    reader = Reader(path, dict, problems)
+    reader = Reader(path, dict, read.found)
     for line, row in reader:
         id_ = row.get("id")
         if isinstance(id_, int) and not isinstance(id_, bool):
@@ -92,9 +99,8 @@ def _lines(path: str | os.PathLike[str], read: Input) -> Iterator[tuple[int, str
         if isinstance(id_, str):
             yield line, id_, row
         else:
-            problems.add(Problem(read.path, line, "the line has no id", "Add the id of its case.", "answer-id"))
+            read.found.add(Problem(read.path, line, "the line has no id", "Add the id of its case.", "answer-id"))
     read.learn(reader)
-    problems.raise_any()
 
 
 def _answer(output: object) -> ReasonerAnswer:

@@ -44,7 +44,7 @@ SUITE = Suite(
     description="Are answers correct, grounded, decisive and useful?",
     inputs=(
         InputSpec("fixture", "The cases (default: the fixture that comes with the package).", False, table=True),
-        InputSpec("answers", "One JSON line a case: id, content, evidence?, repaired?."),
+        InputSpec("answers", "One JSON line a case: id, content, evidence?, repaired?.", many=True),
     ),
     options=Options,
     read=read,

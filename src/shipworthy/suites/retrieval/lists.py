@@ -11,10 +11,12 @@ from msgspec import UNSET, UnsetType
 
 from ...core.cases import Numbered
 from ...core.contracts import gold_keys, trace_keys
+from ...core.inputs import joined
 from ...core.sources import Input, read_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
+from ...reading.many import Files
 from .options import Choices
 from .ranking import Duplicate, Ranked, RankedList, arrange
 from .trec import Scattered, name_of, read_qrels, read_run, read_whole_run
@@ -161,6 +163,9 @@ def _records(
         plain = (msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value for value in source)
         yield from read_records(plain, record, read, name, problems)
         return
+    if isinstance(source, Files):
+        yield from _many(source, record, read, problems, keys)
+        return
     read.path = os.fspath(source)
     reader = Reader(source, record, problems, keys=keys)
     yield from reader
@@ -168,10 +173,22 @@ def _records(
     read.records = reader.records
 
 
+def _many(
+    files: Files, record: type[Record], read: Input, problems: Problems, keys: Keys
+) -> Iterator[tuple[int, Record]]:
+    digests = []
+    for path in files.paths:
+        part = Input()
+        yield from _records(path, record, part, "", problems, keys)
+        digests.append(part.digest)
+        read += part
+    read.path, read.files, read.digest = files.pattern, files.paths, joined(digests)
+
+
 def _close(read: Input, problems: Problems, before: int = 0) -> None:
     """Keep how many of the problems are this file's, and the first of them."""
     read.bad = problems.total - before
-    read.problems = [str(problem) for problem in problems.first if problem.path == read.path]
+    read.problems = [str(problem) for problem in problems.first if problem.path in (read.path, *read.files)]
 
 
 def _names(places: Sequence[str | _Name | _Scored]) -> list[str]:

@@ -147,8 +147,10 @@ SUITE = Suite(
     inputs=(
         InputSpec("gold", "Gold set with relevant (or gold_citations) for each question.", False),
         InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False),
-        InputSpec("shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False),
-        InputSpec("live", "Log of the index in production, on the same questions (a run with --qrels).", False),
+        InputSpec("shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False, many=True),
+        InputSpec(
+            "live", "Log of the index in production, on the same questions (a run with --qrels).", False, many=True
+        ),
         InputSpec("qrels", "TREC judgements in place of --gold.", False),
         InputSpec("sections", "Sections of blocks: JSON lines with id and section_id.", False, table=True),
         InputSpec("texts", "Texts of blocks: JSON lines with id and text.", False, table=True),

@@ -90,7 +90,7 @@ SUITE = Suite(
     description="Do seeds and harmless rewording change the answers?",
     inputs=(
         InputSpec("gold", "Gold set, JSON lines (.gz and .zst are read as they are)."),
-        InputSpec("runs", "The runs, JSON lines.", flags=("--stability", "--runs"), driven=True),
+        InputSpec("runs", "The runs, JSON lines.", flags=("--stability", "--runs"), driven=True, many=True),
     ),
     options=Options,
     read=read,

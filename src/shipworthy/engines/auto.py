@@ -1,0 +1,15 @@
+"""The engine by itself: all cores where there is enough to read, one process where starting others would cost more."""
+
+from __future__ import annotations
+
+from ..core.suite import Judged, Material, Suite
+from . import inline, processes
+from .units import size_of, splits
+
+WORTH_STARTING = 32_000_000  # bytes of input
+
+
+def run(suite: Suite, material: Material, *, jobs: int | None = None) -> Judged:
+    if jobs == 1 or not splits(material) or size_of(material) < WORTH_STARTING:
+        return inline.run(suite, material)
+    return processes.run(suite, material, jobs=jobs)

@@ -1,0 +1,148 @@
+"""A pool of worker processes that loses nothing: a worker that dies is replaced, and what it was at is done again.
+
+The standard pools either hang when a worker is killed or do not say which task it was at; and they start threads, after
+which forking is no longer safe. So there is one pipe to each worker, and one task at a time on it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import connection, get_context
+from typing import Any, NamedTuple
+
+from ..errors import EnvironmentFailure
+
+_FEWER = "Was the memory enough? Use fewer processes (--jobs), or one (--engine inline)."
+TRIES = 2  # a task that has killed two workers would kill a third
+
+
+class Failed(NamedTuple):
+    """An error that a task ended with, kept until all tasks before it are done."""
+
+    error: Exception
+
+
+class _Worker:
+    """One process, the parent's end of its pipe, and the task that it is at."""
+
+    def __init__(self, context: Any, work: Callable[..., Any], shared: tuple[Any, ...]) -> None:
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, work, shared), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.task: tuple[int, Any, int] | None = None  # number, task, which try
+
+    def give(self, number: int, task: Any, tries: int) -> None:
+        self.task = number, task, tries
+        self.pipe.send((number, task))
+
+    def stop(self) -> None:
+        self.pipe.close()
+        self.process.terminate()
+        self.process.join()
+
+
+def _serve(pipe: connection.Connection, work: Callable[..., Any], shared: tuple[Any, ...]) -> None:
+    """The worker's side: tasks in, results or errors out, until the parent closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and stops its workers
+    import gc
+
+    gc.disable()
+    while True:
+        try:
+            number, task = pipe.recv()
+        except (EOFError, OSError):
+            return
+        pipe.send((number, _result(work, shared, task)))
+
+
+def _result(work: Callable[..., Any], shared: tuple[Any, ...], task: Any) -> Any:
+    try:
+        return work(*shared, task)
+    except MemoryError:
+        return Failed(EnvironmentFailure(f"a worker ran out of memory at {_named(task)}", hint=_FEWER, code="worker-died"))
+    except Exception as error:  # whatever it is, the parent has to know
+        return Failed(error)
+
+
+def run(
+    work: Callable[..., Any], shared: tuple[Any, ...], tasks: Iterable[Any], jobs: int, start: str | None = None
+) -> Iterator[tuple[int, Any]]:
+    """`work(*shared, task)` for each task, in so many processes; results with their numbers, as they come.
+
+    `work` is a top-level function. Where processes are forked, `shared` costs nothing, however large it is.
+    """
+    context = get_context(start or start_method())
+    workers: list[_Worker] = []
+    waiting = _Tasks(tasks)
+    try:
+        for given in waiting.up_to(jobs):
+            workers.append(_Worker(context, work, shared))
+            workers[-1].give(*given)
+        while busy := {worker.pipe: worker for worker in workers if worker.task is not None}:
+            for pipe in connection.wait(list(busy)):
+                worker = busy[pipe]  # type: ignore[index]
+                try:
+                    yield worker.pipe.recv()
+                    worker.task = None
+                except (EOFError, OSError):
+                    workers[workers.index(worker)] = worker = _replaced(worker, context, work, shared)
+                    continue
+                for given in waiting.up_to(1):
+                    worker.give(*given)
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+class _Tasks:
+    """Tasks with their numbers, taken as they are needed: cutting a file goes on while its first parts are read."""
+
+    def __init__(self, tasks: Iterable[Any]) -> None:
+        self._numbered = enumerate(tasks)
+
+    def up_to(self, count: int) -> Iterator[tuple[int, Any, int]]:
+        for _ in range(count):
+            for number, task in self._numbered:
+                yield number, task, 1
+                break
+
+
+def _replaced(worker: _Worker, context: Any, work: Callable[..., Any], shared: tuple[Any, ...]) -> _Worker:
+    """A new worker on the task of one that died."""
+    worker.process.join()
+    code = worker.process.exitcode
+    assert worker.task is not None
+    number, task, tries = worker.task
+    worker.pipe.close()
+    if tries >= TRIES:
+        raise EnvironmentFailure(
+            f"two workers died at the same part of the input ({_cause(code)}): {_named(task)}",
+            hint=_FEWER,
+            code="worker-died",
+        )
+    fresh = _Worker(context, work, shared)
+    fresh.give(number, task, tries + 1)
+    return fresh
+
+
+def _cause(code: int | None) -> str:
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+
+def _named(task: Any) -> str:
+    return str(getattr(task, "label", "a part"))
+
+
+def start_method() -> str:
+    """Forked workers have everything at once; but only a process without threads may fork, and not everywhere."""
+    return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,135 @@
+"""Units: the work of an evaluation in pieces that can be done anywhere, in any order, and more than once.
+
+First each part of an input is read, and its records are gathered. Then, once all is known that only the whole data
+can tell, each group of questions is judged. What comes back adds up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ..core.cases import Gathered
+from ..core.evaluate import gather, judge
+from ..core.evidence import Evidence
+from ..core.inputs import Input, Stream
+from ..core.suite import Material, Suite
+from ..reading.cutting import Parts, parts_of
+from ..reading.jsonl import Problems, Reader
+from ..reading.parts import Part
+from ..text import visible
+
+LEAST, MOST = 1 << 20, 16 << 20  # bytes of a part; small enough that what comes of it fits in memory many times
+PER_JOB = 8  # parts for each worker, so that none is left with the last large one
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A part of one input: the stream's name, the number of the file, and the part of it or the whole path."""
+
+    stream: str
+    file: int
+    source: str | Part
+
+    @property
+    def label(self) -> str:
+        where = f":{self.source.first}" if isinstance(self.source, Part) else ""
+        return f"{visible(os.fspath(self.source))}{where}"
+
+
+class ReadUnit(msgspec.Struct, frozen=True):
+    """What reading a unit gave."""
+
+    gathered: Gathered
+    read: Input
+
+
+def splits(material: Material) -> bool:
+    """Whether every input can be read in parts, or file by file."""
+    streams = material.streams.values()
+    return bool(streams) and all(isinstance(stream, Stream) and stream.splits for stream in streams)
+
+
+def size_of(material: Material) -> int:
+    """Bytes to read; archives count for what they unpack to, roughly."""
+    return sum(
+        os.path.getsize(path) * (5 if path.endswith((".gz", ".zst", ".parquet")) else 1)
+        for stream in material.streams.values()
+        for path in (stream.paths if isinstance(stream, Stream) else ())
+        if os.path.isfile(path)
+    )
+
+
+def part_size(material: Material, jobs: int) -> int:
+    return max(LEAST, min(MOST, size_of(material) // (jobs * PER_JOB)))
+
+
+class Plan:
+    """The units of an evaluation, cut while they are asked for; the digests of split files are known at the end."""
+
+    def __init__(self, material: Material, size: int) -> None:
+        self.streams: dict[str, Stream] = {
+            name: stream for name, stream in material.streams.items() if isinstance(stream, Stream)
+        }
+        self._size = size
+        self.units: list[Unit] = []
+        self._cut: dict[tuple[str, int], Parts] = {}
+
+    def __iter__(self) -> Iterator[Unit]:
+        for name, stream in self.streams.items():
+            for file, path in enumerate(stream.paths):
+                for unit in self._of_file(name, file, path):
+                    self.units.append(unit)
+                    yield unit
+
+    def _of_file(self, name: str, file: int, path: str) -> Iterator[Unit]:
+        parts = parts_of(path, self._size)
+        if parts is None:
+            yield Unit(name, file, path)
+            return
+        self._cut[name, file] = parts
+        for part in parts:
+            yield Unit(name, file, part)
+
+    def close(self, reads: Mapping[int, Input], failed: tuple[int, Exception] | None = None) -> None:
+        """Put together what the units told of each input, in order, and raise what reading it whole would raise."""
+        for name, stream in self.streams.items():
+            digests: dict[int, str] = {}
+            for number, unit in enumerate(self.units):
+                if unit.stream != name:
+                    continue
+                if failed is not None and number == failed[0]:
+                    raise failed[1]
+                stream.add(reads[number])
+                digests[unit.file] = reads[number].digest
+            for file, path in enumerate(stream.paths):
+                if (name, file) in self._cut:
+                    digests[file] = self._cut[name, file].digest
+                    if stream.read.planned is not None:
+                        stream.read.repeated += Reader(path, dict, Problems()).count_repeated()
+            stream.close([digests[file] for file in sorted(digests)])
+
+
+def read_unit(suite: Suite, material: Material, unit: Unit) -> ReadUnit:
+    """Read one part, and gather its records by question."""
+    stream = material.streams[unit.stream]
+    assert isinstance(stream, Stream)
+    read = Input()
+    gathered = gather(suite, material, {unit.stream: stream.part(unit.file, unit.source, read)})
+    return ReadUnit(gathered, read)
+
+
+def nothing_read(suite: Suite, material: Material) -> Gathered:
+    """What is gathered before any unit was read."""
+    return gather(suite, material, dict.fromkeys(material.streams, ()))
+
+
+def judge_some(suite: Suite, context: Any, gathered: Gathered, material: Material, names: list[str]) -> Evidence:
+    """Judge the questions of these names."""
+    return judge(suite, gathered.cases(material.expected, names), context)
+
+
+def groups(names: list[str], size: int) -> Iterator[list[str]]:
+    return (names[start : start + size] for start in range(0, len(names), size))

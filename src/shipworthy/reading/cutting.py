@@ -1,0 +1,93 @@
+"""Cutting: the parts of a file that can be read on their own, each with the number of its first line or row.
+
+Cutting reads a file once, from end to end: that gives its digest, which must not depend on the parts, and the line
+numbers, which must be true in each of them. It is far cheaper than decoding, and nothing has to be numbered again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from .limits import SCANNED
+from .parts import PACKED, Part
+from .tables import parquet_file
+
+WHOLE = tuple(f"{name}{packed}" for name in (".json", ".csv", ".tsv") for packed in ("", *PACKED))
+
+
+class Parts(Protocol):
+    """The parts of a file in order; its digest is known once all of them were given out."""
+
+    digest: str
+
+    def __iter__(self) -> Iterator[Part]: ...
+
+
+def parts_of(path: str, size: int) -> Parts | None:
+    """How to cut a file into parts of about `size` bytes; None where it must be read whole."""
+    name = path.lower()
+    if not os.path.isfile(path):  # a pipe can be read once, and a missing file says so when it is opened
+        return None
+    if name.endswith(".parquet"):
+        return RowGroups(path, size)
+    return None if name.endswith(WHOLE + PACKED) else LineRanges(path, size)
+
+
+class LineRanges:
+    """Ranges of whole lines. A line ends with a newline byte, as the reader has it."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self.path, self._size = path, size
+        self.digest = ""
+
+    def __iter__(self) -> Iterator[Part]:
+        digest = hashlib.sha256()
+        start = position = 0
+        first = line = 1
+        with open(self.path, "rb", buffering=0) as stream:
+            while block := stream.read(SCANNED):
+                digest.update(block)
+                counted = 0  # how much of the block has its lines counted
+                while (cut := self._cut(block, start, position)) >= 0:
+                    line += block.count(b"\n", counted, cut)
+                    counted = cut
+                    yield Part(self.path, start, position + cut, first)
+                    start, first = position + cut, line
+                line += block.count(b"\n", counted)
+                position += len(block)
+        if position > start or not position:
+            yield Part(self.path, start, position, first)
+        self.digest = digest.hexdigest()
+
+    def _cut(self, block: bytes, start: int, position: int) -> int:
+        """Where in the block the range ends that began at `start`: behind a newline; -1 where it goes on."""
+        least = max(start + self._size - position, start - position + 1, 1)
+        return block.find(b"\n", least - 1) + 1 or -1
+
+
+class RowGroups:
+    """Row groups of a Parquet file, as many at a time as make a part."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self.path, self._size = path, size
+        self.digest = ""
+
+    def __iter__(self) -> Iterator[Part]:
+        with parquet_file(self.path) as table:
+            yield from self._cut(table.metadata)
+        with open(self.path, "rb") as stream:
+            self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
+
+    def _cut(self, metadata: Any) -> Iterator[Part]:
+        start, first, row, size = 0, 1, 1, 0
+        for group in range(metadata.num_row_groups):
+            size += metadata.row_group(group).total_byte_size
+            row += metadata.row_group(group).num_rows
+            if size >= self._size:
+                yield Part(self.path, start, group + 1, first)
+                start, first, size = group + 1, row, 0
+        if start < metadata.num_row_groups or not start:
+            yield Part(self.path, start, metadata.num_row_groups, first)

@@ -1,0 +1,61 @@
+"""Many files as one input: a glob or a folder, in an order that does not depend on the file system."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from ..errors import UsageError
+from ..text import visible
+
+ENDINGS = tuple(
+    f"{name}{packed}"
+    for name in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+    for packed in ("", ".gz", ".zst")
+)
+
+
+class Files(msgspec.Struct, frozen=True):
+    """The files that a glob or a folder stands for, sorted by the bytes of their paths."""
+
+    pattern: str
+    paths: tuple[str, ...]
+
+    def __fspath__(self) -> str:
+        return self.pattern
+
+
+def expanded(source: object) -> object:
+    """The files that a glob or a folder stands for; anything else as it is."""
+    if isinstance(source, Files) or not isinstance(source, (str, os.PathLike)):
+        return source
+    path = os.fspath(source)
+    if os.path.isdir(path):
+        return _some(path, _inside(path), "the folder has no file of traces")
+    if not glob.has_magic(path) or os.path.lexists(path):
+        return source
+    matches = glob.glob(path, recursive=True)
+    found = [name for match in matches for name in (_inside(match) if os.path.isdir(match) else [match])]
+    return _some(path, found, "no file matches")
+
+
+def _inside(folder: str) -> Iterator[str]:
+    """The data files below a folder; hidden ones and those of other kinds, such as _SUCCESS, are none."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        yield from (
+            os.path.join(parent, name)
+            for name in names
+            if name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
+        )
+
+
+def _some(pattern: str, found: object, what: str) -> Files:
+    paths = tuple(sorted(set(found), key=os.fsencode))  # type: ignore[call-overload]
+    if not paths:
+        hint = "Check the pattern; quote it, so that it reaches shipworthy as it is."
+        raise UsageError(what, where=visible(pattern), hint=hint, code="no-match")
+    return Files(pattern, paths)
