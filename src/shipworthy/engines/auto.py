@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.suite import Judged, Material, Suite
-from . import inline, processes
+from . import inline
 from .units import size_of, splits
 
 WORTH_STARTING = 32_000_000  # bytes of input
@@ -12,4 +12,6 @@ WORTH_STARTING = 32_000_000  # bytes of input
 def run(suite: Suite, material: Material, *, jobs: int | None = None) -> Judged:
     if jobs == 1 or not splits(material) or size_of(material) < WORTH_STARTING:
         return inline.run(suite, material)
+    from . import processes  # a small run does without its imports
+
     return processes.run(suite, material, jobs=jobs)

@@ -64,7 +64,9 @@ def _result(work: Callable[..., Any], shared: tuple[Any, ...], task: Any) -> Any
     try:
         return work(*shared, task)
     except MemoryError:
-        return Failed(EnvironmentFailure(f"a worker ran out of memory at {_named(task)}", hint=_FEWER, code="worker-died"))
+        return Failed(
+            EnvironmentFailure(f"a worker ran out of memory at {_named(task)}", hint=_FEWER, code="worker-died")
+        )
     except Exception as error:  # whatever it is, the parent has to know
         return Failed(error)
 
@@ -85,7 +87,7 @@ def run(
             workers[-1].give(*given)
         while busy := {worker.pipe: worker for worker in workers if worker.task is not None}:
             for pipe in connection.wait(list(busy)):
-                worker = busy[pipe]  # type: ignore[index]
+                worker = busy[pipe]
                 try:
                     yield worker.pipe.recv()
                     worker.task = None

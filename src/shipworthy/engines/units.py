@@ -47,9 +47,11 @@ class ReadUnit(msgspec.Struct, frozen=True):
 
 
 def splits(material: Material) -> bool:
-    """Whether every input can be read in parts, or file by file."""
+    """Whether every input can be read in parts, or file by file; a pipe can't, since it can be read only once."""
     streams = material.streams.values()
-    return bool(streams) and all(isinstance(stream, Stream) and stream.splits for stream in streams)
+    return bool(streams) and all(
+        isinstance(stream, Stream) and stream.splits and all(map(os.path.isfile, stream.paths)) for stream in streams
+    )
 
 
 def size_of(material: Material) -> int:

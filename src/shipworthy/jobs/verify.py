@@ -19,6 +19,7 @@ from ..core.options import fields_of
 from ..core.policy import Waiver, apply_policy, with_incomplete, with_regressions
 from ..errors import DataError, UsageError
 from ..reading.reports import check_report, exact_text, load_report, reports_of
+from ..reading.many import files_of
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .evaluate import run_suite
@@ -95,8 +96,8 @@ class Reach:
                 )
 
     def _holds(self, path: str) -> bool:
-        real = os.path.realpath(path)
-        return any(os.path.commonpath([root, real]) == root for root in self._roots)
+        real = [os.path.realpath(one) for one in (path, *files_of(path))]
+        return all(any(os.path.commonpath([root, one]) == root for root in self._roots) for one in real)
 
 
 def recompute(
@@ -121,7 +122,7 @@ def recompute(
         stated = {name: path for name, path in call["inputs"].items() if name not in moved}
         reach.check(suite, stated, call["options"])
     for name, path in paths.items():
-        if not os.path.exists(path):
+        if not files_of(path):
             raise DataError(
                 f"the {name} of the report is not there",
                 where=visible(path),

@@ -15,9 +15,7 @@ from .parts import PACKED, Part
 
 
 @contextmanager
-def open_binary(
-    path: str, watch: Callable[[bytes], object] | None, part: Part | None = None
-) -> Iterator[BinaryIO]:
+def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part | None = None) -> Iterator[BinaryIO]:
     """Open a plain, .gz or .zst file for reading bytes, or a part of a plain one.
 
     `watch` sees every byte as it is on disk.

@@ -42,6 +42,17 @@ def expanded(source: object) -> object:
     return _some(path, found, "no file matches")
 
 
+def files_of(path: str) -> tuple[str, ...]:
+    """The files that a path stands for: itself, those of a glob or a folder, or none."""
+    if os.path.exists(path) and not os.path.isdir(path):
+        return (path,)
+    try:
+        found = expanded(path)
+    except UsageError:
+        return ()
+    return found.paths if isinstance(found, Files) else ()
+
+
 def _inside(folder: str) -> Iterator[str]:
     """The data files below a folder; hidden ones and those of other kinds, such as _SUCCESS, are none."""
     for parent, folders, names in os.walk(folder):

@@ -102,7 +102,9 @@ SUITE = Suite(
         InputSpec("pairs", "Answers with both labels, JSON lines.", required=False),
         InputSpec("scholar", "The scholar's labels, JSON lines (qid, label, reason).", required=False),
         InputSpec("auditor", "The auditor's labels, likewise; both are joined on qid.", required=False),
-        InputSpec("trace", "Traces: the answers behind two files, or what labels are derived from.", required=False, many=True),
+        InputSpec(
+            "trace", "Traces: the answers behind two files, or what labels are derived from.", required=False, many=True
+        ),
         InputSpec("gold", "Gold set: with --trace, both labels are derived by rule.", required=False),
     ),
     options=Options,

@@ -59,7 +59,11 @@ def read(sources: Sources, options: Options) -> Material:
             baseline=baseline,
         ),
         expected={qid: expect(item, judging) for qid, item in gold.items.items()},
-        streams={"trace": Stream(sources["trace"], trace, partial(_timed, map=options.map), partial(_close, lenient=options.lenient))},
+        streams={
+            "trace": Stream(
+                sources["trace"], trace, partial(_timed, map=options.map), partial(_close, lenient=options.lenient)
+            )
+        },
         reads=reads,
         incomplete=lock_problems(sources["gold"]),
     )
