@@ -132,7 +132,7 @@ def test_both_gate_syntaxes(cli: Cli, files: tuple[Path, Path], gates: list[str]
         (["--k", "five"], 2, "not a number"),
         (["stray"], 2, "unexpected argument"),
         (["--nonsense"], 2, "No such option"),
-        (["--trace", "/"], 2, "directory"),
+        (["--gold", "/"], 2, "directory"),
         (["--trace", "nothing.jsonl"], 2, "no such file"),
         (["--refusal-phrases", "nothing.txt"], 2, "nothing.txt"),
         (["--id-map", "drop-everything"], 2, "drop-"),

@@ -163,7 +163,7 @@ def test_a_line_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Monk
     endless = Counted()
 
     @contextmanager
-    def opened(path: str, watch: object) -> Any:
+    def opened(path: str, *_: object) -> Any:
         yield io.BufferedReader(endless, limits.BLOCK)
 
     monkeypatch.setattr(jsonl, "open_binary", opened)

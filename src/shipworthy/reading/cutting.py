@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from .limits import SCANNED
 from .parts import PACKED, Part
 from .tables import parquet_file
 
+SCANNED = 1 << 20  # bytes that are looked at together
 WHOLE = tuple(f"{name}{packed}" for name in (".json", ".csv", ".tsv") for packed in ("", *PACKED))
 
 

@@ -17,7 +17,6 @@ MAX_KEYS = 1_000  # different unknown keys of one file that are compared with th
 MAX_LOCK = 1_000_000_000  # bytes of a gold lock [lock-damaged]
 
 BLOCK = 65_536  # bytes that are read at once
-SCANNED = 1 << 20  # … while a file is cut into parts, which looks at newlines only
 
 
 class Damaged(OSError):
