@@ -197,6 +197,10 @@ def _value(field: Field, value: Any) -> object:
         from ..language.refusal import read_phrases
 
         return read_phrases(value)
+    if field.kind == "metrics" and isinstance(value, str):
+        from ..config.metrics import read_metrics
+
+        return read_metrics(value)
     return None if field.kind in ("words", "gates", "pairs") and not value else value
 
 

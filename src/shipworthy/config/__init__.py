@@ -21,6 +21,7 @@ from ..suites import SUITES, load_suite
 from ..text import visible
 from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema
 from .lines import line_of
+from .metrics import check_metrics
 from .values import Mistake, check_gates, check_table, day_of, unknown
 
 __all__ = ["Config", "SuiteConfig", "TargetConfig", "find_config", "load_config", "schema"]
@@ -143,7 +144,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     if not isinstance(table, dict):
         mistakes.append(Mistake((), "expected a table", "", "config-type"))
         return Config()
-    known = ("suites", "target", "targets", "map", "waivers", *SECTIONS)
+    known = ("suites", "target", "targets", "map", "metrics", "waivers", *SECTIONS)
     mistakes.extend(unknown((name,), name, known) for name in table if name not in known)
     sections = {name: check_table(table.get(name, {}), keys, (name,), mistakes) for name, keys in SECTIONS.items()}
     folder = os.path.dirname(os.fspath(path)) or "."
@@ -151,6 +152,8 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     rules = _rules(sections["contradiction"].get("rules"), folder, mistakes)
     fields = _map(table.get("map", {}), mistakes)
     suites = [_mapped(suite, fields) for suite in _suites(table.get("suites", {}), folder, refusal, rules, mistakes)]
+    metrics = check_metrics(table.get("metrics", {}), folder, mistakes)
+    suites = [_measured(suite, metrics) for suite in suites]
     targets = _targets(table.get("targets", {}), folder, mistakes)
     if "target" in table:
         targets |= _targets({DEFAULT: table["target"]}, folder, mistakes, ())
@@ -253,6 +256,12 @@ def _mapped(suite: SuiteConfig, fields: tuple[str, ...]) -> SuiteConfig:
     if not fields or "map" not in fields_of(load_suite(suite.name).options):
         return suite
     return msgspec.structs.replace(suite, options=suite.options | {"map": fields})
+
+
+def _measured(suite: SuiteConfig, metrics: Mapping[str, object]) -> SuiteConfig:
+    if not metrics or "metrics" not in fields_of(load_suite(suite.name).options):
+        return suite
+    return msgspec.structs.replace(suite, options=suite.options | {"metrics": dict(metrics)})
 
 
 def _driven_by_default(suite: SuiteConfig) -> SuiteConfig:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from ..core.custom import CALIBRATION, KEYS
 from ..core.options import fields_of
 from ..suites import SUITES, load_suite
 
@@ -84,6 +85,11 @@ TARGET = {
     "timeout_sec": Key("number", "For one attempt, to the last byte."),
     "retries": Key("whole", "On 429, 5xx and lost connections."),
 }
+METRIC = {name: Key(key.kind, key.says, key.choices) for name, key in KEYS.items()}
+CALIBRATED = {
+    name: Key(key.kind, key.says, required=name == "labels", least=int(name == "items"))
+    for name, key in CALIBRATION.items()
+}
 MAP = 'Where fields are in responses, traces and gold: claim = "answer", retrieved_ids = "sources[*].id".'
 TARGET_KINDS = ("url", "chat", "cmd", "py", "replay", "demo")
 
@@ -135,10 +141,17 @@ def schema() -> dict[str, object]:
                 "description": MAP,
             },
             "targets": {"type": "object", "additionalProperties": _object(TARGET)},
+            "metrics": {"type": "object", "additionalProperties": _metric()},
             "waivers": {"type": "array", "items": _object(WAIVER)},
             **{name: _object(keys) for name, keys in SECTIONS.items()},
         },
     }
+
+
+def _metric() -> dict[str, object]:
+    table = _object(METRIC)
+    properties: dict[str, object] = {**{name: _property(key) for name, key in METRIC.items()}}
+    return table | {"properties": properties | {"calibration": _object(CALIBRATED)}}
 
 
 def _object(keys: dict[str, Key]) -> dict[str, object]:
@@ -155,6 +168,7 @@ def _property(key: Key) -> dict[str, object]:
         "flag": {"type": "boolean"},
         "whole": {"type": "integer", "minimum": key.least},
         "number": {"type": "number", "minimum": 0},
+        "real": {"type": "number"},
         "numbers": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
         "words": {"type": "array", "items": {"type": "string"}},
         "texts": {"type": "object", "additionalProperties": {"type": "string"}},

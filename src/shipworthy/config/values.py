@@ -30,6 +30,7 @@ _EXPECTED = {
     "flag": "true or false",
     "whole": "a whole number of at least 0",
     "number": "a number of at least 0",
+    "real": "a number",
     "numbers": "a whole number or a list of them",
     "words": "a list of texts",
     "texts": "a table of texts",
@@ -72,6 +73,8 @@ def fits(value: object, key: Key) -> bool:
         return _whole(value, key.least)
     if key.kind == "number":
         return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
+    if key.kind == "real":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MOST
     if key.kind == "numbers":
         listed = value if isinstance(value, list) else [value]
         return bool(listed) and all(_whole(one, key.least) for one in listed)

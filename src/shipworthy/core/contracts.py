@@ -121,6 +121,8 @@ class Trace(msgspec.Struct, omit_defaults=True):
     evidence: list[Passage] | None = None
     confidence: float | None = None
     score: float | None = None
+    scores: dict[str, float | bool | str | None] | None = None  # what judges, people and scripts said of the run
+    score_sources: dict[str, str] | None = None  # HUMAN, LLM or CODE, by score
     warmup: bool | None = None
 
     def __post_init__(self) -> None:
@@ -203,6 +205,7 @@ _DECISIVE_TRACE = (
     "stage_ms",
     "e2e_ms",
     "warmup",
+    "scores",
 )
 _OTHERS = ("errors", "evidences", "unanswerable")
 

@@ -182,6 +182,8 @@ def outcome_dict(outcome: Outcome) -> dict[str, Any]:
         "certainty": certainty(outcome),
         "waived": outcome.waived,
     }
+    if outcome.capped:
+        shown["capped"] = outcome.capped
     for name in ("p_prove", "more_best", "more_at_rate", "turn"):
         value = getattr(outcome, name)
         if value is not None:

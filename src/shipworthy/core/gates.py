@@ -104,6 +104,7 @@ class Outcome(msgspec.Struct, frozen=True):
     more_at_rate: int | None = None
     turn: int | None = None  # how many cases would have to change for a miss to pass
     waived: str = ""
+    capped: str = ""  # why it can only warn, whatever severity it is given
 
     @property
     def met(self) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from ..errors import UsageError
 from .gates import Gate, as_written, written
 
-Kind = Literal["flag", "whole", "number", "numbers", "text", "words", "lines", "pairs", "gates"]
+Kind = Literal["flag", "whole", "number", "numbers", "text", "words", "lines", "pairs", "gates", "metrics"]
 _LISTS = ("numbers", "words", "lines", "pairs", "gates")
 
 
@@ -137,6 +137,10 @@ def _unknown(name: str, known: Iterable[str], suite: str) -> UsageError:
 
 def _valued(field: Field, value: Any) -> Any:
     """The value in the option's own type: one number or text stands for a list of one."""
+    if field.kind == "metrics":
+        from .custom import parse_metrics
+
+        return parse_metrics(value)
     if field.kind in _LISTS:
         listed = isinstance(value, Iterable) and not isinstance(value, (str, Mapping))
         value = tuple(_element(field, one) for one in (value if listed else (value,)))
@@ -211,6 +215,8 @@ def recorded(options: SuiteOptions) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple) and value and hasattr(value[0], "table"):
+        return {one.name: one.table() for one in value}  # custom metrics, as a config writes them
     if isinstance(value, tuple):
         return [_plain_gate(one) if isinstance(one, Gate) else one for one in value]
     return value

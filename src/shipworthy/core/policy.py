@@ -175,7 +175,8 @@ def _with_policies(decision: Decision, policies: Iterable[Gate]) -> list[Outcome
 def _with_policy(outcome: Outcome, policy: Gate | None) -> Outcome:
     if policy is None:
         return outcome
-    gate = msgspec.structs.replace(outcome.gate, severity=policy.severity, on_unproven=policy.on_unproven)
+    severity = "warn" if outcome.capped and policy.severity == "block" else policy.severity
+    gate = msgspec.structs.replace(outcome.gate, severity=severity, on_unproven=policy.on_unproven)
     return msgspec.structs.replace(outcome, gate=gate)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ..core.custom import label_files, runs_code
 from ..core.decision import DEFINITIONS, Decision, digest
 from ..core.decision import report as report_of
 from ..core.gates import Gate
@@ -79,14 +80,14 @@ class Reach:
         """Refuse what would open a connection, run code, write a file, or read one that lies elsewhere."""
         fields = fields_of(load_suite(suite).options)
         for name in options:
-            if name in fields and not fields[name].opt.inert:
+            if name in fields and not fields[name].opt.inert and (name != "metrics" or runs_code(options[name])):
                 raise DataError(
                     f"the report sets {name}, which may open a connection, run code or write a file",
                     hint="Add --trust if the report is your own.",
                     code="receipt-trust",
                 )
         tables = {name: path for name, path in options.items() if name == "id_map" and os.path.exists(str(path))}
-        for name, path in {**paths, **tables}.items():
+        for name, path in {**paths, **tables, **label_files(options.get("metrics"))}.items():
             if not self._holds(path):
                 raise DataError(
                     f"the {name} of the report lies neither beside it nor in the working directory",

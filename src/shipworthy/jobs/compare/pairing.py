@@ -20,7 +20,7 @@ def _values(name: str, report: Mapping[str, Any]) -> dict[str, Fraction]:
     told = {}
     suite = report["shipworthy"].get("suite")
     for row in report.get("items", []):
-        value = _answer_value(name, row) if suite == "answers" else row.get(name)
+        value = _answer_value(name, row) if suite == "answers" and name not in row else row.get(name)
         if isinstance(value, (bool, int, float)):
             told[row_name(row)] = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     measure = report["metrics"][name]

@@ -14,6 +14,7 @@ import msgspec
 
 from ...config import Config, SuiteConfig
 from ...core.control import Control, Setup
+from ...core.custom import parse_metrics
 from ...core.decision import Decision
 from ...core.gates import Gate
 from ...core.options import fields_of, make_options
@@ -26,7 +27,7 @@ from ..evaluate import run_suite
 from .results import SKIPPED, ControlResult, Results, result
 
 # What says where data comes from or how much is printed: the controls bring their own data, under the gold's own ids.
-_NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders"})
+_NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders", "metrics", "where"})
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,6 +137,7 @@ def _configuration(suite: SuiteConfig) -> Configuration:
 
 
 def _run(setting: Configuration) -> Iterator[ControlResult]:
+    setting = _without_custom(setting)
     suite = setting.suite
     assert suite.controls is not None
     options = {key: value for key, value in setting.options.items() if key not in _NOT_OURS}
@@ -153,6 +155,21 @@ def _run(setting: Configuration) -> Iterator[ControlResult]:
             base = _measured(decision)
         decision = apply_policy(decision, policies=setting.policies, baseline=base, today=datetime.date.min)
         yield _judged(suite.name, control, decision)
+
+
+def _without_custom(setting: Configuration) -> Configuration:
+    """Without gates on metrics of the config's own: nobody scored the runs that the controls make up."""
+    custom = {one.name for one in parse_metrics(setting.options.get("metrics") or {})}
+    if not custom:
+        return setting
+    own = [gate for gate in setting.gates if _metric(gate) not in custom]
+    return msgspec.structs.replace(
+        setting, gates=own, policies=[gate for gate in setting.policies if gate.metric not in custom]
+    )
+
+
+def _metric(gate: str | Gate) -> str:
+    return (gate if isinstance(gate, Gate) else Gate.parse(gate)).metric
 
 
 def _measured(decision: Decision) -> dict[str, Fraction]:

@@ -14,7 +14,7 @@ from ...core.metrics import Measure
 from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import NAMED, Tally
 from ...text import first_few, fold
-from . import matching
+from . import custom, matching
 from .hints import REFUSALS, diagnose
 from .judge import SEVERITY, Context, Judging, Verdict
 from .options import JudgingOptions, Options
@@ -47,7 +47,7 @@ _COUNTED = (
     "superseded",
     "unknown_qid",
 )
-_NAMED = (
+NAMED_FACTS = (
     "refusal_drift",
     "near_refusals",
     "wider_refusals",
@@ -75,20 +75,27 @@ _WITH_DETAIL = ("constraint", "constraint-echo", "forbidden", "contradicts-gold"
 def explain(findings: Findings) -> Explanation:
     context: Context = findings.context
     tally = findings.tally
-    names = {name: tally.named(name) for name in _NAMED}
+    names = {name: tally.named(name) for name in (*NAMED_FACTS, *(one.spec.name for one in context.custom))}
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
         named=names | {"unknown_qids": sorted(findings.gathered.unknown_counts("trace"))[:NAMED]},
         diagnosis=diagnose(findings, context.options.k, context.judging),
         offenders=findings.evidence.offenders(),
-        sections=sections(tally),
+        sections=sections(tally) | _calibration(findings),
+        warnings=custom.warnings(findings),
         headline=headline(findings.measures, tally, context.options, findings.gates),
         compat=compat(findings),
     )
 
 
+def _calibration(findings: Findings) -> dict[str, object]:
+    found = custom.calibrations(findings)
+    return {"calibration": {name: one.block() for name, one in found.items()}} if found else {}
+
+
 def shown(context: Context) -> dict[str, object]:
-    return judging_shown(context.options, context.judging)
+    more = {"metrics": custom.shown(context.custom)} if context.custom else {}
+    return judging_shown(context.options, context.judging) | more
 
 
 def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object]:
@@ -100,7 +107,7 @@ def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object
 
 
 def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    yield (verdict.qid,), row(verdict)
+    yield (verdict.qid,), row(verdict) | (custom.columns(context.custom, verdict) if context.custom else {})
 
 
 def row(verdict: Verdict) -> Row:

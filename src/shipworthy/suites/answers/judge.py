@@ -14,6 +14,8 @@ from ...core.contracts import Gold, Trace, ids_of
 from ...language import refusal
 from ...text import tidy
 from . import matching
+from .custom import Ready, values
+from .functions import Value
 from .options import JudgingOptions, Options
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     judging: Judging
     compat: bool = True  # whether the reference's numbers are counted along
+    custom: tuple[Ready, ...] = ()  # metrics that the config defines
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -116,6 +119,7 @@ class Verdict(msgspec.Struct):
     slices: tuple[str, ...] = ()
     trace: Trace | None = None
     expected: Expected | None = None
+    custom: dict[str, Value] = {}  # what the metrics of the config say of it
 
 
 def expect(gold: Gold, judging: Judging) -> Expected:
@@ -173,6 +177,8 @@ def judge(case: Case, context: Context) -> Verdict:
     traces = case.records["trace"]
     verdict = judge_traces(case.gold, traces, context.judging)
     verdict.slices = slices_of(case.gold.gold, context.options.by)
+    if context.custom:
+        verdict.custom = values(context.custom, verdict)
     return verdict
 
 

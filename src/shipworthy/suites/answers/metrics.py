@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Protocol
 
+from ...core.custom import Custom, metric_of
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of
 from ...core.metrics import Count, Measure, Metric, Rate
 from ...core.tally import Fact, Tally
+from . import custom
 from .judge import Context, Verdict
 from .reference import REFERENCE, facts_of
 
@@ -55,7 +57,11 @@ def aliases(options: Depths) -> dict[str, str]:
 
 def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
     named = [name for name, applies in _named(verdict) if applies]
-    yield Counted(tuple(answer_facts(verdict, context.options.k)), verdict.slices, "", verdict.qid, named)
+    found = tuple(answer_facts(verdict, context.options.k))
+    if context.custom:
+        found += tuple(custom.facts(context.custom, verdict))
+        named += custom.failing(verdict)
+    yield Counted(found, verdict.slices, "", verdict.qid, named)
     if context.compat:
         yield Counted(facts_of(verdict, context), part=REFERENCE)
 
@@ -247,7 +253,8 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         *(Count(name, description, "lower", high=None, of=(of,)) for name, description, of in _COUNTS),
     ]
-    return {metric.name: metric for metric in listed}
+    defined: tuple[Custom, ...] = getattr(options, "metrics", ())
+    return {metric.name: metric for metric in (*listed, *map(metric_of, defined))}
 
 
 _NO_SOURCES = "no gold question names citations"

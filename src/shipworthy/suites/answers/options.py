@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
+from ...core.custom import Custom
 from ...core.gates import Gate
 from ...core.options import AllowMissing, Mapped, Opt, ReadingOptions
 from ...errors import UsageError
@@ -83,6 +84,17 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
         Literal["fail", "flag", "off"], Opt("What becomes of an answer that has the expected text and denies it.")
     ] = "fail"
     by: By = ()
+    metrics: Annotated[
+        tuple[Custom, ...],
+        Opt(
+            "Further metrics, from the tables [metrics.NAME] of a TOML file.",
+            "FILE",
+            kind="metrics",
+            shown=False,
+            config=False,
+            inert=False,
+        ),
+    ] = ()
     profile: Profile = "strict"
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import UNSET
 
 from ...core.contracts import Gold
@@ -13,7 +14,7 @@ from ...core.suite import InputSpec, Material, Sources, Suite
 from ...language.refusal import TOKEN
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
-from . import explain, matching
+from . import custom, explain, matching
 from .judge import Context, Judging, expect, judge, unjudged
 from .metrics import aliases, facts, gates, metrics
 from .options import Options, id_map_file, sliced
@@ -34,8 +35,14 @@ def read(sources: Sources, options: Options) -> Material:
         for qid, item in gold.items.items():
             matching.check(item, f"{gold.source.path}:{gold.lines[qid]}")
     trace = Input()
+    defined = custom.prepare(options.metrics, _taken(options), len(gold.items), reads)
     return Material(
-        context=Context(options=options, judging=judging, compat=as_reference or options.on_duplicate == "last"),
+        context=Context(
+            options=options,
+            judging=judging,
+            compat=as_reference or options.on_duplicate == "last",
+            custom=defined,
+        ),
         expected={qid: expect(item, judging) for qid, item in gold.items.items()},
         streams={
             "trace": stream_traces(
@@ -53,6 +60,12 @@ def read(sources: Sources, options: Options) -> Material:
         incomplete=lock_problems(sources["gold"]),
         warnings=unmatchable(gold.items.values()),
     )
+
+
+def _taken(options: Options) -> set[str]:
+    """The names that reports have for something else."""
+    own = metrics(msgspec.structs.replace(options, metrics=()))
+    return {*own, *aliases(options), *explain.COLUMNS, *explain.NAMED_FACTS}
 
 
 def unmatchable(items: Iterable[Gold]) -> list[str]:
@@ -113,5 +126,6 @@ SUITE = Suite(
     explain=explain.explain,
     shown=explain.shown,
     reference=explain.reference,
+    review=custom.review,
     controls=controls,
 )

@@ -1,0 +1,235 @@
+"""Custom metrics of the answers suite: what each says of an item, and whether a judge's score may stop a release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from ...core.contracts import Gold, Trace
+from ...core.custom import Custom
+from ...core.gates import Outcome
+from ...core.sources import Input
+from ...core.tally import Fact
+from ...errors import DataError, UsageError
+from ...text import plural, visible
+from .calibration import Agreed, Labels, agreed, read_labels
+from .functions import SAMPLE, Source, Value, call, find_source
+
+if TYPE_CHECKING:
+    from ...core.suite import Findings
+
+
+class _HasGold(Protocol):
+    @property
+    def gold(self) -> Gold: ...
+
+
+class Item(Protocol):
+    """The part of a verdict that metrics look at."""
+
+    @property
+    def qid(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def answerable(self) -> bool: ...
+    @property
+    def correct(self) -> bool: ...
+    @property
+    def trace(self) -> Trace | None: ...
+    @property
+    def expected(self) -> _HasGold | None: ...
+    @property
+    def custom(self) -> Mapping[str, Value]: ...
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A metric made ready: the source of its function, the labels of its calibration."""
+
+    spec: Custom
+    source: Source | None = None
+    labels: Labels | None = None
+    every: int = 1  # one item in so many is run twice
+
+
+def prepare(metrics: Iterable[Custom], taken: Iterable[str], items: int, reads: dict[str, Input]) -> tuple[Ready, ...]:
+    """The metrics made ready, and what was read for them; a name that a report uses already is refused."""
+    used, ready = set(taken), []
+    for spec in metrics:
+        if spec.name in used:
+            what = f"the name {spec.name} is taken"
+            raise UsageError(what, where=f"[metrics.{spec.name}]", hint="Choose another.", code="metric-definition")
+        used.add(spec.name)
+        source = labels = None
+        if spec.py:
+            source = find_source(spec)
+            reads[f"py {spec.name}"] = Input(path=source.path, digest=source.digest, records=1)
+        if spec.calibration is not None:
+            read = reads[f"labels {spec.name}"] = Input()
+            labels = read_labels(spec.calibration.labels, read, partial(judged, spec))
+        ready.append(Ready(spec, source, labels, max(1, items // SAMPLE)))
+    return tuple(ready)
+
+
+def shown(metrics: Iterable[Ready]) -> dict[str, object]:
+    """The definitions as a report shows them, functions with the digest of their source."""
+    return {
+        one.spec.name: one.spec.table(shown=True) | ({"source_sha256": one.source.digest} if one.source else {})
+        for one in metrics
+    }
+
+
+# --- one item ---
+
+
+def values(metrics: Iterable[Ready], verdict: Item) -> dict[str, Value]:
+    """What each metric says of an item that it is about; None where a value is missing."""
+    return {one.spec.name: _value(one, verdict) for one in metrics if among(one.spec.among, verdict)}
+
+
+def among(group: str, verdict: Item) -> bool:
+    if group in ("answerable", "unanswerable"):
+        return verdict.answerable == (group == "answerable")
+    if group == "answered":
+        return verdict.status in ("shipped", "empty")
+    if group == "correct":
+        return verdict.correct
+    return group in ("items", verdict.status)
+
+
+def _value(one: Ready, verdict: Item) -> Value:
+    spec, trace = one.spec, verdict.trace
+    if trace is None or trace.error or verdict.expected is None:
+        return None
+    gold: Gold = verdict.expected.gold
+    where = f"{spec.name}, item {visible(gold.qid, 60)!r}"
+    if one.source is None:
+        return judged(spec, (trace.scores or {}).get(spec.score), where)
+    return judged(spec, call(spec, one.source, gold, trace, one.every), where)
+
+
+def judged(spec: Custom, value: object, where: str) -> Value:
+    """A value as a fact where there is a bar, else as it is: true, false, or a number within its limits."""
+    if value is None or (isinstance(value, bool) and not spec.fact):
+        return value
+    if isinstance(value, str):
+        if not spec.equals:
+            raise _wrong(f"the text {visible(value, 40)!r} is no number", where, "Name the texts that pass: equals.")
+        return value in spec.equals
+    number = _number(value, where)
+    if spec.equals:
+        raise _wrong(f"{visible(str(value), 40)} is no text", where, "Use at_least or at_most in place of equals.")
+    if (spec.low and number < Fraction(spec.low)) or (spec.high and number > Fraction(spec.high)):
+        raise _wrong(
+            f"{visible(str(value), 40)} is not between low and high", where, "Correct the score or the limits."
+        )
+    if not spec.fact:
+        return number
+    return not (spec.at_least and number < Fraction(spec.at_least)) and not (
+        spec.at_most and number > Fraction(spec.at_most)
+    )
+
+
+def _number(value: object, where: str) -> Fraction:
+    if isinstance(value, (bool, int, Fraction)):
+        return Fraction(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return Fraction(str(value))
+    raise _wrong(f"{visible(repr(value), 40)} is no finite number", where, "")
+
+
+def _wrong(what: str, where: str, hint: str) -> DataError:
+    return DataError(what, where=where, hint=hint, code="metric-value")
+
+
+def facts(metrics: Iterable[Ready], verdict: Item) -> Iterator[Fact]:
+    """What is counted of an item."""
+    for one in metrics:
+        name = one.spec.name
+        if name not in verdict.custom:
+            continue
+        value = verdict.custom[name]
+        if isinstance(value, Fraction):
+            yield name, value
+        else:
+            yield f"{name}: {'missing' if value is None else 'passes' if value else 'fails'}"
+        if value is not None and _by_judge(one.spec, verdict.trace):
+            yield f"{name}: by a judge"
+        if isinstance(value, bool) and one.labels is not None and verdict.qid in one.labels.pending:
+            yield f"{name}: label {one.labels.pending[verdict.qid]} score {value}"
+
+
+def _by_judge(spec: Custom, trace: Trace | None) -> bool:
+    """Whether the score is neither a person's nor a script's; what nobody vouches for is a judge's."""
+    stated = ((trace.score_sources or {}).get(spec.score, "") if trace else "") or spec.source
+    return not spec.py and stated.casefold() not in ("human", "code")
+
+
+def failing(verdict: Item) -> list[str]:
+    """The metrics that an item fails or lacks."""
+    return [name for name, value in verdict.custom.items() if value is False or value is None]
+
+
+def columns(metrics: Iterable[Ready], verdict: Item) -> dict[str, object]:
+    """The values for the item's row; a missing one that counts as failing is shown as that."""
+    row: dict[str, object] = {}
+    for one in metrics:
+        value = verdict.custom.get(one.spec.name)
+        if value is None and one.spec.name in verdict.custom and one.spec.missing == "fail":
+            value = False
+        row[one.spec.name] = float(value) if isinstance(value, Fraction) else value
+    return row
+
+
+# --- the whole ---
+
+
+def calibrations(findings: Findings) -> dict[str, Agreed]:
+    """How well each calibrated score agrees with people."""
+    return {
+        one.spec.name: agreed(one.spec, one.labels, findings.tally)
+        for one in findings.context.custom
+        if one.labels is not None
+    }
+
+
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    """The outcomes, with the gates on a judge's score that is not calibrated only warning."""
+    if not findings.context.custom:
+        return findings.outcomes, []
+    known = calibrations(findings)
+    caps = {
+        one.spec.name: known[one.spec.name].shortfall if one.spec.name in known else "it has no calibration"
+        for one in findings.context.custom
+        if findings.tally[f"{one.spec.name}: by a judge"]
+    }
+    return [_capped(outcome, caps) for outcome in findings.outcomes], []
+
+
+def _capped(outcome: Outcome, caps: Mapping[str, str]) -> Outcome:
+    why = caps.get(outcome.gate.metric, "")
+    if not why or outcome.gate.severity == "info":
+        return outcome
+    gate = msgspec.structs.replace(outcome.gate, severity="warn")
+    return msgspec.structs.replace(outcome, gate=gate, capped=f"a judge's score can only warn: {why}")
+
+
+def warnings(findings: Findings) -> list[str]:
+    """What a reader must know of the metrics: capped gates, and values that are missing."""
+    capped = dict.fromkeys(
+        f"{outcome.gate.metric}: {outcome.capped}" for outcome in findings.outcomes if outcome.capped
+    )
+    return [*capped, *(note for one in findings.context.custom if (note := _missing(one.spec, findings)))]
+
+
+def _missing(spec: Custom, findings: Findings) -> str:
+    count = findings.tally[f"{spec.name}: missing"]
+    if not count or spec.missing == "no-data":
+        return ""  # the measure itself says so
+    became = "count as failing" if spec.missing == "fail" else "are left out"
+    return f"{spec.name}: {plural(count, 'item')} among {spec.among} without the {spec.value_name} {became}"
