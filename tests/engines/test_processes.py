@@ -35,7 +35,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def inputs(tmp_path: Path) -> tuple[Path, Path]:
     items = [gold(f"q{n:03}") if n % 5 else unanswerable(f"q{n:03}") for n in range(40)]
     rows = [
-        trace(f"q{n % 50:03}", "The right answer." if n % 3 else "something else") if n % 7 else refusal(f"q{n % 50:03}")
+        trace(f"q{n % 50:03}", "The right answer." if n % 3 else "something else")
+        if n % 7
+        else refusal(f"q{n % 50:03}")
         for n in range(400)
     ]
     return write_lines(tmp_path / "gold.jsonl", items), write_lines(tmp_path / "trace.jsonl", rows)
@@ -191,7 +193,9 @@ def test_a_pattern_without_files_is_an_error(tmp_path: Path, inputs: tuple[Path,
     assert "[no-match]" in ran.err
 
 
-def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path, inputs: tuple[Path, Path], cli: Cli) -> None:
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(
+    tmp_path: Path, inputs: tuple[Path, Path], cli: Cli
+) -> None:
     odd = inputs[1].rename(tmp_path / "run[1].jsonl")
     assert cli("score", "--gold", inputs[0], "--trace", odd, "--json").json["inputs"]["trace"]["records"] == 400
 

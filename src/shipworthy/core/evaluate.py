@@ -16,10 +16,10 @@ from .cases import Gathered, Numbered
 from .decision import Decision, decide
 from .evidence import Evidence
 from .gates import Gate, Outcome, check_repeated, compare
+from .inputs import Input, relative
 from .metrics import Measure, Metric
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
-from .inputs import Input, relative
 from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
 from .tally import Tally
 

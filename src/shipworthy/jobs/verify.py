@@ -19,8 +19,8 @@ from ..core.gates import Gate
 from ..core.options import fields_of
 from ..core.policy import Waiver, apply_policy, with_incomplete, with_regressions
 from ..errors import DataError, UsageError
-from ..reading.reports import check_report, exact_text, load_report, reports_of
 from ..reading.many import files_of
+from ..reading.reports import check_report, exact_text, load_report, reports_of
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .evaluate import run_suite

@@ -147,7 +147,9 @@ SUITE = Suite(
     inputs=(
         InputSpec("gold", "Gold set with relevant (or gold_citations) for each question.", False),
         InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False),
-        InputSpec("shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False, many=True),
+        InputSpec(
+            "shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False, many=True
+        ),
         InputSpec(
             "live", "Log of the index in production, on the same questions (a run with --qrels).", False, many=True
         ),
