@@ -145,7 +145,7 @@ def test_undefined_is_said_and_not_applicable_only_without_such_items() -> None:
     assert compare(gate, UNDER, UNDER.measure(empty), UNDER.applies(empty)).state == "NOT-APPLICABLE"
     undefined = outcome("precision >= 0.80", 0, 0)
     assert sentence(undefined) == "precision has no value: there are no answers"
-    assert str(undefined.measure) == "0/0 (undefined)"
+    assert str(undefined.measure) == "n/a"
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.integers(0, 100), st.integers(0, 100), st.sampled_from([">=", "<="]))
