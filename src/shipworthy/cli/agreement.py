@@ -27,7 +27,7 @@ def command() -> None:
     "--tsv",
     "disagreements",
     metavar="FILE",
-    help="Write the disagreements as TSV (qid, scholar, auditor, final, why); rewritten even when there are none.",
+    help="Write the disagreements as TSV (qid, scholar, auditor, final, why), even if there are none.",
 )
 @scoring_flags(SUITE)
 def score(disagreements: str | None, form: str, outputs: tuple[str, ...], **given: Any) -> int:

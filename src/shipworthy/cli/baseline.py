@@ -10,13 +10,13 @@ from .history import URL, opened_history
 
 @click.group("baseline", context_settings={"max_content_width": 100})
 def command() -> None:
-    """Named baselines: bless a run, list what is blessed."""
+    """Named baselines: bless a run, or list them."""
 
 
 @command.command("bless")
 @click.argument("name")
 @click.argument("run")
-@click.option("--by", required=True, metavar="WHO", help="Who blesses it.")
+@click.option("--by", required=True, metavar="WHO", help="Who sets the baseline.")
 @click.option("--reason", required=True, metavar="WHY", help="Why it is good enough to compare with.")
 @URL
 def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
@@ -29,14 +29,14 @@ def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
     from ..history import SHORT
 
     found = opened_history(url).bless(name, run, by=by, reason=reason)
-    say(f"{found.name} is now {found.run_id[:SHORT]} for {found.suite}, blessed by {found.blessed_by}")
+    say(f"{found.name} is now {found.run_id[:SHORT]} for {found.suite}, set by {found.blessed_by}")
 
 
 @command.command("list")
 @URL
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(url: str, as_json: bool) -> None:
-    """Every blessing, oldest first; the last of a name and suite is in force."""
+    """List every baseline, oldest first; the last of each name and suite is in force."""
     import msgspec
 
     from ..history import SHORT

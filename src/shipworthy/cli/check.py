@@ -17,15 +17,22 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
     "--config", metavar="FILE", help="Config file.  [default: shipworthy.toml or pyproject.toml here or above]"
 )
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="Run only this suite. Repeatable.")
+@click.option("--baseline", default="", metavar="NAME", help="Compare with a named baseline; a regression is NO-SHIP.")
 @click.option(
-    "--baseline", default="", metavar="NAME", help="Compare with a blessed baseline; a regression stops the ship."
+    "--require-proof", "--proven", is_flag=True, help="Fail gates that pass but are not statistically certain."
 )
-@click.option("--require-proof", "--proven", is_flag=True, help="A gate that is met but not proven does not hold.")
-@click.option("--run", "drive_first", is_flag=True, help="Ask the targets of the config first and write the traces.")
-@click.option("--filter-failing", metavar="REPORT", help="With --run: ask only what failed in this report again.")
-@click.option("--comment", metavar="FILE", help="Also write a comment for a pull request, to be posted or updated.")
-@click.option("--label", default="", help="Kept with the runs in history, such as a date or a build number.")
-@click.option("--no-record", is_flag=True, help="Leave history alone.")
+@click.option(
+    "--run",
+    "drive_first",
+    is_flag=True,
+    help="Send the gold questions to the targets of the config first and save the responses.",
+)
+@click.option(
+    "--filter-failing", metavar="REPORT", help="With --run: send only the questions that failed in this report."
+)
+@click.option("--comment", metavar="FILE", help="Also write a pull-request comment to this file.")
+@click.option("--label", default="", help="Label of this run in the history, such as a build number.")
+@click.option("--no-record", is_flag=True, help="Do not record this run in the history.")
 @output_flags
 def command(
     config: str | None,
@@ -47,8 +54,8 @@ def command(
     shipworthy check --baseline main -o report.html -o junit.xml
     shipworthy check --run --filter-failing report.json
 
-    Exits 0 on SHIP, 1 on NO-SHIP, 2 when the config is wrong or the controls show that its gates are, 3 when the data
-    can't be judged, 4 when the environment failed.
+    Exits 0 on SHIP, 1 on NO-SHIP, 2 when the config or its gates are wrong, 3 when the data can't be judged, 4 when the
+    environment failed.
     """
     from ..config import load_config
     from ..errors import UsageError
@@ -58,7 +65,11 @@ def command(
 
     settings = load_config(config)
     if filter_failing and not drive_first:
-        raise UsageError("--filter-failing says what to ask again", hint="Add --run.", code="check-filter")
+        raise UsageError(
+            "--filter-failing needs --run: it selects the questions to send again",
+            hint="Add --run.",
+            code="check-filter",
+        )
     if drive_first:
         for line in drive(settings, suites=suites, failing=failing_qids(filter_failing) if filter_failing else None):
             say(line, err=True)

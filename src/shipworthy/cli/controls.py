@@ -19,15 +19,13 @@ SUITES = [load_suite(name) for name in with_controls()]
 
 
 @click.command("controls", context_settings={"max_content_width": 100})
-@click.option("--suite", type=click.Choice([suite.name for suite in SUITES]), help="One suite alone.")
+@click.option("--suite", type=click.Choice([suite.name for suite in SUITES]), help="Only this suite.")
 @click.option(
     "--gold", metavar="FILE", help="Make the runs from this gold set (default: the config's, else the demo's)."
 )
 @table_flags(SUITES)
 @option_flags(SUITES)
-@click.option(
-    "--config", metavar="FILE", help="Try the suites of this config (default: the nearest, unless flags say more)."
-)
+@click.option("--config", metavar="FILE", help="Use the suites of this config (default: the nearest config).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "-o",
@@ -39,7 +37,7 @@ SUITES = [load_suite(name) for name in with_controls()]
 )
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
 def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple[str, ...], **flags: Any) -> int:
-    """Hold runs that are known to be good or bad against your gates.
+    """Score runs that are known to be good or bad: do your gates tell them apart?
 
     A configuration that lets a bad one ship, or stops a good one, is broken: exit 1. A control that can't be made from
     the gold set is listed as skipped.
@@ -71,7 +69,7 @@ def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[
     options = option_values(SUITES, flags)
     if config and (gold or gates or options):
         raise UsageError(
-            "a config says itself which gold, gates and options hold",
+            "a config already names its gold set, gates and options",
             code="controls-option",
             hint="Leave out --config or the other flags; --suite may stay.",
         )

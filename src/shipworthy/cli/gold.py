@@ -16,20 +16,22 @@ if TYPE_CHECKING:
 
 @click.group("gold")
 def command() -> None:
-    """Look after a gold set: what it can't show, and whether it changed."""
+    """Maintain a gold set: find problems, freeze it, and see what changed."""
 
 
 @command.command("lint")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
-@click.option("--gates", multiple=True, metavar="NAME=VALUE,…", help="The gates that it should be able to prove.")
-@click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True, help="As for `score`.")
+@click.option(
+    "--gates", multiple=True, metavar="NAME=VALUE,…", help="Gates that the gold set should be large enough to prove."
+)
+@click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True, help="As in `score`.")
 @click.option("--chunks", metavar="FILE", help="Chunk file: cited ids must be in it.")
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def lint_command(
     files: tuple[str, ...], gates: tuple[str, ...], min_substr: int, chunks: str | None, strict: bool, as_json: bool
 ) -> int:
-    """Say what can never pass, what always passes, and which gates this set is too small to prove.
+    """Find questions that can never pass or always pass, and gates that the set is too small to prove.
 
     \b
     shipworthy gold lint eval/gold.jsonl --gates precision=0.85
@@ -55,11 +57,11 @@ def lint_command(
 
 @command.command("freeze")
 @click.argument("gold", metavar="FILE")
-@click.option("--release", required=True, metavar="NAME", help="The release that this gold set belongs to.")
-@click.option("--signed-off-by", required=True, metavar="WHO", help="Who answers for it.")
+@click.option("--release", required=True, metavar="NAME", help="Release of this gold set.")
+@click.option("--signed-off-by", required=True, metavar="WHO", help="Who signs it off.")
 @click.option("--reason", default="", metavar="WHY", help="Why it changed.")
 def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> None:
-    """Write a lock beside the gold set. From then on scoring by it asks that nothing has changed.
+    """Write a lock beside the gold set. Scoring then fails if the gold set was changed since.
 
     \b
     shipworthy gold freeze eval/gold.jsonl --release 2026.11 --signed-off-by Ada --reason "first frozen set"
@@ -83,7 +85,7 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 def verify_command(files: tuple[str, ...], as_json: bool) -> int:
-    """Say what changed since the gold set was frozen. Exits 3 when anything did, as scoring would."""
+    """Show what changed since the gold set was frozen. Exits 3 when anything did."""
     return max(_verify(gold, as_json) for gold in files)
 
 
@@ -104,7 +106,7 @@ def _verify(gold: str, as_json: bool) -> int:
 @click.argument("new")
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 def diff_command(old: str, new: str, as_json: bool) -> int:
-    """Say what differs between two gold sets; either may be a lock. Exits 1 when anything does.
+    """Show the differences between two gold sets; either may be a lock. Exits 3 when there are any.
 
     \b
     shipworthy gold diff eval/gold.lock eval/gold.jsonl
@@ -124,5 +126,5 @@ def _show_changes(found: Changes, as_json: bool) -> int:
         for qid in getattr(found, kind):
             say(f"{kind:<8} {qid}")
     if not found:
-        say("nothing differs")
+        say("no differences")
     return 3 if found else 0

@@ -51,10 +51,10 @@ def opened_history(url: str = "") -> History:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The last so many.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @_JSON
 def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
-    """The last runs, newest last."""
+    """List the last runs, newest last."""
     import msgspec
 
     from ..history import SHORT
@@ -67,7 +67,7 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
         line = f"{run.seq:>5}  {run.id[:SHORT]}  {run.recorded_at[:16]}  {run.suite:<10} {run.decision:<10}"
         say(f"{line} {where}".rstrip())
     if not runs:
-        say("no such run is recorded" if suite or branch else "no run is recorded yet: `shipworthy check` does it")
+        say("no recorded run matches" if suite or branch else "no run is recorded yet; `shipworthy check` records runs")
 
 
 @command.command("show")
@@ -75,7 +75,7 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
 @URL
 @_JSON
 def show_command(run: str, url: str, as_json: bool) -> None:
-    """One run: its decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or
+    """Show one run: decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or
     `last`.
     """
 
@@ -98,10 +98,10 @@ def show_command(run: str, url: str, as_json: bool) -> None:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=30, show_default=True, help="The last so many.")
+@click.option("--limit", type=click.IntRange(1), default=30, show_default=True, help="How many runs.")
 @_JSON
 def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
-    """A metric over the last runs, oldest first. METRIC may be of a slice.
+    """Show a metric over the last runs, oldest first, also of a slice.
 
     \b
     shipworthy history trend precision
@@ -141,7 +141,7 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
 )
 @_JSON
 def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool) -> int:
-    """Whether repeated runs of the same questions got worse. Exits 1 on an alarm.
+    """Did repeated runs of the same questions get worse? Exits 1 on an alarm.
 
     Runs are compared by how many items pass. If nothing changed, they could have come in any order; the evidence E says
     how much likelier a change makes the order that was seen. Without a change E ever reaches 20, which is an alarm, in
@@ -165,30 +165,30 @@ def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool
 @command.command("gates")
 @URL
 @click.option(
-    "--least", type=click.IntRange(1), default=5, show_default=True, help="Gates seen in at least so many runs."
+    "--least", type=click.IntRange(1), default=5, show_default=True, help="Only gates with at least this many runs."
 )
 @_JSON
 def gates_command(url: str, least: int, as_json: bool) -> None:
-    """Gate health: gates that never failed and gates that never held measure nothing."""
+    """Find gates that never failed or never passed: such a gate measures nothing."""
     import msgspec
 
     found = opened_history(url).gate_health(least=least)
     if as_json:
         return say_json([{**msgspec.to_builtins(one), "says": one.says} for one in found])
     for one in found:
-        say(f"{one.suite:<10} {one.gate:<32} held {one.held} of {one.runs}{f'  {one.says}' if one.says else ''}")
+        say(f"{one.suite:<10} {one.gate:<32} passed {one.held} of {one.runs}{f'  {one.says}' if one.says else ''}")
     if not found:
-        say(f"no gate was seen in {least} runs yet")
+        say(f"no gate has {least} runs yet")
 
 
 @command.command("report")
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The last so many runs.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @click.option("-o", "--output", default="eval/report.md", show_default=True, metavar="FILE", help="The page to write.")
 def report_command(url: str, suite: str, branch: str, limit: int, output: str) -> None:
-    """Write a Markdown page with the last runs and a picture of each gated metric's trend."""
+    """Write a Markdown page with the last runs and a trend chart for each gated metric."""
     from ..history.page import write_page
 
     for path in write_page(opened_history(url), output, suite=suite, branch=branch, limit=limit):
@@ -198,9 +198,9 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 @command.command("record")
 @click.argument("reports", nargs=-1, required=True, metavar="REPORT...")
 @URL
-@click.option("--label", default="", help="Kept with the run.")
+@click.option("--label", default="", help="Label of the run.")
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
-    """Add reports (JSON) to the history; each is added once."""
+    """Add reports (JSON) to the history; a report that is already there is skipped."""
     from ..history import SHORT, where_from
     from ..reading.reports import load_report, reports_of
 
@@ -214,16 +214,16 @@ def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
 @URL
 @click.option("--keep", type=click.IntRange(1), required=True, help="Runs to keep of each suite and branch.")
 def prune_command(url: str, keep: int) -> None:
-    """Drop old runs; blessed baselines stay."""
+    """Delete old runs; baselines are kept."""
     from ..text import plural
 
-    say(f"{plural(opened_history(url).prune(keep), 'run')} dropped")
+    say(f"{plural(opened_history(url).prune(keep), 'run')} deleted")
 
 
 @command.command("export")
 @URL
 def export_command(url: str) -> None:
-    """Every run with its report as JSON lines on standard output."""
+    """Print every run with its report as JSON lines."""
     for row in opened_history(url).export():
         say_json(row, indent=None)
 
@@ -232,7 +232,7 @@ def export_command(url: str) -> None:
 @click.argument("file")
 @URL
 def import_command(file: str, url: str) -> None:
-    """Add exported runs, each once."""
+    """Add exported runs to the history; runs that are already there are skipped."""
     from ..reading.jsonl import read_objects
     from ..text import plural
 

@@ -32,14 +32,14 @@ def _loads(context: click.Context, option: click.Parameter, given: str) -> tuple
 
 @click.group("latency", context_settings={"max_content_width": 100})
 def command() -> None:
-    """How long does a validated answer take, on each arm, and what does that time buy?"""
+    """Is it fast enough, and what does speed cost in accuracy?"""
 
 
 @command.command("score", context_settings={"max_content_width": 100})
 @click.option("--arms", metavar="FILE|NAMES", help="Arms that must have traces: a TOML file, or names with commas.")
 @scoring_flags(SUITE, without=["arms"])
 def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: Any) -> int:
-    """Score time against accuracy and decide.
+    """Score latency and accuracy together and decide.
 
     \b
     shipworthy latency score --gold gold.jsonl --trace runs/latency.jsonl --budget-ms 2000
@@ -68,24 +68,30 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: Any) -
     show_default=True,
     callback=_loads,
     metavar="N[,N…]",
-    help="Requests per second: one load after the other.",
+    help="Requests per second; several loads are run one after the other.",
 )
-@click.option("--duration", type=click.FloatRange(0, min_open=True), help="Seconds that each load lasts at most.")
-@click.option("--max-requests", type=click.IntRange(1), help="Requests of each load at most.")
-@click.option("--warmup", type=click.IntRange(0), default=5, show_default=True, help="Questions asked first, not kept.")
+@click.option("--duration", type=click.FloatRange(0, min_open=True), help="Seconds per load, at most.")
+@click.option("--max-requests", type=click.IntRange(1), help="Requests per load, at most.")
+@click.option(
+    "--warmup",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="Warm-up questions, sent first and not counted.",
+)
 @click.option(
     "--timeout-sec",
     "timeout",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     show_default=True,
-    help="For one request.",
+    help="Timeout of one request.",
 )
-@click.option("--arms", metavar="FILE", help="TOML file with one table [arms.NAME] of knobs an arm.")
+@click.option("--arms", metavar="FILE", help="TOML file with one table [arms.NAME] of knobs per arm.")
 @click.option(
     "--csv", "csv_path", metavar="FILE", help="Where the table of requests goes.  [default: latency.csv beside --trace]"
 )
-@click.option("--overwrite", is_flag=True, help="Drop the traces that the file holds.")
+@click.option("--overwrite", is_flag=True, help="Overwrite the traces in the file.")
 @scoring_flags(SUITE, without=["trace", "arms", "sweep", "map"])
 def run(
     arms: str | None,
@@ -101,7 +107,7 @@ def run(
     outputs: tuple[str, ...],
     **given: Any,
 ) -> int:
-    """Ask every question on every arm at each load, open loop, then score.
+    """Send every question on every arm at each load (open loop), then score.
 
     Requests start at their scheduled times whatever the earlier ones do, and latency counts from the scheduled time.
 

@@ -7,7 +7,7 @@ from ._scoring import scoring_command
 command = scoring_command(
     "outcomes",
     "outcomes",
-    """Accept, action and useful rates by week, model and preset, against their gates. Exits 1 when a gate fails.
+    """Acceptance, action and usefulness rates by week, model and preset. Exits 1 when a gate fails.
 
     \b
     shipworthy outcomes --input outcomes.jsonl

@@ -34,7 +34,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 
 
 @command.command("run", context_settings={"max_content_width": 100})
-@click.option("--binary", help="The reasoner: a program, run once a case as `BINARY reason PROMPT --json …`.")
+@click.option("--binary", help="The reasoner: a program, run once per case as `BINARY reason PROMPT --json …`.")
 @click.option("--url", help="Or its address: each case is posted as JSON.")
 @click.option("--python", "function", metavar="MODULE:NAME", help="Or a Python callable.")
 @click.option("--model", help="For every case.")
@@ -48,7 +48,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
     default=240,
     show_default=True,
     callback=_finite,
-    help="How long one case may take.",
+    help="Timeout of one case.",
 )
 @click.option(
     "--answers",
@@ -57,10 +57,10 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
     default="runs/answers.jsonl",
     show_default=True,
     metavar="FILE",
-    help="Where the answers go, one JSON line a case.",
+    help="Where to save the answers, one JSON line per case.",
 )
 @click.option("--output-dir", metavar="DIR", help="Write reason-report.json and a file for each case here.")
-@click.option("--dry-run", is_flag=True, help="Print the command lines and ask nobody.")
+@click.option("--dry-run", is_flag=True, help="Print the command lines without running them.")
 @scoring_flags(SUITE, without=["answers"])
 def run_command(
     binary: str | None,
@@ -79,7 +79,7 @@ def run_command(
     outputs: tuple[str, ...],
     **given: Any,
 ) -> int:
-    """Ask a reasoner every case, keep the answers, judge them, and decide. Exits 0 when the suite ships, 1 when not.
+    """Send every case to a reasoner, save the answers, score them and decide. Exits 0 on SHIP, 1 on NO-SHIP.
 
     \b
     shipworthy reason run --binary "python -m shipworthy.demo.reasoner" -o report.json
@@ -134,7 +134,7 @@ command.add_command(
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def lint_command(fixture: str | None, strict: bool, as_json: bool) -> int:
-    """Point out cases that can't fail, can't pass, or bind what the evidence does not say.
+    """Find cases that can't fail, can't pass, or expect what the evidence does not say.
 
     \b
     shipworthy reason lint --fixture cases.json

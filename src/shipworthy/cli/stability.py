@@ -58,7 +58,7 @@ class ByMode(click.Group):
 
 @click.group("stability", cls=ByMode, context_settings={"max_content_width": 100})
 def command() -> None:
-    """Do seeds and harmless rewording change the answer?
+    """Do seeds and harmless rewording change the answers?
 
     `--mode run` and `--mode score` are other spellings of the two commands.
     """
@@ -70,7 +70,7 @@ def command() -> None:
     multiple=True,
     callback=_known_jitters,
     metavar="NAME[,NAME…]",
-    help="Jitters that it must have.  [default: all that occur]",
+    help="Rewordings (jitters) that the grid must have.  [default: all that occur]",
 )
 @scoring_flags(SUITE, without=["jitters"])
 def score(form: str, outputs: tuple[str, ...], **given: Any) -> int:
@@ -111,10 +111,10 @@ def score(form: str, outputs: tuple[str, ...], **given: Any) -> int:
     metavar="T[,T…]",
     help="Sampling temperatures to run with, sent as `temperature`.",
 )
-@click.option("--paraphrases", is_flag=True, help="Ask each paraphrase of the gold set too.")
+@click.option("--paraphrases", is_flag=True, help="Also send each paraphrase of the gold set.")
 @scoring_flags(SUITE, without=["runs", "seeds", "jitters", "sweep", "arm", "map"])
 def run(form: str, outputs: tuple[str, ...], runs: str, paraphrases: bool, **given: Any) -> int:
-    """Ask a target every question under every seed and jitter, then score the runs.
+    """Send every question under every seed and rewording to your system, then score the runs.
 
     \b
     shipworthy stability run --gold gold.jsonl --http http://localhost:8080/qa --stability runs/stability.jsonl

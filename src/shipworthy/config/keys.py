@@ -25,13 +25,13 @@ GATE = {
     "severity": Key(
         "text", "What a miss does: block stops the ship, warn and info only show it.", ("block", "warn", "info")
     ),
-    "on_unproven": Key("text", "Whether a gate that is met without proof holds.", ("pass", "fail")),
+    "on_unproven": Key("text", "Whether a gate passes that is met but not statistically certain.", ("pass", "fail")),
 }
 
 _DRIVEN = {
     "target": Key("text", "The [targets.NAME] that `check --run` sends the questions to; else [target]."),
-    "seeds": Key("numbers", "Seeds to ask with."),
-    "jitters": Key("words", "Rewordings to ask with: none, ws, punct, syn, order, para."),
+    "seeds": Key("numbers", "Seeds to send."),
+    "jitters": Key("words", "Rewordings to send: none, ws, punct, syn, order, para."),
     "paraphrases": Key("flag", "Ask each paraphrase of the gold set too."),
 }
 
@@ -80,7 +80,7 @@ TARGET = {
     "headers": Key("texts", "Sent with each request; ${NAME} is filled in from the environment and never written."),
     "map": Key("texts", "As [map], for this target's responses alone."),
     "model": Key("text", "Model of a chat target."),
-    "concurrency": Key("whole", "Questions asked at a time."),
+    "concurrency": Key("whole", "Requests in flight."),
     "rate": Key("number", "Requests per second at most."),
     "timeout_sec": Key("number", "For one attempt, to the last byte."),
     "retries": Key("whole", "On 429, 5xx and lost connections."),
@@ -97,7 +97,7 @@ WAIVER = {
     "gate": Key("text", "The gate's name: precision, precision[type=table], or answers:precision.", required=True),
     "owner": Key("text", "Who answers for it.", required=True),
     "reason": Key("text", "Why it may be missed for now.", required=True),
-    "expires": Key("day", "The last day on which it holds: 2026-12-31.", required=True),
+    "expires": Key("day", "The last day on which it is valid: 2026-12-31.", required=True),
 }
 
 # one-off tables of the file
@@ -107,7 +107,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "record": Key("flag", "Whether `check` records its runs. True where absent."),
     },
     "baseline": {
-        "name": Key("text", "The blessed baseline that `check` compares with."),
+        "name": Key("text", "The named baseline that `check` compares with."),
         "on_incomparable": Key("text", "What a baseline that can't be compared with does.", ("no-verdict", "warn")),
         "on_regression": Key("text", "What a regression against it does.", ("block", "warn")),
     },

@@ -35,13 +35,13 @@ class SuiteOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     gates: Annotated[
         tuple[str | Gate, ...],
-        Opt("Gates to decide by, each NAME>=VALUE or NAME<=VALUE. The others keep their default.", shown=False),
+        Opt("Gates, each NAME>=VALUE or NAME<=VALUE. Gates not named keep their default.", shown=False),
     ] = ()
-    only_gates: Annotated[bool, Opt("Decide by the gates named here alone.", shown=False)] = False
+    only_gates: Annotated[bool, Opt("Use only the gates named here, without the defaults.", shown=False)] = False
     require_proof: Annotated[
-        bool, Opt("A gate that is met but not proven does not hold.", flags=("--proven",), shown=False)
+        bool, Opt("Fail gates that pass but are not statistically certain.", flags=("--proven",), shown=False)
     ] = False
-    offenders: Annotated[int, Opt("How many offenders to show.", least=0, shown=False)] = 10
+    offenders: Annotated[int, Opt("How many failing items to show in full.", least=0, shown=False)] = 10
 
 
 AllowMissing = Annotated[

@@ -177,7 +177,7 @@ class History:
         for what, value in (("NAME", name), ("--by", by), ("--reason", reason)):
             if not value.strip():
                 raise UsageError(
-                    "is blank", where=what, hint="A baseline says who blessed it and why.", code="baseline-blank"
+                    "is blank", where=what, hint="Say who set the baseline and why.", code="baseline-blank"
                 )
         found = self.find(run)
         baseline = Baseline(name, found.suite, found.id, by, _now(), reason)

@@ -29,7 +29,7 @@ from .evaluate import run_suite
 from .verify import policy_block
 
 WORTH_A_PROCESS = 20_000_000  # bytes of input from which suites run in processes of their own
-_NAME_ONE = "Bless a run (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
+_NAME_ONE = "Create one (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
 HISTORY_TIMEOUT = 5.0  # a verdict does not wait longer for its place in history
 
 Result = tuple[Decision | None, str, int]  # a decision, or why there is none and the exit code of that
@@ -95,13 +95,13 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> 
     gold = [item for item in questions if failing is None or str(item.qid) in failing]
     if failing is not None and not os.path.exists(out):
         raise UsageError(
-            "there are no traces yet to replace some of",
+            "there are no traces yet",
             where=out,
             hint="Leave out --filter-failing: check --run sends every question.",
             code="check-filter",
         )
     if not gold:
-        return f"{suite.name}: nothing failed, nothing asked"
+        return f"{suite.name}: nothing failed, so nothing was sent"
     seeds = suite.driving.get("seeds", 0)
     grid = {
         "seeds": [seeds] if isinstance(seeds, int) else seeds,
@@ -237,7 +237,9 @@ def _apply_policy(
         if blessed is not None:
             board.notes += _against_baseline(board, index, name, base, config)
         elif not name and any(outcome.gate.bound.sign and outcome.bound is None for outcome in judged.outcomes):
-            board.notes.append(f"{judged.suite}: a gate compares with a baseline and none is named. {_NAME_ONE}")
+            board.notes.append(
+                f"{judged.suite}: a gate compares with a baseline, but no baseline is named. {_NAME_ONE}"
+            )
     board.notes += waiver_notes(config.waivers, board.decisions, day)
 
 
@@ -262,7 +264,7 @@ def _against_baseline(board: Board, index: int, name: str, base: Mapping[str, An
     if base is None:
         return _not_compared(board, index, f"the baseline {name} has no run of this suite", [], config)
     if is_edited(base):
-        return _not_compared(board, index, f"the report of the baseline {name} was edited since", [], config)
+        return _not_compared(board, index, f"the report of the baseline {name} was edited", [], config)
     head = report_of(decision)
     differences = [one for one in incomparable(base, head) if one != "gates"]
     if differences:

@@ -297,7 +297,7 @@ def test_ill_shaped_pairs_are_refused(row: dict[str, Any]) -> None:
 
 
 def test_a_repeated_question_names_both_lines_and_no_pair_is_an_error(tmp_path: Any) -> None:
-    with pytest.raises(BadLines, match="<pairs>:3: qid 'a' stands in line 1 already"):
+    with pytest.raises(BadLines, match=r"<pairs>:3: duplicate qid 'a' \(first on line 1\)"):
         agree(pairs=[pair("a"), pair("b"), pair("a")])
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")

@@ -198,4 +198,4 @@ def test_bad_lines_of_one_validator_are_told_in_their_order() -> None:
     assert decision.partial and decision.counts["items"] == 1
     problems = decision.inputs["scholar"]["problems"]
     assert [problem.split(": ")[0].rpartition(":")[2] for problem in problems] == ["1", "2", "3"]
-    assert "qid 'a' stands in line 1 already" in problems[2]
+    assert "duplicate qid 'a' (first on line 1)" in problems[2]

@@ -145,7 +145,7 @@ def _once(
     for number, line in read_records(source, record, read, name, problems, label_code="label"):
         qid = str(line.qid)
         if qid in lines:
-            what = f"qid {qid!r} stands in line {lines[qid]} already"
+            what = f"duplicate qid {qid!r} (first on line {lines[qid]})"
             problems.add(Problem(read.path, number, what, "Give each answer one line.", "pair-repeated"))
             continue
         lines[qid] = number

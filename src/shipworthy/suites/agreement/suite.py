@@ -30,7 +30,7 @@ def read(sources: Sources, options: Options) -> Material:
     if given == {"gold", "trace"}:
         return _derived(sources, options)
     raise UsageError(
-        "what shall be compared?",
+        "there is nothing to compare",
         code="agreement-inputs",
         hint="Give --pairs; or --scholar and --auditor (with --trace); or --gold and --trace.",
     )

@@ -38,7 +38,7 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     doubts: Annotated[
         tuple[str, ...],
         Opt(
-            "Why the times may be too long by our own fault: then a gate on time can hold, but not fail.",
+            "Why the times may be too long through our own fault: then a gate on time can pass, but not fail.",
             shown=False,
             cli=False,
             config=False,

@@ -32,9 +32,9 @@ def diagnose(
     if poor:
         hints += [*_odd_one(tally, options), *_confused(tally, options)]
     if measures["alpha"].missing == ONE_LABEL:
-        hints.append("One label is all there is: gate percent_agreement, or add items that deserve another label.")
+        hints.append("All ratings have the same label. Gate percent_agreement instead, or add items with other labels.")
     if agreed.n < FEW:
-        hints.append(f"{plural(agreed.n, 'item')} with two ratings or more: {FEW} are the least to judge by.")
+        hints.append(f"{plural(agreed.n, 'item')} with two ratings or more is few; use at least {FEW}.")
     if not pairwise(options):
         hints.append(f"Pairs of raters are listed for at most {FEW_RATERS} raters and {FEW_LABELS} labels.")
     return hints
@@ -58,8 +58,8 @@ def _odd_one(tally: Tally, options: SettledOptions) -> list[str]:
         return []
     (value, n, rater), (following, *_) = ranked[:2]
     return [
-        f"{rater} agrees least with the others: {decimal(value)} in the mean of {plural(n, 'item')}; "
-        f"the next is at {decimal(following)}."
+        f"{rater} agrees least with the others: {decimal(value)} on average over {plural(n, 'item')}; "
+        f"the next lowest is {decimal(following)}."
     ]
 
 
@@ -72,6 +72,6 @@ def _confused(tally: Tally, options: SettledOptions) -> list[str]:
         return []
     (one, other), count = max(apart.items(), key=lambda pair: (pair[1], pair[0]))
     return [
-        f"They differ most between {options.scale[one]} and {options.scale[other]}: {count} of "
+        f"Raters disagree most between {options.scale[one]} and {options.scale[other]}: {count} of "
         f"{plural(apart.total(), 'disagreement')}."
     ]

@@ -46,7 +46,7 @@ def named_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     named = tuple(label.strip() for label in labels[0].split(",")) if len(labels) == 1 else labels
     repeated = sorted(label for label, count in Counter(named).items() if count > 1)
     wrong = (
-        f"the label {repeated[0]!r} stands twice"
+        f"duplicate label {repeated[0]!r}"
         if repeated
         else "a label is blank"
         if not all(label.strip() for label in named)

@@ -101,7 +101,7 @@ def gold_slots(source: Source, read: Input, problems: Problems) -> Slots:
     for line, item in _records(source, _GoldIds, read, "gold", problems, gold_keys()):
         qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
         if qid in (UNSET, "") or str(qid) in slots:
-            what = f"qid {qid!r} is missing or stands twice"
+            what = "the qid is missing" if qid in (UNSET, "") else f"duplicate qid {qid!r}"
             problems.add(Problem(read.path, line, what, "Give each question its own qid.", "gold-repeated"))
             continue
         slots[str(qid)] = _slot(list(dict.fromkeys(_names(item.relevant or item.gold_citations))))

@@ -64,7 +64,10 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     no_relevant: Annotated[
         Literal["skip", "zero", "error"] | None, Opt(f"A question without relevant blocks.{_PRESET}")
     ] = None
-    recall: Annotated[Literal["fraction", "all", "any"] | None, Opt(f"What recall asks for.{_PRESET}")] = None
+    recall: Annotated[
+        Literal["fraction", "all", "any"] | None,
+        Opt(f"Share of the relevant blocks found, all of them, or any.{_PRESET}"),
+    ] = None
     rel_level: Annotated[int, Opt("Lowest grade that is relevant, with --qrels.", "N", least=1)] = 1
     score_bits: Annotated[
         int | None, Opt("Bits in which scores are compared: 32 or 64.", least=1, cli=False, config=False)

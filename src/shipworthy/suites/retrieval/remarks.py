@@ -49,10 +49,10 @@ def _lacking(findings: Findings) -> Iterator[str]:
 def _holes(tally: Tally, seeds: int) -> Iterator[str]:
     if undecided := tally["groups_undecided"]:
         groups = plural(undecided, "group")
-        yield f"{groups} of one question and seed: too few paraphrases to say whether they converge"
+        yield f"{groups} of paraphrases are too small to say whether they converge"
     run = tally["groups_converged"] + tally["groups_split"] + undecided
     if holes := seeds * tally["grouped"] - run:
-        yield f"{holes} of {seeds * tally['items']} groups of one question and seed were not run"
+        yield f"{holes} of {seeds * tally['items']} groups of paraphrases were not run"
 
 
 def list_remarks(findings: Findings) -> Iterator[str]:
@@ -71,11 +71,11 @@ def remarks(findings: Findings) -> Iterator[str]:
     yield from _about_gold(findings, context)
     made_with = context.logs["shadow"].made_with
     if len(shadow.embedders) > 1:
-        yield f"the log mixes distances of several embedders: {made_with} [delta-mixed]"
+        yield f"the log has distances of several embedders: {made_with} [delta-mixed]"
     if any(gate.severity == "warn" and gate.metric.startswith("delta_s_") for gate in findings.gates):
         yield (
-            f"delta_s was made with {made_with}; its default bars are a sentence model's and don't block. Find bars "
-            "of your own with `retrieval calibrate` and name them with --gates [delta-uncalibrated]"
+            f"semantic distance (ΔS) was computed with {made_with}; the default thresholds are for a sentence model "
+            "and don't block. Find your own with `retrieval calibrate` [delta-uncalibrated]"
         )
     if context.compared:
         yield from _about_live(findings, context)
@@ -86,12 +86,12 @@ def _about_gold(findings: Findings, context: Context) -> Iterator[str]:
     tally, choices = findings.tally, context.choices
     if choices.match == "ids" and hardly_any(tally):
         yield (
-            "gold ids turn up in fewer than a tenth of the lists: were the blocks cut anew? --match offsets or "
-            "--match text judges by place [ids-hardly-match]"
+            "gold ids occur in fewer than a tenth of the lists. After re-chunking, use --match offsets or --match text "
+            "[ids-hardly-match]"
         )
     if placeless := tally["placeless"]:
         yield (
-            f"{placeless} questions have relevant blocks that --match {choices.match} can't see; these are left out "
+            f"{placeless} questions have relevant blocks without what --match {choices.match} needs; they are left out "
             "[gold-placeless]"
         )
     if unknown := tally["unknown_section"]:
@@ -111,4 +111,7 @@ def _about_live(findings: Findings, context: Context) -> Iterator[str]:
     yield from pair_warnings(noticed_in(findings.gathered, "shadow"), live)
     made_with = {name: log.made_with for name, log in context.logs.items()}
     if made_with["shadow"] != made_with["live"]:
-        yield (f"delta_s is not compared: shadow has {made_with['shadow']}, live {made_with['live']} [delta-embedders]")
+        yield (
+            f"semantic distance (ΔS) is not compared: shadow has {made_with['shadow']}, live {made_with['live']} "
+            "[delta-embedders]"
+        )

@@ -52,7 +52,7 @@ def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context
         raise DataError(
             f"the log has no line for any question of the gold set{about}",
             where=path,
-            hint="Do gold and log belong together?",
+            hint="Check that gold set and log belong together.",
             code="log-empty",
         )
     expected: Mapping[str, Expected] = material.expected or {}

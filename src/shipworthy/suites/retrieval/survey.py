@@ -103,18 +103,18 @@ def log_warnings(name: str, noticed: Noticed, superseded: int, choices: Choices)
         yield f"{name}: the log mixes rerankers: {_listed(noticed.rerankers)} [reranker-mixed]"
     if superseded:
         yield (
-            f"{name}: {plural(superseded, 'line')} gave way to a later one with the same qid, paraphrase and seed "
+            f"{name}: {plural(superseded, 'line')} replaced by a later one with the same qid, paraphrase and seed "
             "[log-repeated]"
         )
     if noticed.negative_scores:
         yield (
             f"{name}: negative scores that rise along the list in {plural(noticed.negative_scores, 'line')}; "
-            "are they distances? [scores-negative]"
+            "they may be distances [scores-negative]"
         )
     if noticed.out_of_order and choices.order == "list":
         yield (
-            f"{name}: scores rise along the list in {plural(noticed.out_of_order, 'line')}; the list's order counts "
-            "(--order score for the other) [scores-order]"
+            f"{name}: scores rise along the list in {plural(noticed.out_of_order, 'line')}; the list's order "
+            "counts (--order score to rank by score) [scores-order]"
         )
 
 
@@ -122,7 +122,7 @@ def pair_warnings(shadow: Noticed, live: Noticed) -> Iterator[str]:
     """What makes a comparison of two logs doubtful."""
     if shared := sorted(set(shadow.hashes) & set(live.hashes)):
         yield (
-            f"shadow and live have the same index_hash {visible(shared[0], 40)}: is this the same index twice? "
+            f"shadow and live have the same index_hash {visible(shared[0], 40)}: this may be the same index twice "
             "[index-same]"
         )
     if set(shadow.rerankers) != set(live.rerankers):

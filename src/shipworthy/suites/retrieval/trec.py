@@ -209,7 +209,7 @@ def _problem(path: str, number: int, line: bytes, columns: str, field: str, kind
     elif len(parts) < len(names):
         what = f"{len(parts)} columns, expected {len(names)}: {names[len(parts)]} is missing"
     else:
-        what = f"{len(parts)} columns, expected {len(names)}; an id with a space can't stand in a TREC file"
+        what = f"{len(parts)} columns, expected {len(names)}; an id in a TREC file can't contain a space"
     return DataError(what, where=f"{visible(path)}:{number}", hint=f"Write: {columns}.", code=code)
 
 
@@ -290,7 +290,7 @@ def run_lines(log: Iterable[LogLine], tag: str) -> Iterator[str]:
 def _column(name: str) -> str:
     if name.split() != [name]:
         raise DataError(
-            f"the id {visible(name, 80)!r} has white space in it and can't stand in a TREC file",
+            f"the id {visible(name, 80)!r} has white space, which a TREC file can't represent",
             hint="Rename it, or keep to JSON lines.",
             code="trec-space",
         )
