@@ -8,7 +8,7 @@ from itertools import islice
 
 from ...core.decision import number
 from ...core.evidence import Row, Rows
-from ...core.metrics import Measure
+from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
 from .board import details
@@ -104,7 +104,8 @@ def _plain_reasons(findings: Findings) -> list[str]:
     name = f"recall@{k}"
     values = [row[name] for row in findings.evidence.rows if row.get(name) is not None]
     found = sum(value > 0 for value in values)
-    figures = ", ".join(f"{one} {findings.measures[one]}" for one in (name, "mrr") if one in findings.measures)
+    known = ((one, findings.measures[one].value) for one in (name, "mrr") if one in findings.measures)
+    figures = ", ".join(f"{one} {decimal(value)}" for one, value in known if value is not None)
     return [
         f"{found} of {len(values)} questions have a relevant block in the first {k} ({figures})",
         f"no gate was set; to decide, add --gates {name}=0.90",
