@@ -135,22 +135,10 @@ def _script_passes(fixture: dict[str, Any], row: dict[str, Any]) -> bool:
 
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
-_LACKING = [
-    "not provided",
-    "no information",
-    "don't know",
-    "do not know",
-    "not mention",
-    "cannot",
-    "can't",
-    "couldn't",
-    "unable",
-    "not available",
-    "not found",
-    "does not say",
-    "doesn't say",
-    "not in the",
-]
+_LACKING = (
+    *("not provided", "no information", "don't know", "do not know", "not mention", "cannot", "can't", "couldn't"),
+    *("unable", "not available", "not found", "does not say", "doesn't say", "not in the"),
+)
 
 
 def judged(rows: Sequence[Row]) -> list[dict[str, Any]]:

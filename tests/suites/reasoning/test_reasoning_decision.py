@@ -67,7 +67,10 @@ def test_the_gates_are_the_bars_of_the_fixture():
     ]
     lost = "1 of 6 questions could not be judged, because the run is missing or failed: c6"
     allowed = "Run them again, or allow them with --allow-missing 1"
-    assert decision.verdict == "NO-SHIP" and decision.reasons == ["errors 1 is above 0", f"{lost}. {allowed}"]
+    assert decision.verdict == "NO-SHIP" and decision.reasons == [
+        "cases with an error: 1; none allowed (errors 1 > 0)",
+        f"{lost}. {allowed}",
+    ]
     assert evaluate("reasoning", fixture=RAW, answers=ANSWERS).reasons == [f"{lost}. {allowed}"]
     assert evaluate("reasoning", fixture=RAW, answers=ANSWERS, allow_missing=1).ships
 
@@ -78,7 +81,9 @@ def test_gates_that_are_named_go_before_those_of_the_fixture():
     assert alone.verdict == "NO VERDICT" and [str(outcome.gate) for outcome in alone.outcomes] == ["error_rate <= 1"]
     assert evaluate("reasoning", fixture=RAW, answers={}, gates="error_rate<=1", only_gates=True, allow_missing=6).ships
     part = evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates=["pass_rate[preset=even]=0.9"], only_gates=True)
-    assert part.reasons[0] == "pass_rate[preset=even] 2/3 (0.667) is below 0.9: 1 more would turn it"
+    assert (
+        part.reasons[0] == "2 of 3 cases with preset=even passed; at least 3 must (pass_rate[preset=even] 0.667 < 0.9)"
+    )
     assert part.verdict == "NO-SHIP" and len(part.reasons) == 2 and "could not be judged" in part.reasons[1]
     with pytest.raises(UsageError, match="gate-unknown"):
         evaluate("reasoning", fixture=RAW, answers=ANSWERS, gates="precision=0.9")
@@ -99,7 +104,7 @@ def test_who_answers_what_nobody_can_answer_does_not_ship():
     assert evaluate("reasoning", fixture=fixture, answers=right).ships
     decision = evaluate("reasoning", fixture=fixture, answers=leaks)
     assert decision.measures["pass_rate"].value == Fraction(25, 30)
-    assert decision.reasons == ["under_refusal 5/5 (1.000) is above 0.05: 5 fewer would turn it"]
+    assert decision.reasons == ["5 of 5 unanswerable cases were answered; none may be (under_refusal 1.000 > 0.05)"]
     leak = next(row for row in decision.items if row["reason"] == "under_refusal")
     assert leak["passed"] is False and leak["overall"] == 0
 
