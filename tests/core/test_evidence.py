@@ -84,10 +84,19 @@ def test_the_worst_few_of_each_kind_are_kept_in_their_order() -> None:
     assert evidence_of(VERDICTS, 0).offenders() == []
 
 
-def test_a_card_is_made_only_for_what_gets_among_the_worst() -> None:
+def test_a_card_is_made_only_when_it_is_read_and_once() -> None:
     Cards.made = 0
-    evidence_of([Verdict(f"q{index:03}", 2) for index in range(100)], 3)
-    assert Cards.made == 3
+    evidence = evidence_of([Verdict(f"q{index:03}", 2) for index in range(100)], 3)
+    assert Cards.made == 0 and len(evidence.offenders()) == 3 and Cards.made == 3
+    cards = evidence.cards()
+    assert len(cards) == 100 and Cards.made == 3
+    assert cards[-1] is cards[99] and [card["qid"] for card in cards[:2]] == ["q000", "q001"] and Cards.made == 6
+
+
+def test_the_worst_of_very_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shipworthy.core.evidence.CARDS", 5)
+    evidence = evidence_of([Verdict(f"q{index:03}", 2 + 2 * (index > 97)) for index in range(100)], 3)
+    assert [card["qid"] for card in evidence.cards()] == ["q098", "q099", "q000", "q001", "q002"]
 
 
 @given(

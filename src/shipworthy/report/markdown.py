@@ -126,7 +126,7 @@ def _numbers(decision: Decision, level: str) -> str:
     """What was measured, where no gate says what it should be."""
     rows = [
         (
-            prose(words.plain_name(name)),
+            prose(words.plain_name(measure)),
             views.number(measure),
             views.counts(measure) or "–",
             views.interval(measure) or prose(f"n/a: {measure.missing}" if measure.missing else "–"),
@@ -139,7 +139,7 @@ def _numbers(decision: Decision, level: str) -> str:
 def _gate(outcome: Outcome) -> tuple[str, ...]:
     measure = outcome.measure
     state = words.state(outcome) + (f", waived: {outcome.waived}" if outcome.waived else "")
-    plain = words.plain_name(outcome.gate.metric).removesuffix(f" ({outcome.gate.metric})")
+    plain = words.plain_name(measure).removesuffix(f" ({measure.name})")
     name = f"{prose(plain)}: " if plain != outcome.gate.metric else ""
     severity = "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity})"
     mark = "w" if outcome.waived else views.MARKS[outcome.state]

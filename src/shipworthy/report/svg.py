@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from ..core.gates import Outcome, certainty, sentence
+from ..core.gates import Outcome, sentence, state_in_words
 from ..text import inert, visible
 from . import views
 
@@ -61,8 +61,8 @@ def gate_bar(outcome: Outcome) -> str:
     body += f'<path class="bound" d="M{_figure(limit)} 13V33"/>' + _label(limit, 9, outcome.gate.bound.text, 260)
     body += f'<circle class="value {mood}" cx="{_figure(at(float(measure.value)))}" cy="23" r="5.5"/>'
     interval = views.interval(measure)
-    words = f"{sentence(outcome)}{f', 95 % interval {interval}' if interval else ''}; {certainty(outcome)}"
-    return picture(body, 260, 36, f"{outcome.gate}, {outcome.state}", words, "gate")
+    words = f"{sentence(outcome)}{f', 95 % interval {interval}' if interval else ''}"
+    return picture(body, 260, 36, f"{outcome.gate}, {state_in_words(outcome)}", words, "gate")
 
 
 def chart(

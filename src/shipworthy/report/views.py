@@ -167,7 +167,8 @@ def to_fix(outcome: Outcome) -> str:
     measure = outcome.measure
     against = measure.k if outcome.gate.op == "<=" else measure.n - (measure.k or 0)
     if against != outcome.turn:
-        return f"fix {outcome.turn} of these {against}"
+        which = "these" if outcome.gate.op == "<=" else "the other"  # the sentence before counts what it names
+        return f"fix {outcome.turn} of {which} {against}"
     return f"fix all {against}" if against != 1 else "fix 1 more"
 
 
@@ -182,14 +183,6 @@ def number(measure: Measure, outcome: Outcome | None = None) -> str:
     if measure.kind == "count":
         return str(measure.value)
     return decimal(measure.value, against=outcome.bound if outcome else None) + measure.unit
-
-
-def bound_text(outcome: Outcome) -> str:
-    """The bound as it was written, with its unit; one that is relative to a baseline as the number it comes to."""
-    gate, unit = outcome.gate, outcome.measure.unit
-    if gate.bound.sign and outcome.bound is not None:
-        return f"{decimal(outcome.bound)}{unit} ({gate.bound.text})"
-    return f"{gate.bound.text}{unit}"
 
 
 def counts(measure: Measure) -> str:

@@ -202,7 +202,7 @@ def _measures(decision: Decision) -> Table | None:
         note = f"n/a: {measure.missing}" if measure.value is None else words.definition(measure)
         rows.append(
             [
-                TableCell(visible(words.plain_name(name))),
+                TableCell(visible(words.plain_name(measure))),
                 TableCell(views.number(measure)),
                 TableCell(views.counts(measure)),
                 TableCell(views.interval(measure)),

@@ -94,7 +94,8 @@ def _unreachable(tally: Tally, k: int, bound: Fraction) -> list[str]:
     lost = max(tally["citable"] - leaks - reachable, 0)
     causes = []
     if lost:
-        causes.append(f"{plural(lost, 'answer')} had no expected evidence in the first {k}: look at retrieval")
+        missed = f"{plural(lost, 'answer')} had no expected evidence in the first {k}"
+        causes.append(f"{missed}: check retrieval, or whether the gold set names the right sources")
     if leaks:
         causes.append(f"{plural(leaks, 'answer')} went to unanswerable questions, which have nothing to cite")
     share = f"{100 * min(hits, reachable) / reachable:.0f} %"
