@@ -627,7 +627,7 @@ def test_the_address_keeps_what_was_chosen(opened: Callable[..., Opened]) -> Non
     expect(found.page.get_by_role("columnheader", name="recall_rank")).to_be_visible()
     found.page.evaluate("location.hash = 'view-?reason=nothing&sort=99&page=-4&cards=x'")
     expect(found.page.locator(".of-rows .where")).to_have_text("1 to 25 of 32")
-    found.page.get_by_role("link", name="Show them").first.click()
+    found.page.get_by_role("link", name="Show failing items").first.click()
     expect(found.page.get_by_label("Reason")).to_have_value("gate:under_refusal")
     assert found.complaints == []
 
@@ -658,6 +658,20 @@ def test_a_link_leads_to_an_item_on_any_page(opened: Callable[..., Opened]) -> N
     expect(found.page.locator("article#item-Q00009")).to_be_in_viewport()
     found.page.evaluate("location.hash = 'item-%'")
     found.page.evaluate("location.hash = 'item-unknown'")
+    assert found.complaints == []
+
+
+def test_a_link_opens_the_suite_that_it_leads_into(opened: Callable[..., Opened]) -> None:
+    from playwright.sync_api import expect
+
+    good, bad = shipping(), small()
+    good.suite = "latency"
+    found = opened(Board([good, bad]), "#item-latency-A33")
+    expect(found.page.locator("tr.here")).to_contain_text("A33")
+    found.page.evaluate("location.hash = 'item-answers-Q2'")
+    expect(found.page.locator("article#item-answers-Q2")).to_be_in_viewport()
+    found.page.locator("#suite-answers a.term").first.click()
+    expect(found.page.locator("#term-answers-precision")).to_be_in_viewport()
     assert found.complaints == []
 
 

@@ -39,8 +39,18 @@ def finding(outcome: Outcome) -> str:
     told = _sentence_case(_with_name(visible(sentence(outcome), 2000), outcome))
     if outcome.met:
         return f"{told}, but it is {certainty(outcome)}."
-    fix = f" {_sentence_case(views.to_fix(outcome))}." if outcome.turn else ""
-    return f"{told}.{fix}"
+    fix = _sentence_case(views.to_fix(outcome)) if outcome.turn else _fix_count(outcome)
+    return f"{told}. {fix}." if fix else f"{told}."
+
+
+def _fix_count(outcome: Outcome) -> str:
+    """`Fix all 12`: of a count, whatever is beyond its bound."""
+    value, bound = outcome.measure.value, outcome.bound
+    if outcome.measure.kind != "count" or outcome.gate.op != "<=" or value is None or bound is None or value < 1:
+        return ""
+    if outcome.state == "NO-DATA":
+        return ""
+    return f"Fix {value - bound} of these {value}" if bound else "Fix it" if value == 1 else f"Fix all {value}"
 
 
 def _with_name(told: str, outcome: Outcome) -> str:

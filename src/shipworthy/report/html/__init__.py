@@ -8,7 +8,7 @@ from base64 import b64encode
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from ..._version import __version__
 from ...core.board import Board
@@ -155,8 +155,9 @@ def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingV
     found = []
     for outcome in stopping:
         metric = outcome.gate.metric
-        part = f"&slice={quote(outcome.gate.slice)}" if outcome.gate.slice else ""
-        link = f"#view-{prefix}?reason={quote(f'gate:{metric}')}{part}" if metric in counted and has_cards else ""
+        chosen = {"reason": f"gate:{metric}"} if metric in counted else {}
+        chosen |= {"slice": outcome.gate.slice} if outcome.gate.slice else {}
+        link = f"#view-{prefix}" + (f"?{urlencode(chosen)}" if chosen else "") if has_cards else ""
         near = [(visible(name, 60), links[name]) for name in words.near(decision, outcome) if name in links]
         found.append(FindingView(visible(words.finding(outcome), 2000), link, near))
     return [*found, *(FindingView(reason, "", []) for reason in words.other_reasons(decision))]
