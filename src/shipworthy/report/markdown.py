@@ -139,8 +139,8 @@ def _numbers(decision: Decision, level: str) -> str:
 def _gate(outcome: Outcome) -> tuple[str, ...]:
     measure = outcome.measure
     state = words.state(outcome) + (f", waived: {outcome.waived}" if outcome.waived else "")
-    plain = words.plain_name(measure).removesuffix(f" ({measure.name})")
-    name = f"{prose(plain)}: " if plain != outcome.gate.metric else ""
+    plain = words.other_name(measure)
+    name = f"{prose(plain)}: " if plain else ""
     severity = "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity})"
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
     return (

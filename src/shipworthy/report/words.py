@@ -22,12 +22,16 @@ def plain_name(measure: Measure) -> str:
     return measure.name if term is None or term.plain == measure.name else f"{term.plain} ({measure.name})"
 
 
+def other_name(measure: Measure) -> str:
+    """The plain name where it says more than the metric's own; blank for `under-refusal` of `under_refusal`."""
+    plain = plain_name(measure).removesuffix(f" ({measure.name})")
+    return "" if plain.replace("-", " ") == measure.name.replace("_", " ") else plain
+
+
 def described(measure: Measure) -> str:
     """The definition behind the plain name, where the metric's own name is another."""
-    plain, text = plain_name(measure).removesuffix(f" ({measure.name})"), definition(measure)
-    if plain == measure.name or not text or plain.replace("-", " ") == measure.name.replace("_", " "):
-        return text
-    return _sentence_case(f"{plain}: {text[:1].lower()}{text[1:]}")
+    plain, text = other_name(measure), definition(measure)
+    return _sentence_case(f"{plain}: {text[:1].lower()}{text[1:]}") if plain and text else text
 
 
 def state(outcome: Outcome) -> str:
@@ -55,10 +59,8 @@ def _fix_count(outcome: Outcome) -> str:
 
 def _with_name(told: str, outcome: Outcome) -> str:
     """The sentence with the plain name beside an abbreviation: `(citation hit rate, chr 0.616 < 0.75)`."""
-    key, name = outcome.gate.key, outcome.measure.name
-    plain = plain_name(outcome.measure).removesuffix(f" ({name})")
-    spelled = plain.replace("-", " ") == name.replace("_", " ")
-    if spelled or outcome.measure.kind == "count" or plain.casefold() in told.casefold():
+    key, plain = outcome.gate.key, other_name(outcome.measure)
+    if not plain or outcome.measure.kind == "count" or plain.casefold() in told.casefold():
         return told
     return told.replace(f"({key} ", f"({plain}, {key} ", 1)
 
