@@ -141,6 +141,11 @@ def encode(value: object, *, sort_keys: bool = False, indent: int | None = 2) ->
     """JSON as bytes: readable text, valid UTF-8 even for a lone surrogate (which stays a JSON escape)."""
     import json
 
+    if indent:  # the standard library indents in Python, one token after the other; this only adds the blanks
+        try:
+            return msgspec.json.format(encode(value, sort_keys=sort_keys, indent=None), indent=indent)
+        except msgspec.DecodeError:  # half of a surrogate pair
+            pass
     text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, indent=indent, default=_plain)
     return text.encode("utf-8", "backslashreplace")
 

@@ -7,22 +7,39 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 Fact = str | tuple[str, int | Fraction]  # "shipped", or a value that was seen: ("latency_us", 81234)
+BUNDLES = 1_000  # different verdicts that are counted whole, before they are taken apart
 NAMED = 20  # how many qids are kept behind a fact, the smallest first, so that any split keeps the same ones
 
 
 class Tally:
     """Counts of facts, over everything and per slice, with a few names behind each listed fact."""
 
-    __slots__ = ("counts", "names", "slices")
+    __slots__ = ("_bundles", "_counts", "names", "slices")
 
     def __init__(self, counts: Mapping[Fact, int] | None = None) -> None:
-        self.counts: Counter[Fact] = Counter(counts or {})
+        self._counts: Counter[Fact] = Counter(counts or {})
+        self._bundles: dict[tuple[Fact, ...], int] = {}  # facts of one verdict → how often just these were counted
         self.slices: dict[str, Counter[Fact]] = {}
         self.names: dict[str, list[str]] = {}
 
+    @property
+    def counts(self) -> Counter[Fact]:
+        """How often each fact was counted. Verdicts are much alike, so they are counted whole and taken apart here."""
+        if self._bundles:
+            self._take_apart()
+        return self._counts
+
+    def _take_apart(self) -> None:
+        for facts, times in self._bundles.items():
+            for fact in facts:
+                self._counts[fact] += times
+        self._bundles.clear()
+
     def count(self, facts: Iterable[Fact], slices: Iterable[str] = ()) -> None:
         facts = tuple(facts)
-        self.counts.update(facts)
+        self._bundles[facts] = self._bundles.get(facts, 0) + 1
+        if len(self._bundles) > BUNDLES:
+            self._take_apart()
         for name in slices:
             self.slices.setdefault(name, Counter()).update(facts)
 

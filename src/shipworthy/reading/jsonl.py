@@ -22,6 +22,7 @@ from .archives import open_binary
 from .keys import Keys
 from .limits import BLOCK, MAX_DEPTH, MAX_LINE, MAX_SHOWN, MAX_SKIPPED, Damaged
 from .parts import Part
+from .quick import MISSES, Shape, learn
 from .strict import Refused, as_record, field_first, kind, strict_object
 
 __all__ = [
@@ -134,6 +135,8 @@ class Reader(Generic[Record]):
         self._warn = warn or (lambda line, what, code: None)
         self._amend = amend or (lambda line, value: None)  # may mend an object that the fast path refused
         self._hash = hashlib.sha256()
+        self._shape: Shape | None = None
+        self._misses = 0
 
     @property
     def digest(self) -> str:
@@ -144,24 +147,33 @@ class Reader(Generic[Record]):
             journal = _JOURNAL in text
             if (journal or self.planned is not None) and self._part is None:
                 self._meet(lines)
-            records = None if journal else self._at_once(text, lines)
+            records = None if journal else self._at_once(text, lines, learning=True)
             if records is None:
                 yield from self._one_by_one(first, lines)
             else:
                 self.records += len(records)
                 yield from zip(range(first, first + len(lines)), records, strict=True)
 
-    def _at_once(self, text: bytes, lines: list[bytes]) -> list[Record] | None:
+    def _at_once(self, text: bytes, lines: list[bytes], learning: bool = False) -> list[Record] | None:
         """Lines without anything suspicious, checked and decoded without a step of Python per line; else None."""
         try:
+            if _suspicious(text):
+                return None
+            if self._shape is not None and (records := self._shape.read(text, lines)) is not None:
+                self._misses = 0
+                return records
             objects = _plain_objects(text, lines)
             if objects is None or (self._keys is not None and self._keys.suspect(objects)):
                 return None
             if self.record is dict:
                 return cast(list[Record], objects)
-            return cast(list[Record], msgspec.convert(objects, list[self.record]))  # type: ignore[name-defined]
+            found = cast(list[Record], msgspec.convert(objects, list[self.record]))  # type: ignore[name-defined]
         except (ValueError, RecursionError):
             return None
+        if learning and self._misses < MISSES:
+            self._misses += 1
+            self._shape = learn(objects[-1], self.record, self._keys)
+        return found
 
     def _one_by_one(self, first: int, lines: list[bytes]) -> Iterator[tuple[int, Record]]:
         for number, line in enumerate(lines, first):
@@ -283,7 +295,7 @@ def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, Any]] | No
 
     A repeated key can't hide: writing the objects again gives as many colons as were read, unless one was dropped.
     """
-    if _suspicious(text) or not all(lines) or _deep(lines):
+    if not all(lines) or _deep(lines):
         return None
     objects = list(map(_decode, lines))
     if set(map(type, objects)) - {dict} or _encode(objects).count(b":") != text.count(b":"):

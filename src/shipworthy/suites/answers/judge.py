@@ -121,6 +121,11 @@ class Verdict(msgspec.Struct):
     expected: Expected | None = None
     custom: dict[str, Value] = {}  # what the metrics of the config say of it
 
+    @property
+    def logged(self) -> bool:
+        """Whether its trace says what was retrieved, if only an empty list."""
+        return self.trace is not None and self.trace.logs_retrieval
+
 
 def expect(gold: Gold, judging: Judging) -> Expected:
     """The gold item made ready, once for all its runs."""
