@@ -71,6 +71,9 @@ CODES: dict[str, str] = {
     "claims-long": (
         "Warning: answers are too long to compare in full, so their difference is an upper bound. Shorten them."
     ),
+    "cluster-differs": (
+        "Workers of the cluster lack shipworthy, or have another release or other Unicode tables. Use the same on all."
+    ),
     "compare-board": "A report of several suites was given, but only one can be compared. Name it with --suite.",
     "compare-different": (
         "The two runs have different gold sets, gates, options or definitions. Score both the same way."
@@ -409,6 +412,8 @@ CODES: dict[str, str] = {
     "run-no-target": "The command needs a system to send questions to. Give --http URL or --target.",
     "run-repeated": "Warning: several lines are about the same run. The last one counts.",
     "run-score": "A score of the run is not finite. Write a finite number.",
+    "scheduler-missing": "The engine dask needs the address of a cluster: --scheduler tcp://HOST:8786.",
+    "scheduler-unreachable": "The cluster does not answer, or has no worker. Check the address and whether it runs.",
     "scores-negative": "Warning: scores are negative and rise along the list. They may be distances.",
     "scores-order": (
         "Warning: scores rise along a list that is ranked by its order. Use --order score if the scores are right."

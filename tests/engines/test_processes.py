@@ -1,4 +1,4 @@
-"""The processes engine: many files, odd lines, dying workers. The report is that of `inline`, or there is an error."""
+"""The processes engine: many files, odd lines, workers that die; always inline's report, or an error."""
 
 from __future__ import annotations
 

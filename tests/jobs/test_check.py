@@ -101,15 +101,13 @@ def test_only_the_suites_that_were_asked_for(project: Path) -> None:
         run(project, suites=["latency"])
 
 
-def test_large_inputs_run_in_processes_of_their_own_with_the_same_board(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_engine_gives_the_same_board(project: Path) -> None:
     (project / "runs.jsonl").write_text("{broken")
-    alone = run(project, record=False).report()
-    monkeypatch.setattr(checking, "WORTH_A_PROCESS", 0)
-    monkeypatch.setattr(checking.os, "cpu_count", lambda: 2)
-    apart = run(project, record=False).report()
+    alone = run(project, record=False, engine="inline").report()
+    apart = run(project, record=False, engine="processes", jobs=2).report()
     assert alone["digest"] == apart["digest"] and alone["failures"] == apart["failures"]
+    with pytest.raises(UsageError, match="engine-setting"):
+        run(project, record=False, engine="inline", jobs=2)
 
 
 def test_waivers_of_the_config(project: Path) -> None:

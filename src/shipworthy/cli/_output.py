@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ..engines import ENGINES
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
 from ._say import redraw, say, write_out
@@ -66,6 +67,24 @@ def _keep_verbose(ctx: click.Context, _param: click.Parameter, verbose: bool) ->
 def is_verbose() -> bool:
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(_VERBOSE))
+
+
+def engine_flags(command: F) -> F:
+    """--engine, --jobs, --scheduler: how the work is done, which changes no byte of what comes out."""
+    flags = (
+        click.option(
+            "--engine",
+            type=click.Choice(list(ENGINES)),
+            default="auto",
+            show_default=True,
+            help="What does the work: `auto` uses all cores where there is enough to read.",
+        ),
+        click.option("--jobs", type=click.IntRange(1), metavar="N", help="How many processes.  [default: all cores]"),
+        click.option("--scheduler", metavar="ADDRESS", help="With --engine dask: the cluster, as tcp://HOST:8786."),
+    )
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
 
 
 def _check_endings(_ctx: click.Context, _param: click.Parameter, outputs: tuple[str, ...]) -> tuple[str, ...]:

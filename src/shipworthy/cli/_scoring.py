@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..core.options import Field, fields_of
-from ..engines import ENGINES
 from ..errors import UsageError
 from ..suites import load_suite
-from ._output import Ticker, emit, output_flags
+from ._output import Ticker, emit, engine_flags, output_flags
 
 if TYPE_CHECKING:
     from ..core.decision import Decision
@@ -59,23 +58,6 @@ def scoring_flags(suite: Suite, *, without: Iterable[str] = ()) -> Callable[[F],
         return command
 
     return decorate
-
-
-def engine_flags(command: F) -> F:
-    """--engine and --jobs: how the work is done, which changes no byte of what comes out."""
-    flags = (
-        click.option(
-            "--engine",
-            type=click.Choice(list(ENGINES)),
-            default="auto",
-            show_default=True,
-            help="What does the work: `auto` uses all cores where there is enough to read.",
-        ),
-        click.option("--jobs", type=click.IntRange(1), metavar="N", help="How many processes.  [default: all cores]"),
-    )
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
 
 
 def _ordered(suite: Suite) -> Iterator[Field]:
@@ -180,7 +162,7 @@ def score(suite: Suite, given: dict[str, Any]) -> Decision:
         name: _value(field, given.pop(name)) for name, field in fields_of(suite.options).items() if name in given
     }
     engine = given.pop("engine", "auto")
-    settings = {"jobs": given.pop("jobs", None)}
+    settings = {name: given.pop(name, None) for name in ("jobs", "scheduler")}
     ticker = Ticker.for_people("records")
     try:
         return run_suite(suite, sources, options | given, tick=ticker, engine=engine, **settings)

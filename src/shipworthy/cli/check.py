@@ -6,7 +6,7 @@ import os
 
 import click
 
-from ._output import finish, output_flags, show, written
+from ._output import engine_flags, finish, output_flags, show, written
 from ._say import say
 
 _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; the trends
@@ -33,6 +33,7 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
 @click.option("--comment", metavar="FILE", help="Also write a pull-request comment to this file.")
 @click.option("--label", default="", help="Label of this run in the history, such as a build number.")
 @click.option("--no-record", is_flag=True, help="Do not record this run in the history.")
+@engine_flags
 @output_flags
 def command(
     config: str | None,
@@ -44,6 +45,9 @@ def command(
     comment: str | None,
     label: str,
     no_record: bool,
+    engine: str,
+    jobs: int | None,
+    scheduler: str | None,
     form: str,
     outputs: tuple[str, ...],
 ) -> int:
@@ -73,7 +77,16 @@ def command(
     if drive_first:
         for line in drive(settings, suites=suites, failing=failing_qids(filter_failing) if filter_failing else None):
             say(line, err=True)
-    board = check(settings, suites=suites, baseline=baseline, require_proof=require_proof, record=False)
+    board = check(
+        settings,
+        suites=suites,
+        baseline=baseline,
+        require_proof=require_proof,
+        record=False,
+        engine=engine,
+        jobs=jobs,
+        scheduler=scheduler,
+    )
     stamp(board, settings.folder, label)
     # The verdict is out before anything waits for a lock on history; only what quotes history comes after.
     printed = show(board, form) if form not in _QUOTE_HISTORY else None

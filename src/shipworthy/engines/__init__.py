@@ -15,8 +15,9 @@ ENGINES = {
     "auto": "all cores where there is enough to read, else one process",
     "inline": "one process, one case after the other",
     "processes": "all cores of this machine",
+    "dask": "an existing Dask cluster (extra: dask)",
 }
-_TAKES = {"auto": ("jobs",), "processes": ("jobs",)}
+_TAKES = {"auto": ("jobs",), "processes": ("jobs",), "dask": ("scheduler",)}
 
 
 def engine(name: str = "inline", **settings: Any) -> Engine:

@@ -12,18 +12,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import connection, get_context
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import EnvironmentFailure
+from .attempts import FEWER, attempt, named
 
-_FEWER = "Was the memory enough? Use fewer processes (--jobs), or one (--engine inline)."
 TRIES = 2  # a task that has killed two workers would kill a third
-
-
-class Failed(NamedTuple):
-    """An error that a task ended with, kept until all tasks before it are done."""
-
-    error: Exception
 
 
 class _Worker:
@@ -57,18 +51,7 @@ def _serve(pipe: connection.Connection, work: Callable[..., Any], shared: tuple[
             number, task = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send((number, _result(work, shared, task)))
-
-
-def _result(work: Callable[..., Any], shared: tuple[Any, ...], task: Any) -> Any:
-    try:
-        return work(*shared, task)
-    except MemoryError:
-        return Failed(
-            EnvironmentFailure(f"a worker ran out of memory at {_named(task)}", hint=_FEWER, code="worker-died")
-        )
-    except Exception as error:  # whatever it is, the parent has to know
-        return Failed(error)
+        pipe.send((number, attempt(work, *shared, task)))
 
 
 def run(
@@ -123,8 +106,8 @@ def _replaced(worker: _Worker, context: Any, work: Callable[..., Any], shared: t
     worker.pipe.close()
     if tries >= TRIES:
         raise EnvironmentFailure(
-            f"two workers died at the same part of the input ({_cause(code)}): {_named(task)}",
-            hint=_FEWER,
+            f"two workers died at the same part of the input ({_cause(code)}): {named(task)}",
+            hint=FEWER,
             code="worker-died",
         )
     fresh = _Worker(context, work, shared)
@@ -134,10 +117,6 @@ def _replaced(worker: _Worker, context: Any, work: Callable[..., Any], shared: t
 
 def _cause(code: int | None) -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-
-
-def _named(task: Any) -> str:
-    return str(getattr(task, "label", "a part"))
 
 
 def start_method() -> str:

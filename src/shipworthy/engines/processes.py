@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from ..core.cases import Gathered
+import msgspec
+
 from ..core.evaluate import judge, settle
 from ..core.evidence import Evidence
-from ..core.inputs import Input
 from ..core.suite import Judged, Material, Suite
 from . import inline
-from .pool import Failed, cores
+from .pool import cores
 from .pool import run as in_processes
-from .units import Plan, groups, judge_some, nothing_read, part_size, read_unit, splits
+from .units import Plan, add_up, collect, groups, judge_some, part_size, read_unit, splits
 
 WORTH_SHARING = 4_000  # questions from which other processes judge some of them
+TOGETHER = 2_000  # questions that one worker judges at a time
 
 
 def run(
@@ -24,37 +25,16 @@ def run(
     workers = jobs or cores()
     if workers < 2 or not splits(material):
         return inline.run(suite, material)
-    gathered = _gathered(suite, material, workers, part or part_size(material, workers), start)
+    plan = Plan(material, part or part_size(material, workers))
+    failed: list[tuple[int, Exception]] = []
+    units = takewhile(lambda _: not failed, plan)
+    silent = msgspec.structs.replace(material, tick=None)  # workers have nobody to tell
+    results = in_processes(read_unit, (suite, silent), units, workers, start)
+    gathered = collect(suite, material, plan, results, failed)
     context = settle(suite, material, gathered)
     names = gathered.names(material.expected)
     if len(names) < WORTH_SHARING and part is None:
         return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
-    evidence = Evidence(context.options.offenders)
-    few = max(1, min(2_000, len(names) // (4 * workers)))
-    shared = suite, context, gathered, material
-    for _, result in in_processes(judge_some, shared, groups(names, few), workers, start):
-        if isinstance(result, Failed):
-            raise result.error
-        evidence += result
-    return Judged(context, gathered, evidence)
-
-
-def _gathered(suite: Suite, material: Material, workers: int, part: int, start: str | None) -> Gathered:
-    """The records of all parts; what is wrong with an input is told as if it had been read in one piece."""
-    plan, gathered = Plan(material, part), nothing_read(suite, material)
-    reads: dict[int, Input] = {}
-    failed: list[tuple[int, Exception]] = []
-    tick, material.tick = material.tick, None  # workers have nobody to tell
-    units = takewhile(lambda _: not failed, plan)
-    records = 0
-    for number, result in in_processes(read_unit, (suite, material), units, workers, start):
-        if isinstance(result, Failed):
-            failed.append((number, result.error))
-            continue
-        reads[number] = result.read
-        gathered.merge(result.gathered, material.keep)
-        records += result.read.records
-        if tick is not None:
-            tick(records)
-    plan.close(reads, min(failed, key=lambda pair: pair[0], default=None))
-    return gathered
+    size = max(1, min(TOGETHER, len(names) // (4 * workers)))
+    judged = in_processes(judge_some, (suite, context, gathered, silent), groups(names, size), workers, start)
+    return Judged(context, gathered, add_up(Evidence(context.options.offenders), judged))

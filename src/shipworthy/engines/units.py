@@ -7,7 +7,8 @@ can tell, each group of questions is judged. What comes back adds up.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,9 +22,13 @@ from ..reading.cutting import Parts, parts_of
 from ..reading.jsonl import Problems, Reader
 from ..reading.parts import Part
 from ..text import visible
+from .attempts import Failed
 
 LEAST, MOST = 1 << 20, 16 << 20  # bytes of a part; small enough that what comes of it fits in memory many times
 PER_JOB = 8  # parts for each worker, so that none is left with the last large one
+
+
+Cut = Callable[[str], Parts | None]
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -34,9 +39,18 @@ class Unit(msgspec.Struct, frozen=True):
     source: str | Part
 
     @property
+    def path(self) -> str:
+        return os.fspath(self.source)
+
+    def moved(self, path: str) -> Unit:
+        """The same under another path."""
+        source = msgspec.structs.replace(self.source, path=path) if isinstance(self.source, Part) else path
+        return msgspec.structs.replace(self, source=source)
+
+    @property
     def label(self) -> str:
         where = f":{self.source.first}" if isinstance(self.source, Part) else ""
-        return f"{visible(os.fspath(self.source))}{where}"
+        return f"{visible(self.path)}{where}"
 
 
 class ReadUnit(msgspec.Struct, frozen=True):
@@ -71,13 +85,18 @@ def part_size(material: Material, jobs: int) -> int:
 class Plan:
     """The units of an evaluation, cut while they are asked for; the digests of split files are known at the end."""
 
-    def __init__(self, material: Material, size: int) -> None:
+    def __init__(self, material: Material, size: int, cut: Cut | None = None) -> None:
+        self._parts_of = partial(parts_of, size=size) if cut is None else cut
         self.streams: dict[str, Stream] = {
             name: stream for name, stream in material.streams.items() if isinstance(stream, Stream)
         }
-        self._size = size
         self.units: list[Unit] = []
         self._cut: dict[tuple[str, int], Parts] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        """Every file, once."""
+        return list(dict.fromkeys(path for stream in self.streams.values() for path in stream.paths))
 
     def __iter__(self) -> Iterator[Unit]:
         for name, stream in self.streams.items():
@@ -87,7 +106,7 @@ class Plan:
                     yield unit
 
     def _of_file(self, name: str, file: int, path: str) -> Iterator[Unit]:
-        parts = parts_of(path, self._size)
+        parts = self._parts_of(path)
         if parts is None:
             yield Unit(name, file, path)
             return
@@ -123,9 +142,40 @@ def read_unit(suite: Suite, material: Material, unit: Unit) -> ReadUnit:
     return ReadUnit(gathered, read)
 
 
+def collect(
+    suite: Suite,
+    material: Material,
+    plan: Plan,
+    results: Iterable[tuple[int, Any]],
+    failed: list[tuple[int, Exception]],
+) -> Gathered:
+    """The records of all units, as they come; what is wrong with an input is told as if it were read in one piece."""
+    gathered, reads = nothing_read(suite, material), {}
+    tick, records = material.tick, 0
+    for number, result in results:
+        if isinstance(result, Failed):
+            failed.append((number, result.error))
+            continue
+        reads[number] = result.read
+        gathered.merge(result.gathered, material.keep)
+        records += result.read.records
+        if tick is not None:
+            tick(records)
+    plan.close(reads, min(failed, key=lambda pair: pair[0], default=None))
+    return gathered
+
+
 def nothing_read(suite: Suite, material: Material) -> Gathered:
     """What is gathered before any unit was read."""
     return gather(suite, material, dict.fromkeys(material.streams, ()))
+
+
+def add_up(evidence: Evidence, results: Iterable[tuple[int, Any]]) -> Evidence:
+    for _, result in results:
+        if isinstance(result, Failed):
+            raise result.error
+        evidence += result
+    return evidence
 
 
 def judge_some(suite: Suite, context: Any, gathered: Gathered, material: Material, names: list[str]) -> Evidence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from ..core.decision import Decision, encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
+from ..engines import engine as engine_named
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..history import SHORT, History, exact_value, where_from
 from ..reading.files import write_whole
@@ -28,7 +29,6 @@ from .compare import Comparison, compare_reports, incomparable, is_edited, sente
 from .evaluate import run_suite
 from .verify import policy_block
 
-WORTH_A_PROCESS = 20_000_000  # bytes of input from which suites run in processes of their own
 _NAME_ONE = "Create one (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
 HISTORY_TIMEOUT = 5.0  # a verdict does not wait longer for its place in history
 
@@ -44,16 +44,24 @@ def check(
     record: bool | None = None,
     label: str = "",
     today: datetime.date | None = None,
+    engine: str = "auto",
+    jobs: int | None = None,
+    scheduler: str | None = None,
 ) -> Board:
-    """Run the config's suites and decide. One suite that fails, or can't be run, does not hide another."""
+    """Run the config's suites and decide. One suite that fails, or can't be run, does not hide another.
+
+    `engine` does the work of each suite, in so many `jobs`, or on the cluster of the `scheduler`.
+    """
+    how = {"jobs": jobs, "scheduler": scheduler}
+    engine_named(engine, **how)  # a misspelt one is an error of the call, not of each suite
     settings = config if isinstance(config, Config) else load_config(config)
     chosen = _chosen(settings, list(suites))
     day = today or datetime.datetime.now(datetime.UTC).date()
     board = Board([], run={"config": settings.path})
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
-    results = _run_all(_referring(chosen), require_proof)
-    for suite, (decision, why, code) in zip(chosen, results, strict=True):
+    for suite in _referring(chosen):
+        decision, why, code = _run(suite, require_proof, engine, how)
         if decision is None:
             board.failures[suite.name], board.exit_codes[suite.name] = why, code
         else:
@@ -162,23 +170,10 @@ def _referring(suites: Sequence[SuiteConfig]) -> list[SuiteConfig]:
     ]
 
 
-def _run_all(suites: Sequence[SuiteConfig], require_proof: bool) -> list[Result]:
-    """In a row where that takes moments, each in a process of its own where the inputs are large."""
-    size = sum(os.path.getsize(path) for suite in suites for path in suite.inputs.values() if os.path.isfile(path))
-    workers = min(len(suites), os.cpu_count() or 1)
-    if size < WORTH_A_PROCESS or workers < 2:
-        return [_run(suite, require_proof) for suite in suites]
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_run, suites, [require_proof] * len(suites)))
-
-
-def _run(suite: SuiteConfig, require_proof: bool) -> Result:
+def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping[str, Any]) -> Result:
     options = suite.options | {"gates": suite.gates} | ({"require_proof": True} if require_proof else {})
     try:
-        return run_suite(load_suite(suite.name), suite.inputs, options), "", 0
+        return run_suite(load_suite(suite.name), suite.inputs, options, engine=engine, **settings), "", 0
     except ShipworthyError as error:
         error.where = error.where or _place(suite, error)
         error.hint = _how_to_make(suite, error) or error.hint

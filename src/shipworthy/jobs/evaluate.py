@@ -27,6 +27,7 @@ def evaluate(
     tick: core.Tick | None = None,
     engine: str = "inline",
     jobs: int | None = None,
+    scheduler: str | None = None,
     **options: Any,
 ) -> Decision: ...
 @overload
@@ -37,6 +38,7 @@ def evaluate(
     tick: core.Tick | None = None,
     engine: str = "inline",
     jobs: int | None = None,
+    scheduler: str | None = None,
     **inputs_and_options: Any,
 ) -> Decision: ...
 def evaluate(
@@ -46,13 +48,15 @@ def evaluate(
     tick: core.Tick | None = None,
     engine: str = "inline",
     jobs: int | None = None,
+    scheduler: str | None = None,
     **given: Any,
 ) -> Decision:
     """Score with a suite, and decide.
 
     `evaluate("stability", gold=…, runs=…, gates="css=0.8")`: a suite by name, its inputs and its options by theirs.
     `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, or iterables of dicts or of typed records; of
-    traces a glob or a folder will do as well. `engine="auto"` uses all cores where that pays, `jobs` says how many.
+    traces a glob or a folder will do as well. `engine="auto"` uses all cores where that pays, `jobs` says how many;
+    `engine="dask"` uses the cluster of the `scheduler`.
     """
     if len(inputs) == 1:
         given = {"gold": suite, "trace": inputs[0]} | given
@@ -66,7 +70,7 @@ def evaluate(
     chosen = load_suite(suite) if isinstance(suite, str) else suite
     names = {spec.name for spec in chosen.inputs}
     sources = {name: given.pop(name) for name in list(given) if name in names}
-    return run_suite(chosen, sources, given, tick=tick, engine=engine, jobs=jobs)
+    return run_suite(chosen, sources, given, tick=tick, engine=engine, jobs=jobs, scheduler=scheduler)
 
 
 def run_suite(

@@ -1,0 +1,219 @@
+"""The dask engine: the same units of work on an existing Dask cluster, whose workers see the same files.
+
+The graph is made of `dask.delayed` calls of top-level functions and nothing else, so that whatever runs such a graph
+can run it. The cluster is never started, stopped or configured from here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import _version
+from ..core.cases import Case
+from ..core.evaluate import judge, settle
+from ..core.evidence import Evidence
+from ..core.suite import Judged, Material, Suite
+from ..errors import EnvironmentFailure, ShipworthyError, UsageError
+from ..reading.cutting import Parts, parts_of
+from ..reading.parts import Part
+from ..text import first_few, visible
+from . import inline
+from .attempts import Failed, attempt
+from .units import MOST, Plan, ReadUnit, add_up, collect, groups, read_unit, splits
+
+WORTH_SHARING = 4_000  # questions from which the cluster judges them
+TOGETHER = 2_000  # questions that one task judges
+PATIENCE = 10  # seconds until a scheduler that does not answer, or has no worker, is given up
+
+
+def run(suite: Suite, material: Material, *, scheduler: str = "", part: int = MOST) -> Judged:
+    """Read and judge on the cluster; what can't be read in parts is read here."""
+    with _connected(scheduler) as client:
+        _check_workers(client)
+        if not splits(material):
+            return inline.run(suite, material)
+        return _Cluster(client).evaluate(suite, material, part)
+
+
+class _Cluster:
+    """One evaluation on a cluster."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def evaluate(self, suite: Suite, material: Material, part: int) -> Judged:
+        cut: dict[str, Parts] = self._cut(Plan(material, part).paths, part)
+        plan = Plan(material, part, cut.get)
+        silent = replace(material, tick=None)
+        shared = self._broadcast(suite), self._broadcast(silent)  # gold travels once to each worker
+        units = list(plan)
+        results = self._run(read_unit, shared, [unit.moved(os.path.abspath(unit.path)) for unit in units])
+        told_here = ((number, renamed(result, units[number].path)) for number, result in results)
+        gathered = collect(suite, material, plan, told_here, [])
+        context = settle(suite, material, gathered)
+        names = gathered.names(material.expected)
+        if len(names) < WORTH_SHARING and part == MOST:
+            return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
+        cases = (list(gathered.cases(material.expected, some)) for some in groups(names, TOGETHER))
+        judged = self._run(judge_cases, (shared[0], self._broadcast(context)), cases)
+        return Judged(context, gathered, add_up(Evidence(context.options.offenders), judged))
+
+    def _cut(self, paths: list[str], part: int) -> dict[str, Parts]:
+        """The parts of each file, cut by the cluster; a file that can't be cut says why when it is read."""
+        found = self._run(cut_file, (part,), [os.path.abspath(path) for path in paths])
+        return {
+            paths[number]: KnownParts([replace(one, path=paths[number]) for one in parts], parts.digest)
+            for number, parts in found
+            if isinstance(parts, KnownParts)
+        }
+
+    def _broadcast(self, value: Any) -> Any:
+        return self._client.scatter(value, broadcast=True, hash=False)
+
+    def _run(
+        self, work: Callable[..., Any], shared: tuple[Any, ...], tasks: Iterable[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """Results with the numbers of their tasks, as they come; each is let go of at once."""
+        distributed, delayed = _package("distributed"), _package("dask").delayed
+        calls = [delayed(told, pure=False)(work, number, *shared, task) for number, task in enumerate(tasks)]
+        try:
+            for future in distributed.as_completed(self._client.compute(calls), loop=self._client.loop):
+                number, made, result = future.result()
+                _check_same(made)
+                yield number, result
+                future.release()
+        except distributed.KilledWorker as error:
+            raise EnvironmentFailure(
+                f"workers of the cluster died again and again at the same task: {visible(str(error), 200)}",
+                hint="Do they have enough memory? Their logs say why they ended.",
+                code="worker-died",
+            ) from None
+
+
+# --- what runs on a worker ---
+
+
+def told(work: Callable[..., Any], number: int, *given: Any) -> tuple[int, tuple[str, str], Any]:
+    """The number of a task, what it was done with, and what came of it."""
+    return number, made_with(), attempt(work, *given)
+
+
+def made_with() -> tuple[str, str]:
+    """The release and the Unicode tables, on both of which what is counted may depend."""
+    return _version.__version__, unicodedata.unidata_version
+
+
+class KnownParts(Struct):
+    """The parts of a file, cut elsewhere."""
+
+    parts: list[Part]
+    digest: str
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self.parts)
+
+
+def cut_file(size: int, path: str) -> KnownParts | None:
+    parts = parts_of(path, size)
+    return None if parts is None else KnownParts(list(parts), parts.digest)
+
+
+def judge_cases(suite: Suite, context: Any, cases: list[Case]) -> Evidence:
+    return judge(suite, cases, context)
+
+
+# --- paths: a worker needs whole ones, and people are told the ones that they wrote ---
+
+
+def renamed(result: ReadUnit | Failed, path: str) -> ReadUnit | Failed:
+    """What a worker told of a file, with the file's path as it was given."""
+    whole = os.path.abspath(path)
+    if whole == path:
+        return result
+    if isinstance(result, Failed):
+        if isinstance(result.error, ShipworthyError):
+            result.error.where = result.error.where.replace(visible(whole), visible(path))
+        return result
+    read = result.read
+    for problems in (read.found, read.values):
+        problems.first = [problem._replace(path=path) for problem in problems.first]
+    read.warnings = [replace(warned, where=path + warned.where.removeprefix(whole)) for warned in read.warnings]
+    read.fits = {path: any(read.fits.values())} if read.fits else {}
+    read.path = path
+    return result
+
+
+# --- the cluster ---
+
+
+@contextmanager
+def _connected(scheduler: str) -> Iterator[Any]:
+    """A client of the scheduler, for as long as it is needed."""
+    distributed = _package("distributed")
+    if not scheduler:
+        hint = "Name the scheduler of your cluster: --scheduler tcp://HOST:8786."
+        raise UsageError("the engine dask needs a cluster", hint=hint, code="scheduler-missing")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # versions are compared below, and a difference that matters is refused
+            client = distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise EnvironmentFailure(
+            f"the scheduler can't be reached: {visible(str(error), 200)}",
+            where=visible(scheduler),
+            hint="Is it running, and is the address right?",
+            code="scheduler-unreachable",
+        ) from None
+    with client, client.as_current():
+        yield client
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(
+            f"the engine dask needs the package {name}", hint="pip install 'shipworthy[dask]'", code="needs-extra"
+        ) from None
+
+
+def _check_workers(client: Any) -> None:
+    """Every worker has this release and these Unicode tables; else counts of different meaning would be added."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        found = client.run(made_with)
+    except TimeoutError:
+        raise EnvironmentFailure("the cluster has no worker", hint="Start one.", code="scheduler-unreachable") from None
+    except Exception as error:  # whatever a worker makes of a function that it can't import
+        raise EnvironmentFailure(
+            f"the workers can't run shipworthy: {visible(str(error), 200)}",
+            hint=f"Install shipworthy {_version.__version__} on them.",
+            code="cluster-differs",
+        ) from None
+    if others := sorted(name for name, made in found.items() if tuple(made) != made_with()):
+        _refuse(found[others[0]], first_few(others))
+
+
+def _check_same(made: tuple[str, str]) -> None:
+    if tuple(made) != made_with():  # a worker that joined while the work went on
+        _refuse(made, "a worker that joined later")
+
+
+def _refuse(made: tuple[str, str], who: str) -> None:
+    here = made_with()
+    raise EnvironmentFailure(
+        f"workers have shipworthy {visible(made[0], 40)} and Unicode {visible(made[1], 20)}, "
+        f"here it is {here[0]} and {here[1]}: {visible(who, 200)}",
+        hint=f"Use one release of shipworthy, and one of Python (here {sys.version_info[0]}.{sys.version_info[1]}).",
+        code="cluster-differs",
+    )

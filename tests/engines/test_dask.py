@@ -1,0 +1,112 @@
+"""The dask engine on a real cluster of worker processes on this machine, one of which is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from conftest import Cli, gold, refusal, trace, write_lines
+from golden.runner import Case, load_cases, produce
+from shipworthy import _version, evaluate
+from shipworthy.core.decision import report
+from shipworthy.engines import dask as engine
+from shipworthy.errors import EnvironmentFailure
+from shipworthy.jobs import evaluate as door
+from shipworthy.suites import load_suite
+
+distributed = pytest.importorskip("distributed", reason="the package distributed (extra: dask) is not installed")
+
+SOME = (
+    *("answers-scu-worst", "answers-lenient", "stability-ships", "latency-arm-sliced", "retrieval", "trec"),
+    *("agreement-derived", "raters", "reasoning-ships", "outcomes-bars", "check-suite", "error-bad-line"),
+)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as started:
+        yield started
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> tuple[Path, Path]:
+    rows = [trace(f"q{n % 50:03}", ts=n) if n % 7 else refusal(f"q{n % 50:03}") for n in range(400)]
+    return write_lines(tmp_path / "gold.jsonl", [gold(f"q{n:03}") for n in range(40)]), write_lines(
+        tmp_path / "trace.jsonl", rows
+    )
+
+
+@pytest.mark.parametrize("case", [case for case in load_cases() if case.name in SOME], ids=lambda case: case.name)
+def test_reports_do_not_depend_on_the_cluster(case: Case, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = produce(case)
+    run = partial(engine.run, scheduler=cluster.scheduler_address, part=700)
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+    assert produce(case) == whole
+
+
+def test_the_command_line_names_the_cluster(inputs: tuple[Path, Path], cluster: Any, cli: Cli) -> None:
+    given = ["score", "--gold", inputs[0], "--trace", inputs[1], "--json"]
+    here, there = cli(*given), cli(*given, "--engine", "dask", "--scheduler", cluster.scheduler_address)
+    assert there.json["digest"] == here.json["digest"]
+
+
+def _killing_key(marker: str, here: int, record: Any) -> str:
+    """The key of a record; the first worker that sees a certain one is killed."""
+    if record.qid == "q033" and os.getpid() != here and not os.path.exists(marker):
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return str(record.qid)
+
+
+def test_a_killed_worker_changes_nothing(
+    tmp_path: Path, inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "killed"
+    suite = msgspec.structs.replace(load_suite("answers"), key=partial(_killing_key, str(marker), os.getpid()))
+    run = partial(engine.run, scheduler=cluster.scheduler_address, part=3_000)
+    whole = report(evaluate(*inputs))
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+    found = evaluate(suite, gold=inputs[0], trace=inputs[1])
+    assert marker.exists()
+    assert report(found)["digest"] == whole["digest"]
+
+
+def test_another_release_on_the_workers_is_refused(
+    inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_version, "__version__", "999.0")  # here; the workers have imported their own
+    with pytest.raises(EnvironmentFailure, match=r"\[cluster-differs\]"):
+        evaluate(*inputs, engine="dask", scheduler=cluster.scheduler_address)
+
+
+def test_a_scheduler_that_is_not_there_is_an_error(
+    inputs: tuple[Path, Path], cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "PATIENCE", 0.5)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # nobody listens
+        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+        ran = cli("score", "--gold", inputs[0], "--trace", inputs[1], "--engine", "dask", "--scheduler", address)
+    assert ran.code == 4
+    assert "[scheduler-unreachable]" in ran.err
+
+
+@pytest.mark.parametrize("address", ["", "no address at all"])
+def test_a_cluster_has_to_be_named(inputs: tuple[Path, Path], cli: Cli, address: str) -> None:
+    ran = cli("score", "--gold", inputs[0], "--trace", inputs[1], "--engine", "dask", "--scheduler", address)
+    assert ran.code in (2, 4)
+    assert "[scheduler-" in ran.err
+
+
+def test_settings_of_another_engine_are_refused(inputs: tuple[Path, Path], cli: Cli) -> None:
+    ran = cli("score", "--gold", inputs[0], "--trace", inputs[1], "--scheduler", "tcp://127.0.0.1:1")
+    assert ran.code == 2
+    assert "[engine-setting]" in ran.err
