@@ -50,9 +50,9 @@ def test_a_metric_is_one_file(copy: Copy) -> None:
     )
     copy.edit(
         "suites/answers/metrics.py",
-        "    return {metric.name: metric for metric in listed}\n",
+        "    defined: tuple[Custom, ...] =",
         '    listed.append(Rate("wordiness", "answers that are long", "lower", of="wordy", among="answered"))\n'
-        "    return {metric.name: metric for metric in listed}\n",
+        "    defined: tuple[Custom, ...] =",
     )
     ran = copy.run(
         "score", "--gold", "gold.jsonl", "--trace", "trace.jsonl", "--by", "type", "--gates", "wordiness<=0.4", "--json"

@@ -40,6 +40,8 @@ JUDGING = {
     "id_map": st.sampled_from(["casefold", "drop-extension,casefold", str(INPUTS / "answers" / "id_map.tsv")]),
     "closed": st.just(False),  # the inputs have traces of unknown questions
     "by": some("type", "lang", "nowhere"),
+    "where": st.just(("answerable=true",)),
+    "custom_metrics": st.just({"kept": {"from": "scores.kept", "at_least": 0.5, "missing": "fail"}}),
 }
 ANSWERS = {"gold": "answers/gold.jsonl"}
 WARNED = Gate.parse("chr >= 0.9", severity="warn", on_unproven="fail")

@@ -35,7 +35,8 @@ def output_flags(command: F) -> F:
             metavar="FILE",
             callback=_check_endings,
             help="Also write a report; the ending chooses the format (.html .json .md .tsv .txt .xml for JUnit, "
-            ".svg for a badge, .badge.json for shields, .prom for OpenMetrics). Repeatable.",
+            ".svg for a badge, .badge.json for shields, .prom for OpenMetrics, .csv and .parquet for rows, "
+            ".otlp.json for OpenTelemetry, .mlflow.json for MLflow). Repeatable.",
         ),
         click.option(
             "--format",

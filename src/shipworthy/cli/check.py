@@ -22,6 +22,12 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
     "--require-proof", "--proven", is_flag=True, help="Fail gates that pass but are not statistically certain."
 )
 @click.option(
+    "--where",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Only the questions with this field, such as tier=smoke; never the whole verdict. Repeatable.",
+)
+@click.option(
     "--run",
     "drive_first",
     is_flag=True,
@@ -40,6 +46,7 @@ def command(
     suites: tuple[str, ...],
     baseline: str,
     require_proof: bool,
+    where: tuple[str, ...],
     drive_first: bool,
     filter_failing: str | None,
     comment: str | None,
@@ -75,13 +82,15 @@ def command(
             code="check-filter",
         )
     if drive_first:
-        for line in drive(settings, suites=suites, failing=failing_qids(filter_failing) if filter_failing else None):
+        failing = failing_qids(filter_failing) if filter_failing else None
+        for line in drive(settings, suites=suites, failing=failing, where=where):
             say(line, err=True)
     board = check(
         settings,
         suites=suites,
         baseline=baseline,
         require_proof=require_proof,
+        where=where,
         record=False,
         engine=engine,
         jobs=jobs,

@@ -38,6 +38,12 @@ def _names(context: click.Context, option: click.Parameter, given: str) -> tuple
 )
 @limit_flags
 @click.option("--filter-failing", metavar="REPORT", help="Ask only what failed in this report.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Ask only questions with this field, such as tier=smoke. Repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan as JSON lines and ask nothing.")
 @asking_flags
 @click.option("--model", default="", help="Model of a chat target.")
@@ -58,12 +64,14 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
     shipworthy run --gold gold.jsonl --target demo --filter-failing report.json --out runs/again.jsonl
     """
     from ..core.sources import read_gold
+    from ..core.subset import choose, parse_where
     from ..runner import make_plan, read_arms
 
     arms_file = given.pop("arms_file")
     grid = {name: given.pop(name) for name in ("seeds", "jitters", "paraphrases", "profile")}
     grid["arms"] = read_arms(arms_file) if arms_file else None
-    questions = read_gold(gold, given["mapping"])
+    wanted = parse_where(given.pop("where"))
+    questions = choose(read_gold(gold, given["mapping"], wanted), wanted)
     if filter_failing:
         questions = _failing(questions, filter_failing)
         if not questions:

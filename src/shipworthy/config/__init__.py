@@ -259,9 +259,9 @@ def _mapped(suite: SuiteConfig, fields: tuple[str, ...]) -> SuiteConfig:
 
 
 def _measured(suite: SuiteConfig, metrics: Mapping[str, object]) -> SuiteConfig:
-    if not metrics or "metrics" not in fields_of(load_suite(suite.name).options):
+    if not metrics or "custom_metrics" not in fields_of(load_suite(suite.name).options):
         return suite
-    return msgspec.structs.replace(suite, options=suite.options | {"metrics": dict(metrics)})
+    return msgspec.structs.replace(suite, options=suite.options | {"custom_metrics": dict(metrics)})
 
 
 def _driven_by_default(suite: SuiteConfig) -> SuiteConfig:

@@ -125,8 +125,10 @@ class Trace(msgspec.Struct, omit_defaults=True):
     evidence: list[Passage] | None = None
     confidence: float | None = None
     score: float | None = None
-    scores: dict[str, float | bool | str | None] | None = None  # what judges, people and scripts said of the run
-    score_sources: dict[str, str] | None = None  # HUMAN, LLM or CODE, by score
+    # What judges, people and scripts said of the run, and who they are, by name. Tools use these names for other things
+    # too, so that their shape is checked only where a metric reads them.
+    scores: Any = None
+    score_sources: Any = None
     warmup: bool | None = None
 
     def __post_init__(self) -> None:
@@ -209,7 +211,6 @@ _DECISIVE_TRACE = (
     "stage_ms",
     "e2e_ms",
     "warmup",
-    "scores",
 )
 _OTHERS = ("errors", "evidences", "unanswerable")
 

@@ -20,6 +20,7 @@ from .inputs import Input, relative
 from .metrics import Measure, Metric
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
+from .subset import keep_gold, narrow, said
 from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
 from .tally import Tally
 
@@ -32,7 +33,11 @@ def evaluate(
     """Run a suite on its inputs and decide."""
     options = suite.complete(options, sources)
     wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
+    where = getattr(options, "where", ())
+    sources = keep_gold(sources) if where else sources
     material = suite.read(sources, options)
+    if where:
+        narrow(material, sources, options, suite.key)
     material.tick = tick
     with gc_paused():
         judged = engine(suite, material)
@@ -207,11 +212,12 @@ def _allowed(findings: Findings) -> int:
 
 def _tolerated(findings: Findings) -> list[str]:
     """What the user allowed to be lost, for the report's first line."""
+    first = [said(findings.material.subset)] if findings.material.subset else []
     count = findings.evidence.unjudged["unjudged"]
     if not count or count > _allowed(findings):
-        return []
+        return first
     total, allowed = plural(_questions(findings), "question"), _allowed(findings)
-    return [f"{count} of {total} not judged, as --allow-missing {allowed} permits"]
+    return [*first, f"{count} of {total} not judged, as --allow-missing {allowed} permits"]
 
 
 # --- the decision ---
@@ -253,9 +259,9 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         offenders=told.offenders,
         cards=findings.evidence.cards() if told.cards is None else told.cards,
         items=findings.evidence.rows if told.items is None else told.items,
-        sections=told.sections,
+        sections=told.sections | ({"subset": material.subset} if material.subset else {}),
         headline=told.headline,
-        options={**shown(options), **suite.shown(findings.context)},
+        options={**shown(options), **suite.shown(findings.context), **_where(material)},
         inputs={name: input_block(name, read) for name, read in reads.items()},
         compat=told.compat,
         warnings=[*_reading_notes(reads), *material.warnings, *told.warnings],
@@ -267,6 +273,10 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
     if nearest := nearest_to_passing(decision):
         decision.sections["turns"] = nearest
     return decision
+
+
+def _where(material: Material) -> dict[str, Any]:
+    return {"where": material.subset["where"]} if material.subset else {}
 
 
 def input_block(name: str, read: Input) -> dict[str, Any]:

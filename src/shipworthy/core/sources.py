@@ -41,9 +41,9 @@ TraceSource = str | os.PathLike[str] | Iterable[Trace | Mapping[str, Any]]
 ANSWERS = ("answer_json", "error")  # what at least one trace has that answers are judged by
 
 
-def read_gold(path: str | os.PathLike[str], map: Iterable[str] = ()) -> list[Gold]:
-    """The gold items of a file; any bad line is an error."""
-    return list(load_gold(path, map=map).items.values())
+def read_gold(path: str | os.PathLike[str], map: Iterable[str] = (), by: Iterable[str] = ()) -> list[Gold]:
+    """The gold items of a file, with the fields in `by`; any bad line is an error."""
+    return list(load_gold(path, map=map, by=by).items.values())
 
 
 def load_gold(

@@ -47,6 +47,7 @@ class Material(msgspec.Struct, kw_only=True):
     incomplete: list[str] = []  # what is known already to make the data unfit to judge
     warnings: list[str] = []
     tick: Callable[[int], None] | None = None  # told now and then how many records were read
+    subset: dict[str, Any] | None = None  # where only some of the questions are judged: which, and how many
 
 
 class Judged(NamedTuple):

@@ -132,11 +132,12 @@ def nightly_of(history: History, *, suite: str, branch: str = "", since: str = "
         runs = [run for run in runs if run.seq >= first]
     if not runs:
         return nightly([]), 0
-    newest = runs[-1]
+    newest = next((run for run in reversed(runs) if not run.subset), runs[-1])
     alike = [
         run
         for run in runs
-        if (run.gold, run.definitions, run.profile) == (newest.gold, newest.definitions, newest.profile)
+        if (run.gold, run.definitions, run.profile, run.subset)
+        == (newest.gold, newest.definitions, newest.profile, newest.subset)
     ]
     reports = history.reports(alike)
     named = [

@@ -17,6 +17,7 @@ from ..text import visible
 from .store import DatabaseRow, Values, masked
 
 Report = Mapping[str, Any]  # the canonical report of one suite
+SUBSET = " (subset)"  # after the decision of a run on some of the questions
 LONGEST_NAME = 500  # characters; PostgreSQL's index takes 2,704 bytes
 Recorded = dict[str, Any]  # JSON that the database gives back: a report, or its inputs
 
@@ -36,6 +37,11 @@ class RecordedRun(msgspec.Struct, frozen=True):
     commit: str
     branch: str
     label: str
+
+    @property
+    def subset(self) -> bool:
+        """Whether only some of the questions were judged."""
+        return self.decision.endswith(SUBSET)
 
     @property
     def gold(self) -> str:
@@ -113,7 +119,7 @@ def rows_of(
         run = (
             name,
             visible(recorded_at),
-            *(visible(str(text)) for text in (head["suite"], head.get("profile", ""), report.get("decision", ""))),
+            *(visible(str(text)) for text in (head["suite"], head.get("profile", ""), _decided(report))),
             *(visible(str(text)) for text in (head.get("definitions", ""), report["digest"])),
             json.dumps(dict(report.get("inputs", {})), sort_keys=True),
             *known,
@@ -134,10 +140,21 @@ def shown_name(name: str) -> str:
     return text if len(text) <= LONGEST_NAME else _told_apart(text, name)
 
 
+def _decided(report: Report) -> str:
+    return f"{report.get('decision', '')}{SUBSET if report.get('subset') else ''}"
+
+
+def _apart(report: Report) -> str:
+    """What keeps the numbers of a subset apart from those of the whole gold set: `precision{tier=smoke}`."""
+    subset = report.get("subset")
+    return "{" + ",".join(map(str, subset["where"])) + "}" if subset else ""
+
+
 def _metric_rows(run: str, report: Report) -> list[Values]:
-    measures = dict(report.get("metrics", {}))
+    apart = _apart(report)
+    measures = {f"{name}{apart}": measure for name, measure in report.get("metrics", {}).items()}
     for part, sliced in report.get("slices", {}).items():
-        measures |= {f"{metric}[{part}]": measure for metric, measure in sliced.items()}
+        measures |= {f"{metric}[{part}]{apart}": measure for metric, measure in sliced.items()}
     return [
         (run, shown, visible(str(measures[name].get("kind", ""))), *_written(_fraction(measures[name])))
         for name, shown in _shown_names(measures).items()
@@ -145,7 +162,7 @@ def _metric_rows(run: str, report: Report) -> list[Values]:
 
 
 def _gate_rows(run: str, report: Report) -> list[Values]:
-    outcomes = {outcome["gate"]: outcome for outcome in report.get("outcomes", [])}
+    outcomes = {f"{outcome['gate']}{_apart(report)}": outcome for outcome in report.get("outcomes", [])}
     return [
         (run, shown, visible(str(outcomes[gate]["state"])), int(outcomes[gate]["holds"]))
         for gate, shown in _shown_names(outcomes).items()

@@ -16,7 +16,9 @@ from ..core.board import Board
 from ..core.decision import Decision, encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
+from ..core.options import fields_of
 from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
+from ..core.subset import choose, parse_where
 from ..engines import engine as engine_named
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..history import SHORT, History, exact_value, where_from
@@ -41,6 +43,7 @@ def check(
     suites: Iterable[str] = (),
     baseline: str = "",
     require_proof: bool = False,
+    where: Iterable[str] = (),
     record: bool | None = None,
     label: str = "",
     today: datetime.date | None = None,
@@ -55,9 +58,11 @@ def check(
     how = {"jobs": jobs, "scheduler": scheduler}
     engine_named(engine, **how)  # a misspelt one is an error of the call, not of each suite
     settings = config if isinstance(config, Config) else load_config(config)
-    chosen = _chosen(settings, list(suites))
+    chosen = _narrowed(_chosen(settings, list(suites)), tuple(where))
     day = today or datetime.datetime.now(datetime.UTC).date()
     board = Board([], run={"config": settings.path})
+    if left := [suite.name for suite in settings.suites if suite.name not in {one.name for one in chosen}]:
+        board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
     for suite in _referring(chosen):
@@ -74,15 +79,18 @@ def check(
     return board
 
 
-def drive(config: Config, *, suites: Iterable[str] = (), failing: set[str] | None = None) -> list[str]:
+def drive(
+    config: Config, *, suites: Iterable[str] = (), failing: set[str] | None = None, where: Iterable[str] = ()
+) -> list[str]:
     """Ask the targets of the suites that name one, and write their traces; a line for each about what was asked.
 
-    With `failing`, only those questions are asked again, and their new traces replace the old ones.
+    With `failing`, only those questions are asked again, and their new traces replace the old ones; with `where`, only
+    the questions that it chooses.
     """
     lines = []
     for suite in _chosen(config, list(suites)):
         if target := config.targets.get(suite.driving.get("target", "")):
-            lines.append(_ask(suite, target, failing))
+            lines.append(_ask(suite, target, failing, parse_where(where)))
     if not lines:
         raise UsageError(
             "there is no target to send the questions to",
@@ -93,13 +101,13 @@ def drive(config: Config, *, suites: Iterable[str] = (), failing: set[str] | Non
     return lines
 
 
-def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> str:
+def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None, where: Mapping[str, Sequence[str]]) -> str:
     from ..core.sources import read_gold
     from ..runner import TargetOptions, run
 
     out = suite.inputs[next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)]
     fields = suite.options.get("map", ())
-    questions = read_gold(suite.inputs["gold"], fields)
+    questions = choose(read_gold(suite.inputs["gold"], fields, where), where)
     gold = [item for item in questions if failing is None or str(item.qid) in failing]
     if failing is not None and not os.path.exists(out):
         raise UsageError(
@@ -128,7 +136,7 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None) -> 
     fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
     summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits)
     summary.check_mapping("[map]")
-    if failing is None:
+    if failing is None and not (where and os.path.exists(out)):
         os.replace(fresh, out)
     else:
         _replace_traces(out, fresh, {str(item.qid) for item in gold})
@@ -168,6 +176,17 @@ def _referring(suites: Sequence[SuiteConfig]) -> list[SuiteConfig]:
         else suite
         for suite in suites
     ]
+
+
+def _narrowed(suites: list[SuiteConfig], where: tuple[str, ...]) -> list[SuiteConfig]:
+    """The suites on the questions that --where chooses; those that read no gold set can't be narrowed."""
+    if not where:
+        return suites
+    parse_where(where)  # a slip is told once, and not as a failure of every suite
+    able = [one for one in suites if "where" in fields_of(load_suite(one.name).options) and "gold" in one.inputs]
+    if not able:
+        raise UsageError("none of the suites takes --where", hint="Leave it out.", code="where-gold")
+    return [msgspec.structs.replace(one, options=one.options | {"where": where}) for one in able]
 
 
 def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping[str, Any]) -> Result:
@@ -352,6 +371,8 @@ def record_board(board: Board, config: Config, label: str = "") -> None:
 def _trends(history: History, decision: Decision) -> dict[str, list[dict[str, Any]]]:
     """The gated metrics over the last runs of the suite, this one last."""
     found = {}
+    if "subset" in decision.sections:
+        return {}  # the trend is that of the whole gold set
     for key in dict.fromkeys(outcome.gate.key for outcome in decision.outcomes):
         points = history.trend(key, suite=decision.suite)
         found[f"{decision.suite} {key}"] = [

@@ -80,14 +80,14 @@ class Reach:
         """Refuse what would open a connection, run code, write a file, or read one that lies elsewhere."""
         fields = fields_of(load_suite(suite).options)
         for name in options:
-            if name in fields and not fields[name].opt.inert and (name != "metrics" or runs_code(options[name])):
+            if name in fields and not fields[name].opt.inert and (name != "custom_metrics" or runs_code(options[name])):
                 raise DataError(
                     f"the report sets {name}, which may open a connection, run code or write a file",
                     hint="Add --trust if the report is your own.",
                     code="receipt-trust",
                 )
         tables = {name: path for name, path in options.items() if name == "id_map" and os.path.exists(str(path))}
-        for name, path in {**paths, **tables, **label_files(options.get("metrics"))}.items():
+        for name, path in {**paths, **tables, **label_files(options.get("custom_metrics"))}.items():
             if not self._holds(path):
                 raise DataError(
                     f"the {name} of the report lies neither beside it nor in the working directory",

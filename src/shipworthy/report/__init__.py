@@ -26,7 +26,15 @@ FORMATS = {
     "html": "html",
 }
 # files for other machines: too little for people, so never printed
-SMALL = {"badge": "badge", "shields": "shields", "openmetrics": "openmetrics"}
+SMALL = {
+    "badge": "badge",
+    "shields": "shields",
+    "openmetrics": "openmetrics",
+    "csv": "csv",
+    "parquet": "parquet",
+    "otlp": "otlp",
+    "mlflow": "mlflow",
+}
 _SUFFIXES = {
     ".json": "json",
     ".tsv": "tsv",
@@ -37,6 +45,10 @@ _SUFFIXES = {
     ".svg": "badge",
     ".badge.json": "shields",
     ".prom": "openmetrics",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".otlp.json": "otlp",
+    ".mlflow.json": "mlflow",
 }
 SUMMARY_LIMIT = 900_000  # bytes; a job summary of more than 1 MiB is thrown away whole
 
@@ -65,9 +77,24 @@ def form_of(path: str) -> str:
     """The format that a file's name asks for."""
     for suffix, form in sorted(_SUFFIXES.items(), key=lambda pair: -len(pair[0])):
         if path.lower().endswith(suffix):
+            if form == "parquet":
+                _check_parquet(path)
             return form
     raise UsageError(
         f"the ending of {visible(path)!r} names no report format",
         hint=f"Use one of {', '.join(sorted(_SUFFIXES))}.",
         code="report-format",
     )
+
+
+def _check_parquet(path: str) -> None:
+    """A package that is not there is told before anything is scored."""
+    try:
+        import pyarrow  # noqa: F401 — only to see whether it is there
+    except ImportError:
+        raise UsageError(
+            "Parquet files need the package pyarrow",
+            where=visible(path),
+            hint="pip install 'shipworthy[parquet]'",
+            code="needs-extra",
+        ) from None

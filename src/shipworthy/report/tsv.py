@@ -14,12 +14,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'", "::")
 
 def render(shown: Decision | Board) -> str:
     """One line an item; a board's lines begin with the suite, and have the columns of all suites."""
-    items: Sequence[Row]
+    return table(rows_of(shown))
+
+
+def rows_of(shown: Decision | Board) -> Sequence[Row]:
     if isinstance(shown, Board):
-        items = [{"suite": decision.suite, **item} for decision in shown.decisions for item in decision.items]
-    else:
-        items = shown.items
-    return table(items)
+        return [{"suite": decision.suite, **item} for decision in shown.decisions for item in decision.items]
+    return shown.items
 
 
 def table(items: Sequence[Row]) -> str:

@@ -29,7 +29,7 @@ GOOD = run_of(0.9, 0.7, 0.95, 0.8, 1, 0.71)
 
 
 def judged(traces: list[dict[str, Any]], table: dict[str, Any] | None = None, **more: Any) -> Any:
-    return evaluate(ITEMS, traces, metrics={"faithful": table or FAITHFUL}, **more)
+    return evaluate(ITEMS, traces, custom_metrics={"faithful": table or FAITHFUL}, **more)
 
 
 def config(folder: Path, metrics: str, gates: str = '["faithful >= 0.9"]', rest: str = "") -> Path:
@@ -113,7 +113,10 @@ def test_numbers_without_a_bar_are_a_mean_that_limits_can_prove() -> None:
     assert (measure.kind, float(measure.value), measure.n) == ("mean", 0.5, 6)
     many = [gold(f"B{i}") for i in range(400)]
     decision = evaluate(
-        many, [scored(item["qid"], 0.95) for item in many], metrics={"faithful": limits}, gates=["faithful >= 0.8"]
+        many,
+        [scored(item["qid"], 0.95) for item in many],
+        custom_metrics={"faithful": limits},
+        gates=["faithful >= 0.8"],
     )
     assert [one.state for one in decision.outcomes if one.gate.metric == "faithful"] == ["PASS"]
     free = judged(GOOD, {"from": "scores.faithfulness", "source": "human"}).measures["faithful"]
@@ -247,7 +250,7 @@ def checks(project: Path) -> Path:
 
 def py(folder: Path, name: str, **more: Any) -> Any:
     table = {"py": f"checks:{name}", "folder": str(folder), **more}
-    return evaluate(ITEMS, GOOD, metrics={"mine": table}, gates=more.pop("gates", []))
+    return evaluate(ITEMS, GOOD, custom_metrics={"mine": table}, gates=more.pop("gates", []))
 
 
 def test_a_function_is_a_metric_with_the_digest_of_its_source(checks: Path, cli: Cli) -> None:
@@ -257,12 +260,12 @@ def test_a_function_is_a_metric_with_the_digest_of_its_source(checks: Path, cli:
     ran = cli("check", "--config", checks / "shipworthy.toml", "--no-record", "--json")
     report = ran.json["suites"]["answers"]
     assert ran.code == 1 and report["named"]["no_pii"] == ["A0"] and report["metrics"]["precision"]["value"] == 1
-    first = report["options"]["metrics"]["no_pii"]["source_sha256"]
+    first = report["options"]["custom_metrics"]["no_pii"]["source_sha256"]
     assert report["inputs"]["py no_pii"]["sha256"] == first
     assert str(checks) not in json.dumps({**report, "run": {}})
     (checks / "checks.py").write_text(CHECKS + "# another\n")
     again = check(checks / "shipworthy.toml", record=False).decisions[0].report()
-    assert again["options"]["metrics"]["no_pii"]["source_sha256"] != first
+    assert again["options"]["custom_metrics"]["no_pii"]["source_sha256"] != first
 
 
 def test_what_a_function_gives(checks: Path) -> None:
@@ -279,7 +282,7 @@ def test_what_a_function_gives(checks: Path) -> None:
         assert error.value.code == code
     for place in ("checks:absent", "nowhere:at_all", "sys:exit", "os.path:join.x"):
         with pytest.raises(UsageError):
-            evaluate(ITEMS, GOOD, metrics={"mine": {"py": place, "folder": str(checks)}})
+            evaluate(ITEMS, GOOD, custom_metrics={"mine": {"py": place, "folder": str(checks)}})
 
 
 def test_two_projects_with_a_module_of_one_name(checks: Path, tmp_path: Path) -> None:
@@ -312,7 +315,7 @@ def test_a_report_of_scores_is_verified_and_labels_elsewhere_are_not_read(projec
     path.write_text(json.dumps(report))
     assert all(one.agrees for one in verify(path))
     options = report["suites"]["answers"]["run"]["call"]["options"]
-    options["metrics"]["faithful"]["calibration"]["labels"] = "/etc/hostname"
+    options["custom_metrics"]["faithful"]["calibration"]["labels"] = "/etc/hostname"
     path.write_text(json.dumps(report))
     assert "receipt-trust" in verify(path)[0].differences[0]
 
@@ -348,7 +351,7 @@ def test_controls_leave_the_metrics_of_the_config_out(project: Path, cli: Cli) -
 
 def test_score_takes_the_metrics_of_a_file(project: Path, cli: Cli) -> None:
     path = config(project, TABLE)
-    call = ("score", "--gold", project / "gold.jsonl", "--trace", project / "trace.jsonl", "--metrics", path)
+    call = ("score", "--gold", project / "gold.jsonl", "--trace", project / "trace.jsonl", "--custom-metrics", path)
     ran = cli(*call, "--gates", "faithful=0.9", "--json")
     assert ran.code == 0 and ran.json["metrics"]["faithful"]["numerator"] == 6
     assert cli(*call[:-1], project / "absent.toml").code == 2
@@ -388,7 +391,7 @@ def test_mistakes_of_the_config_are_told_with_their_line(project: Path, table: s
 @pytest.mark.parametrize("name", ["precision", "qid", "recall", "missing", "reason"])
 def test_a_name_that_is_taken(name: str) -> None:
     with pytest.raises(UsageError, match="is taken"):
-        evaluate(ITEMS, GOOD, metrics={name: FAITHFUL})
+        evaluate(ITEMS, GOOD, custom_metrics={name: FAITHFUL})
 
 
 @pytest.mark.parametrize(
@@ -406,8 +409,9 @@ def test_values_that_can_not_be_judged(scores: tuple[Any, ...], table: dict[str,
     assert error.value.code == "metric-value"
 
 
-def test_scores_of_the_wrong_shape_are_bad_lines(project: Path, cli: Cli) -> None:
-    for bad in ([0.9], {"faithfulness": [1]}, {"faithfulness": {"value": 1}}):
-        write_lines(project / "trace.jsonl", [{**GOOD[0], "scores": bad}, *GOOD[1:]])
-        ran = cli("score", "--gold", project / "gold.jsonl", "--trace", project / "trace.jsonl")
-        assert ran.code == 3 and "trace.jsonl:1" in ran.err and "scores" in ran.err
+def test_scores_of_another_shape_are_an_error_only_where_a_metric_reads_them(project: Path) -> None:
+    for bad, words in (([0.9], "no object"), ({"faithfulness": [1]}, "no finite number"), ("0.9", "no object")):
+        traces = [{**GOOD[0], "scores": bad}, *GOOD[1:]]
+        assert evaluate(ITEMS, traces).ships
+        with pytest.raises(DataError, match=words):
+            judged(traces)

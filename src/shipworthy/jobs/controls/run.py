@@ -27,7 +27,7 @@ from ..evaluate import run_suite
 from .results import SKIPPED, ControlResult, Results, result
 
 # What says where data comes from or how much is printed: the controls bring their own data, under the gold's own ids.
-_NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders", "metrics", "where"})
+_NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders", "custom_metrics", "where"})
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +159,7 @@ def _run(setting: Configuration) -> Iterator[ControlResult]:
 
 def _without_custom(setting: Configuration) -> Configuration:
     """Without gates on metrics of the config's own: nobody scored the runs that the controls make up."""
-    custom = {one.name for one in parse_metrics(setting.options.get("metrics") or {})}
+    custom = {one.name for one in parse_metrics(setting.options.get("custom_metrics") or {})}
     if not custom:
         return setting
     own = [gate for gate in setting.gates if _metric(gate) not in custom]

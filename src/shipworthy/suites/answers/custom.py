@@ -17,11 +17,14 @@ from ...core.sources import Input
 from ...core.tally import Fact
 from ...errors import DataError, UsageError
 from ...text import plural, visible
-from .calibration import Agreed, Labels, agreed, read_labels
-from .functions import SAMPLE, Source, Value, call, find_source
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # most runs have none of it
     from ...core.suite import Findings
+    from .calibration import Agreed, Labels
+    from .functions import Source
+
+Value = bool | Fraction | None
+SAMPLE = 50  # about so many items are run twice; all of them where there are fewer
 
 
 class _HasGold(Protocol):
@@ -67,9 +70,13 @@ def prepare(metrics: Iterable[Custom], taken: Iterable[str], items: int, reads: 
         used.add(spec.name)
         source = labels = None
         if spec.py:
+            from .functions import find_source
+
             source = find_source(spec)
             reads[f"py {spec.name}"] = Input(path=source.path, digest=source.digest, records=1)
         if spec.calibration is not None:
+            from .calibration import read_labels
+
             read = reads[f"labels {spec.name}"] = Input()
             labels = read_labels(spec.calibration.labels, read, partial(judged, spec))
         ready.append(Ready(spec, source, labels, max(1, items // SAMPLE)))
@@ -109,8 +116,18 @@ def _value(one: Ready, verdict: Item) -> Value:
     gold: Gold = verdict.expected.gold
     where = f"{spec.name}, item {visible(gold.qid, 60)!r}"
     if one.source is None:
-        return judged(spec, (trace.scores or {}).get(spec.score), where)
+        return judged(spec, _scores(trace, where).get(spec.score), where)
+    from .functions import call
+
     return judged(spec, call(spec, one.source, gold, trace, one.every), where)
+
+
+def _scores(trace: Trace, where: str) -> Mapping[str, object]:
+    if trace.scores is None:
+        return {}
+    if not isinstance(trace.scores, dict):
+        raise _wrong("scores is no object of scores by name", where, 'Write {"NAME": 0.9}.')
+    return trace.scores
 
 
 def judged(spec: Custom, value: object, where: str) -> Value:
@@ -166,8 +183,9 @@ def facts(metrics: Iterable[Ready], verdict: Item) -> Iterator[Fact]:
 
 def _by_judge(spec: Custom, trace: Trace | None) -> bool:
     """Whether the score is neither a person's nor a script's; what nobody vouches for is a judge's."""
-    stated = ((trace.score_sources or {}).get(spec.score, "") if trace else "") or spec.source
-    return not spec.py and stated.casefold() not in ("human", "code")
+    sources = trace.score_sources if trace is not None and isinstance(trace.score_sources, dict) else {}
+    stated = sources.get(spec.score) or spec.source
+    return not spec.py and str(stated).casefold() not in ("human", "code")
 
 
 def failing(verdict: Item) -> list[str]:
@@ -191,6 +209,10 @@ def columns(metrics: Iterable[Ready], verdict: Item) -> dict[str, object]:
 
 def calibrations(findings: Findings) -> dict[str, Agreed]:
     """How well each calibrated score agrees with people."""
+    if not any(one.labels for one in findings.context.custom):
+        return {}
+    from .calibration import agreed
+
     return {
         one.spec.name: agreed(one.spec, one.labels, findings.tally)
         for one in findings.context.custom

@@ -94,7 +94,7 @@ def _calibration(findings: Findings) -> dict[str, object]:
 
 
 def shown(context: Context) -> dict[str, object]:
-    more = {"metrics": custom.shown(context.custom)} if context.custom else {}
+    more = {"custom_metrics": custom.shown(context.custom)} if context.custom else {}
     return judging_shown(context.options, context.judging) | more
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.machinery
 import importlib.util
 import math
 import os
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import msgspec
 
@@ -20,7 +21,6 @@ from ...errors import DataError, UsageError
 from ...text import visible
 
 Value = bool | Fraction | None
-SAMPLE = 50  # about so many items are run twice; all of them where there are fewer
 
 _loaded: dict[tuple[str, str], ModuleType] = {}
 
@@ -62,20 +62,30 @@ def load(spec: Custom, source: Source) -> Callable[[object, object], object]:
     return function  # type: ignore[no-any-return]  # anything callable; what it gives back is checked
 
 
+class _Exactly(importlib.machinery.SourceFileLoader):
+    """Loads the bytes that were read, never bytecode of an earlier version."""
+
+    source = b""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.source, self.path)
+
+
 def _executed(spec: Custom, name: str, source: Source) -> ModuleType:
     with open(source.path, "rb") as stream:
         code = stream.read()
     if hashlib.sha256(code).hexdigest() != source.digest:
         raise _wrong(spec, "the module changed while it was read", "Run again.")
-    made = importlib.util.spec_from_file_location(name, source.path)
-    if made is None:
-        raise _wrong(spec, "the module can't be loaded")
+    loader = _Exactly(name, source.path)
+    loader.source = code
+    made = importlib.util.spec_from_file_location(name, source.path, loader=loader)
+    assert made is not None
     module = importlib.util.module_from_spec(made)
     before = sys.modules.get(name)
     sys.modules[name] = module
     try:
         with _importing(spec.folder):
-            exec(compile(code, source.path, "exec"), module.__dict__)  # the config names it: that is what `py` is for
+            loader.exec_module(module)  # the config names it: that is what `py` is for
     except Exception as error:
         raise _wrong(spec, f"the module fails: {type(error).__name__}: {visible(str(error), 200)}") from None
     finally:

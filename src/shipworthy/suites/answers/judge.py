@@ -14,8 +14,7 @@ from ...core.contracts import Gold, Trace, ids_of
 from ...language import refusal
 from ...text import tidy
 from . import matching
-from .custom import Ready, values
-from .functions import Value
+from .custom import Ready, Value, values
 from .options import JudgingOptions, Options
 
 if TYPE_CHECKING:

@@ -294,7 +294,7 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         *(Count(name, description, "lower", high=None, of=(of,)) for name, description, of in _COUNTS),
     ]
-    defined: tuple[Custom, ...] = getattr(options, "metrics", ())
+    defined: tuple[Custom, ...] = getattr(options, "custom_metrics", ())
     return {metric.name: metric for metric in (*listed, *map(metric_of, defined))}
 
 

@@ -44,6 +44,16 @@ class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=Tr
         Opt("What counts as a refusal: the token alone, or natural wordings too."),
     ] = "exact"
     refusal_phrases: Annotated[tuple[str, ...], Opt("Further refusal wordings, one a line.", "FILE", kind="lines")] = ()
+    where: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Judge only the questions with this field, such as tier=smoke. A subset is never the whole verdict.",
+            "FIELD=VALUE",
+            kind="pairs",
+            shown=False,
+            config=False,
+        ),
+    ] = ()
     map: Mapped = ()
     id_map: Annotated[
         str | None, Opt("How trace ids map to gold ids, such as drop-extension,casefold, or a file.", "NAMES|FILE")
@@ -84,7 +94,7 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
         Literal["fail", "flag", "off"], Opt("What becomes of an answer that has the expected text and denies it.")
     ] = "fail"
     by: By = ()
-    metrics: Annotated[
+    custom_metrics: Annotated[
         tuple[Custom, ...],
         Opt(
             "Further metrics, from the tables [metrics.NAME] of a TOML file.",

@@ -35,7 +35,7 @@ def read(sources: Sources, options: Options) -> Material:
         for qid, item in gold.items.items():
             matching.check(item, f"{gold.source.path}:{gold.lines[qid]}")
     trace = Input()
-    defined = custom.prepare(options.metrics, _taken(options), len(gold.items), reads)
+    defined = custom.prepare(options.custom_metrics, _taken(options), len(gold.items), reads)
     return Material(
         context=Context(
             options=options,
@@ -64,7 +64,7 @@ def read(sources: Sources, options: Options) -> Material:
 
 def _taken(options: Options) -> set[str]:
     """The names that reports have for something else."""
-    own = metrics(msgspec.structs.replace(options, metrics=()))
+    own = metrics(msgspec.structs.replace(options, custom_metrics=()))
     return {*own, *aliases(options), *explain.COLUMNS, *explain.NAMED_FACTS}
 
 

@@ -1,0 +1,87 @@
+"""Subset: only those questions of the gold set that have a field; a decision on them says so first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError, UsageError
+from ..text import first_few, plural, visible
+from .cases import Numbered
+from .contracts import Gold
+from .sources import is_path, load_gold
+
+if TYPE_CHECKING:
+    from .suite import Material, Sources
+
+
+def keep_gold(sources: Sources) -> Sources:
+    """The sources with a gold set that can be read twice."""
+    gold = sources.get("gold")
+    if gold is None:
+        hint = "Give --gold, or leave out --where."
+        raise UsageError("--where chooses questions of a gold set, and there is none", hint=hint, code="where-gold")
+    return sources if is_path(gold) or isinstance(gold, Sequence) else {**sources, "gold": list(gold)}
+
+
+def narrow(material: Material, sources: Sources, options: Any, key: Callable[[Any], str]) -> None:
+    """Leave only the chosen questions in the material, and records of the others out; unknown ones stay unknown."""
+    wanted = parse_where(options.where)
+    lenient, last_wins = options.lenient, getattr(options, "profile", "") == "reference"
+    gold = load_gold(sources["gold"], lenient=lenient, last_wins=last_wins, by=wanted, map=options.map)
+    chosen = {item.qid for item in choose(gold.items.values(), wanted)}
+    left = gold.items.keys() - chosen
+    if material.expected is not None:
+        material.expected = {qid: item for qid, item in material.expected.items() if qid in chosen}
+    material.named = [name for name in material.named if name in chosen]
+    material.streams = {name: _without(stream, left, key) for name, stream in material.streams.items()}
+    shown = sorted(f"{field}={value}" for field, values in wanted.items() for value in values)
+    material.subset = {"where": shown, "questions": len(chosen), "of": len(gold.items)}
+
+
+def _without(stream: Iterable[Numbered], left: Collection[str], key: Callable[[Any], str]) -> Iterator[Numbered]:
+    return (numbered for numbered in stream if key(numbered[1]) not in left)
+
+
+def said(subset: Mapping[str, Any]) -> str:
+    """The first line of a report on a subset."""
+    where = ", ".join(visible(text, 80) for text in subset["where"])
+    return f"a subset: {where}, {subset['questions']} of {plural(subset['of'], 'question')}; not the whole verdict"
+
+
+def parse_where(texts: Iterable[str]) -> dict[str, list[str]]:
+    """`tier=smoke` by field; several values of one field are alternatives."""
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        field, sign, value = text.partition("=")
+        if not sign or not field.strip() or not value.strip():
+            what = f"{visible(text, 60)!r} chooses nothing"
+            raise UsageError(what, where="--where", hint="Write FIELD=VALUE, such as tier=smoke.", code="where-syntax")
+        wanted.setdefault(field.strip(), []).append(value.strip())
+    return wanted
+
+
+def choose(items: Iterable[Gold], wanted: Mapping[str, Collection[str]]) -> list[Gold]:
+    """The items that have one of the values in every field; none at all is a mistake, most likely of spelling."""
+    listed = list(items)
+    found = [item for item in listed if all(_value(item, field) in values for field, values in wanted.items())]
+    if not found:
+        asked = ", ".join(f"{field}={'|'.join(values)}" for field, values in wanted.items())
+        known = [
+            f"{field}: {first_few(sorted({value for item in listed if (value := _value(item, field))})) or 'nowhere'}"
+            for field in wanted
+        ]
+        raise DataError(
+            f"no question has {visible(asked, 100)}",
+            where="--where",
+            hint=f"The gold set has {visible('; '.join(known), 300)}.",
+            code="where-none",
+        )
+    return found
+
+
+def _value(item: Gold, field: str) -> str:
+    value = getattr(item, field) if field in Gold.__struct_fields__ else item.fields.get(field)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else ""
