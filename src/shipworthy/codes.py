@@ -449,21 +449,11 @@ CODES: dict[str, str] = {
     "unwritable": "A file can't be written. Check path, permissions and free space; the old file is untouched.",
     "waiver-unknown": "A waiver names a gate that no suite has. The message suggests the nearest one.",
     "weights-order": "Weights need labels with an order. List the labels in order with --labels.",
-    "worker-died": (
-        "Worker processes died twice at the same part of the input, most often for lack of memory. Use fewer: --jobs."
-    ),
-    "truncated": "A line is cut off, as a killed writer leaves it. Finish the line, or remove it.",
-    "type": (
-        "A field has the wrong type, or a value that it can't have. The message names the field, what was "
-        "found and what was expected."
-    ),
-    "unknown-key": "A key looks like a misspelt one that the score hangs on. Rename it as the message says.",
-    "unreadable": "A file can't be opened or read to its end. Check its rights, and whether it is complete.",
-    "unwritable": "A file can't be written. Check the path, the rights and the room; what was there is untouched.",
-    "waiver-unknown": "A waiver names a gate that no suite has. The message says which was probably meant.",
-    "weights-order": "Weights need labels with an order, and strings have none. Name them in order with --labels.",
     "where-gold": "--where chooses questions of a gold set, and nothing that is run reads one. Leave it out.",
     "where-none": "No question has the field and value of --where. The message says which values there are.",
     "where-syntax": "--where takes FIELD=VALUE, such as tier=smoke.",
+    "worker-died": (
+        "Worker processes died twice at the same part of the input, most often for lack of memory. Use fewer: --jobs."
+    ),
     "write-failed": "A file can't be written. Check the path and its permissions.",
 }

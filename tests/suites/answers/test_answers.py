@@ -385,7 +385,10 @@ def test_where_reachable_citations_are_hit_the_diagnosis_names_retrieval_and_gol
     golds = [gold(f"A{n}") for n in range(10)]
     rows = [trace(f"A{n}") if n < 5 else trace(f"A{n}", cite=["d7"], found=["d7"]) for n in range(10)]
     decision = evaluate(golds, rows)
-    assert any("5 of 5 answers whose evidence was retrieved cite it (100 %): citing works. 5 answers had no" in hint for hint in decision.diagnosis)
+    assert any(
+        "5 of 5 answers whose evidence was retrieved cite it (100 %): citing works. 5 answers had no" in hint
+        for hint in decision.diagnosis
+    )
     assert not any("not grounded" in hint for hint in decision.diagnosis)
 
 
