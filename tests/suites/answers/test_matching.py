@@ -81,13 +81,13 @@ def test_what_a_denial_costs_is_a_setting(choice: str, correct: bool, denied: in
 
 def test_all_names_what_is_lacking() -> None:
     found = card("alpha one", ["alpha one", "beta two"], match="all")
-    assert found["says"] == "the claim lacks 'beta two'"
+    assert found["says"] == "the answer lacks 'beta two'"
 
 
 def test_a_regular_expression_is_searched_in_the_claim_as_written() -> None:
     assert judged("Ref AB-1234 applies.", [r"[A-Z]{2}-\d{4}"], match="regex")["contained"]
     assert not judged("ref ab-1234 applies.", [r"[A-Z]{2}-\d{4}"], match="regex")["contained"]
-    assert "no gold pattern" in card("nothing", [r"\d+"], match="regex")["says"]
+    assert "does not match the expected pattern" in card("nothing", [r"\d+"], match="regex")["says"]
 
 
 def test_a_regular_expression_that_runs_away_is_stopped() -> None:
@@ -136,7 +136,7 @@ def test_a_forbidden_statement_is_wrong_however_right_the_rest() -> None:
     fields = {"forbidden": ["90 days", "are duplicates"]}
     assert judged("It is 30 days.", ["30 days"], **fields)["correct"]
     found = card("It is 30 days, or 90 days on request.", ["30 days"], **fields)
-    assert (found["reason"], found["says"]) == ("forbidden", "says what a correct answer does not say (90 days)")
+    assert (found["reason"], found["says"]) == ("forbidden", "makes a forbidden statement (90 days)")
     assert judged("It is 30 days; they are not duplicates.", ["30 days"], **fields)["correct"]
 
 
@@ -164,7 +164,7 @@ def test_score_warns_of_gold_that_no_claim_can_match() -> None:
     item = {key: value for key, value in gold("A").items() if key != "gold_claim_substr"}
     decision = evaluate([item, unanswerable("U")], [trace("A"), refusal("U")])
     assert "gold_claim_substr is absent (1 item: A)" in " ".join(decision.warnings)
-    assert "names no text" in decision.offenders[0]["says"]
+    assert "names no expected text" in decision.offenders[0]["says"]
 
 
 def test_the_plain_path_needs_no_stemmer(tmp_path: Path) -> None:
