@@ -82,7 +82,7 @@ def test_journals_count_their_runs_once(inputs: tuple[Path, Path]) -> None:
     inputs[1].write_text("\n".join(journal) + "\n")
     one, several = both(lambda engine: evaluate(*inputs, engine=engine))
     assert one == several
-    assert "was to hold 405 runs and holds 400" in str(several)
+    assert "trace has 400 of 405 planned runs" in str(several)
 
 
 @pytest.mark.usefixtures("small_parts")

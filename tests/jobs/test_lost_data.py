@@ -226,7 +226,7 @@ def test_a_journal_that_ends_before_its_plan_does_not_ship(tmp_path: Path, name:
     gate = {"only_gates": True, "gates": SUITES[name][1]}
     found = evaluate(name, gold=GOLD, **{inputs[name]: path}, **gate)
     assert found.verdict == "NO VERDICT"
-    assert f"was to hold 200 runs and holds {len(rows)}" in found.reasons[0]
+    assert f"has {len(rows)} of 200 planned runs" in found.reasons[0]
     write_lines(path, [{**header, word: len(rows)}, *rows])
     assert evaluate(name, gold=GOLD, **{inputs[name]: path}, **gate).verdict == "SHIP"
 
@@ -236,7 +236,7 @@ def test_a_latency_journal_of_a_hundred_that_holds_sixty(tmp_path: Path, cli: Cl
     path = write_lines(tmp_path / "trace.jsonl", [{"shipworthy_journal": 1, "plan_size": 100}, *TIMED, *again])
     gold_file = write_lines(tmp_path / "gold.jsonl", GOLD)
     ran = cli("latency", "score", "--gold", gold_file, "--trace", path, "--json")
-    assert ran.code == 3 and "was to hold 100 runs and holds 60" in ran.json["reasons"][0]
+    assert ran.code == 3 and "has 60 of 100 planned runs" in ran.json["reasons"][0]
     allowed = ("latency", "score", "--gold", gold_file, "--trace", path, "--allow-missing")
     assert cli(*allowed, 39).code == 3 and cli(*allowed, 40).code == 0
 

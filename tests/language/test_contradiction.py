@@ -516,3 +516,9 @@ def test_hardly_any_pair_that_agrees_is_flagged(real_data: Callable[[str], Path]
         agreeing = [pair for pair in map(json.loads, lines) if pair["label"] != "contradiction"]
         flagged = [pair for pair in agreeing if contradicts(pair["premise"], pair["hypothesis"])]
         assert 30 * len(flagged) <= len(agreeing), name
+
+
+def test_a_reply_of_no_denies_nothing_that_follows() -> None:
+    locked = "Opened filters cannot be returned."
+    assert contradicts(locked, "No, opened filters cannot be returned.") is None
+    assert contradicts(locked, "Yes, opened filters can be returned.") is not None

@@ -196,7 +196,7 @@ def _unfinished(findings: Findings) -> list[str]:
     """Journals that end before their plan does: what was not asked can't have failed, and what stands twice is one."""
     held = {name: read.records - read.repeated for name, read in findings.material.reads.items()}
     return [
-        f"{name} has {held[name]} of {plural(read.planned, 'planned run')}: finish it with --resume, or run it again"
+        f"{name} has {held[name]} of {plural(read.planned, 'planned run')}: finish the run, or repeat it"
         for name, read in findings.material.reads.items()
         if read.planned is not None and held[name] < read.planned - _allowed(findings)
     ]

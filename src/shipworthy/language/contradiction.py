@@ -25,6 +25,7 @@ __all__ = ["Contradiction", "Rules", "contradicts", "load_rules", "read_rules"]
 
 LOCKED = 50  # sentences of one constraint
 COMPARED = 200  # sentences of one claim that share a word with the constraint
+_REPLY = re.compile(r"^(?:no|yes)\s*[,;:.!-]\s*")  # "No, it can't": the reply to a question denies nothing that follows
 _PRICE = re.compile(r"([$€£])(\d+(?:\.\d+)?)")
 _WORD = re.compile(r"[^\W\d_]+")
 _WHOLE = re.compile(r"\d+(?:\.\d+)?")
@@ -197,7 +198,7 @@ def _same(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _statements(text: str, rules: Rules) -> list[Statement]:
     """The sentence as a whole, and each of its clauses where it has several."""
-    text = _PRICE.sub(r"\2 dollar ", spelled(text).replace("%", " percent"))
+    text = _PRICE.sub(r"\2 dollar ", _REPLY.sub("", spelled(text)).replace("%", " percent"))
     found = tokens(text)[: 2 * LONGEST]
     listed = [part for part in parts(text, found) if len(part) > 1]
     if len(listed) < 2:

@@ -65,7 +65,7 @@ def test_a_score_with_a_bar_is_a_rate_that_is_gated(project: Path, cli: Cli) -> 
     write_lines(project / "trace.jsonl", run_of(0.9, 0.69, 0.95, 0.8, 1, 0.71))
     ran = cli("check", "--config", project / "shipworthy.toml", "--no-record", "--json")
     report = ran.json["suites"]["answers"]
-    assert ran.code == 1 and "faithful 5/6 (0.833) is below 0.9" in report["reasons"][0]
+    assert ran.code == 1 and "faithful is 5 of 6; at least 0.90 is needed" in report["reasons"][0]
     assert report["named"]["faithful"] == ["A1"]
     assert [row["faithful"] for row in report["items"]] == [True, False, True, True, True, True, None]
 
@@ -80,7 +80,7 @@ def test_the_bar_is_exactly_what_was_written() -> None:
 def test_sliced_and_gated_by_slice() -> None:
     decision = judged(run_of(0.1, 0.9, 0.9, 0.9, 0.9, 0.9), gates=["faithful[type=table] >= 0.9"], by=["type"])
     assert decision.slices["type=table"]["faithful"].k == 2 and decision.slices["type=text"]["faithful"].k == 3
-    assert not decision.ships and "faithful[type=table] 2/3" in decision.reasons[0]
+    assert not decision.ships and "faithful with type=table is 2 of 3" in decision.reasons[0]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_booleans_texts_and_a_lower_direction() -> None:
     assert judged(run_of("pass", "good", "fail", "pass", "pass", "Pass"), worded).measures["faithful"].k == 4
     toxic = plain | {"at_least": 0.5, "better": "lower"}
     decision = judged(run_of(0.9, 0, 0, 0, 0, 0), toxic, gates=["faithful <= 0.1"])
-    assert not decision.ships and "faithful 1/6 (0.167) is above 0.1" in decision.reasons[0]
+    assert not decision.ships and "faithful is 1 of 6; at most 0.10 is allowed" in decision.reasons[0]
     with pytest.raises(UsageError, match="points the wrong way"):
         judged(GOOD, toxic, gates=["faithful >= 0.1"])
 
