@@ -27,9 +27,13 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_ship_is_zero_and_says_so_first(cli: Cli, files: tuple[Path, Path]) -> None:
     ran = cli("score", "--gold", files[0], "--trace", files[1])
     assert ran.code == 0
-    assert ran.out.startswith("SHIP  answers  8 questions · 6 shipped · 2 refused")
-    assert "precision >= 0.80" in ran.out
-    assert "6/6" in ran.out
+    lines = ran.out.splitlines()
+    assert lines[:2] == [
+        "SHIP  all 5 gates pass; 4 of them are not statistically certain",
+        "  answers · 8 questions · 6 answered · 2 refused",
+    ]
+    assert lines[-1] == "SHIP  answers: 5 of 5 gates pass"
+    assert "precision 1.000" in ran.out
     assert "\x1b" not in ran.out  # piped: no colour
     assert ran.err == ""
 
@@ -41,8 +45,37 @@ def test_no_ship_is_one_with_the_reason_in_counts(cli: Cli, files: tuple[Path, P
     )
     ran = cli("score", "--gold", files[0], "--trace", files[1])
     assert ran.code == 1
-    assert "precision 3/6 (0.500) is below 0.80: 2 more would turn it" in ran.out
-    assert "Worst first: 3 of 3" in ran.out
+    assert ran.out.startswith("NO-SHIP  3 of 6 answers were correct and correctly cited; at least 5 must be")
+    assert "Failing items, worst first (3 of 3)" in ran.out
+    assert "To pass precision >= 0.80, fix 2 of these 3. Closest to passing: A0, A1, A2." in ran.out
+
+
+def test_verbose_shows_passing_gates_and_what_they_mean(cli: Cli, files: tuple[Path, Path]) -> None:
+    brief, verbose = (cli("score", "--gold", files[0], "--trace", files[1], *more).out for more in ((), ("-v",)))
+    assert "precision >= 0.80" in verbose and "precision >= 0.80" not in brief
+    assert "the share answered correctly" in verbose and "the share answered correctly" not in brief
+    assert "not statistically certain: 8 more passing questions would prove it" in verbose
+    assert "Intervals are 95 %" in verbose and "Intervals are 95 %" not in brief
+
+
+def test_the_numbers_of_the_original_scripts_are_for_those_who_ask(cli: Cli, files: tuple[Path, Path]) -> None:
+    write_lines(files[1], [trace(f"A{n}") for n in range(5)] + [refusal("U0"), refusal("U1")])
+    calls = [("score", "--gold", files[0], "--trace", files[1], *more) for more in ((), ("-v",))]
+    brief, verbose = (cli(*call).out for call in calls)
+    assert "reference scripts would print other numbers" in " ".join(verbose.split())
+    assert "reference scripts" not in brief
+
+
+@pytest.mark.parametrize("extra", [(), ("-v",)])
+def test_the_layout_holds_at_eighty_columns(files: tuple[Path, Path], extra: tuple[str, ...]) -> None:
+    from shipworthy import evaluate
+    from shipworthy.report import terminal
+
+    write_lines(files[1], [trace(f"A{n}", "wrong " * 40 if n < 3 else "right answer") for n in range(6)])
+    decision = evaluate(str(files[0]), str(files[1]), gates="recall@5[type=a very long slice name of a field]=0.9")
+    lines = terminal.render(decision, width=80, verbose=bool(extra)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith(decision.verdict)
 
 
 def test_missing_traces_are_three(cli: Cli, files: tuple[Path, Path]) -> None:

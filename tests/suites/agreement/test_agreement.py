@@ -125,7 +125,9 @@ def test_abstentions_are_those_of_the_one_who_abstains_more() -> None:
 def test_agreement_on_something_flagged_is_a_gate() -> None:
     rows = [*agreeing(), pair("x", flags={"provenance_violation": True})]
     decision = agree(pairs=rows)
-    assert decision.reasons == ["flagged_agreements 1 is above 0"] and decision.named["flagged_agreements"] == ["x"]
+    assert decision.reasons == [
+        "agreements against a hard flag: 1; none allowed (flagged_agreements 1 > 0)"
+    ] and decision.named["flagged_agreements"] == ["x"]
     assert decision.offenders[0]["reason"] == "flagged-agreement"
 
 

@@ -14,7 +14,7 @@ def test_the_command_scores_writes_and_compares(cli: Any, tmp_path: Any) -> None
     traces = write_lines(tmp_path / "t.jsonl", served(1000, cost_usd=0.01))
     last, rows = tmp_path / "last.json", tmp_path / "rows.tsv"
     ran = cli("latency", "score", "--gold", items, "--trace", traces, "--budget-ms", 2000, "-o", last, "-o", rows)
-    assert ran.code == 0 and ran.out.startswith("SHIP  latency")
+    assert ran.code == 0 and ran.out.startswith("SHIP  all 7 gates pass")
     assert rows.read_text("utf-8").startswith("arm\tqid\tstatus")
     slower = write_lines(tmp_path / "u.jsonl", served(1200, cost_usd=0.01))
     again = cli("latency", "score", "--gold", items, "--trace", slower, "--baseline", last, "--json")

@@ -150,7 +150,9 @@ def test_gates_compare_exactly(outcomes):
     assert [gate["holds"] for gate in found.headline["gates"]] == [True] * 4
     assert evaluate_feedback(path, min_accept_rate=Fraction(71, 100)).verdict == "NO-SHIP"
     assert evaluate_feedback(path, min_accept_rate="0.7", min_action_rate=0.55).ships
-    assert evaluate_feedback(path, min_samples=21).reasons == ["samples 20 is below 21"]
+    assert evaluate_feedback(path, min_samples=21).reasons == [
+        "outcomes recorded: 20; at least 21 needed (samples 20 < 21)"
+    ]
     assert not evaluate_feedback(path, gates="accept_rate=0.71").ships
 
 

@@ -28,14 +28,14 @@ def test_a_jitter_that_breaks_questions_is_named_with_its_counts() -> None:
     runs = grid("a", **flipped) + grid("b", **flipped) + grid("c")
     decision = score([gold("a"), gold("b"), gold("c")], runs)
     assert decision.verdict == "NO-SHIP"
-    assert "The jitter punct breaks 2 of 3 questions (6 of 9 runs)." in decision.diagnosis
+    assert "The rewording punct changes 2 of 3 questions (6 of 9 runs)." in decision.diagnosis
     worst = report(decision)["sensitivity"]["jitter"][0]
     assert (worst["jitter"], worst["runs"], worst["flips"], worst["questions_flipped"]) == ("punct", 9, 6, 2)
     assert worst["interval95"][0] < worst["rate"] < worst["interval95"][1]
     assert {row["flips"] for row in report(decision)["sensitivity"]["seed"]} == {2}
     flips = only(decision, "a")["flips"]
     assert flips[0] == {"run": "seed=0;j=punct", "differs": ["status", "containment", "citation"]}
-    assert "2 of 3 questions miss a bar: acr in 2, cghc in 2" in decision.reasons
+    assert "thresholds missed, by number of questions: acr 2, cghc 2" in decision.reasons
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_slices_of_questions_are_measured_and_gated() -> None:
     runs = grid("a", "wrong") + grid("b")
     decision = score(items, runs, by=["type"], gates=["mean_acr[type=table] >= 0.5"], max_fail_rate=1)
     assert decision.slices["type=table"]["mean_acr"].value == 0 and decision.slices["type=prose"]["mean_acr"].value == 1
-    assert decision.reasons[0].startswith("mean_acr[type=table] 0.000 is below 0.5")
+    assert "mean_acr[type=table] 0.000 < 0.5" in decision.reasons[0]
 
 
 def test_a_run_without_a_jitter_was_sent_as_it_is() -> None:
@@ -122,7 +122,7 @@ def test_constraints_count_where_there_are_any() -> None:
     assert score(items, good).verdict == "SHIP"
     bad = score(items, [*good[:-1], {**good[-1], **lost, "q": "x"}])
     assert bad.verdict == "NO-SHIP" and only(bad, "a")["scu_cons"] == 0
-    assert any("re-injected" in hint for hint in bad.diagnosis)
+    assert any("Constraints are lost" in hint for hint in bad.diagnosis)
 
 
 def test_a_failed_run_is_a_run_and_it_failed() -> None:

@@ -15,7 +15,7 @@ def test_holes_are_named_and_leave_no_verdict() -> None:
     runs = [row for row in grid("a") + grid("b") if (row["qid"], row["seed"], row["jitter"]) != ("b", 2, "punct")]
     decision = score([gold("a"), gold("b")], runs)
     assert decision.exit_code == 3
-    assert decision.reasons == ["the grid has 1 hole: b#seed=2;j=punct"]
+    assert decision.reasons == ["1 run missing from the grid of seeds and rewordings: b#seed=2;j=punct"]
     assert decision.named["holes"] == ["b#seed=2;j=punct"]
 
 
@@ -30,13 +30,13 @@ def test_a_question_without_runs_is_incomplete_and_a_failing_bar_still_decides()
 
 def test_the_grid_that_was_asked_for_must_be_there() -> None:
     decision = score([gold("a")], grid("a"), seeds=(0, 1, 2, 3), jitters=("none", "ws"))
-    assert decision.reasons == ["the grid has 2 holes: a#seed=3;j=none, a#seed=3;j=ws"]
+    assert decision.reasons == ["2 runs missing from the grid of seeds and rewordings: a#seed=3;j=none, a#seed=3;j=ws"]
     assert decision.counts["runs"] == 6  # punct was not asked for
 
 
 def test_one_answer_is_not_enough_to_compare() -> None:
     decision = score([gold("a")], [{**trace("a"), "seed": 0, "jitter": "none"}])
-    assert decision.exit_code == 3 and "ned50 undefined for 1 question" in decision.reasons[0]
+    assert decision.exit_code == 3 and "ned50 can't be computed for 1 question" in decision.reasons[0]
 
 
 def test_sweeps_are_not_mixed_unless_asked() -> None:
@@ -65,7 +65,7 @@ def test_arms_are_not_mixed() -> None:
 def test_runs_of_unknown_questions_are_listed_or_refused() -> None:
     decision = score([gold("a")], grid("a") + grid("z"))
     assert decision.verdict == "SHIP" and decision.named["unknown_qids"] == ["z"]
-    assert any("9 runs for questions that the gold set does not have: z" in remark for remark in decision.warnings)
+    assert any("9 runs for questions that are not in the gold set: z" in remark for remark in decision.warnings)
     with pytest.raises(DataError, match="trace-unknown"):
         score([gold("a")], grid("z"), closed=True)
 
@@ -105,7 +105,7 @@ def test_twenty_runs_of_two_prompts_do_not_look_like_twenty() -> None:
     runs = [{**row, "q": "same" if row["jitter"] != "punct" else "same ?"} for row in grid("a")]
     decision = score([gold("a")], runs)
     assert report(decision)["prompts"] == {"runs": 9, "distinct_prompts": 2, "effective_runs": 6}
-    assert any("9 runs are 6 different ones" in hint for hint in decision.diagnosis)
+    assert any("3 of the 9 runs were duplicates" in hint for hint in decision.diagnosis)
 
 
 def test_the_sweep_of_the_last_line_is_judged_whichever_part_saw_it() -> None:

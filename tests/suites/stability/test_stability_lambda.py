@@ -38,7 +38,7 @@ def test_lambda_is_read_under_its_other_names() -> None:
     runs = [{**row, "λ_observe": "collapse"} for row in grid("a")]
     decision = score([gold("a", paraphrases=["Other?"])], runs)
     assert report(decision)["lambda"]["read"] == 9
-    assert decision.verdict == "NO-SHIP" and any("lambda_collapse 9 is above 0" in why for why in decision.reasons)
+    assert decision.verdict == "NO-SHIP" and any("lambda_collapse 9 > 0" in why for why in decision.reasons)
 
 
 def test_an_anchor_section_named_by_the_citation_converges() -> None:

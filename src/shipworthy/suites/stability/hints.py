@@ -52,14 +52,12 @@ def _cause(name: str, verdict: Verdict) -> str:
 
 def reasons(tally: Tally) -> list[str]:
     """Which bars the failing questions miss."""
-    failing = tally["failing"]
-    if not failing:
+    if not tally["failing"]:
         return []
     missed = {name: tally[f"failing_{name}"] for name in BARS}
     by_count = sorted((-count, name) for name, count in missed.items() if count)
-    bars = ", ".join(f"{name} in {-count}" for count, name in by_count)
-    verb = "misses" if failing == 1 else "miss"
-    return [f"{failing} of {plural(tally['judged'], 'question')} {verb} a threshold: {bars}"]
+    bars = ", ".join(f"{name} {-count}" for count, name in by_count)
+    return [f"thresholds missed, by number of questions: {bars}"]
 
 
 def diagnose(aside: Tally, tables: Mapping[str, Sequence[Row]]) -> list[str]:
