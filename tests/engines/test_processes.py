@@ -17,7 +17,8 @@ import pytest
 from conftest import Cli, gold, refusal, trace, unanswerable, write_lines
 from shipworthy import evaluate
 from shipworthy.core.decision import report
-from shipworthy.engines import attempts, auto, pool, processes, units
+from shipworthy.engines import auto, pool, processes, units
+from shipworthy.engines.attempts import Failed
 from shipworthy.errors import EnvironmentFailure, ShipworthyError
 from shipworthy.suites import load_suite
 
@@ -281,4 +282,4 @@ def test_results_come_with_the_number_of_their_task() -> None:
 
 def test_errors_of_any_kind_come_back() -> None:
     results = dict(pool.run(_fails_from, (5,), range(8), 2))
-    assert [number for number, result in results.items() if isinstance(result, attempts.Failed)] == [5, 6, 7]
+    assert [number for number, result in results.items() if isinstance(result, Failed)] == [5, 6, 7]

@@ -85,8 +85,8 @@ def test_a_suite_that_can_not_be_read_is_named_and_the_other_is_judged(project: 
 
 
 def test_a_fault_of_ours_is_a_failure_of_that_suite(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(suite: Suite, *rest: Any) -> Any:
-        return run_suite(suite, *rest) if suite.name == "answers" else 1 / 0
+    def broken(suite: Suite, *rest: Any, **more: Any) -> Any:
+        return run_suite(suite, *rest, **more) if suite.name == "answers" else 1 / 0
 
     run_suite = checking.run_suite
     monkeypatch.setattr(checking, "run_suite", broken)

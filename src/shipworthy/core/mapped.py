@@ -7,14 +7,13 @@ from typing import Any
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems
-from ..reading.mapping import FieldMap
+from ..reading.mapping import FieldMap, in_shape
 from ..reading.proposal import fields_of, flags, propose
 from ..reading.values import MapError
 from ..text import plural, visible
 from .inputs import Input, Mapped
 
 _ANSWER = {"claim", "citations", "constraints_echo"}
-_FLAT = _ANSWER | {"refused"}
 _MAY_BE_ABSENT = ("error", "refused", "qid", "question", "cost_usd", "e2e_ms", "confidence")
 
 
@@ -24,11 +23,12 @@ def mapped_rows(
     """Rows with their mapped fields in place. Traces that our own runner wrote are in shape already."""
     seen = read.mapped = Mapped(kind, tuple(pairs))
     mapping, cells = FieldMap.parse(seen.pairs, kind), bool(getattr(rows, "cells", False))
+    plain = not seen.pairs and not cells and kind == "trace"
     for number, row in rows:
         if not isinstance(row, Mapping) or "sweep_id" in row:
             yield number, row
             continue
-        if not mapping and not cells and not _FLAT & row.keys():
+        if plain and in_shape(row):
             yield number, row
             continue
         seen.count += 1

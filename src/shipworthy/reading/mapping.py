@@ -80,6 +80,7 @@ ALIASES = {"answer": "claim", "latency": "e2e_ms", "cost": "cost_usd", "refusal"
 # Names of one thing: where a field is mapped, a record's own other names for it no longer count.
 _SAME = {"qid": ("q_id", "id"), "question": ("q", "query"), "e2e_ms": ("latency_ms", "latency_total_ms")}
 _ANSWER = ("claim", "citations", "constraints_echo")
+_MOVED = frozenset((*_ANSWER, "refused", "evidence"))
 
 
 class JsonPath(NamedTuple):
@@ -207,6 +208,11 @@ class FieldMap:
                 found["claim"] = without_markers(found["claim"], source.pattern)
             found.setdefault("citations", [])
         return found
+
+
+def in_shape(record: Mapping[str, Any]) -> bool:
+    """Whether a trace has nothing that `nested` would move, and no null that stands for an absent field."""
+    return _MOVED.isdisjoint(record) and None not in record.values()
 
 
 def nested(fields: Mapping[str, Any]) -> dict[str, Any]:

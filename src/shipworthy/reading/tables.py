@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 from ..errors import DataError, UsageError
@@ -14,7 +15,7 @@ from ..text import visible
 from .limits import MAX_ROW
 from .parts import Part
 
-ROWS = 256  # rows held in memory at a time
+ROWS = 1024  # rows held in memory at a time
 
 
 class ParquetRows:
@@ -41,9 +42,9 @@ class ParquetRows:
         for batch in table.iter_batches(ROWS, groups):
             if batch.nbytes > MAX_ROW:  # a batch that is small has no row that is large
                 self._measure(batch, number)
-            for row in batch.to_pylist():
-                number += 1
-                yield self._checked(row, number)
+            rows = _rows_of(batch)
+            yield from rows if rows is not None else map(self._checked, batch.to_pylist(), count(number + 1))
+            number += batch.num_rows
 
     def _measure(self, batch: Any, before: int) -> None:
         for index in range(batch.num_rows):
@@ -60,6 +61,49 @@ class ParquetRows:
             raise DataError("a number is not finite", where=where, hint=hint, code="nonfinite")
         found: dict[str, Any] = without_nulls(row)
         return found
+
+
+def _rows_of(batch: Any) -> list[dict[str, Any]] | None:
+    """The rows of a batch without its nulls, column by column; None where a number is not finite, or a type is rare."""
+    try:
+        columns = [_values(column) for column in batch.columns]
+    except _Rare:
+        return None
+    return _zipped(batch.schema.names, columns)
+
+
+class _Rare(Exception):
+    """A column that is better read row by row."""
+
+
+def _zipped(names: list[str], columns: list[list[Any]]) -> list[dict[str, Any]]:
+    if not any(None in column for column in columns):
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return [
+        {name: value for name, value in zip(names, row, strict=True) if value is not None}
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; of an object its fields that are not null, and None where it is null itself."""
+    import pyarrow.types as kinds
+
+    kind = column.type
+    if kinds.is_struct(kind):
+        objects = _zipped([field.name for field in kind], [_values(part) for part in column.flatten()])
+        if column.null_count:
+            return [one if valid else None for one, valid in zip(objects, column.is_valid().to_pylist(), strict=True)]
+        return objects
+    listed = kinds.is_list(kind) or kinds.is_large_list(kind)
+    inner = kind.value_type if listed else kind
+    text = kinds.is_string(inner) or kinds.is_large_string(inner)
+    if not (text or kinds.is_integer(inner) or kinds.is_boolean(inner) or (kinds.is_floating(inner) and not listed)):
+        raise _Rare
+    values: list[Any] = column.to_pylist()
+    if kinds.is_floating(kind) and not all(map(math.isfinite, filter(None, values))):
+        raise _Rare
+    return values
 
 
 @contextmanager

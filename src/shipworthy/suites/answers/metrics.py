@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
-from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 from ...core.custom import Custom, metric_of
 from ...core.evidence import Counted
@@ -58,57 +56,17 @@ def aliases(options: Depths) -> dict[str, str]:
 
 
 def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
-    told, named = _told(verdict, context.options.k)
+    named = [name for name, applies in _named(verdict) if applies]
+    found = tuple(answer_facts(verdict, context.options.k))
     if context.custom:
-        told += tuple(custom.facts(context.custom, verdict))
-        named += tuple(custom.failing(verdict))
-    yield Counted(told, verdict.slices, "", verdict.qid, named)
+        found += tuple(custom.facts(context.custom, verdict))
+        named += custom.failing(verdict)
+    yield Counted(found, verdict.slices, "", verdict.qid, named)
     if context.compat:
         yield Counted(facts_of(verdict, context), part=REFERENCE)
 
 
-class Told(NamedTuple):
-    """What of a verdict decides which facts are counted. Few differ in it, so the facts are made once for each."""
-
-    status: str
-    answerable: bool
-    has_citations: bool
-    any_rank: int | None
-    all_rank: int | None
-    cited: bool | None
-    constraint: str
-    correct: bool
-    denied: bool
-    vacuous: bool
-    out_of_scope: bool
-    drifted: bool
-    near: bool
-    wider: bool
-    supported: bool | None
-    uncited: bool
-    confidence: float | None
-    logged: bool
-
-
-_all = attrgetter(*Told._fields)
-
-
-def _told(verdict: Verdict, k: tuple[int, ...]) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
-    return _made(_all(verdict), k)
-
-
-@lru_cache(maxsize=4096)
-def _made(fields: tuple[Any, ...], k: tuple[int, ...]) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
-    told = Told(*fields)
-    return tuple(_facts(told, k)), tuple(name for name, applies in _named(told) if applies)
-
-
-def answer_facts(verdict: Verdict, k: tuple[int, ...]) -> tuple[Fact, ...]:
-    """The facts of a verdict under the names that the metrics use."""
-    return _told(verdict, k)[0]
-
-
-def _named(verdict: Told) -> tuple[tuple[str, bool], ...]:
+def _named(verdict: Verdict) -> tuple[tuple[str, bool], ...]:
     """The facts whose items somebody will want to look up."""
     return (
         ("refusal_drift", verdict.drifted),
@@ -120,7 +78,8 @@ def _named(verdict: Told) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def _facts(verdict: Told, k: tuple[int, ...]) -> Iterator[Fact]:
+def answer_facts(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
+    """The facts of a verdict under the names that the metrics use."""
     yield "items"
     answerable, status = verdict.answerable, verdict.status
     side = "answerable" if answerable else "unanswerable"
@@ -149,21 +108,21 @@ def _facts(verdict: Told, k: tuple[int, ...]) -> Iterator[Fact]:
         yield from _answered(verdict, k)
 
 
-def _matrix(verdict: Told, side: str) -> Iterator[Fact]:
+def _matrix(verdict: Verdict, side: str) -> Iterator[Fact]:
     """Answerable by refused, for the exact rule and for the wider one."""
     exact = verdict.status == "refused" and not verdict.wider
     yield f"exact {side} {'refused' if exact else 'answered'}"
     yield f"wider {side} {'refused' if exact or verdict.wider else 'answered'}"
 
 
-def _refused(verdict: Told) -> Iterator[Fact]:
+def _refused(verdict: Verdict) -> Iterator[Fact]:
     if verdict.answerable:
         yield "over_refused"
     if verdict.drifted:
         yield "refusal_drift"
 
 
-def _answered(verdict: Told, k: tuple[int, ...]) -> Iterator[Fact]:
+def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
     yield "answered"
     if verdict.correct:
         yield "correct"
