@@ -59,7 +59,7 @@ def test_a_metric_is_one_file(copy: Copy) -> None:
     )
     report = json.loads(ran.stdout)
     assert report["metrics"]["wordiness"]["numerator"] == 1 and report["metrics"]["wordiness"]["denominator"] == 2
-    assert ran.returncode == 1 and "wordiness 1/2" in report["reasons"][0]
+    assert ran.returncode == 1 and "wordiness is 1 of 2" in report["reasons"][0]
 
 
 SUITE = '''"""Toy: are enough of the marbles green?"""
