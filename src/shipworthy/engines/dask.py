@@ -29,20 +29,23 @@ from ..reading.parts import Part
 from ..text import first_few, visible
 from . import inline
 from .attempts import Failed, attempt
-from .units import MOST, Plan, ReadUnit, add_up, collect, groups, read_unit, splits
+from .units import MOST, Plan, ReadUnit, add_up, collect, groups, read_unit, size_of, splits
 
 WORTH_SHARING = 4_000  # questions from which the cluster judges them
 TOGETHER = 2_000  # questions that one task judges
+PARTS = 4_000  # parts of a large input, each of which sends what it keeps of a question to the client …
+LARGEST = 256 << 20  # … and bytes that a part may have for that
 PATIENCE = 10  # seconds until a scheduler that does not answer, or has no worker, is given up
 
 
-def run(suite: Suite, material: Material, *, scheduler: str = "", part: int = MOST) -> Judged:
+def run(suite: Suite, material: Material, *, scheduler: str = "", part: int | None = None) -> Judged:
     """Read and judge on the cluster; what can't be read in parts is read here."""
     with _connected(scheduler) as client:
         _check_workers(client)
         if not splits(material):
             return inline.run(suite, material)
-        return _Cluster(client).evaluate(suite, material, part)
+        size = part or max(MOST, min(LARGEST, size_of(material) // PARTS))
+        return _Cluster(client).evaluate(suite, material, size, share=WORTH_SHARING if part is None else 1)
 
 
 class _Cluster:
@@ -51,7 +54,8 @@ class _Cluster:
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    def evaluate(self, suite: Suite, material: Material, part: int) -> Judged:
+    def evaluate(self, suite: Suite, material: Material, part: int, share: int) -> Judged:
+        """`share`: from how many questions on the cluster judges them."""
         cut: dict[str, Parts] = self._cut(Plan(material, part).paths, part)
         plan = Plan(material, part, cut.get)
         silent = replace(material, tick=None)
@@ -62,7 +66,7 @@ class _Cluster:
         gathered = collect(suite, material, plan, told_here, [])
         context = settle(suite, material, gathered)
         names = gathered.names(material.expected)
-        if len(names) < WORTH_SHARING and part == MOST:
+        if len(names) < share:
             return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
         cases = (list(gathered.cases(material.expected, some)) for some in groups(names, TOGETHER))
         judged = self._run(judge_cases, (shared[0], self._broadcast(context)), cases)
