@@ -6,6 +6,8 @@ docs/errors.md is made from it.
 from __future__ import annotations
 
 CODES: dict[str, str] = {
+    "aa-different": "The two runs were not judged alike. Score both with the same gold set, gates and options.",
+    "aa-suite": "A report is a board of several suites. Name one with --suite.",
     "agreement-inputs": (
         "agreement score needs labels to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),
@@ -339,6 +341,8 @@ CODES: dict[str, str] = {
     "pairs-none": "The file has no pair of labels to compare. Check the file.",
     "parquet": "A file is not readable as Parquet. Write it again, or give JSON lines.",
     "plan-grid": "Seeds or rewordings are empty or repeated, or paraphrases are requested twice. Name each value once.",
+    "power-nothing": "No suite of the config could be run, so there are no gates with rates. Use --gates and --rate.",
+    "power-rate": "--rate takes METRIC=RATE with a rate from 0 to 1, such as precision=0.9.",
     "qid-number": (
         "A qid is a number and was read as text. This is harmless; write it as a string to avoid the warning."
     ),
@@ -347,6 +351,8 @@ CODES: dict[str, str] = {
         "A line of the qrels lacks a column, or its relevance is not an integer. Write: qid iteration docno relevance."
     ),
     "qrels-repeated": "The qrels have two different grades for the same document and query. Keep one of the lines.",
+    "quarantine-all": "Every question is quarantined, so that no gate has anything to count. Leave at least one.",
+    "quarantine-unknown": "A question that no suite has is quarantined. Check the qid, or remove the entry.",
     "raters-apart": (
         "No item was rated by two raters, so there is no agreement to measure. Check that raters use the same item ids."
     ),

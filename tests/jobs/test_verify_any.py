@@ -41,6 +41,7 @@ JUDGING = {
     "closed": st.just(False),  # the inputs have traces of unknown questions
     "by": some("type", "lang", "nowhere"),
     "where": st.just(("answerable=true",)),
+    "quarantine": some("Q1", "S1", "nobody"),
     "custom_metrics": st.just({"kept": {"from": "scores.kept", "at_least": 0.5, "missing": "fail"}}),
 }
 ANSWERS = {"gold": "answers/gold.jsonl"}

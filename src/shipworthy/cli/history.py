@@ -162,6 +162,31 @@ def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool
     return 1 if found.alarm else 0
 
 
+@command.command("flaky")
+@URL
+@click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
+@_BRANCH
+@click.option("--last", type=click.IntRange(2), default=20, show_default=True, help="Over the last so many runs.")
+@click.option("--turns", type=click.IntRange(1), default=2, show_default=True, help="That turned at least so often.")
+@_JSON
+def flaky_command(url: str, suite: str, branch: str, last: int, turns: int, as_json: bool) -> None:
+    """Questions whose result goes back and forth; one turn may be a repair, two are a sign.
+
+    Quarantine one by name and until a day: [[quarantine]] in the config.
+    """
+    import msgspec
+
+    from ..history.flaky import flaky
+
+    found, runs = flaky(opened_history(url), suite=suite, branch=branch, last=last, turns=turns)
+    if as_json:
+        return say_json({"runs": runs, "flaky": msgspec.to_builtins(found)})
+    for one in found:
+        say(f"{one.qid:<24} passed {one.passed} of {one.runs}, turned {one.turns} times")
+    if not found:
+        say(f"no question turned {turns} times in {runs} comparable runs")
+
+
 @command.command("gates")
 @URL
 @click.option(

@@ -14,6 +14,7 @@ import msgspec
 from ..core.gates import Gate
 from ..core.options import fields_of
 from ..core.policy import Waiver
+from ..core.quarantine import Quarantined
 from ..errors import EnvironmentFailure, UsageError
 from ..language.refusal import read_phrases
 from ..reading.mapping import FieldMap
@@ -22,6 +23,7 @@ from ..text import visible
 from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema
 from .lines import line_of
 from .metrics import check_metrics
+from .quarantine import check_quarantine
 from .values import Mistake, check_gates, check_table, day_of, unknown
 
 __all__ = ["Config", "SuiteConfig", "TargetConfig", "find_config", "load_config", "schema"]
@@ -62,6 +64,7 @@ class Config(msgspec.Struct, frozen=True):
     suites: list[SuiteConfig] = []
     targets: dict[str, TargetConfig] = {}
     waivers: list[Waiver] = []
+    quarantine: list[Quarantined] = []
     history: str = HISTORY  # a file or a URL; ${NAME} is filled in by history_url()
     record: bool = True
     baseline: str = ""
@@ -144,7 +147,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     if not isinstance(table, dict):
         mistakes.append(Mistake((), "expected a table", "", "config-type"))
         return Config()
-    known = ("suites", "target", "targets", "map", "metrics", "waivers", *SECTIONS)
+    known = ("suites", "target", "targets", "map", "metrics", "waivers", "quarantine", *SECTIONS)
     mistakes.extend(unknown((name,), name, known) for name in table if name not in known)
     sections = {name: check_table(table.get(name, {}), keys, (name,), mistakes) for name, keys in SECTIONS.items()}
     folder = os.path.dirname(os.fspath(path)) or "."
@@ -166,6 +169,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         suites=suites,
         targets=targets,
         waivers=_waivers(table.get("waivers", []), mistakes),
+        quarantine=check_quarantine(table.get("quarantine", []), mistakes),
         history=history.get("url", HISTORY),
         record=history.get("record", True),
         baseline=baseline.get("name", ""),

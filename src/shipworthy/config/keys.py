@@ -100,6 +100,13 @@ WAIVER = {
     "expires": Key("day", "The last day on which it is valid: 2026-12-31.", required=True),
 }
 
+QUARANTINE = {
+    "qid": Key("text", "The question.", required=True),
+    "owner": WAIVER["owner"],
+    "reason": Key("text", "Why it may fail for now.", required=True),
+    "expires": WAIVER["expires"],
+}
+
 # one-off tables of the file
 SECTIONS: dict[str, dict[str, Key]] = {
     "history": {
@@ -143,6 +150,7 @@ def schema() -> dict[str, object]:
             "targets": {"type": "object", "additionalProperties": _object(TARGET)},
             "metrics": {"type": "object", "additionalProperties": _metric()},
             "waivers": {"type": "array", "items": _object(WAIVER)},
+            "quarantine": {"type": "array", "items": _object(QUARANTINE)},
             **{name: _object(keys) for name, keys in SECTIONS.items()},
         },
     }

@@ -20,7 +20,8 @@ from .inputs import Input, relative
 from .metrics import Measure, Metric
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
-from .subset import keep_gold, narrow, said
+from .quarantine import set_apart
+from .subset import keep_gold, kept, narrow, said
 from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
 from .tally import Tally
 
@@ -30,13 +31,26 @@ Tick = Callable[[int], None]
 def evaluate(
     suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None = None
 ) -> Decision:
-    """Run a suite on its inputs and decide."""
+    """Run a suite on its inputs and decide; quarantined questions are judged too, and count for no gate."""
+    quarantined = getattr(options, "quarantine", ())
+    if not quarantined:
+        return _evaluated(suite, sources, options, engine, tick)
+    sources = kept(sources)
+    counted = _evaluated(suite, sources, options, engine, tick)
+    return set_apart(counted, _evaluated(suite, sources, _all_counted(options), engine, None), quarantined)
+
+
+def _all_counted(options: SuiteOptions) -> SuiteOptions:
+    return msgspec.structs.replace(options, quarantine=())
+
+
+def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None) -> Decision:
     options = suite.complete(options, sources)
     wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
-    where = getattr(options, "where", ())
-    sources = keep_gold(sources) if where else sources
+    some = bool(getattr(options, "where", ()) or getattr(options, "quarantine", ()))
+    sources = keep_gold(sources) if some else sources
     material = suite.read(sources, options)
-    if where:
+    if some:
         narrow(material, sources, options, suite.key)
     material.tick = tick
     with gc_paused():

@@ -20,8 +20,17 @@ def keep_gold(sources: Sources) -> Sources:
     gold = sources.get("gold")
     if gold is None:
         hint = "Give --gold, or leave out --where."
-        raise UsageError("--where chooses questions of a gold set, and there is none", hint=hint, code="where-gold")
+        raise UsageError("only questions of a gold set can be chosen, and there is none", hint=hint, code="where-gold")
     return sources if is_path(gold) or isinstance(gold, Sequence) else {**sources, "gold": list(gold)}
+
+
+def kept(sources: Sources) -> Sources:
+    """The sources, each of which can be read twice."""
+    again = (str, bytes, Mapping, Sequence)
+    return {
+        name: source if is_path(source) or source is None or isinstance(source, again) else list(source)
+        for name, source in sources.items()
+    }
 
 
 def narrow(material: Material, sources: Sources, options: Any, key: Callable[[Any], str]) -> None:
@@ -29,14 +38,21 @@ def narrow(material: Material, sources: Sources, options: Any, key: Callable[[An
     wanted = parse_where(options.where)
     lenient, last_wins = options.lenient, getattr(options, "profile", "") == "reference"
     gold = load_gold(sources["gold"], lenient=lenient, last_wins=last_wins, by=wanted, map=options.map)
-    chosen = {item.qid for item in choose(gold.items.values(), wanted)}
+    apart = set(options.quarantine)
+    within = choose(gold.items.values(), wanted)
+    chosen = {item.qid for item in within if item.qid not in apart}
+    if not chosen:
+        hint = "Leave at least one question to decide by."
+        raise UsageError("every question is quarantined", where="[[quarantine]]", hint=hint, code="quarantine-all")
     left = gold.items.keys() - chosen
     if material.expected is not None:
         material.expected = {qid: item for qid, item in material.expected.items() if qid in chosen}
     material.named = [name for name in material.named if name in chosen]
     material.streams = {name: _without(stream, left, key) for name, stream in material.streams.items()}
+    if not wanted:
+        return
     shown = sorted(f"{field}={value}" for field, values in wanted.items() for value in values)
-    material.subset = {"where": shown, "questions": len(chosen), "of": len(gold.items)}
+    material.subset = {"where": shown, "questions": len(within), "of": len(gold.items)}
 
 
 def _without(stream: Iterable[Numbered], left: Collection[str], key: Callable[[Any], str]) -> Iterator[Numbered]:

@@ -9,14 +9,11 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
-import msgspec
-
 from ..config import Config, SuiteConfig, TargetConfig, load_config
 from ..core.board import Board
 from ..core.decision import Decision, encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
-from ..core.options import fields_of
 from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
 from ..core.subset import choose, parse_where
 from ..engines import engine as engine_named
@@ -29,6 +26,7 @@ from ..suites import load_suite
 from ..text import first_few, plural
 from .compare import Comparison, compare_reports, incomparable, is_edited, sentence
 from .evaluate import run_suite
+from .narrowing import narrowed, note_quarantine, without_quarantined
 from .verify import policy_block
 
 _NAME_ONE = "Create one (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
@@ -58,8 +56,9 @@ def check(
     how = {"jobs": jobs, "scheduler": scheduler}
     engine_named(engine, **how)  # a misspelt one is an error of the call, not of each suite
     settings = config if isinstance(config, Config) else load_config(config)
-    chosen = _narrowed(_chosen(settings, list(suites)), tuple(where))
     day = today or datetime.datetime.now(datetime.UTC).date()
+    chosen = narrowed(_chosen(settings, list(suites)), tuple(where))
+    chosen = [without_quarantined(suite, settings, day) for suite in chosen]
     board = Board([], run={"config": settings.path})
     if left := [suite.name for suite in settings.suites if suite.name not in {one.name for one in chosen}]:
         board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
@@ -72,6 +71,7 @@ def check(
         else:
             board.decisions.append(decision)
     _apply_policy(board, settings, name, blessed, day)
+    note_quarantine(board, settings, day, complete=not where)
     if settings.controls:
         _run_controls(board, settings)
     if settings.record if record is None else record:
@@ -176,17 +176,6 @@ def _referring(suites: Sequence[SuiteConfig]) -> list[SuiteConfig]:
         else suite
         for suite in suites
     ]
-
-
-def _narrowed(suites: list[SuiteConfig], where: tuple[str, ...]) -> list[SuiteConfig]:
-    """The suites on the questions that --where chooses; those that read no gold set can't be narrowed."""
-    if not where:
-        return suites
-    parse_where(where)  # a slip is told once, and not as a failure of every suite
-    able = [one for one in suites if "where" in fields_of(load_suite(one.name).options) and "gold" in one.inputs]
-    if not able:
-        raise UsageError("none of the suites takes --where", hint="Leave it out.", code="where-gold")
-    return [msgspec.structs.replace(one, options=one.options | {"where": where}) for one in able]
 
 
 def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping[str, Any]) -> Result:

@@ -11,11 +11,11 @@ from ...reading.reports import row_name
 
 def pairs_of(name: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, tuple[Fraction, Fraction]]:
     """The metric's value for each item that has one in both runs; empty where the rows don't tell."""
-    old, new = _values(name, base), _values(name, head)
+    old, new = values_of(name, base), values_of(name, head)
     return {item: (old[item], new[item]) for item in sorted(old) if item in new}
 
 
-def _values(name: str, report: Mapping[str, Any]) -> dict[str, Fraction]:
+def values_of(name: str, report: Mapping[str, Any]) -> dict[str, Fraction]:
     """What each item says about a metric. For a rate they must add up to its counts exactly, else they say nothing."""
     told = {}
     suite = report["shipworthy"].get("suite")

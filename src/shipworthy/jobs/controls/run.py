@@ -27,7 +27,7 @@ from ..evaluate import run_suite
 from .results import SKIPPED, ControlResult, Results, result
 
 # What says where data comes from or how much is printed: the controls bring their own data, under the gold's own ids.
-_NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders", "custom_metrics", "where"})
+_NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders", "custom_metrics", "where", "quarantine"})
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):

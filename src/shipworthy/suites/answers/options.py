@@ -54,6 +54,12 @@ class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=Tr
             config=False,
         ),
     ] = ()
+    quarantine: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Questions that are judged and shown, and that no gate counts.", "QID", shown=False, cli=False, config=False
+        ),
+    ] = ()
     map: Mapped = ()
     id_map: Annotated[
         str | None, Opt("How trace ids map to gold ids, such as drop-extension,casefold, or a file.", "NAMES|FILE")

@@ -1,0 +1,60 @@
+"""`shipworthy aa`: two runs of the same pipeline."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from ._say import say, say_json
+
+
+@click.command("aa", context_settings={"max_content_width": 100})
+@click.argument("run1")
+@click.argument("run2")
+@click.option("--gold", default="", metavar="FILE", help="RUN1 and RUN2 are trace files: score both by this gold set.")
+@click.option("--gates", multiple=True, metavar="NAME>=VALUE", help="With --gold: gates to decide by. Repeatable.")
+@click.option("--suite", default="", metavar="NAME", help="Which suite, where a report is a board of several.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run1: str, run2: str, gold: str, gates: tuple[str, ...], suite: str, as_json: bool) -> int:
+    """How often would the decision flip if the same pipeline ran again?
+
+    RUN1 and RUN2 are reports (JSON) of two runs in which nothing was changed, or trace files with --gold. Every
+    question is taken from one of the two runs with equal chance: all mixtures where few questions differ, 10,000 drawn
+    ones where many do. The same runs always give the same answer.
+
+    \b
+    shipworthy aa monday.json tuesday.json
+    shipworthy aa runs/a.jsonl runs/b.jsonl --gold gold.jsonl --gates precision=0.85
+
+    Exits 0: it measures, and decides nothing.
+    """
+    from ..jobs.flips import flips
+
+    found = flips(*(_report(run, gold, gates, suite) for run in (run1, run2)))
+    if as_json:
+        import msgspec
+
+        say_json({**msgspec.to_builtins(found, enc_hook=float), "flips": float(found.flips)})
+        return 0
+    for line in found.lines():
+        say(line)
+    return 0
+
+
+def _report(run: str, gold: str, gates: tuple[str, ...], suite: str) -> dict[str, Any]:
+    from ..errors import UsageError
+
+    if gold:
+        from ..jobs.evaluate import evaluate
+
+        return evaluate("answers", gold=gold, trace=run, gates=list(gates)).report()
+    from ..reading.reports import load_report, reports_of
+
+    reports = reports_of(load_report(run))
+    named = [one for one in reports if suite in ("", one["shipworthy"].get("suite"))]
+    if len(named) != 1:
+        names = ", ".join(str(one["shipworthy"].get("suite")) for one in reports)
+        raise UsageError("which suite?", where=os.path.basename(run), hint=f"Add --suite: {names}.", code="aa-suite")
+    return dict(named[0])

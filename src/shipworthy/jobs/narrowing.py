@@ -1,0 +1,43 @@
+"""Narrowing: which questions a check judges, and which of them its gates count."""
+
+from __future__ import annotations
+
+import datetime
+
+import msgspec
+
+from ..config import Config, SuiteConfig
+from ..core.board import Board
+from ..core.options import fields_of
+from ..core.quarantine import quarantine_notes
+from ..core.subset import parse_where
+from ..errors import UsageError
+from ..suites import load_suite
+from ..text import visible
+
+
+def narrowed(suites: list[SuiteConfig], where: tuple[str, ...]) -> list[SuiteConfig]:
+    """The suites on the questions that --where chooses; those that read no gold set can't be narrowed."""
+    if not where:
+        return suites
+    parse_where(where)  # a slip is told once, and not as a failure of every suite
+    able = [one for one in suites if "where" in fields_of(load_suite(one.name).options) and "gold" in one.inputs]
+    if not able:
+        raise UsageError("none of the suites takes --where", hint="Leave it out.", code="where-gold")
+    return [msgspec.structs.replace(one, options=one.options | {"where": where}) for one in able]
+
+
+def without_quarantined(suite: SuiteConfig, config: Config, day: datetime.date) -> SuiteConfig:
+    qids = tuple(entry.qid for entry in config.quarantine if not entry.expired(day))
+    if not qids or "quarantine" not in fields_of(load_suite(suite.name).options) or "gold" not in suite.inputs:
+        return suite
+    return msgspec.structs.replace(suite, options=suite.options | {"quarantine": qids})
+
+
+def note_quarantine(board: Board, config: Config, day: datetime.date, complete: bool) -> None:
+    """Each quarantine in a note; one of a question that no suite has is a mistake, as with waivers."""
+    notes, unknown = quarantine_notes(config.quarantine, board.decisions, day)
+    board.notes = [*notes, *board.notes]
+    if unknown and complete and len(board.decisions) == len(config.suites):
+        what = f"there is no question {visible(unknown[0], 60)!r} to quarantine"
+        raise UsageError(what, where="[[quarantine]]", hint="Check the qid, or remove it.", code="quarantine-unknown")
