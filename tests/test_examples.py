@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 SAYS = {
-    "answers.py": "SHIP because 5 gates hold, 4 of them unproven",
+    "answers.py": "SHIP because all 5 gates pass; 4 of them are not statistically certain",
     "custom_gate_policy.py": "NO-SHIP · the waiver of over_refusal by Ada expired on 2026-12-31",
     "notebook.py": "precision >= 0.80        2/2 (1.000)      PASS-BUT-UNPROVEN",
     "retrieval_comparison.py": "worse: ['q3'] better: []",

@@ -428,7 +428,7 @@ def test_the_command_line(url: str, tmp_path: Path, cli: Cli, monkeypatch: pytes
         assert cli("history", "record", "report.json", "--label", f"r{index}").code == 0
     assert cli("history", "list").out.count("answers") == 6
     assert [run["label"] for run in cli("history", "list", "--limit", 2, "--json").json] == ["r4", "r5"]
-    assert "precision 6/7 (0.857)" in cli("history", "show", "r5").out
+    assert "6 of 7 answers were correct and correctly cited" in cli("history", "show", "r5").out
     assert cli("history", "show", "r5", "--json").json["digest"] == made(1)["digest"]
     trend = cli("history", "trend", "precision")
     assert trend.out.splitlines()[0] == "precision  █████▁" and "0.857 (6/7)" in trend.out

@@ -143,7 +143,7 @@ def test_the_fixture(project):
     break_answer(project)
     done = run_pytest(project)
     assert done.returncode == 1
-    assert "<NO-SHIP answers: precision" in done.stdout
+    assert "<NO-SHIP answers: " in done.stdout
 
 
 def test_hostile_names_and_claims_stay_text(project):

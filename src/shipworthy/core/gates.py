@@ -246,9 +246,8 @@ def _in_words(outcome: Outcome, bound: Fraction, term: Term | None) -> str:
     needed = "needed" if gate.op == ">=" else "allowed"
     if measure.kind == "count":
         return f"{plain}: {measure.value}; {f'{least} {written(bound)}' if bound else 'none'} {needed}"
-    if measure.kind == "rate" and measure.k is not None:
-        return f"{plain} is {measure.k} of {measure.n}; {least} {_rounded(bound)} is {needed}"
-    value = decimal(measure.value or Fraction(0), against=bound)
+    counted = measure.kind == "rate" and measure.k is not None
+    value = f"{measure.k} of {measure.n}" if counted else decimal(measure.value or Fraction(0), against=bound)
     return f"{plain} is {value}{measure.unit}; {least} {_rounded(bound)}{measure.unit} is {needed}"
 
 

@@ -9,6 +9,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+import msgspec
+
 from ..config import Config, SuiteConfig, TargetConfig, load_config
 from ..core.board import Board
 from ..core.decision import Decision, encode
