@@ -22,8 +22,6 @@ from shipworthy.engines.attempts import Failed
 from shipworthy.errors import EnvironmentFailure, ShipworthyError
 from shipworthy.suites import load_suite
 
-PARENT = os.getpid()
-
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,9 +241,9 @@ def test_progress_is_told(inputs: tuple[Path, Path]) -> None:
 # --- workers that die ---
 
 
-def _killing_key(marker: str, record: Any) -> str:
+def _killing_key(marker: str, here: int, record: Any) -> str:
     """The key of a record; the first worker that sees a certain one is killed, and all of them without a marker."""
-    if record.qid == "q033" and os.getpid() != PARENT and not (marker and os.path.exists(marker)):
+    if record.qid == "q033" and os.getpid() != here and not (marker and os.path.exists(marker)):
         if marker:
             Path(marker).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -254,7 +252,7 @@ def _killing_key(marker: str, record: Any) -> str:
 
 @pytest.fixture
 def deadly(small_parts: None) -> Iterator[Callable[[str], Any]]:
-    yield lambda marker: msgspec.structs.replace(load_suite("answers"), key=partial(_killing_key, marker))
+    yield lambda marker: msgspec.structs.replace(load_suite("answers"), key=partial(_killing_key, marker, os.getpid()))
 
 
 def test_a_killed_worker_changes_nothing(tmp_path: Path, inputs: tuple[Path, Path], deadly: Any) -> None:
