@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .sentences import Span, sentences
-from .tables import word_set, words_of
+from .tables import lines_of, word_set, words_of
 from .words import Token, is_content, tokens
 
 REACH = 400  # characters on either side of a place in which its clause is looked for
@@ -67,7 +67,7 @@ def denies(text: str) -> bool:
 @cache
 def hints() -> tuple[str, ...]:
     """Letters without which no text denies anything: a look at them saves reading most texts."""
-    longest = {max(cue.split(), key=len) for cue in words_of("negation", "cues")} | {"n't", "n’t"}
+    longest = {max(cue.split(), key=len) for cue in lines_of("cues")} | {"n't", "n’t"}
     return tuple(sorted(word for word in longest if not any(other in word for other in longest - {word})))
 
 
@@ -134,7 +134,8 @@ def _cue_at(words: list[str], n: int) -> tuple[int, bool]:
 @cache
 def _phrases() -> dict[str, list[tuple[list[str], bool]]]:
     """Cues and idioms by their first word, the longest first."""
-    listed = [(text.split(), key == "cues") for key in ("idioms", "cues") for text in words_of("negation", key)]
+    listed = [(text.split(), True) for text in lines_of("cues")]
+    listed += [(text.split(), False) for text in words_of("negation", "idioms")]
     by_first: dict[str, list[tuple[list[str], bool]]] = {}
     for phrase, denying in sorted(listed, key=lambda row: -len(row[0])):
         by_first.setdefault(phrase[0], []).append((phrase, denying))

@@ -16,7 +16,7 @@ import msgspec
 
 from ..errors import UsageError
 from .sentences import sentences
-from .tables import table
+from .tables import lines_of, table
 
 if TYPE_CHECKING:
     import os
@@ -106,7 +106,7 @@ _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”")
 def refuses(claim: str) -> bool:
     """Whether the answer is a refusal in natural words: it says first that there is no answer, and gives none after."""
     text = _QUOTED.sub("x", _written_out(claim[:READ].strip().strip('"')))  # quotes are somebody else's words
-    if _words("signs").isdisjoint(_WORD.findall(text)):
+    if _signs().isdisjoint(_WORD.findall(text)):
         return False
     statements = [_bare(" ".join(span.text[:SENTENCE].split())) for span in sentences(text)]
     lacking = [_kind(statement, LACKING) for statement in statements]
@@ -130,7 +130,7 @@ def _concludes(told: list[str], statements: list[str]) -> bool:
 def _kind(statement: str, names: tuple[str, ...]) -> str:
     """The first of the kinds that the sentence is of, or nothing."""
     words = set(_WORD.findall(statement))
-    if names is LACKING and words.isdisjoint(_words("signs")):
+    if names is LACKING and words.isdisjoint(_signs()):
         return ""
     for name in names:
         for needs, pattern in _patterns(name):
@@ -175,6 +175,11 @@ def _needed(text: str) -> list[frozenset[str]]:
     while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
         text = shorter
     return [] if "|" in text else [_words(name) for name in _NAME.findall(text) if name not in ("gap", "near")]
+
+
+@cache
+def _signs() -> frozenset[str]:
+    return frozenset(lines_of("signs"))
 
 
 @cache

@@ -19,6 +19,17 @@ def table(name: str) -> Table:
 
 
 @cache
+def lines_of(name: str) -> tuple[str, ...]:
+    """The lines of `data/NAME.txt`: lists that nearly every text is looked at with, and that should cost no parser.
+
+    signs.txt: a text without any of these words is no refusal, and is read no further. cues.txt: what turns a clause
+    into its opposite; a word that ends in n't does so too.
+    """
+    with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.txt"), encoding="utf-8") as stream:
+        return tuple(stream.read().splitlines())
+
+
+@cache
 def words_of(name: str, key: str) -> tuple[str, ...]:
     """The words of one list: written as text with blanks between, or as a list where they hold blanks themselves."""
     listed = table(name)[key]
