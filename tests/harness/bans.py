@@ -40,7 +40,7 @@ MAY_CONNECT = {
 }
 MAY_START = {
     "runner": "runs the commands and Python targets that the user names",
-    "jobs/check.py": "suites in processes of their own",
+    "engines/pool.py": "worker processes that read and judge parts",
     "history": "asks git for the commit",
 }
 # Where a name that is imported does not stand in the source.
@@ -48,6 +48,7 @@ MAY_IMPORT_BY_NAME = {
     "__init__.py": "the public names",
     "cli/__init__.py": "one module a verb",
     "engines/__init__.py": "one module an engine",
+    "engines/dask.py": "what a worker of a cluster has installed",
     "report/__init__.py": "one module a format",
     "stats/__init__.py": "the public names",
     "suites/__init__.py": "one module a suite",

@@ -33,7 +33,7 @@ def script(folder: Path, body: str) -> Path:
 def test_the_demo_reasoner_ships_through_the_command(tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "report.json"
     ran = cli("reason", "run", "--binary", REASONER, "-o", out, "--output-dir", tmp_path / "cases", "--max-cases", 6)
-    assert ran.code == 0 and ran.out.startswith("SHIP  reasoning  6 questions")
+    assert ran.code == 0 and ran.out.startswith("SHIP  all 6 gates pass")
     body = json.loads(out.read_text())
     assert body["summary"]["passed"] and body["results"][0]["answer"]
     assert body["results"][0]["model"] == "note-store"

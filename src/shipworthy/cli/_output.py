@@ -104,7 +104,7 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     if form in STAMPED or outputs or os.environ.get("GITHUB_STEP_SUMMARY"):
         from ..jobs.build import stamp
 
-        stamp(decision)
+        stamp(decision, ask_git=False)
     return finish(decision, show(decision, form), outputs)
 
 

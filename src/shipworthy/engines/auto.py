@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.suite import Judged, Material, Suite
 from . import inline
-from .units import size_of, splits
+from .inputs import size_of, splits
 
 WORTH_STARTING = 32_000_000  # bytes of input
 

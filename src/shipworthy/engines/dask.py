@@ -29,7 +29,8 @@ from ..reading.parts import Part
 from ..text import first_few, visible
 from . import inline
 from .attempts import Failed, attempt
-from .units import MOST, Plan, ReadUnit, add_up, collect, groups, read_unit, size_of, splits
+from .inputs import size_of, splits
+from .units import MOST, Plan, ReadUnit, add_up, collect, groups, read_unit
 
 WORTH_SHARING = 4_000  # questions from which the cluster judges them
 TOGETHER = 2_000  # questions that one task judges

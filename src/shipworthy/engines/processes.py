@@ -10,9 +10,10 @@ from ..core.evaluate import judge, settle
 from ..core.evidence import Evidence
 from ..core.suite import Judged, Material, Suite
 from . import inline
+from .inputs import splits
 from .pool import cores
 from .pool import run as in_processes
-from .units import Plan, add_up, collect, groups, judge_some, part_size, read_unit, splits
+from .units import Plan, add_up, collect, groups, judge_some, part_size, read_unit
 
 WORTH_SHARING = 4_000  # questions from which other processes judge some of them
 TOGETHER = 2_000  # questions that one worker judges at a time

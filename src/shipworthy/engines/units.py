@@ -23,6 +23,7 @@ from ..reading.jsonl import Problems, Reader
 from ..reading.parts import Part
 from ..text import visible
 from .attempts import Failed
+from .inputs import size_of
 
 LEAST, MOST = 1 << 20, 16 << 20  # bytes of a part; small enough that what comes of it fits in memory many times
 PER_JOB = 8  # parts for each worker, so that none is left with the last large one
@@ -58,24 +59,6 @@ class ReadUnit(msgspec.Struct, frozen=True):
 
     gathered: Gathered
     read: Input
-
-
-def splits(material: Material) -> bool:
-    """Whether every input can be read in parts, or file by file; a pipe can't, since it can be read only once."""
-    streams = material.streams.values()
-    return bool(streams) and all(
-        isinstance(stream, Stream) and stream.splits and all(map(os.path.isfile, stream.paths)) for stream in streams
-    )
-
-
-def size_of(material: Material) -> int:
-    """Bytes to read; archives count for what they unpack to, roughly."""
-    return sum(
-        os.path.getsize(path) * (5 if path.endswith((".gz", ".zst", ".parquet")) else 1)
-        for stream in material.streams.values()
-        for path in (stream.paths if isinstance(stream, Stream) else ())
-        if os.path.isfile(path)
-    )
 
 
 def part_size(material: Material, jobs: int) -> int:

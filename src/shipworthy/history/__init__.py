@@ -294,12 +294,15 @@ class History:
         return count, warnings, None
 
 
-def where_from(folder: str = ".") -> dict[str, str]:
+def where_from(folder: str = ".", *, ask_git: bool = True) -> dict[str, str]:
     """Commit and branch, from the CI's environment or from git; blank where neither knows."""
     env = os.environ
-    commit = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or _git(folder, "rev-parse", "HEAD")
-    branch = env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME") or env.get("CI_COMMIT_REF_NAME")
-    return {"commit": commit, "branch": branch or _git(folder, "rev-parse", "--abbrev-ref", "HEAD")}
+    commit = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or ""
+    branch = env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME") or env.get("CI_COMMIT_REF_NAME") or ""
+    if ask_git:
+        commit = commit or _git(folder, "rev-parse", "HEAD")
+        branch = branch or _git(folder, "rev-parse", "--abbrev-ref", "HEAD")
+    return {"commit": commit, "branch": branch}
 
 
 def _git(folder: str, *words: str) -> str:

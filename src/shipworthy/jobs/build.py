@@ -13,14 +13,17 @@ from ..history import where_from
 from ..reading.lock import locks_of, read_lock
 
 
-def stamp(shown: Decision | Board, folder: str = ".", label: str = "", judged_here: bool = True) -> None:
+def stamp(
+    shown: Decision | Board, folder: str = ".", label: str = "", *, judged_here: bool = True, ask_git: bool = True
+) -> None:
     """Note the build under `run.build`, outside the digest; once, so that every report of a run says the same.
 
-    `judged_here` is False where what was judged is not in this folder: then its commit says nothing.
+    `judged_here` is False where what was judged is not in this folder: then its commit says nothing. Scoring starts no
+    process, so there the commit is known only from the CI's environment.
     """
     if "build" in shown.run:
         return
-    where = where_from(folder) if judged_here else {}
+    where = where_from(folder, ask_git=ask_git) if judged_here else {}
     known = {**where, "time": _now(), "label": label, "gold_release": _release(shown)}
     shown.run = shown.run | {"build": {name: value for name, value in known.items() if value}}
 

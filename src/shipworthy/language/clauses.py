@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .sentences import Span, sentences
-from .tables import lines_of, word_set, words_of
+from .tables import lines_of, negation_hints, word_set, words_of
 from .words import Token, is_content, tokens
 
 REACH = 400  # characters on either side of a place in which its clause is looked for
@@ -48,7 +48,7 @@ def _of_sentence(text: str, sentence: Span) -> Iterator[Clause]:
 def negated_at(text: str, start: int, end: int) -> bool:
     """Whether what stands at this place is denied: an odd number of negations reaches it."""
     low, high = _window(text, start, end)
-    if not any(map(text[low:high].__contains__, hints())):
+    if not any(map(text[low:high].__contains__, negation_hints())):
         return False
     for part in parts(text, tokens(text, low, high)):
         if part[-1].end > start:
@@ -62,13 +62,6 @@ def negated_at(text: str, start: int, end: int) -> bool:
 def denies(text: str) -> bool:
     """Whether a short text is itself a denial: "not refundable", "no fee"."""
     return any(clause.negated for clause in clauses(text))
-
-
-@cache
-def hints() -> tuple[str, ...]:
-    """Letters without which no text denies anything: a look at them saves reading most texts."""
-    longest = {max(cue.split(), key=len) for cue in lines_of("cues")} | {"n't", "n’t"}
-    return tuple(sorted(word for word in longest if not any(other in word for other in longest - {word})))
 
 
 def _window(text: str, start: int, end: int) -> tuple[int, int]:

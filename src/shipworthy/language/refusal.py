@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..errors import UsageError
-from .sentences import sentences
 from .tables import lines_of, table
 
 if TYPE_CHECKING:
@@ -108,6 +107,8 @@ def refuses(claim: str) -> bool:
     text = _QUOTED.sub("x", _written_out(claim[:READ].strip().strip('"')))  # quotes are somebody else's words
     if _signs().isdisjoint(_WORD.findall(text)):
         return False
+    from .sentences import sentences  # most answers lack nothing, and are read no further
+
     statements = [_bare(" ".join(span.text[:SENTENCE].split())) for span in sentences(text)]
     lacking = [_kind(statement, LACKING) for statement in statements]
     if not any(lacking):

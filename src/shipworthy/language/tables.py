@@ -42,3 +42,10 @@ def words_of(name: str, key: str) -> tuple[str, ...]:
 @cache
 def word_set(name: str, key: str) -> frozenset[str]:
     return frozenset(words_of(name, key))
+
+
+@cache
+def negation_hints() -> tuple[str, ...]:
+    """Letters without which no text denies anything: a look at them saves reading most texts."""
+    longest = {max(cue.split(), key=len) for cue in lines_of("cues")} | {"n't", "n’t"}
+    return tuple(sorted(word for word in longest if not any(other in word for other in longest - {word})))

@@ -41,7 +41,7 @@ def test_states_are_read_where_the_log_has_them_and_holes_are_incomplete() -> No
     assert full.verdict == "SHIP" and full.sections["lambda"]["read"] == 3
     short = score(gold, runs[:2], only_gates=True, gates="lambda_convergent>=0.95")
     assert short.verdict == "NO VERDICT" and short.exit_code == 3
-    assert any("too few paraphrases" in reason for reason in short.reasons)
+    assert any("too small to say whether they converge" in reason for reason in short.reasons)
     split = score(
         gold, [*runs[:2], line(paraphrase=2, seed=0, λ="×")], only_gates=True, gates="lambda_convergent>=0.95"
     )

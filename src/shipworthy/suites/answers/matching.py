@@ -11,8 +11,7 @@ import msgspec
 
 from ...core.contracts import Gold
 from ...errors import DataError
-from ...language.clauses import denies, hints, negated_at
-from ...language.spelling import spelled
+from ...language.tables import negation_hints
 from ...text import fold
 
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
@@ -88,7 +87,7 @@ def _states(expected: Wanted, claim: str, needles: Sequence[Needle]) -> Iterator
     folded, spelt = fold(claim), ""
     for needle in needles:
         if expected.mode == "number":
-            yield _number(needle, spelt := spelt or spelled(claim), expected)
+            yield _number(needle, spelt := spelt or _claim_spelled(claim), expected)
             continue
         here = _search(needle.text, folded, needle, expected.guarded)
         if here not in (FOUND, DENIED):
@@ -139,14 +138,32 @@ def _joins(one: str, other: str) -> bool:
 
 
 def _denied(claim: str, start: int, end: int, written: str) -> bool:
-    if not any(map(claim.__contains__, hints())):
+    if not any(map(claim.__contains__, negation_hints())):
         return False
+    from ...language.clauses import negated_at  # most claims deny nothing, and need no reader
+
     return negated_at(claim, start, end) and not _denies(written)
 
 
-_denies = lru_cache(maxsize=8192)(denies)
-_spelled = lru_cache(maxsize=8192)(spelled)
-_claim_spelled = lru_cache(maxsize=8)(spelled)  # a claim that fails is looked at once more, to say why
+@lru_cache(maxsize=8192)
+def _denies(text: str) -> bool:
+    from ...language.clauses import denies
+
+    return denies(text)
+
+
+@lru_cache(maxsize=8192)
+def _spelled(text: str) -> str:
+    from ...language.spelling import spelled  # where the plain search finds everything, nothing is spelled
+
+    return spelled(text)
+
+
+@lru_cache(maxsize=8)  # a claim that fails is looked at once more, to say why
+def _claim_spelled(claim: str) -> str:
+    from ...language.spelling import spelled
+
+    return spelled(claim)
 
 
 # --- numbers and regular expressions ---
@@ -172,7 +189,7 @@ def _number(needle: Needle, claim: str, expected: Wanted) -> str:
 @lru_cache(maxsize=8192)
 def quantity(written: str) -> tuple[Decimal, str] | None:
     """The number and unit of an expected text such as `30 days`, `$1,200` or `5%`."""
-    match = _QUANTITY.search(spelled(written))
+    match = _QUANTITY.search(_spelled(written))
     return (Decimal(match[2]), match[1] or match[3] or "") if match else None
 
 

@@ -1,0 +1,26 @@
+"""Inputs: whether they can be read in parts, and how large they are. A small run needs to know no more."""
+
+from __future__ import annotations
+
+import os
+
+from ..core.inputs import Stream
+from ..core.suite import Material
+
+
+def splits(material: Material) -> bool:
+    """Whether every input can be read in parts, or file by file; a pipe can't, since it can be read only once."""
+    streams = material.streams.values()
+    return bool(streams) and all(
+        isinstance(stream, Stream) and stream.splits and all(map(os.path.isfile, stream.paths)) for stream in streams
+    )
+
+
+def size_of(material: Material) -> int:
+    """Bytes to read; archives count for what they unpack to, roughly."""
+    return sum(
+        os.path.getsize(path) * (5 if path.endswith((".gz", ".zst", ".parquet")) else 1)
+        for stream in material.streams.values()
+        for path in (stream.paths if isinstance(stream, Stream) else ())
+        if os.path.isfile(path)
+    )
