@@ -41,7 +41,7 @@ MAY_CONNECT = {
 MAY_START = {
     "runner": "runs the commands and Python targets that the user names",
     "engines/pool.py": "worker processes that read and judge parts",
-    "history": "asks git for the commit",
+    "jobs/commit.py": "asks git for the commit",
 }
 # Where a name that is imported does not stand in the source.
 MAY_IMPORT_BY_NAME = {

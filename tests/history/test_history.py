@@ -442,5 +442,5 @@ def test_the_command_line(url: str, tmp_path: Path, cli: Cli, monkeypatch: pytes
     exported = cli("history", "export").out
     (tmp_path / "all.jsonl").write_text(exported)
     assert "6 runs read" in cli("history", "import", "all.jsonl", "--history", "copy.db").out
-    assert "5 runs dropped" in cli("history", "prune", "--keep", 1, "--history", "copy.db").out
+    assert "5 runs deleted" in cli("history", "prune", "--keep", 1, "--history", "copy.db").out
     assert cli("history", "show", "nope").code == 2

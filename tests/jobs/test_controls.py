@@ -179,7 +179,7 @@ def test_gates_that_stop_a_perfect_run_are_broken() -> None:
     """The gold set is too small for the proof that is asked for, so nothing can ship."""
     results = run_controls("answers", gold=GOLD, options={"require_proof": True})
     assert "copy of the gold" in broken(results) and "answers: copy of the gold is stopped" in summary(results)
-    assert "precision >= 0.80" in by_name(results)["copy of the gold"].stopped_by
+    assert by_name(results)["copy of the gold"].stopped_by == ("under_refusal <= 0.05",)
 
 
 def test_the_original_rules_let_constant_answers_ship() -> None:

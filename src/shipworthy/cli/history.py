@@ -226,7 +226,8 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 @click.option("--label", default="", help="Label of the run.")
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     """Add reports (JSON) to the history; a report that is already there is skipped."""
-    from ..history import SHORT, where_from
+    from ..history import SHORT
+    from ..jobs.commit import where_from
     from ..reading.reports import load_report, reports_of
 
     history = opened_history(url)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -45,7 +44,6 @@ __all__ = [
     "TrendPoint",
     "exact_value",
     "spool_folder",
-    "where_from",
 ]
 
 TIMEOUT = 10.0  # seconds that a busy database is waited for
@@ -292,25 +290,6 @@ class History:
             with contextlib.suppress(OSError):  # recorded already: another time it is recorded once as well
                 os.unlink(path)
         return count, warnings, None
-
-
-def where_from(folder: str = ".", *, ask_git: bool = True) -> dict[str, str]:
-    """Commit and branch, from the CI's environment or from git; blank where neither knows."""
-    env = os.environ
-    commit = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or ""
-    branch = env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME") or env.get("CI_COMMIT_REF_NAME") or ""
-    if ask_git:
-        commit = commit or _git(folder, "rev-parse", "HEAD")
-        branch = branch or _git(folder, "rev-parse", "--abbrev-ref", "HEAD")
-    return {"commit": commit, "branch": branch}
-
-
-def _git(folder: str, *words: str) -> str:
-    try:
-        done = subprocess.run(["git", "-C", folder, *words], capture_output=True, timeout=5, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
 
 
 def _insert(store: HistoryStore, run: Values, metrics: Sequence[Values], gates: Sequence[Values]) -> None:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from ..core.board import Board
 from ..core.decision import Decision
 from ..errors import ShipworthyError
-from ..history import where_from
 from ..reading.lock import locks_of, read_lock
+from .commit import where_from
 
 
 def stamp(

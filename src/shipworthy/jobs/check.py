@@ -20,12 +20,13 @@ from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomp
 from ..core.subset import choose, parse_where
 from ..engines import engine as engine_named
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
-from ..history import SHORT, History, exact_value, where_from
+from ..history import SHORT, History, exact_value
 from ..reading.files import write_whole
 from ..reading.jsonl import read_objects
 from ..reading.reports import passing
 from ..suites import load_suite
 from ..text import first_few, plural
+from .commit import where_from
 from .compare import Comparison, compare_reports, incomparable, is_edited, sentence
 from .evaluate import run_suite
 from .narrowing import narrowed, note_quarantine, without_quarantined
