@@ -28,6 +28,7 @@ _LIMITS = (
     "warmup",
     "resume",
     "overwrite",
+    "dedupe",
 )
 
 
@@ -122,10 +123,28 @@ def address_flags(command: F) -> F:
     return command
 
 
+def dedupe_flag(command: F) -> F:
+    """--no-dedupe: whether a question that a rewording left as it is goes out again."""
+    return click.option(
+        "--no-dedupe",
+        "dedupe",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="Send a question again where a rewording left it as it is.",
+    )(command)
+
+
+def announce(line: str) -> None:
+    """What is about to be sent, before it is."""
+    say(line, err=True)
+
+
 def limit_flags(command: F) -> F:
     """How fast, how often and how far."""
     positive = click.FloatRange(0, min_open=True)
     for option in (
+        dedupe_flag,
         click.option("--overwrite", is_flag=True, help="Drop the runs that the file holds."),
         click.option("--resume", is_flag=True, help="Ask only what the file does not hold yet."),
         click.option(
@@ -185,7 +204,7 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
     limits = {name: given.pop(name) for name in _LIMITS}
     make_room(out)
     questions = read_gold(given["gold"], given["map"])
-    summary = run(questions, target, out, options=options, progress=True, **grid, **limits)
+    summary = run(questions, target, out, options=options, progress=True, announce=announce, **grid, **limits)
     done = summary.resumed + summary.finished
     say(
         f"{done} of {summary.planned} runs in {summary.out}, {summary.failed} failed, "

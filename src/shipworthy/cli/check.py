@@ -8,6 +8,7 @@ import click
 
 from ._output import engine_flags, finish, output_flags, show, written
 from ._say import say
+from ._target import announce, dedupe_flag
 
 _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; the trends
 
@@ -36,6 +37,7 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
 @click.option(
     "--filter-failing", metavar="REPORT", help="With --run: send only the questions that failed in this report."
 )
+@dedupe_flag
 @click.option("--comment", metavar="FILE", help="Also write a pull-request comment to this file.")
 @click.option("--label", default="", help="Label of this run in the history, such as a build number.")
 @click.option("--no-record", is_flag=True, help="Do not record this run in the history.")
@@ -49,6 +51,7 @@ def command(
     where: tuple[str, ...],
     drive_first: bool,
     filter_failing: str | None,
+    dedupe: bool,
     comment: str | None,
     label: str,
     no_record: bool,
@@ -83,7 +86,7 @@ def command(
         )
     if drive_first:
         failing = failing_qids(filter_failing) if filter_failing else None
-        for line in drive(settings, suites=suites, failing=failing, where=where):
+        for line in drive(settings, suites=suites, failing=failing, where=where, dedupe=dedupe, announce=announce):
             say(line, err=True)
     board = check(
         settings,

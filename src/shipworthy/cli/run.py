@@ -8,7 +8,7 @@ import click
 
 from ..errors import EnvironmentFailure, UsageError
 from ._say import say, say_json
-from ._target import REQUEST, asking_flags, limit_flags, numbers
+from ._target import REQUEST, announce, asking_flags, limit_flags, numbers
 
 if TYPE_CHECKING:
     from ..core.contracts import Gold
@@ -107,7 +107,7 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
     named = (*REQUEST, "allow_redirects", "max_response_bytes", "model", "evidence")
     options = TargetOptions(connections=given["concurrency"], **{name: given.pop(name) for name in named})
     try:
-        summary = run(questions, target, out, options=options, progress=True, **grid, **given)
+        summary = run(questions, target, out, options=options, progress=True, announce=announce, **grid, **given)
     except KeyboardInterrupt:
         say(f"Interrupted. What was finished is in {out}; go on with --resume.", err=True)
         return 130
@@ -136,9 +136,10 @@ def _print_plan(plan: Plan) -> None:
 
 def _print_summary(summary: RunSummary) -> None:
     done = summary.resumed + summary.finished
+    reused = f"{summary.reused} reused, " if summary.reused else ""
     say(
         f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} resumed, "
-        f"{summary.requests} requests, {summary.seconds:.1f} s"
+        f"{reused}{summary.requests} requests, {summary.seconds:.1f} s"
     )
     if summary.distinct_prompts < summary.planned:
         say(f"{summary.distinct_prompts} distinct prompts: seeds, arms and some jitters send the same text again")

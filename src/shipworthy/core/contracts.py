@@ -130,6 +130,7 @@ class Trace(msgspec.Struct, omit_defaults=True):
     scores: Any = None
     score_sources: Any = None
     warmup: bool | None = None
+    reused_from: str | None = None  # the run whose response this is: it was not sent, so it has no latency
 
     def __post_init__(self) -> None:
         if not self.qid or self.q_id is not UNSET:
@@ -211,6 +212,7 @@ _DECISIVE_TRACE = (
     "stage_ms",
     "e2e_ms",
     "warmup",
+    "reused_from",
 )
 _OTHERS = ("errors", "evidences", "unanswerable")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -83,17 +83,24 @@ def check(
 
 
 def drive(
-    config: Config, *, suites: Iterable[str] = (), failing: set[str] | None = None, where: Iterable[str] = ()
+    config: Config,
+    *,
+    suites: Iterable[str] = (),
+    failing: set[str] | None = None,
+    where: Iterable[str] = (),
+    dedupe: bool = True,
+    announce: Callable[[str], None] | None = None,
 ) -> list[str]:
     """Ask the targets of the suites that name one, and write their traces; a line for each about what was asked.
 
     With `failing`, only those questions are asked again, and their new traces replace the old ones; with `where`, only
-    the questions that it chooses.
+    the questions that it chooses. `dedupe` and `announce` are those of `run`.
     """
+    sending = {"dedupe": dedupe, "announce": announce}
     lines = []
     for suite in _chosen(config, list(suites)):
         if target := config.targets.get(suite.driving.get("target", "")):
-            lines.append(_ask(suite, target, failing, parse_where(where)))
+            lines.append(_ask(suite, target, failing, parse_where(where), sending))
     if not lines:
         raise UsageError(
             "there is no target to send the questions to",
@@ -104,7 +111,13 @@ def drive(
     return lines
 
 
-def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None, where: Mapping[str, Sequence[str]]) -> str:
+def _ask(
+    suite: SuiteConfig,
+    target: TargetConfig,
+    failing: set[str] | None,
+    where: Mapping[str, Sequence[str]],
+    sending: dict[str, Any],
+) -> str:
     from ..core.sources import read_gold
     from ..runner import TargetOptions, run
 
@@ -137,7 +150,7 @@ def _ask(suite: SuiteConfig, target: TargetConfig, failing: set[str] | None, whe
     options = TargetOptions(mapping=target.options.get("map") or fields, **given)
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
-    summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits)
+    summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits, **sending)
     summary.check_mapping("[map]")
     if failing is None and not (where and os.path.exists(out)):
         os.replace(fresh, out)

@@ -55,7 +55,8 @@ TRACE = SHARED | {
     "ok": "flag",
     "warmup": "flag",
     **dict.fromkeys(
-        ("run_id", "sweep_id", "jitter", "arm", "ts", "reason", "lambda_state", "anchor", "index_hash"), "text"
+        ("run_id", "sweep_id", "jitter", "arm", "ts", "reason", "lambda_state", "anchor", "index_hash", "reused_from"),
+        "text",
     ),
 }
 GOLD = SHARED | {

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,6 +44,7 @@ _OURS = (
     "started_ms",
     "late_ms",
     "service_ms",
+    "reused_from",
 )
 _NOT_TAKEN = frozenset(
     (*_OURS, "q_id", "query", "question", "warmup", "e2e_ms", "reported_e2e_ms", "ttft_ms", HEADER_KEY)
@@ -57,19 +58,22 @@ class Execution:
         self.target, self.journal, self.limits = target, journal, limits
         self.secrets, self.progress = secrets, progress
         self.budget, self.pacer = Budget(limits), Pacer(limits.rate)
-        self.finished = self.failed = 0
+        self.finished = self.failed = self.reused = 0
         self.errors: Counter[str] = Counter()  # failures by kind
         self.first_error = ""
         self.stopped = ""  # why not everything was asked
         self._answers = 0
         self._held: list[dict[str, Any]] = []  # unanswered runs in a row, written once the target is heard again
 
-    async def run(self, asks: Iterable[Ask], warmup: Iterable[Ask] = ()) -> None:
-        """Ask everything; whatever ends it, what is finished is in the journal and on disk."""
+    async def run(self, requests: Iterable[list[Ask]], warmup: Iterable[Ask] = ()) -> None:
+        """Ask everything; whatever ends it, what is finished is in the journal and on disk.
+
+        Each request is a list of the runs that its response is for.
+        """
         try:
             for ask in warmup:
                 await self._attempts(ask)
-            await self._all(iter(asks))
+            await self._all(iter(requests))
             self._release_held()
         except BudgetSpent as spent:
             self.stopped = str(spent)
@@ -80,27 +84,38 @@ class Execution:
             finally:
                 self.journal.close()
 
-    async def _all(self, asks: Iterator[Ask]) -> None:
+    async def _all(self, requests: Iterator[list[Ask]]) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(max(1, self.limits.concurrency)):
-                    group.create_task(self._work(asks))
+                    group.create_task(self._work(requests))
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
-    async def _work(self, asks: Iterator[Ask]) -> None:
-        """One worker: take the next question until there is none, or no budget."""
-        for ask in asks:
+    async def _work(self, requests: Iterator[list[Ask]]) -> None:
+        """One worker: take the next request until there is none, or no budget."""
+        for asks in requests:
+            try:
+                await self._answered(asks)
+            except BudgetSpent as spent:
+                self.stopped = self.stopped or str(spent)  # the others finish what they have begun
             if self.stopped:
                 return
-            try:
-                record, kind = await self._attempts(ask)
-            except BudgetSpent as spent:
-                self.stopped = str(spent)  # the others finish what they have begun
-                return
-            self._keep(record, kind)
             if self.journal.due:
                 await asyncio.to_thread(self.journal.sync)
+
+    async def _answered(self, asks: Sequence[Ask]) -> None:
+        """Runs that ask the same thing: the first response does for all. A failure is none, so the next run is sent."""
+        for place, ask in enumerate(asks, 1):
+            if self.stopped:
+                return
+            record, kind = await self._attempts(ask)
+            self._keep(record, kind)
+            if "error" not in record:
+                for other in asks[place:]:
+                    self._write(reused(record, other))
+                    self.reused += 1
+                return
 
     async def _attempts(self, ask: Ask) -> tuple[dict[str, Any], str]:
         """The record of one run, and the kind of its failure ("" for none)."""
@@ -217,20 +232,7 @@ def record_of(
     ask: Ask, trace: dict[str, Any], elapsed: float, failure: AskFailed | None, *, replays: bool = False
 ) -> dict[str, Any]:
     """A trace as it is written: what was asked, what came back, how long it took."""
-    record: dict[str, Any] = {
-        "qid": ask.qid,
-        "run_id": ask.run_id,
-        "seed": ask.seed,
-        "jitter": ask.jitter,
-        "q": ask.question,
-        "ts": round(time.time(), 3),
-    }
-    if ask.paraphrase:
-        record["paraphrase"] = ask.paraphrase
-    if ask.temperature is not None:
-        record["temperature"] = ask.temperature
-    if ask.arm:
-        record |= {"arm": ask.arm, "knobs": ask.knobs}
+    record = _asked(ask)
     record |= {name: value for name, value in trace.items() if name not in _NOT_TAKEN}
     record |= _times(trace, elapsed, replays and failure is None)
     if failure is not None:
@@ -242,11 +244,34 @@ def record_of(
     return record
 
 
+def reused(record: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """The record of a run whose request was sent for another run: the same response, which cost nothing again."""
+    ours = {"sweep_id": record["sweep_id"], "reused_from": record["run_id"], "attempts": 0}
+    return _asked(ask) | {name: value for name, value in record.items() if name not in (*_OURS, "cost_usd")} | ours
+
+
+def _asked(ask: Ask) -> dict[str, Any]:
+    """What a record says of the run itself."""
+    asked: dict[str, Any] = {
+        "qid": ask.qid,
+        "run_id": ask.run_id,
+        "seed": ask.seed,
+        "jitter": ask.jitter,
+        "q": ask.question,
+        "ts": round(time.time(), 3),
+    }
+    if ask.paraphrase:
+        asked["paraphrase"] = ask.paraphrase
+    if ask.temperature is not None:
+        asked["temperature"] = ask.temperature
+    return asked | ({"arm": ask.arm, "knobs": ask.knobs} if ask.arm else {})
+
+
 def _times(trace: dict[str, Any], elapsed: float, replays: bool) -> dict[str, Any]:
     """How long it took by our clock; a replayed run took as long as its file says, or the file does not say."""
-    told = {name: trace["e2e_ms"] for name in ("e2e_ms",) if name in trace}
     if replays:
-        return told
+        return {name: trace[name] for name in ("e2e_ms", "reused_from") if name in trace}
+    told = {name: trace["e2e_ms"] for name in ("e2e_ms",) if name in trace}
     first = trace.ttft_ms if isinstance(trace, Timed) else None
     return (
         {"e2e_ms": round(elapsed, 3)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -88,6 +88,20 @@ class Plan(msgspec.Struct, frozen=True):
                             *(str(item.qid), run_id, seed, name, worded, arm.name, sent, arm.knobs, heat),
                             history=getattr(item, "history", []),
                         )
+
+    def requests(self, finished: Collection[str] = (), *, alike: bool = False) -> Iterator[list[Ask]]:
+        """The runs that are not finished, together where one request does for all: the first of them is sent.
+
+        With `alike`, runs of a question that differ in the name of the jitter alone ask the same thing. Seeds,
+        temperatures and arms never share a request: repeating those is how instability shows.
+        """
+        for item in self.questions:
+            shared: dict[object, list[Ask]] = {}
+            for ask in self.asks_of(item):
+                if ask.run_id not in finished:
+                    same = (ask.question, ask.seed, ask.temperature, ask.arm) if alike else ask.run_id
+                    shared.setdefault(same, []).append(ask)
+            yield from shared.values()
 
     def distinct_prompts(self) -> int:
         """How many different texts are sent, so that 20 runs of 2 prompts don't look like 20."""

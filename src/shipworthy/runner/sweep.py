@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -34,6 +34,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     finished: int  # finished by it, failures included
     failed: int  # runs in the file that carry an error
     requests: int
+    reused: int = 0  # runs of this call that took the response of another
     cost_usd: str
     seconds: float
     distinct_prompts: int
@@ -78,14 +79,17 @@ def run(
     warmup: int = 0,
     resume: bool = False,
     overwrite: bool = False,
+    dedupe: bool = True,
     options: TargetOptions | None = None,
     limits: Limits | None = None,
     progress: bool = False,
+    announce: Callable[[str], None] | None = None,
 ) -> RunSummary:
     """Ask the target every question of a gold set (a path, or its items) and journal the traces to `out`.
 
     Ctrl-C raises KeyboardInterrupt after the journal is closed; what was finished is kept. `limits` replaces the
-    single limits where more of them are needed.
+    single limits where more of them are needed. A question that a jitter leaves as it is isn't sent again, unless
+    `dedupe` is off. `announce` is told what will be sent before anything is.
     """
     limits = limits or Limits(
         concurrency=concurrency,
@@ -117,8 +121,10 @@ def run(
         warmup=warmup,
         resume=resume,
         overwrite=overwrite,
+        dedupe=dedupe,
         options=options,
         progress=progress,
+        announce=announce,
     )
     return run_blocking(running)
 
@@ -132,8 +138,10 @@ async def run_async(
     warmup: int = 0,
     resume: bool = False,
     overwrite: bool = False,
+    dedupe: bool = True,
     options: TargetOptions | None = None,
     progress: bool = False,
+    announce: Callable[[str], None] | None = None,
 ) -> RunSummary:
     """`run` for a plan, within a loop that is running already."""
     options = options or TargetOptions(connections=max(64, limits.concurrency))
@@ -142,11 +150,14 @@ async def run_async(
     began = clock()
     journal = Journal(out, header_of(plan, asked, options), resume=resume, overwrite=overwrite)
     resumed, failed_before = len(journal.finished), journal.failed
+    alike = dedupe and getattr(asked, "by_wording", False)
+    if announce:
+        requests = sum(1 for _ in plan.requests(journal.finished, alike=alike))
+        announce(_to_send(requests, len(plan) - resumed, warmup, limits, options.secrets.hide(asked.name)))
     shown = progress_for(len(plan), resumed) if progress else Progress(len(plan), resumed)
     execution = Execution(asked, journal, limits, options.secrets, shown)
-    missing = (ask for ask in plan if ask.run_id not in journal.finished)
     try:
-        await execution.run(missing, islice(plan, warmup))
+        await execution.run(plan.requests(journal.finished, alike=alike), islice(plan, warmup))
     finally:
         shown.close()
     return RunSummary(
@@ -157,6 +168,7 @@ async def run_async(
         finished=execution.finished,
         failed=failed_before + execution.failed,
         requests=execution.budget.requests,
+        reused=execution.reused,
         cost_usd=str(execution.budget.cost),
         seconds=round(clock() - began, 3),
         distinct_prompts=plan.distinct_prompts(),
@@ -165,3 +177,15 @@ async def run_async(
         first_error=execution.first_error,
         unmatched=asked.unmatched() if isinstance(asked, Mapped) else {},
     )
+
+
+def _to_send(requests: int, runs: int, warmup: int, limits: Limits, name: str) -> str:
+    """What is about to be sent, so that its cost can be told before it is spent."""
+    total = requests + warmup
+    most = total if limits.max_requests is None else min(total, limits.max_requests)
+    noun = "request" if total == 1 else "requests"
+    number = f"{most:,} of {total:,}" if most < total else f"{total:,}"
+    details = [f"{runs:,} runs", f"{runs - requests:,} reused"] if runs > requests else []
+    details += [f"{warmup:,} to warm up"] if warmup else []
+    counted = f" ({', '.join(details)})" if details else ""
+    return f"Sending {number} {noun}{counted} to {name}"

@@ -14,7 +14,8 @@ from ..redact import Secrets
 class Target(Protocol):
     """What the runner can ask. `replays` targets bring their own latencies along.
 
-    One that has to start something first may have `async def ready()`: it is awaited before the clock starts.
+    One that has to start something first may have `async def ready()`: it is awaited before the clock starts. One whose
+    answer can't depend on the name of a jitter says `by_wording = True`: an unchanged question is not sent again.
     """
 
     name: str

@@ -33,6 +33,7 @@ class ChatTarget:
     """A model behind `POST …/chat/completions`; evidence comes from a file of traces or `{qid, evidence}` lines."""
 
     replays = False
+    by_wording = True
 
     def __init__(self, template: str, options: TargetOptions) -> None:
         base, mark, query = template.partition("?")

@@ -46,6 +46,7 @@ class CommandTarget:
                 hint="Check the path, and that it may be executed.",
                 code="target",
             )
+        self.by_wording = not any("{jitter}" in part for part in self._argv)
         self._on_stdin = not any("{question}" in part for part in self._argv)
 
     async def ask(self, ask: Ask) -> dict[str, Any]:

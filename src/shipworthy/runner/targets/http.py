@@ -115,6 +115,7 @@ class HttpTarget:
     """An endpoint that takes our request or a template's, and gives our response or a mapped one."""
 
     replays = False
+    by_wording = True
 
     def __init__(self, template: str, options: TargetOptions) -> None:
         self.name = template.partition("?")[0]

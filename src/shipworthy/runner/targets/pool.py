@@ -57,6 +57,7 @@ class Worker:
     def __init__(self, job: Job) -> None:
         self._limit, self._count, self.killed = job.limit + _FRAME, 0, False
         self._noise = bytearray()
+        self.takes: tuple[str, ...] = ()  # names of the arguments that the function has a parameter for
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as undo:
             self._socket, other = socket.socketpair()
             undo.callback(self._socket.close)
@@ -79,6 +80,7 @@ class Worker:
                 first = await worker._exchanged(encoded(msgspec.to_builtins(job)))
             if first.get("ready") is not True:
                 raise Refused(str(first.get("refused")))
+            worker.takes = tuple(map(str, first.get("takes") or ()))
         except BaseException as error:
             worker.kill()
             worker.reap()
@@ -175,6 +177,7 @@ class Workers:
         self._starting, self._freed = 0, asyncio.Event()
         self._all: set[Worker] = set()
         weakref.finalize(self, _abandoned, self._all)  # where an error keeps close() from being called
+        self.takes: tuple[str, ...] = ()
         run_blocking(self._start())  # what can't be imported is told before anything is asked
 
     async def ready(self) -> None:
@@ -198,6 +201,7 @@ class Workers:
         finally:
             self._starting -= 1
         self._all.add(worker)
+        self.takes = worker.takes
         self._give_back(worker)
 
     async def ask(self, question: str, given: Mapping[str, Any]) -> Any:

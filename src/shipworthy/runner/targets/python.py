@@ -35,6 +35,7 @@ class PythonTarget:
     def __init__(self, place: str, options: TargetOptions) -> None:
         self.name, self._mapping = f"py:{place}", parse_mapping(options.mapping)
         self._workers = workers_for(place, options, accepts=(*_OFFERED, *_WHERE_GIVEN))
+        self.by_wording = "jitter" not in self._workers.takes
 
     async def ready(self) -> None:
         await self._workers.ready()
@@ -51,6 +52,7 @@ class DemoTarget:
     """The embedded pipeline, in this process: it is part of the package and not under test."""
 
     replays = False
+    by_wording = True
 
     def __init__(self, faults: str, options: TargetOptions) -> None:
         named = tuple(fault.strip() for fault in faults.split(",") if fault.strip())

@@ -74,8 +74,13 @@ class Calls:
 
     def __init__(self, function: Callable[..., Any], accepts: list[str] | None, drops: bool, limit: int) -> None:
         self._function, self._drops, self._limit = function, drops, limit
-        self._accepts = None if accepts is None else _accepted(function, accepts)
+        self._accepts: frozenset[str] | None = None if accepts is None else _accepted(function, accepts)
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def takes(self) -> list[str]:
+        """The names that are passed along; all are where none was to be chosen."""
+        return sorted(self._accepts or ())
 
     def reply(self, request: Mapping[str, Any]) -> bytes:
         """The frame that answers a request, whatever the function does in Python."""
@@ -122,7 +127,7 @@ def main(fd: int) -> None:
         channel.write(json.dumps({"refused": _refusal(error)}).encode())
         return
     calls = Calls(function, start["accepts"], start["drops"], start["limit"])
-    channel.write(b'{"ready":true}')
+    channel.write(json.dumps({"ready": True, "takes": calls.takes}).encode())
     while (request := requests.get()) is not None:
         channel.write(calls.reply(request))
 

@@ -68,6 +68,7 @@ def shown(context: Context) -> dict[str, object]:
 def _counts(findings: Findings, context: Context) -> dict[str, int]:
     tally, counts = findings.tally, survey_of(findings.gathered).chosen(context.sweep)
     left_out = {"warm_up": counts.warm_up, "unknown_qid": counts.unknown}
+    left_out |= {"reused": counts.reused} if counts.reused else {}
     return {name: tally[name] for name in _COUNTED} | {"arms": len(context.arms)} | left_out
 
 

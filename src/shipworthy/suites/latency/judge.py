@@ -73,7 +73,7 @@ def judge(case: Case, context: Context) -> Verdict:
     """Every arm is judged on the same questions: one that an arm was not asked is missing there."""
     by_arm: dict[str, list[Trace]] = {}
     for trace in case.records["trace"]:
-        if not trace.warmup and in_sweep(trace.sweep_id, context.sweep):
+        if not (trace.warmup or trace.reused_from) and in_sweep(trace.sweep_id, context.sweep):
             by_arm.setdefault(arm_of(trace), []).append(trace)
     arms = [_judge_arm(arm, case.gold, by_arm.get(arm, []), context.judging) for arm in context.arms]
     return Verdict(case.key, case.gold.gold, arms)

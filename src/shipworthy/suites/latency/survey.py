@@ -21,6 +21,7 @@ class SweepCounts:
 
     def __init__(self) -> None:
         self.warm_up = 0
+        self.reused = 0
         self.unknown = 0
         self.first_unknown: tuple[int, str] | None = None  # the first line, and its qid
         self.knobs: dict[str, set[bytes]] = {}  # arm → the sets of knobs that it was run with
@@ -28,6 +29,8 @@ class SweepCounts:
     def add(self, place: int, trace: Trace, known: bool) -> None:
         if trace.warmup:
             self.warm_up += 1
+        elif trace.reused_from:
+            self.reused += 1
         elif known:
             self.knobs.setdefault(arm_of(trace), set()).add(msgspec.json.encode(trace.knobs, order="sorted"))
         else:
@@ -39,6 +42,7 @@ class SweepCounts:
 
     def __iadd__(self, other: SweepCounts) -> SweepCounts:
         self.warm_up += other.warm_up
+        self.reused += other.reused
         self.unknown += other.unknown
         if other.first_unknown is not None:
             self._meet(other.first_unknown)
