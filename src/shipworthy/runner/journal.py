@@ -10,7 +10,6 @@ first, and at the end: after a power cut at most that much has to be asked again
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import socket
@@ -25,11 +24,19 @@ import msgspec
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import visible
 
+try:
+    import fcntl
+except ImportError:  # Windows: nothing keeps a second run away
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
+
 VERSION = 1
 SYNC_RECORDS = 500
 SYNC_SECONDS = 1.0
 _CHUNK = 1 << 20
 HEADER_KEY = "shipworthy_journal"
+# Not every system has all of these; without O_BINARY Windows would write two bytes for the end of a line.
+_OURS_ALONE = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
+_NOTE = _OURS_ALONE | getattr(os, "O_NONBLOCK", 0)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +123,8 @@ class Journal:
         self.close()
 
     def _release(self) -> None:
-        self._note.unlink(missing_ok=True)
+        if fcntl is not None:
+            self._note.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
 
@@ -126,6 +134,8 @@ class Journal:
 
     def _lock(self) -> None:
         """The kernel keeps the lock and drops it with the process; the file beside it only says who holds it."""
+        if fcntl is None:
+            return
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -260,13 +270,13 @@ def _decoded(decode: Callable[[bytes], _Line], line: bytes) -> _Line:
 
 def _write_note(note: Path, text: str) -> None:
     """Say who holds the lock, in a file of our own: a link that somebody put there is not followed."""
-    fd = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    fd = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOTE, 0o644)
     with os.fdopen(fd, "w", encoding="utf-8") as stream:
         stream.write(text)
 
 
 def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | _OURS_ALONE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd = os.open(path, flags, 0o644)
@@ -304,7 +314,7 @@ def _lines(fd: int) -> Iterator[tuple[int, bytes]]:
 
 def _holder(note: Path) -> str:
     try:
-        fd = os.open(note, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(note, os.O_RDONLY | _NOTE)
         with os.fdopen(fd, "rb") as stream:
             holder = json.loads(stream.read(1000))
         return visible(f"pid {holder['pid']} on {holder['host']}", 100)
@@ -314,6 +324,8 @@ def _holder(note: Path) -> str:
 
 def _sync_folder(path: Path) -> None:
     """Make the new name itself durable."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows opens no folders
+        return
     fd = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -324,7 +336,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def _failure(path: Path, error: OSError) -> EnvironmentFailure:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG)
     hint = (
         "Make room, then go on with --resume: finished runs are kept."
         if full

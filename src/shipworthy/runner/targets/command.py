@@ -144,7 +144,10 @@ class _Program(asyncio.SubprocessProtocol):
         """End what is left of the program: all that it started, if it did not end by itself."""
         if self._pipes or not self._exited.done():
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+                if hasattr(os, "killpg"):
+                    os.killpg(self._transport.get_pid(), signal.SIGKILL)
+                else:  # Windows: the program alone
+                    self._transport.kill()
         self._transport.close()
         await asyncio.wait([self._exited], timeout=_LAST_WORDS)
 

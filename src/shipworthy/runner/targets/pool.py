@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
+import select
 import signal
 import socket
 import subprocess
@@ -13,7 +15,6 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from select import POLLIN, poll
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ from ..failures import SEEN, AskFailed
 from ..journal import encoded
 from ..shape import parsed
 from .base import TargetOptions
-from .worker import NO_CHANNEL, SIZE
+from .worker import INHERITS, NO_CHANNEL, SIZE
 
 _PROGRAM = str(Path(__file__).with_name("worker.py"))
 _WITHIN = "SHIPWORTHY_WORKER"  # set in the environment of a worker
@@ -33,6 +34,7 @@ _NOISE_KEPT = 4096  # bytes of what a worker printed last
 _LAST_WORDS = 2.0  # seconds for workers to clean up once everything was asked
 _EXIT_SEEN = 1.0  # seconds for a process to end after it has hung up
 _KINDS = ("python", "wrong-shape", "too-large")
+_TOKEN, _TOKEN_SECONDS = 32, 5.0  # bytes of it, and how long they may take
 _FRAME = 1000  # bytes that a frame is larger than the result in it
 
 
@@ -59,13 +61,16 @@ class Worker:
         self._noise = bytearray()
         self.takes: tuple[str, ...] = ()  # names of the arguments that the function has a parameter for
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as undo:
-            self._socket, other = socket.socketpair()
+            # Where nothing is inherited by its number, the worker connects to ours and proves itself by a token.
+            self._socket, other = socket.socketpair() if INHERITS else (_listening(), socket.socket())
+            self._token = b"" if INHERITS else secrets.token_bytes(_TOKEN)
             undo.callback(self._socket.close)
             theirs.callback(other.close)
             reading, writing = os.pipe()
             undo.callback(os.close, reading)
             theirs.callback(os.close, writing)
-            self._process = _started(other.fileno(), writing, job.cwd)
+            given = other.fileno() if INHERITS else self._socket.getsockname()[1]
+            self._process = _started(given, writing, job.cwd, self._token)
             undo.pop_all()
         self._socket.setblocking(False)
         self._drain = threading.Thread(target=_drained, args=(reading, self._noise), daemon=True)
@@ -77,6 +82,7 @@ class Worker:
         worker = cls(job)
         try:
             async with asyncio.timeout(seconds):
+                await worker._met()
                 first = await worker._exchanged(encoded(msgspec.to_builtins(job)))
             if first.get("ready") is not True:
                 raise Refused(str(first.get("refused")))
@@ -100,8 +106,10 @@ class Worker:
     @property
     def usable(self) -> bool:
         """Whether nothing came since the last reply: neither its end, nor a result that nobody asked for."""
-        watch = poll()
-        watch.register(self._socket, POLLIN)
+        if not hasattr(select, "poll"):  # Windows, where select takes any socket
+            return not select.select([self._socket], [], [], 0)[0]
+        watch = select.poll()
+        watch.register(self._socket, select.POLLIN)
         return not watch.poll(0)
 
     def hang_up(self) -> None:
@@ -109,10 +117,13 @@ class Worker:
         self._socket.close()
 
     def kill(self) -> None:
-        """End it, with all that it started."""
+        """End it, with all that it started; on Windows it alone."""
         self.killed = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
         self._socket.close()
 
     def reap(self) -> None:
@@ -125,6 +136,20 @@ class Worker:
 
     def last_words(self, limit: int = SEEN) -> str:
         return self._noise.decode("utf-8", "replace").strip()[-limit:]
+
+    async def _met(self) -> None:
+        """Put the connection of our own worker in the place of the socket that it was to connect to."""
+        loop, listening = asyncio.get_running_loop(), self._socket
+        while self._token:
+            self._socket, _ = await loop.sock_accept(listening)
+            self._socket.setblocking(False)
+            with contextlib.suppress(OSError, EOFError):  # a stranger's connection, silent or not, is let go
+                async with asyncio.timeout(_TOKEN_SECONDS):
+                    shown = await self._exactly(loop, _TOKEN)
+                if secrets.compare_digest(shown, self._token):
+                    listening.close()
+                    return
+            self._socket.close()
 
     async def _exchanged(self, payload: bytes) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
@@ -179,6 +204,8 @@ class Workers:
         weakref.finalize(self, _abandoned, self._all)  # where an error keeps close() from being called
         self.takes: tuple[str, ...] = ()
         run_blocking(self._start())  # what can't be imported is told before anything is asked
+        if not INHERITS:  # Windows ties a socket to the loop that first used it, and the run will have another
+            self._dismiss(self._idle.pop())
 
     async def ready(self) -> None:
         """Start one more worker if none is free. Done before the clock of a call starts: it is not the function's."""
@@ -288,18 +315,26 @@ def workers_for(place: str, options: TargetOptions, **given: Any) -> Workers:
         ) from None
 
 
-def _started(channel: int, noise: int, cwd: str) -> subprocess.Popen[bytes]:
+def _listening() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
+
+
+def _started(channel: int, noise: int, cwd: str, token: bytes) -> subprocess.Popen[bytes]:
     """The program, in a session of its own: Ctrl-C is ours to handle, and all that it starts can be ended with it."""
-    return subprocess.Popen(
-        [sys.executable, "-P", "-u", _PROGRAM, str(channel)],
-        stdin=subprocess.DEVNULL,
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-u", _PROGRAM, "fd" if INHERITS else "port", str(channel)],
+        stdin=subprocess.PIPE if token else subprocess.DEVNULL,
         stdout=noise,  # the judge's own output is a report: a pipeline must not write into it
         stderr=noise,
-        pass_fds=[channel],
+        pass_fds=[channel] if INHERITS else (),
         start_new_session=True,
         cwd=cwd,
         env={**os.environ, _WITHIN: "1"},
     )
+    if process.stdin:
+        with process.stdin as stdin, contextlib.suppress(OSError):  # it may have ended already, which shows later
+            stdin.write(token)
+    return process
 
 
 def _ending(code: int | None) -> str:

@@ -7,7 +7,6 @@ that a worker starts fast and the pipeline finds its own modules.
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import importlib
 import inspect
@@ -22,9 +21,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+try:
+    import fcntl
+except ImportError:  # Windows, where no file is inherited by its number
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
+
 if TYPE_CHECKING:
     import asyncio
 
+INHERITS = fcntl is not None  # a socket by its number; else a worker connects to the judge and shows a token
 SIZE = 8  # bytes of a frame's length
 NO_CHANNEL = 70  # exit code: the result has nowhere to go
 _HIGH = 200  # a number that open() won't give away again when a pipeline has closed "all" files
@@ -35,14 +40,8 @@ _LAST_WORDS = 2.0  # seconds for clean-up once the judge has hung up
 class Channel:
     """The socket to the judge, out of the way of whatever the pipeline does with its files."""
 
-    def __init__(self, given: int) -> None:
-        try:
-            fd = fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, _HIGH)
-            os.close(given)
-        except OSError:  # so few files are allowed that there is no high number
-            fd = given
-            os.set_inheritable(fd, False)
-        self._socket, self._owner, self._identity = socket.socket(fileno=fd), os.getpid(), _identity(fd)
+    def __init__(self, given: socket.socket) -> None:
+        self._socket, self._owner, self._identity = given, os.getpid(), _identity(given.fileno())
 
     def read(self) -> dict[str, Any]:
         """The next request; EOFError when the judge has hung up."""
@@ -113,9 +112,9 @@ class NoResult(Exception):
     """What the function gave is not an answer."""
 
 
-def main(fd: int) -> None:
+def main(given: socket.socket) -> None:
     """Answer requests until the judge hangs up."""
-    channel = Channel(fd)
+    channel = Channel(given)
     start = channel.read()
     requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(channel, requests), daemon=True).start()
@@ -214,7 +213,9 @@ def _listen(channel: Channel, requests: queue.SimpleQueue[dict[str, Any] | None]
     except (OSError, EOFError, ValueError):
         requests.put(None)
     time.sleep(_LAST_WORDS)
-    os.killpg(0, signal.SIGKILL)
+    if hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def _failed(request: Mapping[str, Any], kind: str, why: str) -> bytes:
@@ -225,10 +226,31 @@ def _refusal(error: BaseException) -> str:
     return str(error) if isinstance(error, NoResult) else f"can't be imported: {text_of(error)}"
 
 
+def _inherited(given: int) -> socket.socket:
+    """The socket that the judge left open for us, under a high number."""
+    try:
+        fd = fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+        os.close(given)
+    except OSError:  # so few files are allowed that there is no high number
+        fd = given
+        os.set_inheritable(fd, False)
+    return socket.socket(fileno=fd)
+
+
+def _connected(port: int) -> socket.socket:
+    """A connection to the judge; what it wrote to our standard input shows that we are who it started."""
+    token = sys.stdin.buffer.read()
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(token)
+    return connection
+
+
 def _identity(fd: int) -> tuple[int, int]:
+    if fcntl is None:
+        return 0, 0  # a socket of Windows has no status
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main((_connected if sys.argv[1] == "port" else _inherited)(int(sys.argv[2])))
