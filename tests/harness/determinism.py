@@ -39,6 +39,7 @@ def _digest(args: Sequence[str], folder: Path, formats: Sequence[str], where: tu
     flags = [part for path in outputs for part in ("-o", path.name)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "SHIPWORTHY_"))}
     environment |= {"PYTHONHASHSEED": seed, "LC_ALL": locale, "LANG": locale, "TZ": zone, "PYTHONUTF8": "0"}
+    environment["SOURCE_DATE_EPOCH"] = "0"  # pages say when they were made
     command = [sys.executable, "-m", "shipworthy", *args, *flags]
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=300, check=False)
     assert b"Traceback" not in ran.stderr, ran.stderr
