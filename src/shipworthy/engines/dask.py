@@ -10,7 +10,7 @@ import os
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -37,6 +37,7 @@ TOGETHER = 2_000  # questions that one task judges
 PARTS = 4_000  # parts of a large input, each of which sends what it keeps of a question to the client …
 LARGEST = 256 << 20  # … and bytes that a part may have for that
 PATIENCE = 10  # seconds until a scheduler that does not answer, or has no worker, is given up
+TRIES = 3  # of a task whose data died with a worker
 
 
 def run(suite: Suite, material: Material, *, scheduler: str = "", part: int | None = None) -> Judged:
@@ -60,7 +61,7 @@ class _Cluster:
         cut: dict[str, Parts] = self._cut(Plan(material, part).paths, part)
         plan = Plan(material, part, cut.get)
         silent = replace(material, tick=None)
-        shared = self._broadcast(suite), self._broadcast(silent)  # gold travels once to each worker
+        shared = suite, silent
         units = list(plan)
         results = self._run(read_unit, shared, [unit.moved(os.path.abspath(unit.path)) for unit in units])
         told_here = ((number, renamed(result, units[number].path)) for number, result in results)
@@ -70,7 +71,7 @@ class _Cluster:
         if len(names) < share:
             return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
         cases = (list(gathered.cases(material.expected, some)) for some in groups(names, TOGETHER))
-        judged = self._run(judge_cases, (shared[0], self._broadcast(context)), cases)
+        judged = self._run(judge_cases, (suite, context), cases)
         return Judged(context, gathered, add_up(Evidence(context.options.offenders), judged))
 
     def _cut(self, paths: list[str], part: int) -> dict[str, Parts]:
@@ -82,27 +83,44 @@ class _Cluster:
             if isinstance(parts, KnownParts)
         }
 
-    def _broadcast(self, value: Any) -> Any:
-        return self._client.scatter(value, broadcast=True, hash=False)
-
     def _run(
         self, work: Callable[..., Any], shared: tuple[Any, ...], tasks: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Results with the numbers of their tasks, as they come; each is let go of at once."""
+        """Results with the numbers of their tasks, as they come. What dies with a worker is sent and done again."""
+        distributed = _package("distributed")
+        left = dict(enumerate(tasks))
+        for tries in range(1, TRIES + 1):
+            try:
+                for number, result in self._done(work, shared, left):
+                    yield number, result
+                    del left[number]
+                return
+            except distributed.KilledWorker as error:
+                raise _died(error) from None
+            except distributed.client.FutureCancelledError as error:  # the only copy of what is shared was lost
+                if tries == TRIES:
+                    raise _died(error) from None
+
+    def _done(
+        self, work: Callable[..., Any], shared: tuple[Any, ...], tasks: Mapping[int, Any]
+    ) -> Iterator[tuple[int, Any]]:
         distributed, delayed = _package("distributed"), _package("dask").delayed
-        calls = [delayed(told, pure=False)(work, number, *shared, task) for number, task in enumerate(tasks)]
-        try:
-            for future in distributed.as_completed(self._client.compute(calls), loop=self._client.loop):
-                number, made, result = future.result()
-                _check_same(made)
-                yield number, result
-                future.release()
-        except distributed.KilledWorker as error:
-            raise EnvironmentFailure(
-                f"workers of the cluster died again and again at the same task: {visible(str(error), 200)}",
-                hint="Do they have enough memory? Their logs say why they ended.",
-                code="worker-died",
-            ) from None
+        # Gold travels once to each worker.
+        sent = [self._client.scatter(value, broadcast=True, hash=False) for value in shared]
+        calls = [delayed(told, pure=False)(work, number, *sent, task) for number, task in tasks.items()]
+        for future in distributed.as_completed(self._client.compute(calls), loop=self._client.loop):
+            number, made, result = future.result()
+            _check_same(made)
+            future.release()
+            yield number, result
+
+
+def _died(error: Exception) -> EnvironmentFailure:
+    return EnvironmentFailure(
+        f"workers of the cluster died again and again: {visible(str(error), 200)}",
+        hint="Do they have enough memory? Their logs say why they ended.",
+        code="worker-died",
+    )
 
 
 # --- what runs on a worker ---
