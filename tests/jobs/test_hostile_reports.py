@@ -384,3 +384,10 @@ def test_bytes_that_were_flipped_or_cut_get_one_clear_error(reports: dict[str, A
                     doors[name](None, path)
                 except ShipworthyError as error:
                     assert error.exit_code in (2, 3, 4), (suite, name)
+
+
+def test_a_report_that_does_not_say_its_suite_is_one_clear_error(reports: dict[str, Any]) -> None:
+    report = json.loads(json.dumps(reports["answers"]))
+    del report["shipworthy"]["suite"]
+    with pytest.raises(ShipworthyError, match="report-invalid"):
+        verify(report)

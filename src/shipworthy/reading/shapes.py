@@ -15,6 +15,13 @@ class _About(msgspec.Struct):
     board: bool = False
 
 
+class _SuiteAbout(msgspec.Struct):
+    report: int
+    definitions: str
+    suite: str
+    profile: str = ""
+
+
 class _Measure(msgspec.Struct):
     kind: str = ""
     value: float | None = None
@@ -72,7 +79,7 @@ class _Run(msgspec.Struct, frozen=True):
 
 
 class SuiteReport(msgspec.Struct):
-    shipworthy: _About
+    shipworthy: _SuiteAbout
     digest: str
     decision: str
     metrics: dict[str, _Measure]

@@ -154,7 +154,7 @@ def _rescored(
     if not usable or not paths:
         raise _refusal(differences)
     again = report_of(recompute(head, paths, reach))
-    if again["inputs"].get("gold") != head["inputs"].get("gold"):
+    if again["inputs"].get("gold") != head.get("inputs", {}).get("gold"):
         raise _refusal(differences)
     return again, f"the base was scored again from its traces, because the {' and '.join(differences)} differ"
 
