@@ -315,7 +315,7 @@ CODES: dict[str, str] = {
     "map-pattern": "A pattern in a mapping is not a valid regular expression. Check its brackets.",
     "map-value": "A mapped value, or a cell of a table, has the wrong type for its field. The message shows the value.",
     "metric-definition": "A table [metrics.NAME] does not define a metric. The message says what would be right.",
-    "metric-failed": "The function of a metric raised an error for an item. Mend it, or have it give None.",
+    "metric-failed": "The function of a metric raised an error for an item. Fix it, or let it return None.",
     "metric-labels": "Two labels of one question can't be told apart. Give the score of each labelled answer.",
     "metric-py": "The function of a metric can't be loaded. Check module and name; it is looked for beside the config.",
     "metric-unstable": "A metric gave two values for the same item. Take clock, chance and models out of the function.",

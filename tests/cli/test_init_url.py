@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 import tomllib
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from conftest import Cli
 from shipworthy.config import load_config
+from webserver import serving
 
 CHAT = {
     "choices": [{"message": {"content": "It is 49 (source: d1)."}}],
@@ -57,11 +57,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(Handler) as address:
+        yield address
 
 
 def config(folder: Path) -> dict[str, Any]:

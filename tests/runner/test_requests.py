@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,6 +20,7 @@ from shipworthy.runner.targets import AskFailed, TargetOptions, parse_target
 from shipworthy.runner.template import fill, parse_body
 from shipworthy.web.events import EventStream
 from waiting import FOREVER
+from webserver import serving
 
 ASK = Ask("Q1", "Q1#", 3, "none", 0, "", 'Is it "}, {"x": 1?', {}, 0.2, [{"role": "user", "content": "hi"}])
 OPENAI = [
@@ -69,11 +69,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(Handler) as address:
+        yield address
 
 
 def asked(spec: str, **options: Any) -> tuple[dict[str, Any], AskFailed | None, float]:

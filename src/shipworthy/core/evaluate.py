@@ -207,7 +207,7 @@ def _unjudged(findings: Findings) -> list[str]:
 
 
 def _unfinished(findings: Findings) -> list[str]:
-    """Journals that end before their plan does: what was not asked can't have failed, and what stands twice is one."""
+    """Journals that end before their plan does: what was never sent can't have failed. Duplicates count once."""
     held = {name: read.records - read.repeated for name, read in findings.material.reads.items()}
     return [
         f"{name} has {held[name]} of {plural(read.planned, 'planned run')}: finish the run, or repeat it"

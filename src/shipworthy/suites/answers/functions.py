@@ -138,7 +138,7 @@ def _called(spec: Custom, function: Callable[[object, object], object], gold: Go
     except Exception as error:
         what = f"{spec.name} failed: {type(error).__name__}: {visible(str(error), 200)}"
         raise DataError(
-            what, where=where, hint="Mend the function, or have it give None.", code="metric-failed"
+            what, where=where, hint="Fix the function, or let it return None.", code="metric-failed"
         ) from None
     if value is None or isinstance(value, bool):
         return value
