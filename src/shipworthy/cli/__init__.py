@@ -80,7 +80,7 @@ class Lazy(click.Group):
             reader_left()
             raise click.exceptions.Exit(0) from None
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the verb. What it meets is told by its own exit code: click would make 1, NO-SHIP, of some of it."""
         try:
             return super().invoke(ctx)
