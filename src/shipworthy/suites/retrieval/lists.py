@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeGuard, TypeVar
 
 import msgspec
@@ -24,6 +24,7 @@ from .trec import Scattered, name_of, read_qrels, read_run, read_whole_run
 Source = str | os.PathLike[str] | Iterable[object]  # a file, or the records themselves
 Name = str | bytes  # bytes as a TREC file has them, text as JSON lines have it
 Record = TypeVar("Record", bound=msgspec.Struct)
+N = TypeVar("N", bound=Name)
 
 
 class Slot(msgspec.Struct, gc=False):
@@ -61,6 +62,7 @@ class _LogIds(msgspec.Struct):
 Slots = dict[Name, Slot]  # by qid
 Lists = Iterable[tuple[Name, Sequence[Name], Sequence[float] | None]]
 _STRINGS = frozenset((str,))
+_FEW = 9  # names that are quicker looked for one by one
 _NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody asked about
 
 
@@ -203,7 +205,7 @@ def _all_strings(places: Sequence[object]) -> TypeGuard[list[str]]:
 
 
 def _slot(names: Sequence[Name], grades: dict[bytes, int] | None = None) -> Slot:
-    return Slot(tuple(names) if len(names) < 9 else frozenset(names), grades)
+    return Slot(tuple(names) if len(names) < _FEW else frozenset(names), grades)
 
 
 def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[RankedList]:
@@ -215,7 +217,7 @@ def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Ranke
             yield RankedList(_shown(qid), _NOTHING)
             continue
         names = _in_order(qid, names, scores, choices)
-        ranked = _ranked(slot, names, choices.duplicates == "occupy_slot" and len(set(names)) < len(names))
+        ranked = _ranked(slot, names)
         yield RankedList(_shown(qid), shared.setdefault(ranked, ranked))
 
 
@@ -237,22 +239,23 @@ def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, 
     return names if order is None else [names[place] for place in order]
 
 
-def _ranked(slot: Slot, names: Sequence[Name], repeats: bool) -> Ranked:
-    wanted = slot.wanted
-    hits = [rank for rank, name in enumerate(names, 1) if name in wanted]
-    if repeats:  # a repeated id keeps its slots, and hits once
-        hits = [rank for rank in hits if names.index(names[rank - 1]) == rank - 1]
+def _ranked(slot: Slot, names: Sequence[Name]) -> Ranked:
+    """Where the wanted names stand; one that is repeated keeps its slots, and hits where it stands first."""
+    hits = sorted(place + 1 for place in _places(slot.wanted, names).values())
     if slot.grades is None:
-        return Ranked(len(names), len(wanted), tuple(hits))
-    grades = slot.grades
-    gains = [
-        grades.get(name, 0) if isinstance(name, bytes) and (not repeats or names.index(name) == place) else 0
-        for place, name in enumerate(names)
-    ]
-    while gains and not gains[-1]:  # what gains nothing at the end says nothing either
-        gains.pop()
+        return Ranked(len(names), len(slot.wanted), tuple(hits))
+    gained = {place: grade for name, place in _places(slot.grades, names).items() if (grade := slot.grades[name])}
+    gains = [gained.get(place, 0) for place in range(max(gained, default=-1) + 1)]
     ideal = tuple(sorted(slot.grades.values(), reverse=True))
-    return Ranked(len(names), len(wanted), tuple(hits), (), tuple(gains), ideal)
+    return Ranked(len(names), len(slot.wanted), tuple(hits), (), tuple(gains), ideal)
+
+
+def _places(wanted: Collection[N], names: Sequence[Name]) -> dict[N, int]:
+    """Where each of the wanted names stands first; a table is worth its while only where there are many."""
+    if len(wanted) < _FEW:
+        return {name: names.index(name) for name in wanted if name in names}
+    first = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
+    return {name: first[name] for name in wanted if name in first}
 
 
 def _shown(qid: str | bytes) -> str:
