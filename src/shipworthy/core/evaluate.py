@@ -164,10 +164,8 @@ def _measured(metric: Metric, tally: Tally) -> Measure:
 
 
 def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[str, Measure]]:
-    return {
-        name: {metric.name: _measured(metric, tally.slice(name)) for metric in known.values()}
-        for name in sorted(tally.slices)
-    }
+    slices = ((name, tally.slice(name)) for name in sorted(tally.slices))
+    return {name: {metric.name: _measured(metric, part) for metric in known.values()} for name, part in slices}
 
 
 def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[str, list[str]]:

@@ -114,7 +114,6 @@ SUITE = Suite(
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,
-    sees=sides.sees,
     settle=settle,
     metrics=metrics,
     aliases=aliases,

@@ -47,7 +47,7 @@ def _check_lists(expected: Mapping[str, int], gathered: Gathered, context: Conte
 def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context, material: Material) -> None:
     path = material.reads[name].path
     if not noticed.lines:
-        others = sum(gathered.unknown_counts(name).values())
+        others = gathered.unknown_of(name).lines
         about = f"; its {others} lines are about other questions" if others else ""
         raise DataError(
             f"the log has no line for any question of the gold set{about}",
