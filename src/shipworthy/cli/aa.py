@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
@@ -43,7 +42,7 @@ def command(run1: str, run2: str, gold: str, gates: tuple[str, ...], suite: str,
     return 0
 
 
-def _report(run: str, gold: str, gates: tuple[str, ...], suite: str) -> dict[str, Any]:
+def _report(run: str, gold: str, gates: tuple[str, ...], suite: str) -> dict[str, object]:
     from ..errors import UsageError
 
     if gold:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ...errors import DataError, UsageError
 from ...text import first_few, visible
@@ -51,7 +50,7 @@ def read(records: Records, mapped: Mapping[str, str], separator: str = ";") -> I
         yield _span(record, where, mapped, separator)
 
 
-def _check_columns(record: Mapping[str, Any], mapped: Mapping[str, str], where: str) -> None:
+def _check_columns(record: Mapping[str, object], mapped: Mapping[str, str], where: str) -> None:
     """A column that the first record does not have is probably a slip; null values vanish later, not here."""
     for path in mapped.values():
         if path not in record and path.split(".")[0].partition("[")[0] not in record:
@@ -63,8 +62,8 @@ def _check_columns(record: Mapping[str, Any], mapped: Mapping[str, str], where: 
             )
 
 
-def _span(record: Mapping[str, Any], where: str, mapped: Mapping[str, str], separator: str) -> Span:
-    def value(field: str) -> Any:
+def _span(record: Mapping[str, object], where: str, mapped: Mapping[str, str], separator: str) -> Span:
+    def value(field: str) -> object:
         if field in mapped:
             return at(record, mapped[field])
         return next((record[name] for name in FIELDS[field] if record.get(name) is not None), None)
@@ -92,7 +91,7 @@ def _span(record: Mapping[str, Any], where: str, mapped: Mapping[str, str], sepa
     return span
 
 
-def at(record: Any, path: str) -> Any:
+def at(record: object, path: str) -> object:
     """The value at a dotted path; `[*]` takes every element of a list, `[0]` one of them."""
     if isinstance(record, Mapping) and path in record:
         return record[path]
