@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ..engines import ENGINES
+from ..engines import ENGINES, SETTINGS
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
 from ._say import redraw, say, write_out
@@ -71,7 +71,7 @@ def is_verbose() -> bool:
 
 
 def engine_flags(command: F) -> F:
-    """--engine, --jobs, --scheduler: how the work is done, which changes no byte of what comes out."""
+    """--engine and its settings: how the work is done, which changes no byte of what comes out."""
     flags = (
         click.option(
             "--engine",
@@ -80,8 +80,9 @@ def engine_flags(command: F) -> F:
             show_default=True,
             help="What does the work: `auto` uses all cores where there is enough to read.",
         ),
-        click.option("--jobs", type=click.IntRange(1), metavar="N", help="How many processes.  [default: all cores]"),
-        click.option("--scheduler", metavar="ADDRESS", help="With --engine dask: the cluster, as tcp://HOST:8786."),
+        click.option("--jobs", type=click.IntRange(1), metavar="N", help=SETTINGS["jobs"]),
+        click.option("--scheduler", metavar="ADDRESS", help=SETTINGS["scheduler"]),
+        click.option("--memory-limit", metavar="SIZE", help=SETTINGS["memory_limit"]),
     )
     for flag in reversed(flags):
         command = flag(command)

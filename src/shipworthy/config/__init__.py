@@ -71,6 +71,7 @@ class Config(msgspec.Struct, frozen=True):
     on_regression: Literal["block", "warn"] = "block"
     on_incomparable: Literal["no-verdict", "warn"] = "no-verdict"
     controls: bool = False
+    memory_limit: str = ""  # of each suite
 
     def history_url(self) -> str:
         """Where history is kept: SHIPWORTHY_HISTORY, else the config's, with the environment filled in."""
@@ -176,6 +177,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         on_regression=baseline.get("on_regression", "block"),
         on_incomparable=baseline.get("on_incomparable", "no-verdict"),
         controls=sections["controls"].get("run", False),
+        memory_limit=sections["engine"].get("memory_limit", ""),
     )
 
 

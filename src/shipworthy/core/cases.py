@@ -147,6 +147,19 @@ class Gathered:
             records = {source: self._records(slots.get(name)) for source, slots in self.slots.items()}
             yield Case(name, None if expected is None else expected[name], records)
 
+    def some_cases(self, expected: Mapping[str, Any] | None) -> Iterator[Case]:
+        """All cases in whatever order is quickest, for whoever looks for one of a kind."""
+        return self.cases(expected)
+
+    def lacking(self, names: Iterable[str]) -> Iterator[str]:
+        """Of the names those without any record."""
+        return (name for name in names if not any(name in slots for slots in self.slots.values()))
+
+    def second(self, source: str) -> Numbered | None:
+        """The first record of an input that is not the first of its question."""
+        seconds = (sorted(slot, key=_place_of)[1] for slot in self.slots.get(source, {}).values() if len(slot) > 1)
+        return min(seconds, key=_place_of, default=None)
+
     @staticmethod
     def _records(slot: list[Numbered] | None) -> list[Any]:
         if slot is None:
@@ -163,9 +176,8 @@ class Gathered:
         """Raise what the options call an error: a second record of a question, a record of an unknown one."""
         if closed:
             reduce(Unknown.__iadd__, self.unknown.values(), Unknown()).refuse()
-        for source, slots in self.slots.items():
-            seconds = (sorted(slot, key=_place_of)[1] for slot in slots.values() if len(slot) > 1)
-            if keep.get(source) == "error" and (second := min(seconds, key=_place_of, default=None)):
+        for source in self.slots:
+            if keep.get(source) == "error" and (second := self.second(source)):
                 raise DataError(
                     f"{spot(second[0])} is another trace for qid {second[1].qid!r}",
                     hint="Keep one, or choose --on-duplicate last, first or worst.",

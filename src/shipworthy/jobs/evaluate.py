@@ -11,6 +11,7 @@ from ..core import evaluate as core
 from ..core.decision import Decision
 from ..core.options import SuiteOptions, fields_of, make_options, recorded
 from ..core.sources import GoldSource, TraceSource
+from ..core.spill import limited
 from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
 from ..errors import UsageError
@@ -28,6 +29,7 @@ def evaluate(
     engine: str = "inline",
     jobs: int | None = None,
     scheduler: str | None = None,
+    memory_limit: str | int | None = None,
     **options: Any,
 ) -> Decision: ...
 @overload
@@ -39,6 +41,7 @@ def evaluate(
     engine: str = "inline",
     jobs: int | None = None,
     scheduler: str | None = None,
+    memory_limit: str | int | None = None,
     **inputs_and_options: Any,
 ) -> Decision: ...
 def evaluate(
@@ -49,6 +52,7 @@ def evaluate(
     engine: str = "inline",
     jobs: int | None = None,
     scheduler: str | None = None,
+    memory_limit: str | int | None = None,
     **given: Any,
 ) -> Decision:
     """Score with a suite, and decide.
@@ -56,7 +60,8 @@ def evaluate(
     `evaluate("stability", gold=…, runs=…, gates="css=0.8")`: a suite by name, its inputs and its options by theirs.
     `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, or iterables of dicts or of typed records; of
     traces a glob or a folder will do as well. `engine="auto"` uses all cores where that pays, `jobs` says how many;
-    `engine="dask"` uses the cluster of the `scheduler`.
+    `engine="dask"` uses the cluster of the `scheduler`. `memory_limit="512MB"` works within so much memory, and puts
+    the rest in a temporary folder.
     """
     if len(inputs) == 1:
         given = {"gold": suite, "trace": inputs[0]} | given
@@ -70,7 +75,8 @@ def evaluate(
     chosen = load_suite(suite) if isinstance(suite, str) else suite
     names = {spec.name for spec in chosen.inputs}
     sources = {name: given.pop(name) for name in list(given) if name in names}
-    return run_suite(chosen, sources, given, tick=tick, engine=engine, jobs=jobs, scheduler=scheduler)
+    settings = {"jobs": jobs, "scheduler": scheduler, "memory_limit": memory_limit}
+    return run_suite(chosen, sources, given, tick=tick, engine=engine, **settings)
 
 
 def run_suite(
@@ -88,7 +94,8 @@ def run_suite(
     check_inputs(suite, sources)
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
-    decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
+    with limited(settings.get("memory_limit"), sources.values()):
+        decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
     paths = {
         name: os.path.abspath(source) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
     }

@@ -8,6 +8,7 @@ from ...core.cases import Unknown
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome, written
+from ...core.rows import Shaped
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
 from ...text import first_few, plural
@@ -61,7 +62,7 @@ def explain(findings: Findings) -> Explanation:
         named=named(findings),
         diagnosis=diagnose(evidence.part(ASIDE), shown["sensitivity"]),
         offenders=evidence.offenders(),
-        items=[item(row) for row in evidence.rows],
+        items=Shaped(evidence.rows, item),
         sections=shown,
         headline=headline(findings),
         compat=compat(findings),
