@@ -122,15 +122,15 @@ def show(decision: Decision | Board, form: str) -> bool:
 
 def finish(decision: Decision | Board, printed: bool, outputs: Iterable[str] = ()) -> int:
     """Write the reports and the job's summary of a decision that was printed, or not; the exit code of it all."""
-    from ..report import render
+    from ..report import pieces
 
-    done = [printed, *(written(path, render(decision, form_of(path))) for path in outputs)]
+    done = [printed, *(written(path, pieces(decision, form_of(path))) for path in outputs)]
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _summarise(decision, summary)
     return decision.exit_code if all(done) else EnvironmentFailure.exit_code
 
 
-def written(path: str, content: bytes) -> bool:
+def written(path: str, content: bytes | Iterable[bytes]) -> bool:
     """Write one file beside the verdict; False, and said, where that is impossible."""
     from ..report import write
 
@@ -142,14 +142,14 @@ def written(path: str, content: bytes) -> bool:
     return True
 
 
-def _rendered(decision: Decision | Board, form: str) -> str | bytes:
+def _rendered(decision: Decision | Board, form: str) -> str | Iterable[bytes]:
     if form == "text":
         from ..report.terminal import for_stream
 
         return for_stream(decision, sys.stdout, is_verbose())
     from .. import report
 
-    return report.render(decision, form)
+    return report.pieces(decision, form)
 
 
 def _summarise(decision: Decision | Board, path: str) -> None:

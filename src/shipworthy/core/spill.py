@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import IO, Any
 from zlib import crc32
@@ -59,11 +59,16 @@ class Store:
         room = max(limit - PROGRAM, limit // 4) // SHARE
         self.buckets = min(max(size * GROWTH // room + 1, BUCKETS[0]), BUCKETS[1])
         self.together = max(2, min(256, limit // 16 // (self.buckets * PIECE)))  # records of a bucket in one piece
-        self._files = 0
+        self._files: list[Spill] = []
 
     def file(self) -> Spill:
-        self._files += 1
-        return Spill(os.path.join(self.folder, str(self._files)), self.buckets, self.together)
+        self._files.append(Spill(os.path.join(self.folder, str(len(self._files))), self.buckets, self.together))
+        return self._files[-1]
+
+    def close(self) -> None:
+        """Let go of the files, of which one may be half written where something went wrong."""
+        for spilled in self._files:
+            spilled.let_go()
 
 
 class Spill:
@@ -100,6 +105,10 @@ class Spill:
             if waiting:
                 self._write(bucket)
         with told("write", self.path):
+            self._file.close()
+
+    def let_go(self) -> None:
+        with suppress(OSError):
             self._file.close()
 
     def read(self, bucket: int) -> Iterator[Any]:
@@ -160,11 +169,13 @@ def limited(limit: str | int | None, sources: Iterable[object]) -> Iterator[None
     with told("write", f"{_chosen() or 'the temporary folder'}/"):
         folder = tempfile.TemporaryDirectory(prefix="shipworthy-", dir=_chosen())
     with folder as path:
-        token = _ACTIVE.set(Store(room, path, size_of(sources)))
+        store = Store(room, path, size_of(sources))
+        token = _ACTIVE.set(store)
         try:
             yield
         finally:
             _ACTIVE.reset(token)
+            store.close()
 
 
 def temporary() -> IO[bytes]:
