@@ -8,6 +8,7 @@ from __future__ import annotations
 CODES: dict[str, str] = {
     "aa-different": "The two runs were not judged alike. Score both with the same gold set, gates and options.",
     "aa-suite": "A report is a board of several suites. Name one with --suite.",
+    "address-secret": "An address has a password, and reports name their inputs. Leave it out of the address.",
     "agreement-inputs": (
         "agreement score needs labels to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),

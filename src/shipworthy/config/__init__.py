@@ -18,6 +18,7 @@ from ..core.quarantine import Quarantined
 from ..errors import EnvironmentFailure, UsageError
 from ..language.refusal import read_phrases
 from ..reading.mapping import FieldMap
+from ..reading.remote import is_remote
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema
@@ -344,7 +345,7 @@ def _check_driving(suites: Sequence[SuiteConfig], targets: Mapping[str, object],
 
 def _path(folder: str, path: str) -> str:
     """A path of the file, which is relative to the file's own folder."""
-    return os.path.normpath(os.path.join(folder, path)) if path != "-" else path
+    return os.path.normpath(os.path.join(folder, path)) if path != "-" and not is_remote(path) else path
 
 
 def _filled(text: str) -> str:

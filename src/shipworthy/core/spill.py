@@ -14,6 +14,8 @@ from typing import IO, Any
 from zlib import crc32
 
 from ..errors import EnvironmentFailure, UsageError
+from ..reading.remote import is_remote
+from ..reading.remote import size_of as remote_size
 from ..text import visible
 
 LEAST = 32_000_000  # bytes: the program itself takes as much
@@ -202,9 +204,10 @@ def _bytes(source: object) -> int:
         paths = [os.fspath(source)]
     if paths is None:
         return len(source) * PIECE if isinstance(source, Sequence) else UNSIZED
-    return sum(
-        os.path.getsize(path) * (8 if path.endswith((".gz", ".zst", ".parquet")) else 1)
-        if os.path.isfile(path)
-        else UNSIZED
-        for path in paths
-    )
+    return sum((_size(path) or UNSIZED) * (8 if path.endswith((".gz", ".zst", ".parquet")) else 1) for path in paths)
+
+
+def _size(path: str) -> int | None:
+    if is_remote(path):
+        return remote_size(path)
+    return os.path.getsize(path) if os.path.isfile(path) else None

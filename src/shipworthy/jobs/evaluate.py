@@ -16,6 +16,7 @@ from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
 from ..errors import UsageError
 from ..reading.many import expanded
+from ..reading.remote import is_remote
 from ..suites import load_suite
 
 
@@ -97,7 +98,7 @@ def run_suite(
     with limited(settings.get("memory_limit"), sources.values()):
         decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
     paths = {
-        name: os.path.abspath(source) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
+        name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
     }
     if engine not in ("inline", "auto"):
         decision.run = decision.run | {"engine": engine}
@@ -105,6 +106,11 @@ def run_suite(
     # How letters fold depends on Python's Unicode tables: a report says by which it was made, outside its digest.
     decision.run = decision.run | {"call": call | {"unicode": unicodedata.unidata_version}}
     return decision
+
+
+def _whole(path: str) -> str:
+    """The path from the root, by which it is found again; an address is one already."""
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 def _files(options: SuiteOptions, decision: Decision) -> dict[str, str]:
