@@ -8,6 +8,7 @@ from __future__ import annotations
 CODES: dict[str, str] = {
     "aa-different": "The two runs were not judged alike. Score both with the same gold set, gates and options.",
     "aa-suite": "A report is a board of several suites. Name one with --suite.",
+    "address-secret": "An address has a password, and reports name their inputs. Leave it out of the address.",
     "agreement-inputs": (
         "agreement score needs labels to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),
@@ -132,6 +133,8 @@ CODES: dict[str, str] = {
     "engine-setting": "The engine does not take that setting. Leave it out, or choose another --engine.",
     "engine-unknown": "No engine has that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or contains a line break. Export it before the run.",
+    "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
+    "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",
     "environment": (
         "The operating system refused an operation; the message quotes it. Check disk, permissions and limits."
     ),

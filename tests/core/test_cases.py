@@ -72,8 +72,9 @@ def test_which_of_several_records_count(keep: Keep, kept: list[str], superseded:
 def test_every_expected_question_is_a_case_in_the_order_of_the_gold_and_unknown_ones_are_counted() -> None:
     joined = gathered(numbered("XBXY"), "all")
     assert list(texts(joined)) == ["A", "B", "C"]
-    assert joined.unknown_counts("trace") == {"X": 2, "Y": 1} and joined.unknown_total == 3
-    assert joined.unknown_counts("runs") == {}
+    unknown = joined.unknown_of("trace")
+    assert (unknown.names, unknown.lines, joined.unknown_total) == (["X", "Y"], 3, 3)
+    assert joined.unknown_of("runs").names == []
     assert joined.survey.counts == {("trace", "X", False): 2, ("trace", "B", True): 1, ("trace", "Y", False): 1}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ..engines import ENGINES
+from ..engines import ENGINES, SETTINGS
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
 from ._say import redraw, say, write_out
@@ -71,7 +71,7 @@ def is_verbose() -> bool:
 
 
 def engine_flags(command: F) -> F:
-    """--engine, --jobs, --scheduler: how the work is done, which changes no byte of what comes out."""
+    """--engine and its settings: how the work is done, which changes no byte of what comes out."""
     flags = (
         click.option(
             "--engine",
@@ -80,8 +80,9 @@ def engine_flags(command: F) -> F:
             show_default=True,
             help="What does the work: `auto` uses all cores where there is enough to read.",
         ),
-        click.option("--jobs", type=click.IntRange(1), metavar="N", help="How many processes.  [default: all cores]"),
-        click.option("--scheduler", metavar="ADDRESS", help="With --engine dask: the cluster, as tcp://HOST:8786."),
+        click.option("--jobs", type=click.IntRange(1), metavar="N", help=SETTINGS["jobs"]),
+        click.option("--scheduler", metavar="ADDRESS", help=SETTINGS["scheduler"]),
+        click.option("--memory-limit", metavar="SIZE", help=SETTINGS["memory_limit"]),
     )
     for flag in reversed(flags):
         command = flag(command)
@@ -121,15 +122,15 @@ def show(decision: Decision | Board, form: str) -> bool:
 
 def finish(decision: Decision | Board, printed: bool, outputs: Iterable[str] = ()) -> int:
     """Write the reports and the job's summary of a decision that was printed, or not; the exit code of it all."""
-    from ..report import render
+    from ..report import pieces
 
-    done = [printed, *(written(path, render(decision, form_of(path))) for path in outputs)]
+    done = [printed, *(written(path, pieces(decision, form_of(path))) for path in outputs)]
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _summarise(decision, summary)
     return decision.exit_code if all(done) else EnvironmentFailure.exit_code
 
 
-def written(path: str, content: bytes) -> bool:
+def written(path: str, content: bytes | Iterable[bytes]) -> bool:
     """Write one file beside the verdict; False, and said, where that is impossible."""
     from ..report import write
 
@@ -141,14 +142,14 @@ def written(path: str, content: bytes) -> bool:
     return True
 
 
-def _rendered(decision: Decision | Board, form: str) -> str | bytes:
+def _rendered(decision: Decision | Board, form: str) -> str | Iterable[bytes]:
     if form == "text":
         from ..report.terminal import for_stream
 
         return for_stream(decision, sys.stdout, is_verbose())
     from .. import report
 
-    return report.render(decision, form)
+    return report.pieces(decision, form)
 
 
 def _summarise(decision: Decision | Board, path: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from typing import TextIO, cast
 
 from ..text import one_line
@@ -28,15 +29,15 @@ def say_json(value: object, indent: int | None = 2) -> None:
     write_out(dumps(value, indent) + b"\n")
 
 
-def write_out(data: str | bytes) -> None:
+def write_out(data: str | bytes | Iterable[bytes]) -> None:
     """Rendered output, whole. A reader that has gone, such as `head`, is no error; a full disk is one."""
     stream = sys.stdout
     try:
-        if isinstance(data, bytes) and hasattr(stream, "buffer"):
+        if not isinstance(data, str) and hasattr(stream, "buffer"):
             stream.flush()
-            stream.buffer.write(data)
+            stream.buffer.writelines([data] if isinstance(data, bytes) else data)
         else:
-            text = data if isinstance(data, str) else data.decode("utf-8")
+            text = data if isinstance(data, str) else b"".join([data] if isinstance(data, bytes) else data).decode()
             stream.write(_encodable(text, stream))
         stream.flush()
     except BrokenPipeError:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from ..core.options import Field, fields_of
+from ..engines import SETTINGS
 from ..errors import UsageError
 from ..suites import load_suite
 from ._output import Ticker, emit, engine_flags, output_flags
@@ -163,7 +164,7 @@ def score(suite: Suite, given: dict[str, Any]) -> Decision:
         name: _value(field, given.pop(name)) for name, field in fields_of(suite.options).items() if name in given
     }
     engine = given.pop("engine", "auto")
-    settings = {name: given.pop(name, None) for name in ("jobs", "scheduler")}
+    settings = {name: given.pop(name, None) for name in SETTINGS}
     ticker = Ticker.for_people("records")
     try:
         return run_suite(suite, sources, options | given, tick=ticker, engine=engine, **settings)

@@ -58,6 +58,7 @@ def command(
     engine: str,
     jobs: int | None,
     scheduler: str | None,
+    memory_limit: str | None,
     form: str,
     outputs: tuple[str, ...],
 ) -> int:
@@ -98,6 +99,7 @@ def command(
         engine=engine,
         jobs=jobs,
         scheduler=scheduler,
+        memory_limit=memory_limit,
     )
     stamp(board, settings.folder, label)
     # The verdict is out before anything waits for a lock on history; only what quotes history comes after.

@@ -18,6 +18,7 @@ from ..core.quarantine import Quarantined
 from ..errors import EnvironmentFailure, UsageError
 from ..language.refusal import read_phrases
 from ..reading.mapping import FieldMap
+from ..reading.remote import is_remote
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema
@@ -71,6 +72,7 @@ class Config(msgspec.Struct, frozen=True):
     on_regression: Literal["block", "warn"] = "block"
     on_incomparable: Literal["no-verdict", "warn"] = "no-verdict"
     controls: bool = False
+    memory_limit: str = ""  # of each suite
 
     def history_url(self) -> str:
         """Where history is kept: SHIPWORTHY_HISTORY, else the config's, with the environment filled in."""
@@ -176,6 +178,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         on_regression=baseline.get("on_regression", "block"),
         on_incomparable=baseline.get("on_incomparable", "no-verdict"),
         controls=sections["controls"].get("run", False),
+        memory_limit=sections["engine"].get("memory_limit", ""),
     )
 
 
@@ -342,7 +345,7 @@ def _check_driving(suites: Sequence[SuiteConfig], targets: Mapping[str, object],
 
 def _path(folder: str, path: str) -> str:
     """A path of the file, which is relative to the file's own folder."""
-    return os.path.normpath(os.path.join(folder, path)) if path != "-" else path
+    return os.path.normpath(os.path.join(folder, path)) if path != "-" and not is_remote(path) else path
 
 
 def _filled(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..core.custom import CALIBRATION, KEYS
 from ..core.options import fields_of
+from ..engines import SETTINGS
 from ..suites import SUITES, load_suite
 
 
@@ -118,6 +119,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "on_incomparable": Key("text", "What a baseline that can't be compared with does.", ("no-verdict", "warn")),
         "on_regression": Key("text", "What a regression against it does.", ("block", "warn")),
     },
+    "engine": {"memory_limit": Key("text", SETTINGS["memory_limit"])},
     "controls": {"run": Key("flag", "Run the known-good and known-bad controls through these gates.")},
     "refusal": {
         "rule": Key("text", "What counts as a refusal in every suite that does not say.", ("exact", "natural")),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from functools import reduce
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from ..errors import DataError
+from .tally import NAMED
 
 FILE = 1 << 40  # places of the second file of an input begin here: no file has so many lines
 
@@ -31,11 +34,40 @@ class Survey(Protocol):
     def __iadd__(self, other: Any) -> Any: ...
 
 
-class Unknown(NamedTuple):
-    """Records of a question that nobody expected: how many, and the first of them."""
+class Unknown(msgspec.Struct):
+    """Records of questions that nobody expected: how many, the first of them, and the first few names by alphabet."""
 
-    lines: int
-    first: int
+    lines: int = 0
+    first: tuple[int, str] | None = None  # place and question
+    names: list[str] = []
+
+    def meet(self, place: int, name: str) -> None:
+        self.lines += 1
+        self.first = min(self.first or (place, name), (place, name))
+        self._keep(name)
+
+    def _keep(self, name: str) -> None:
+        """A million unknown questions are as many lines and a few names, whatever the order that they come in."""
+        if (len(self.names) < NAMED or name < self.names[-1]) and name not in self.names:
+            insort(self.names, name)
+            del self.names[NAMED:]
+
+    def __iadd__(self, other: Unknown) -> Unknown:
+        self.lines += other.lines
+        self.first = min((met for met in (self.first, other.first) if met), default=None)
+        for name in other.names:
+            self._keep(name)
+        return self
+
+    def refuse(self) -> None:
+        """Raise what `closed` calls an error."""
+        if self.first is not None:
+            place, name = self.first
+            raise DataError(
+                f"{spot(place)} has qid {name!r}, which the gold set does not have",
+                hint="Add it to the gold set, or leave out --closed.",
+                code="trace-unknown",
+            )
 
 
 class Gathered:
@@ -45,7 +77,7 @@ class Gathered:
         self._expected = expected  # None: every record is about a case of its own making
         self.survey = survey
         self.slots: dict[str, dict[str, list[Numbered]]] = {}
-        self.unknown: dict[str, dict[str, Unknown]] = {}
+        self.unknown: dict[str, Unknown] = {}  # by input
         self.superseded = 0  # records that another one of the same question replaced
 
     def take(self, source: str, records: Iterable[Numbered], keep: Keep, key: Callable[[Any], str]) -> None:
@@ -63,7 +95,7 @@ class Gathered:
             elif known:
                 slots[name] = [(place, record)]
             else:
-                self._meet(source, name, Unknown(1, place))
+                self.unknown_of(source).meet(place, name)
 
     def _settle(self, slot: list[Numbered], pair: Numbered, keep: Keep) -> None:
         if keep in ("last", "first"):
@@ -74,10 +106,8 @@ class Gathered:
             slot.append(pair)
             self.superseded += keep == "worst"
 
-    def _meet(self, source: str, name: str, met: Unknown) -> None:
-        known = self.unknown.setdefault(source, {})
-        before = known.get(name, Unknown(0, met.first))
-        known[name] = Unknown(before.lines + met.lines, min(before.first, met.first))
+    def unknown_of(self, source: str) -> Unknown:
+        return self.unknown.setdefault(source, Unknown())
 
     def merge(self, other: Gathered, keep: Mapping[str, Keep]) -> None:
         """Add what another part of the same records gave."""
@@ -89,9 +119,9 @@ class Gathered:
                     own[name] = slot
                 else:
                     self._join(own[name], slot, keep.get(source, "all"))
-        for source, names in other.unknown.items():
-            for name, met in names.items():
-                self._meet(source, name, met)
+        for source, met in other.unknown.items():
+            own_unknown = self.unknown_of(source)
+            own_unknown += met
         if self.survey is not None:
             self.survey += other.survey
 
@@ -117,6 +147,19 @@ class Gathered:
             records = {source: self._records(slots.get(name)) for source, slots in self.slots.items()}
             yield Case(name, None if expected is None else expected[name], records)
 
+    def some_cases(self, expected: Mapping[str, Any] | None) -> Iterator[Case]:
+        """All cases in whatever order is quickest, for whoever looks for one of a kind."""
+        return self.cases(expected)
+
+    def lacking(self, names: Iterable[str]) -> Iterator[str]:
+        """Of the names those without any record."""
+        return (name for name in names if not any(name in slots for slots in self.slots.values()))
+
+    def second(self, source: str) -> Numbered | None:
+        """The first record of an input that is not the first of its question."""
+        seconds = (sorted(slot, key=_place_of)[1] for slot in self.slots.get(source, {}).values() if len(slot) > 1)
+        return min(seconds, key=_place_of, default=None)
+
     @staticmethod
     def _records(slot: list[Numbered] | None) -> list[Any]:
         if slot is None:
@@ -127,33 +170,19 @@ class Gathered:
 
     @property
     def unknown_total(self) -> int:
-        return sum(met.lines for names in self.unknown.values() for met in names.values())
-
-    def unknown_counts(self, source: str) -> dict[str, int]:
-        return {name: met.lines for name, met in self.unknown.get(source, {}).items()}
+        return sum(met.lines for met in self.unknown.values())
 
     def refuse(self, keep: Mapping[str, Keep], closed: bool) -> None:
         """Raise what the options call an error: a second record of a question, a record of an unknown one."""
         if closed:
-            self._refuse_unknown()
-        for source, slots in self.slots.items():
-            seconds = (sorted(slot, key=_place_of)[1] for slot in slots.values() if len(slot) > 1)
-            if keep.get(source) == "error" and (second := min(seconds, key=_place_of, default=None)):
+            reduce(Unknown.__iadd__, self.unknown.values(), Unknown()).refuse()
+        for source in self.slots:
+            if keep.get(source) == "error" and (second := self.second(source)):
                 raise DataError(
                     f"{spot(second[0])} is another trace for qid {second[1].qid!r}",
                     hint="Keep one, or choose --on-duplicate last, first or worst.",
                     code="trace-repeated",
                 )
-
-    def _refuse_unknown(self) -> None:
-        met = [(found.first, name) for names in self.unknown.values() for name, found in names.items()]
-        if met:
-            place, name = min(met)
-            raise DataError(
-                f"{spot(place)} has qid {name!r}, which the gold set does not have",
-                hint="Add it to the gold set, or leave out --closed.",
-                code="trace-unknown",
-            )
 
 
 def spot(place: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -92,6 +92,19 @@ def _reason(outcome: Outcome) -> str:
 
 def report(decision: Decision) -> dict[str, Any]:
     """The canonical report: plain values, the same for the same input, with its digest."""
+    plain = body_of(decision) | {"items": list(plain_items(decision))}
+    plain["digest"] = digest(plain)
+    plain["run"] = decision.run
+    return plain
+
+
+def plain_items(decision: Decision) -> Iterator[dict[str, Any]]:
+    """The rows of the items as plain values, one after the other."""
+    return (msgspec.to_builtins(item, enc_hook=_plain) for item in decision.items)
+
+
+def body_of(decision: Decision) -> dict[str, Any]:
+    """The report as plain values, without its items, its digest and what is no part of it."""
     body: dict[str, Any] = {
         "shipworthy": {
             "report": REPORT,
@@ -121,12 +134,29 @@ def report(decision: Decision) -> dict[str, Any]:
         "inputs": decision.inputs,
         "compat": decision.compat,
         "warnings": decision.warnings,
-        "items": list(decision.items),
     }
-    plain = msgspec.to_builtins(body, enc_hook=_plain)
-    plain["digest"] = digest(plain)
-    plain["run"] = decision.run
-    return plain  # type: ignore[no-any-return]
+    return msgspec.to_builtins(body, enc_hook=_plain)  # type: ignore[no-any-return]
+
+
+def digest_of(decision: Decision) -> str:
+    """The digest of the report, of whose items one at a time is in memory."""
+    body = body_of(decision) | {"items": ()}
+    found = hashlib.sha256()
+    for number, key in enumerate(sorted(body.keys() - {"run", "digest"})):
+        found.update(f"{', ' if number else '{'}".encode() + _compact(key) + b": ")
+        if key != "items":
+            found.update(_compact(body[key]))
+            continue
+        found.update(b"[")
+        for place, item in enumerate(plain_items(decision)):
+            found.update((b", " if place else b"") + _compact(item))
+        found.update(b"]")
+    found.update(b"}")
+    return found.hexdigest()
+
+
+def _compact(value: object) -> bytes:
+    return encode(value, sort_keys=True, indent=None)
 
 
 def digest(body: dict[str, Any]) -> str:

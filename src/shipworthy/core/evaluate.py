@@ -95,9 +95,9 @@ def settle(suite: Suite, material: Material, gathered: Gathered) -> Any:
     return suite.settle(material.context, gathered, material)
 
 
-def judge(suite: Suite, cases: Iterable[Any], context: Any) -> Evidence:
-    """The evidence of some cases."""
-    evidence = Evidence(context.options.offenders)
+def judge(suite: Suite, cases: Iterable[Any], context: Any, evidence: Evidence | None = None) -> Evidence:
+    """The evidence of some cases, added to what there is."""
+    evidence = Evidence(context.options.offenders) if evidence is None else evidence
     for case in cases:
         verdict = suite.judge(case, context)
         evidence.add(suite, verdict, context)
@@ -164,10 +164,8 @@ def _measured(metric: Metric, tally: Tally) -> Measure:
 
 
 def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[str, Measure]]:
-    return {
-        name: {metric.name: _measured(metric, tally.slice(name)) for metric in known.values()}
-        for name in sorted(tally.slices)
-    }
+    slices = ((name, tally.slice(name)) for name in sorted(tally.slices))
+    return {name: {metric.name: _measured(metric, part) for metric in known.values()} for name, part in slices}
 
 
 def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[str, list[str]]:
@@ -190,9 +188,8 @@ def lost_data(findings: Findings) -> list[str]:
 
 def _miss_named(material: Material, judged: Judged) -> None:
     """Where the records make the cases, a question without a record makes none, and is missed all the same."""
-    for name in material.named:
-        if not any(name in slots for slots in judged.gathered.slots.values()):
-            judged.evidence.miss(name)
+    for name in judged.gathered.lacking(material.named):
+        judged.evidence.miss(name)
 
 
 def _unjudged(findings: Findings) -> list[str]:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import IO, Any, NamedTuple, Protocol, overload
 
-import msgspec
-
+from . import spill
+from .names import Names
+from .rows import Order, Row, Rows
 from .tally import Fact, Tally
 
-if TYPE_CHECKING:
-    from typing import IO
+__all__ = ["Order", "Row", "Rows"]
 
 CARDS = 20_000  # failing items that are kept in detail
-MEMORY = 64_000_000  # bytes of rows from which they are kept in a temporary file
-
 ROW_TEXT = 400  # characters of a question or a claim in a row
-
-Row = dict[str, Any]
-Order = tuple[Any, ...]
 
 
 class Counted(NamedTuple):
@@ -63,7 +58,8 @@ class Evidence:
         self.tallies: dict[str, Tally] = {}
         self.worst: dict[str, list[tuple[Order, Callable[[], Row]]]] = {}  # made into cards when somebody reads them
         self.rows = Rows()
-        self.seen: dict[str, set[str]] = {}
+        self.seen: dict[str, Names] = {}
+        self._stored: StoredCards | None = None
         self.unjudged = Tally()  # questions that nobody could judge: how many, and the first names
 
     @property
@@ -88,7 +84,21 @@ class Evidence:
         for offence in suite.offences(verdict, context):
             self._offend(offence)
         for kind, names in suite.sees(verdict, context):
-            self.seen.setdefault(kind, set()).update(names)
+            self.see(kind, names)
+
+    def see(self, kind: str, names: Iterable[str]) -> None:
+        known = self.seen.get(kind)
+        if known is None:
+            known = self.seen[kind] = Names()
+        known.update(names)
+
+    def store_cards(self) -> None:
+        """Put the cards that are kept so far on disk, because each holds on to a gold item and a trace."""
+        self._stored = self._stored or StoredCards()
+        for kept in self.worst.values():
+            for place, (order, card) in enumerate(kept):
+                if not _is_stored(card):
+                    kept[place] = order, self._stored.keep(card())
 
     def _offend(self, offence: Offence) -> None:
         kept = self.worst.setdefault(offence.kind, [])
@@ -116,7 +126,7 @@ class Evidence:
             merged = sorted([*self.worst.get(kind, ()), *cards], key=_order_of)
             self.worst[kind] = merged[: self._kept]
         for kind, names in other.seen.items():
-            self.seen.setdefault(kind, set()).update(names)
+            self.see(kind, names)
         self.unjudged += other.unjudged
         self.rows += other.rows
         return self
@@ -124,7 +134,7 @@ class Evidence:
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: cards that are made already, because how to make them can't go."""
         made = {kind: [(order, partial(_same, card())) for order, card in kept] for kind, kept in self.worst.items()}
-        return self.__dict__ | {"worst": made}
+        return self.__dict__ | {"worst": made, "_stored": None}
 
 
 def _order_of(pair: tuple[Order, Callable[[], Row]]) -> Order:
@@ -133,6 +143,37 @@ def _order_of(pair: tuple[Order, Callable[[], Row]]) -> Order:
 
 def _same(card: Row) -> Row:
     return card
+
+
+class StoredCards:
+    """Cards in a temporary file."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = spill.temporary()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+    def keep(self, card: Row) -> Callable[[], Row]:
+        import pickle
+
+        data = pickle.dumps(card, pickle.HIGHEST_PROTOCOL)
+        with spill.told("write", "the temporary folder/"):
+            offset = self._file.seek(0, 2)
+            self._file.write(data)
+        return partial(self.read, offset, len(data))
+
+    def read(self, offset: int, length: int) -> Row:
+        import pickle
+
+        with spill.told("read", "the temporary folder/"):
+            self._file.seek(offset)
+            return dict(pickle.loads(self._file.read(length)))
+
+
+def _is_stored(card: Callable[[], Row]) -> bool:
+    return isinstance(card, partial) and getattr(card.func, "__func__", None) is StoredCards.read
 
 
 class Cards(Sequence[Row]):
@@ -153,6 +194,8 @@ class Cards(Sequence[Row]):
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
         place = range(len(self))[at]
+        if _is_stored(self._makers[place]):
+            return self._makers[place]()
         if place not in self._made:
             self._made[place] = self._makers[place]()
         return self._made[place]
@@ -175,117 +218,3 @@ class Cards(Sequence[Row]):
 def brief(text: str) -> str:
     """A question or a claim as a row has it: the cards have it whole."""
     return text if len(text) <= ROW_TEXT else f"{text[: ROW_TEXT - 1]}…"
-
-
-class Rows(Sequence[Row]):
-    """Rows in their order, kept as bytes: in memory while they are few, in a temporary file when they are many."""
-
-    def __init__(self, rows: Iterable[tuple[Order, Row]] = ()) -> None:
-        self._index: list[tuple[Order, int, int]] = []  # order, offset, length
-        self._memory = bytearray()
-        self._file: IO[bytes] | None = None
-        self._size = 0
-        self._sorted = True
-        for order, row in rows:
-            self.append(order, row)
-
-    def append(self, order: Order, row: Row) -> None:
-        data = _encoded(row)
-        self._index.append((order, self._size, len(data)))
-        self._sorted = False
-        self._write(data)
-
-    def _write(self, data: bytes | bytearray) -> None:
-        self._size += len(data)
-        if self._file is None:
-            self._memory += data
-            if len(self._memory) > MEMORY:
-                import tempfile  # only large runs need it, and it is slow to import
-
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115 — closed with the rows
-                self._file.write(self._memory)
-                self._memory = bytearray()
-        else:
-            self._file.seek(0, 2)
-            self._file.write(data)
-
-    def _bytes(self, offset: int, length: int) -> bytes | bytearray:
-        if self._file is None:
-            return self._memory[offset : offset + length]
-        self._file.seek(offset)
-        return self._file.read(length)
-
-    def _ordered(self) -> list[tuple[Order, int, int]]:
-        if not self._sorted:
-            self._index.sort()
-            self._sorted = True
-        return self._index
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    @overload
-    def __getitem__(self, at: int) -> Row: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Row]: ...
-    def __getitem__(self, at: int | slice) -> Row | list[Row]:
-        found = self._ordered()[at]
-        if isinstance(found, list):
-            return [self._decoded(*place) for place in found]
-        return self._decoded(*found)
-
-    def _decoded(self, _order: Order, offset: int, length: int) -> Row:
-        data = self._bytes(offset, length)
-        row: Row = _read_json(data) if data[:1] == _JSON else msgspec.msgpack.decode(data)
-        return row
-
-    def __iter__(self) -> Iterator[Row]:
-        return (self._decoded(*place) for place in list(self._ordered()))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(list(self))
-
-    def __iadd__(self, other: Rows) -> Rows:
-        start = self._size
-        self._index += [(order, offset + start, length) for order, offset, length in other._index]
-        self._sorted = False
-        self._write(other._bytes(0, other._size))
-        return self
-
-    def __del__(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._index, bytes(self._bytes(0, self._size)))
-
-
-_JSON = b"{"  # no map of msgpack begins with it
-
-
-def _encoded(row: Row) -> bytes:
-    """A row as msgpack; as JSON where it has a lone surrogate or a number beyond 64 bits, which msgpack can't hold."""
-    try:
-        return msgspec.msgpack.encode(row)
-    except (UnicodeEncodeError, OverflowError):
-        import json  # hardly any run needs it, and starting is to be quick
-
-        return json.dumps(row).encode()
-
-
-def _read_json(data: bytes | bytearray) -> Any:
-    import json
-
-    return json.loads(data)
-
-
-def _restored(index: list[tuple[Order, int, int]], data: bytes) -> Rows:
-    rows = Rows()
-    rows._index, rows._sorted = index, False
-    rows._write(data)
-    return rows

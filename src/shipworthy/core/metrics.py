@@ -114,7 +114,7 @@ class Mean(Metric, frozen=True, kw_only=True):
         n = sum(values.values())
         if not n:
             return Measure(self.name, "mean", None, 0, unit=self.unit, missing=f"no value of {self.of}")
-        value = Fraction(sum(Fraction(number) * count for number, count in values.items()), n)
+        value = stats.exact_sum(values) / n
         interval, bounds = self._spread(values)
         return Measure(self.name, "mean", value, n, interval=interval, bounds=bounds, unit=self.unit)
 
@@ -137,14 +137,14 @@ class Percentile(Metric, frozen=True, kw_only=True):
     scale: Fraction = Fraction(1)  # values are counted as integers: microseconds for milliseconds
 
     def measure(self, tally: Tally) -> Measure:
-        values = tally.values(self.of)
-        n = sum(values.values())
+        values = tally.ordered(self.of)
+        n = len(values)
         if not n:
             return Measure(self.name, "percentile", None, 0, unit=self.unit, missing=f"no value of {self.of}")
         q = self.p / 100
         ranks = (*stats.quantile_ranks(n, q), _lower_rank(n, q), stats.upper_rank(n, q))
         low, high, lower, upper = (self._at(values, rank) for rank in ranks)
-        value = stats.percentile_of_counts(cast(dict[Fraction, int], values), self.p)
+        value = values.percentile(self.p)
         assert value is not None
         return Measure(
             self.name,
@@ -156,15 +156,9 @@ class Percentile(Metric, frozen=True, kw_only=True):
             interval=None if low is None or high is None else (low, high),
         )
 
-    def _at(self, values: dict[int | Fraction, int], rank: int | None) -> float | None:
+    def _at(self, values: stats.Ordered[int | Fraction], rank: int | None) -> float | None:
         """The value of the given rank, counted from one."""
-        if rank is None:
-            return None
-        for value in sorted(values):
-            rank -= values[value]
-            if rank <= 0:
-                return float(value * self.scale)
-        return None
+        return None if rank is None else float(values.at(rank) * self.scale)
 
 
 def _lower_rank(n: int, q: Fraction) -> int | None:

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET
@@ -18,8 +18,12 @@ from ..reading.lock import content_digest, rows_of
 from ..reading.many import Files
 from ..reading.parts import Part
 from ..reading.strict import as_record
+from . import spill
 from .contracts import NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
 from .inputs import Input, Stream, Warned
+
+if TYPE_CHECKING:
+    from .shelved import Ready, ShelvedItems, Wrong
 
 __all__ = ["Input", "Stream", "Warned"]
 
@@ -29,9 +33,28 @@ Record = TypeVar("Record")
 class GoldSet(msgspec.Struct):
     """The gold items by qid, in file order, and what was noticed while reading them."""
 
-    items: dict[str, Gold]
-    lines: dict[str, int]
+    items: Mapping[str, Gold]
+    lines: Mapping[str, int]
     source: Input
+
+    def ready(self, ready: Ready) -> Mapping[str, Any]:
+        """Each item made ready by `ready(item, its number, its line)`; on disk where there is a limit of memory."""
+        if (shelved := self._shelved) is not None:
+            from .shelved import ShelvedReady
+
+            return ShelvedReady(shelved, ready)
+        numbered = enumerate(self.items.items())
+        return {qid: ready(item, number, self.lines[qid]) for number, (qid, item) in numbered}
+
+    def placed(self) -> Iterator[tuple[Gold, int]]:
+        """The items with their lines."""
+        if (shelved := self._shelved) is not None:
+            return ((item, line) for line, item, _ in shelved.found())
+        return ((item, self.lines[qid]) for qid, item in self.items.items())
+
+    @property
+    def _shelved(self) -> ShelvedItems | None:
+        return cast("ShelvedItems", self.items) if spill.active() is not None and hasattr(self.items, "found") else None
 
 
 GoldSource = str | os.PathLike[str] | Iterable[Gold | Mapping[str, Any]]
@@ -57,20 +80,8 @@ def load_gold(
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
     problems, read = Problems(), Input(path=_path_of(source, "gold"))
     fields = [name for name in by if name not in Gold.__struct_fields__]
-    items: dict[str, Gold] = {}
-    lines: dict[str, int] = {}
-    for number, gold in _records(source, Gold, problems, read, gold_keys(), fields, mapping=("gold", map)):
-        name = gold.qid
-        if name in items and not last_wins:
-            what = f"duplicate qid {name!r} (first on line {lines[name]})"
-            problems.add(Problem(read.path, number, what, "Give each question its own qid.", "gold-repeated"))
-            continue
-        if blank := _blank_field(gold):
-            what, hint = f"{blank} has a blank entry, which every answer would meet or none", "Write it, or remove it."
-            problems.add(Problem(read.path, number, what, hint, "gold-blank"))
-            continue
-        items.pop(name, None)
-        items[name], lines[name] = gold, number
+    records = _records(source, Gold, problems, read, gold_keys(), fields, mapping=("gold", map))
+    items, lines = _kept(records, partial(_wrong_gold, last_wins=last_wins), read.path, problems)
     check_mapping(read)
     if not items:
         _raise_misfit(source, "gold", problems)
@@ -81,6 +92,38 @@ def load_gold(
         )
     read.content = content_digest(items)
     return GoldSet(items, lines, read)
+
+
+def _kept(
+    records: Iterator[tuple[int, Gold]], wrong: Wrong, path: str, problems: Problems
+) -> tuple[Mapping[str, Gold], Mapping[str, int]]:
+    """Gold items and their lines by qid, in memory or on disk; what is wrong with one is a problem."""
+    if (store := spill.active()) is not None:
+        from .shelved import ShelvedItems, ShelvedLines
+
+        shelved = ShelvedItems(store, records)
+        shelved.check(wrong, path, problems)
+        return shelved, ShelvedLines(shelved)
+    items: dict[str, Gold] = {}
+    lines: dict[str, int] = {}
+    for number, gold in records:
+        if what := wrong(gold, lines.get(gold.qid)):
+            problems.add(Problem(path, number, *what))
+            continue
+        items.pop(gold.qid, None)
+        items[gold.qid], lines[gold.qid] = gold, number
+    return items, lines
+
+
+def _wrong_gold(gold: Gold, before: int | None, *, last_wins: bool) -> tuple[str, str, str] | None:
+    """What is wrong with a gold item, the hint and the code; `before` is the line of one with the same qid."""
+    if before is not None and not last_wins:
+        what = f"duplicate qid {gold.qid!r} (first on line {before})"
+        return what, "Give each question its own qid.", "gold-repeated"
+    if blank := _blank_field(gold):
+        what = f"{blank} has a blank entry, which every answer would meet or none"
+        return what, "Write it, or remove it.", "gold-blank"
+    return None
 
 
 def unknown_gold_keys(source: GoldSource) -> Counter[str]:
@@ -330,11 +373,11 @@ def require_answerable(gold: GoldSet) -> None:
         error = misfit(gold.source.path, "gold", "no question says whether it is answerable")
         if error is not None:
             raise error
-    for qid, item in gold.items.items():
+    for item, line in gold.placed():
         if item.answerable is None:
             raise DataError(
-                f"qid {qid!r} does not say whether it is answerable",
-                where=f"{gold.source.path}:{gold.lines[qid]}",
+                f"qid {item.qid!r} does not say whether it is answerable",
+                where=f"{gold.source.path}:{line}",
                 hint='Add "answerable": true or false.',
                 code="gold-answerable",
             )

@@ -46,13 +46,18 @@ def narrow(material: Material, sources: Sources, options: Any, key: Callable[[An
         raise UsageError("every question is quarantined", where="[[quarantine]]", hint=hint, code="quarantine-all")
     left = gold.items.keys() - chosen
     if material.expected is not None:
-        material.expected = {qid: item for qid, item in material.expected.items() if qid in chosen}
+        material.expected = _only(material.expected, chosen)
     material.named = [name for name in material.named if name in chosen]
     material.streams = {name: _without(stream, left, key) for name, stream in material.streams.items()}
     if not wanted:
         return
     shown = sorted(f"{field}={value}" for field, values in wanted.items() for value in values)
     material.subset = {"where": shown, "questions": len(within), "of": len(gold.items)}
+
+
+def _only(expected: Mapping[str, Any], chosen: set[str]) -> Mapping[str, Any]:
+    only: Callable[[set[str]], Mapping[str, Any]] | None = getattr(expected, "only", None)  # of a set on disk
+    return {qid: item for qid, item in expected.items() if qid in chosen} if only is None else only(chosen)
 
 
 def _without(stream: Iterable[Numbered], left: Collection[str], key: Callable[[Any], str]) -> Iterator[Numbered]:

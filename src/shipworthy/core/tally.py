@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..stats import Ordered
 
 Fact = str | tuple[str, int | Fraction]  # "shipped", or a value that was seen: ("latency_us", 81234)
 BUNDLES = 1_000  # different verdicts that are counted whole, before they are taken apart
@@ -14,11 +18,12 @@ NAMED = 20  # how many qids are kept behind a fact, the smallest first, so that 
 class Tally:
     """Counts of facts, over everything and per slice, with a few names behind each listed fact."""
 
-    __slots__ = ("_bundles", "_counts", "names", "slices")
+    __slots__ = ("_bundles", "_counts", "_ordered", "names", "slices")
 
     def __init__(self, counts: Mapping[Fact, int] | None = None) -> None:
         self._counts: Counter[Fact] = Counter(counts or {})
         self._bundles: dict[tuple[Fact, ...], int] = {}  # facts of one verdict → how often just these were counted
+        self._ordered: dict[str, Ordered[int | Fraction]] = {}  # sorted once for all percentiles of a name
         self.slices: dict[str, Counter[Fact]] = {}
         self.names: dict[str, list[str]] = {}
 
@@ -34,6 +39,7 @@ class Tally:
             for fact in facts:
                 self._counts[fact] += times
         self._bundles.clear()
+        self._ordered.clear()
 
     def count(self, facts: Iterable[Fact], slices: Iterable[str] = ()) -> None:
         facts = tuple(facts)
@@ -62,6 +68,14 @@ class Tally:
     def values(self, fact: str) -> dict[int | Fraction, int]:
         """The multiset of values seen under a name."""
         return {key[1]: count for key, count in self.counts.items() if isinstance(key, tuple) and key[0] == fact}
+
+    def ordered(self, fact: str) -> Ordered[int | Fraction]:
+        """The same in order. Values are added with facts, so that what was sorted holds until more are counted."""
+        if self._bundles or fact not in self._ordered:
+            from ..stats import Ordered
+
+            self._ordered[fact] = Ordered(self.values(fact))
+        return self._ordered[fact]
 
     def __add__(self, other: Tally) -> Tally:
         total = Tally(self.counts + other.counts)

@@ -17,7 +17,17 @@ ENGINES = {
     "processes": "all cores of this machine",
     "dask": "an existing Dask cluster (extra: dask)",
 }
-_TAKES = {"auto": ("jobs",), "processes": ("jobs",), "dask": ("scheduler",)}
+SETTINGS = {
+    "jobs": "How many processes.  [default: all cores]",
+    "scheduler": "With --engine dask: the cluster, as tcp://HOST:8786.",
+    "memory_limit": "Memory to work in, such as 512MB or 2GB; the rest goes to a temporary folder.",
+}
+_TAKES = {
+    "auto": ("jobs", "memory_limit"),
+    "inline": ("memory_limit",),
+    "processes": ("jobs", "memory_limit"),
+    "dask": ("scheduler",),
+}
 
 
 def engine(name: str = "inline", **settings: Any) -> Engine:
@@ -35,5 +45,9 @@ def engine(name: str = "inline", **settings: Any) -> Engine:
                 hint="Leave it out, or choose another --engine.",
                 code="engine-setting",
             )
+    if "memory_limit" in given:  # one process: what fills the memory is on disk, whoever would do the work
+        from .spilled import run as spilled
+
+        return spilled
     run: Engine = import_module(f".{name}", __name__).run
     return partial(run, **given) if given else run

@@ -13,6 +13,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 
@@ -46,6 +47,7 @@ __all__ = [
     "spool_folder",
 ]
 
+TOGETHER = 20  # reports that are read at a time
 TIMEOUT = 10.0  # seconds that a busy database is waited for
 SHORT = 12  # characters of a run's id that people type
 
@@ -106,18 +108,18 @@ class History:
     def report(self, name: str) -> Recorded:
         """The canonical report of a run, as it was recorded."""
         run = self.find(name)
-        return self.reports([run])[0]
+        return next(self.reports([run]))
 
-    def reports(self, runs: Sequence[RecordedRun]) -> list[Recorded]:
-        """The reports of several runs, in their order."""
+    def reports(self, runs: Sequence[RecordedRun]) -> Iterator[Recorded]:
+        """The reports of several runs, in their order; a few at a time, because each has a row for every item."""
+        for start in range(0, len(runs), TOGETHER):
+            yield from retried(partial(self._some_reports, runs[start : start + TOGETHER]), self.timeout)
 
-        def read() -> list[Recorded]:
-            with opened(self.url, self.timeout, write=False) as store:
-                sql = "SELECT report FROM shipworthy_runs WHERE id = ?"
-                found = [store.rows(sql, (run.id,)) for run in runs]
-                return [stored(rows[0][0] if rows else None, self.url) for rows in found]
-
-        return retried(read, self.timeout)
+    def _some_reports(self, runs: Sequence[RecordedRun]) -> list[Recorded]:
+        with opened(self.url, self.timeout, write=False) as store:
+            sql = "SELECT report FROM shipworthy_runs WHERE id = ?"
+            found = [store.rows(sql, (run.id,)) for run in runs]
+            return [stored(rows[0][0] if rows else None, self.url) for rows in found]
 
     def trend(self, metric: str, *, suite: str = "", branch: str = "", limit: int = 30) -> list[TrendPoint]:
         """A metric over the last runs that have it, oldest first."""
@@ -158,7 +160,7 @@ class History:
     def export(self) -> Iterator[Recorded]:
         """Every run with its report, in order: what `import_runs` takes back."""
         for run in self.runs():
-            yield {**msgspec.to_builtins(run), "report": self.reports([run])[0]}
+            yield {**msgspec.to_builtins(run), "report": next(self.reports([run]))}
 
     def import_runs(self, rows: Iterator[Report]) -> int:
         """Record exported runs, each once."""

@@ -10,7 +10,10 @@ together do in at most one of twenty.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, islice
 
 import msgspec
 
@@ -79,44 +82,76 @@ class Nightly(msgspec.Struct, frozen=True):
         return lines
 
 
-def nightly(runs: Sequence[tuple[str, Mapping[str, bool]]]) -> Nightly:
-    """The evidence over (name, passing items) in the order of the runs. An item that is gone does not pass."""
-    if len(runs) <= FIRST:
-        return Nightly([], 0, 0, [], missing_runs=FIRST + 1 - len(runs))
-    results = [items for _, items in runs]
-    names = sorted(set().union(*results[:FIRST]))
-    first = {name: {items.get(name, False) for items in results[:FIRST]} for name in names}
-    held = [name for name in names if first[name] == {True}]
-    turned = _turned(results, {name: seen == {True} for name, seen in first.items() if len(seen) == 1})
+Results = Mapping[str, bool]  # item → whether it passed
+
+
+def nightly(runs: Iterable[tuple[str, Results]]) -> Nightly:
+    """The evidence over (name, passing items) in the order of the runs. An item that is gone does not pass.
+
+    Runs are looked at once, one after the other: of ten thousand only the first five and the last three are kept.
+    """
+    following = iter(runs)
+    first = list(islice(following, FIRST))
+    after = next(following, None)
+    if after is None:
+        return Nightly([], 0, 0, [], missing_runs=FIRST + 1 - len(first))
+    names = sorted(set().union(*(items for _, items in first)))
+    agreed = {name: {items.get(name, False) for _, items in first} for name in names}
+    counted = _Counted(names, [name for name in names if agreed[name] == {True}])
+    for night, items in chain(first, [after], following):
+        counted.add(night, items)
+    before = {name: met == {True} for name, met in agreed.items() if len(met) == 1}
     return Nightly(
-        _nights(runs, names, held),
+        counted.nights(),
         len(names),
-        len(held),
-        [name for name in names if len(first[name]) > 1],
-        *turned,
-        new=sorted(set().union(*results[FIRST:]) - set(names)),
+        len(counted.held),
+        [name for name in names if len(agreed[name]) > 1],
+        *_turned(list(counted.last)[FIRST - len(counted.passed) :], before),
+        new=sorted(counted.new),
     )
 
 
-def _nights(runs: Sequence[tuple[str, Mapping[str, bool]]], names: list[str], held: list[str]) -> list[Night]:
-    passed, kept = ([_passing(items, some) for _, items in runs] for some in (names, held))
-    of_all, of_held = stats.drop_evidence(passed), [0.0] * FIRST + stats.drop_evidence(kept[FIRST:])
-    evidence = [max(pair) / 2 for pair in zip(of_all, of_held, strict=True)]
-    return [
-        Night(name, of_names, of_reliable, found, found >= stats.ALARM)
-        for (name, _), of_names, of_reliable, found in zip(runs, passed, kept, evidence, strict=True)
-    ]
+class _Counted:
+    """What is kept of each run: how many items pass. Of the last few runs it is the items themselves."""
+
+    def __init__(self, names: list[str], held: list[str]) -> None:
+        self.names, self.held = names, held
+        self.called: list[str] = []
+        self.passed: list[int] = []
+        self.kept: list[int] = []
+        self.last: deque[Results] = deque(maxlen=LAST)
+        self.new: set[str] = set()
+
+    def add(self, night: str, items: Results) -> None:
+        self.called.append(night)
+        self.passed.append(_passing(items, self.names))
+        self.kept.append(_passing(items, self.held))
+        self.last.append(items)
+        if items.keys() - self._known:
+            self.new |= items.keys() - self._known
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return set(self.names)
+
+    def nights(self) -> list[Night]:
+        of_all, of_held = stats.drop_evidence(self.passed), [0.0] * FIRST + stats.drop_evidence(self.kept[FIRST:])
+        evidence = [max(pair) / 2 for pair in zip(of_all, of_held, strict=True)]
+        return [
+            Night(name, of_names, of_reliable, found, found >= stats.ALARM)
+            for name, of_names, of_reliable, found in zip(self.called, self.passed, self.kept, evidence, strict=True)
+        ]
 
 
-def _passing(items: Mapping[str, bool], names: list[str]) -> int:
+def _passing(items: Results, names: list[str]) -> int:
     return sum(items.get(name, False) for name in names)
 
 
-def _turned(
-    results: Sequence[Mapping[str, bool]], before: Mapping[str, bool]
-) -> tuple[list[str], list[str], list[str]]:
-    """Lost, gained, and turned but not yet for three runs, of the items that agreed in the first five."""
-    last = results[FIRST:][-LAST:]
+def _turned(last: Sequence[Results], before: Results) -> tuple[list[str], list[str], list[str]]:
+    """Lost, gained, and turned but not yet for three runs, of the items that agreed in the first five.
+
+    `last` are the last runs after these five, at most three.
+    """
     now = {name: [items.get(name, False) for items in last] for name in before}
     turned = [name for name in before if now[name][-1] != before[name]]
     sure = {name for name in turned if len(last) == LAST and len(set(now[name])) == 1}
@@ -139,9 +174,8 @@ def nightly_of(history: History, *, suite: str, branch: str = "", since: str = "
         if (run.gold, run.definitions, run.profile, run.subset)
         == (newest.gold, newest.definitions, newest.profile, newest.subset)
     ]
-    reports = history.reports(alike)
-    named = [
+    named = (
         (f"{run.recorded_at[:16]} {run.id[:SHORT]}", passing(report))
-        for run, report in zip(alike, reports, strict=True)
-    ]
+        for run, report in zip(alike, history.reports(alike), strict=True)
+    )
     return nightly(named), len(runs) - len(alike)

@@ -17,6 +17,7 @@ from ..core.decision import Decision, encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
+from ..core.spill import parse_size
 from ..core.subset import choose, parse_where
 from ..engines import engine as engine_named
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
@@ -51,14 +52,19 @@ def check(
     engine: str = "auto",
     jobs: int | None = None,
     scheduler: str | None = None,
+    memory_limit: str | int | None = None,
 ) -> Board:
     """Run the config's suites and decide. One suite that fails, or can't be run, does not hide another.
 
-    `engine` does the work of each suite, in so many `jobs`, or on the cluster of the `scheduler`.
+    `engine` does the work of each suite, in so many `jobs`, or on the cluster of the `scheduler`; within the
+    `memory_limit`, or else that of the config.
     """
-    how = {"jobs": jobs, "scheduler": scheduler}
-    engine_named(engine, **how)  # a misspelt one is an error of the call, not of each suite
     settings = config if isinstance(config, Config) else load_config(config)
+    limit = memory_limit or settings.memory_limit or None
+    how = {"jobs": jobs, "scheduler": scheduler, "memory_limit": limit}
+    engine_named(engine, **how)  # a misspelt one is an error of the call, not of each suite
+    if limit is not None:
+        parse_size(limit)
     day = today or datetime.datetime.now(datetime.UTC).date()
     chosen = narrowed(_chosen(settings, list(suites)), tuple(where))
     chosen = [without_quarantined(suite, settings, day) for suite in chosen]

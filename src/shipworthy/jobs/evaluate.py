@@ -11,10 +11,12 @@ from ..core import evaluate as core
 from ..core.decision import Decision
 from ..core.options import SuiteOptions, fields_of, make_options, recorded
 from ..core.sources import GoldSource, TraceSource
+from ..core.spill import limited
 from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
 from ..errors import UsageError
 from ..reading.many import expanded
+from ..reading.remote import is_remote
 from ..suites import load_suite
 
 
@@ -28,6 +30,7 @@ def evaluate(
     engine: str = "inline",
     jobs: int | None = None,
     scheduler: str | None = None,
+    memory_limit: str | int | None = None,
     **options: Any,
 ) -> Decision: ...
 @overload
@@ -39,6 +42,7 @@ def evaluate(
     engine: str = "inline",
     jobs: int | None = None,
     scheduler: str | None = None,
+    memory_limit: str | int | None = None,
     **inputs_and_options: Any,
 ) -> Decision: ...
 def evaluate(
@@ -49,6 +53,7 @@ def evaluate(
     engine: str = "inline",
     jobs: int | None = None,
     scheduler: str | None = None,
+    memory_limit: str | int | None = None,
     **given: Any,
 ) -> Decision:
     """Score with a suite, and decide.
@@ -56,7 +61,8 @@ def evaluate(
     `evaluate("stability", gold=…, runs=…, gates="css=0.8")`: a suite by name, its inputs and its options by theirs.
     `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, or iterables of dicts or of typed records; of
     traces a glob or a folder will do as well. `engine="auto"` uses all cores where that pays, `jobs` says how many;
-    `engine="dask"` uses the cluster of the `scheduler`.
+    `engine="dask"` uses the cluster of the `scheduler`. `memory_limit="512MB"` works within so much memory, and puts
+    the rest in a temporary folder.
     """
     if len(inputs) == 1:
         given = {"gold": suite, "trace": inputs[0]} | given
@@ -70,7 +76,8 @@ def evaluate(
     chosen = load_suite(suite) if isinstance(suite, str) else suite
     names = {spec.name for spec in chosen.inputs}
     sources = {name: given.pop(name) for name in list(given) if name in names}
-    return run_suite(chosen, sources, given, tick=tick, engine=engine, jobs=jobs, scheduler=scheduler)
+    settings = {"jobs": jobs, "scheduler": scheduler, "memory_limit": memory_limit}
+    return run_suite(chosen, sources, given, tick=tick, engine=engine, **settings)
 
 
 def run_suite(
@@ -88,9 +95,10 @@ def run_suite(
     check_inputs(suite, sources)
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
-    decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
+    with limited(settings.get("memory_limit"), sources.values()):
+        decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
     paths = {
-        name: os.path.abspath(source) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
+        name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
     }
     if engine not in ("inline", "auto"):
         decision.run = decision.run | {"engine": engine}
@@ -98,6 +106,11 @@ def run_suite(
     # How letters fold depends on Python's Unicode tables: a report says by which it was made, outside its digest.
     decision.run = decision.run | {"call": call | {"unicode": unicodedata.unidata_version}}
     return decision
+
+
+def _whole(path: str) -> str:
+    """The path from the root, by which it is found again; an address is one already."""
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 def _files(options: SuiteOptions, decision: Decision) -> dict[str, str]:

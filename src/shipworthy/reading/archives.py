@@ -23,7 +23,7 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
     if os.path.isdir(path):
         raise UsageError("is a directory, a file was expected", where=visible(path), code="directory")
     try:
-        raw = _Watched(path, watch, part)
+        raw = _opened(path, watch, part)
     except FileNotFoundError:
         raise UsageError("no such file", where=visible(path), hint="Check the path.", code="no-file") from None
     except OSError as error:
@@ -36,6 +36,15 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
     except Damaged as error:
         what = f"the file can't be read on: {error}"
         raise DataError(what, where=visible(path), hint=error.hint, code=error.code) from None
+
+
+def _opened(path: str, watch: Callable[[bytes], object] | None, part: Part | None) -> io.RawIOBase:
+    if "://" in path and not os.path.exists(path):
+        from .remote import Watched, is_remote
+
+        if is_remote(path):
+            return Watched(path, watch)
+    return _Watched(path, watch, part)
 
 
 def _unpacked(path: str, stream: Any) -> BinaryIO:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -11,10 +11,10 @@ from ..errors import EnvironmentFailure
 from ..text import visible
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_whole(path: str | os.PathLike[str], data: bytes | Iterable[bytes]) -> None:
     """Temporary file beside it, flushed to disk, renamed: a reader sees the old bytes or the new ones."""
     with replaced(path) as stream:
-        stream.write(data)
+        stream.writelines([data] if isinstance(data, bytes) else data)
 
 
 @contextmanager

@@ -104,7 +104,7 @@ def mismatch(gold_ids: Collection[str], trace_ids: Collection[str]) -> Mismatch 
     """What rewriting would make gold and trace ids meet, if hardly any of them do as they are written."""
     gold, trace = sorted(set(gold_ids)), sorted(set(trace_ids))
     shared = len(set(gold) & set(trace))
-    if not gold or not trace or shared >= HARDLY_ANY * len(gold) or shared >= HARDLY_ANY * len(trace):
+    if meet(len(gold), len(trace), shared):
         return None
     some_gold = _spaced(gold, SAMPLE_GOLD)
     some_trace = _likely(some_gold, trace)
@@ -114,6 +114,11 @@ def mismatch(gold_ids: Collection[str], trace_ids: Collection[str]) -> Mismatch 
             if _try(chosen, some_gold, some_trace, 0) and (found := _try(chosen, gold, trace, shared)):
                 return found
     return None
+
+
+def meet(gold: int, trace: int, shared: int) -> bool:
+    """Whether so many of the ids are shared that nothing has to be explained."""
+    return not gold or not trace or shared >= HARDLY_ANY * gold or shared >= HARDLY_ANY * trace
 
 
 def _spaced(ids: Sequence[str], most: int) -> Sequence[str]:

@@ -166,7 +166,14 @@ def rows_of(gold: str | os.PathLike[str]) -> Iterable[tuple[int, dict[str, Any]]
 
 def content_digest(items: Mapping[str, Any]) -> str:
     """sha256 of what scoring reads of a gold set, whatever the order of its lines and keys."""
-    return set_digest({qid: hashlib.sha256(_encoded(item)).hexdigest() for qid, item in items.items()})
+    if hasattr(items, "content_digest"):  # a set on disk, which never has all its digests in memory
+        return str(items.content_digest())
+    return set_digest({qid: item_digest(item) for qid, item in items.items()})
+
+
+def item_digest(item: Any) -> str:
+    """sha256 of what scoring reads of an item."""
+    return hashlib.sha256(_encoded(item)).hexdigest()
 
 
 def _encoded(item: Any) -> bytes:
@@ -196,6 +203,8 @@ def lock_path(gold: str | os.PathLike[str]) -> str:
 def locks_of(gold: str | os.PathLike[str]) -> list[str]:
     """The locks beside the gold set, and where it is a link, beside each file that the link leads to."""
     names, name = [os.fspath(gold)], os.fspath(gold)
+    if "://" in name and not os.path.lexists(name):
+        return _lock_elsewhere(name)
     while os.path.islink(name) and len(names) <= MAX_LINKS:
         name = os.path.join(os.path.dirname(name), os.readlink(name))
         names.append(name)
@@ -203,11 +212,17 @@ def locks_of(gold: str | os.PathLike[str]) -> list[str]:
     return list(reversed(locks.values()))
 
 
+def _lock_elsewhere(gold: str) -> list[str]:
+    from .remote import exists, is_remote
+
+    return [lock_path(gold)] if is_remote(gold) and exists(lock_path(gold)) else []
+
+
 def read_lock(path: str | os.PathLike[str]) -> Lock:
     """A lock file, whole and of a version that is known; a damaged one never passes for a signature."""
     where = visible(os.fspath(path))
     try:
-        with open(path, "rb") as stream:
+        with _opened(path) as stream:
             lock = as_record(strict_json(stream.read(MAX_LOCK)), Lock)
     except OSError as error:
         raise EnvironmentFailure(f"can't be read: {error.strerror}", where=where, code="unreadable") from None
@@ -233,6 +248,12 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
             code="lock-damaged",
         )
     return lock
+
+
+def _opened(path: str | os.PathLike[str]) -> Any:
+    from .remote import is_remote, open_remote
+
+    return open_remote(os.fspath(path)) if is_remote(path) else open(path, "rb")
 
 
 def _digests_of(path: str | os.PathLike[str]) -> dict[str, str]:

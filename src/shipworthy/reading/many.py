@@ -32,6 +32,8 @@ def expanded(source: object) -> object:
     if isinstance(source, Files) or not isinstance(source, (str, os.PathLike)):
         return source
     path = os.fspath(source)
+    if "://" in path and not os.path.lexists(path):
+        return _elsewhere(path)
     if os.path.isdir(path):
         return _some(path, _inside(path), "the folder has no file of traces")
     if not any(sign in path for sign in "*?[") or os.path.lexists(path):
@@ -41,6 +43,21 @@ def expanded(source: object) -> object:
     matches = glob(path, recursive=True)
     found = [name for match in matches for name in (_inside(match) if os.path.isdir(match) else [match])]
     return _some(path, found, "no file matches")
+
+
+def _elsewhere(path: str) -> object:
+    """The files of a pattern or a folder at an address."""
+    from .remote import found_at, is_remote
+
+    found = found_at(path) if is_remote(path) else None
+    if found is None:
+        return path
+    kept = [name for name in found if name.lower().endswith(ENDINGS) and not _hidden(name)]
+    return _some(path, kept, "no file of traces is there")
+
+
+def _hidden(name: str) -> bool:
+    return name.rpartition("/")[2].startswith((".", "_"))
 
 
 def files_of(path: str) -> tuple[str, ...]:

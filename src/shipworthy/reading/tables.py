@@ -119,9 +119,9 @@ def parquet_file(path: str) -> Iterator[Any]:
             hint="pip install 'shipworthy[parquet]'",
             code="needs-extra",
         ) from None
-    open_for_reading(path).close()
+    stream = open_for_reading(path)
     try:
-        with pyarrow.parquet.ParquetFile(path) as table:
+        with stream, pyarrow.parquet.ParquetFile(stream) as table:
             yield table
     except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError) as error:
         raise DataError(
@@ -137,6 +137,11 @@ def _finite(value: Any) -> bool:
 
 
 def open_for_reading(path: str) -> Any:
+    if "://" in path and not os.path.exists(path):
+        from .remote import is_remote, open_remote
+
+        if is_remote(path):
+            return open_remote(path)
     try:
         return open(path, "rb")
     except (OSError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from ..core.board import Board
     from ..core.decision import Decision
 
-__all__ = ["FORMATS", "SMALL", "form_of", "render", "summary", "write"]
+__all__ = ["FORMATS", "SMALL", "form_of", "pieces", "render", "summary", "write"]
 
 # format → the module whose `render(decision or board)` writes it
 FORMATS = {
@@ -61,6 +62,13 @@ def render(shown: Decision | Board, form: str) -> bytes:
     module = import_module(f".{known[form]}", __name__)
     text: str | bytes = module.render(shown)
     return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+
+
+def pieces(shown: Decision | Board, form: str) -> Iterable[bytes]:
+    """The same bit by bit where the format allows it, so that a report of a million items takes little memory."""
+    module = import_module(f".{(FORMATS | SMALL)[form]}", __name__) if form in FORMATS | SMALL else None
+    bit_by_bit: Callable[[Decision | Board], Iterable[bytes]] | None = getattr(module, "pieces", None)
+    return [render(shown, form)] if bit_by_bit is None else bit_by_bit(shown)
 
 
 def summary(shown: Decision | Board, already: int = 0) -> bytes:

@@ -93,7 +93,7 @@ def _failing(decision: Decision) -> str:
         )
         for one in worst
     ]
-    total = plural(max(len(views.failing_items(decision)), len(worst)), "failing question")
+    total = plural(max(views.failing_count(decision), len(worst)), "failing question")
     body = table(("Item", "Question", "Answer", "What is wrong"), rows)
     return f"<details>\n<summary>{total} of {prose(decision.suite)}</summary>\n\n{body}\n\n</details>"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..core.board import Board
-from ..core.decision import Decision, encode
+from ..core.decision import Decision, body_of, digest, encode, plain_items
+from ..core.decision import digest_of as decision_digest
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
 _COMMAND = re.compile(r"##(?=\w*\[)")
@@ -20,7 +22,61 @@ _HIDDEN = re.compile(
 
 
 def render(shown: Decision | Board) -> bytes:
-    return dumps(shown.report()) + b"\n"
+    return b"".join(pieces(shown))
+
+
+def pieces(shown: Decision | Board) -> Iterator[bytes]:
+    """The report bit by bit, so that a million items are never in memory at once."""
+    yield from _decision(shown) if isinstance(shown, Decision) else _board(shown)
+    yield b"\n"
+
+
+def digest_of(shown: Decision | Board) -> str:
+    """The digest that the report has."""
+    if isinstance(shown, Decision):
+        return decision_digest(shown)
+    suites = {decision.suite: {"digest": decision_digest(decision)} for decision in shown.decisions}
+    return digest(shown.body() | {"suites": suites})
+
+
+def _board(board: Board) -> Iterator[bytes]:
+    members = _dumped(board.body() | {"digest": digest_of(board), "run": board.run})
+    members["suites"] = _members({decision.suite: _decision(decision) for decision in board.decisions})
+    return _members(members)
+
+
+def _decision(decision: Decision) -> Iterator[bytes]:
+    members = _dumped(body_of(decision)) | {"items": _listed(plain_items(decision))}
+    return _members(members | _dumped({"digest": decision_digest(decision), "run": decision.run}))
+
+
+def _dumped(values: Mapping[str, object]) -> dict[str, Iterable[bytes]]:
+    return {key: (dumps(value),) for key, value in values.items()}
+
+
+def _listed(items: Iterable[object]) -> Iterator[bytes]:
+    """A list as `dumps` has it, item by item."""
+    none = True
+    for item in items:
+        yield (b"[" if none else b",") + _BREAK + _deeper(dumps(item))
+        none = False
+    yield b"[]" if none else b"\n]"
+
+
+def _members(members: Mapping[str, Iterable[bytes]]) -> Iterator[bytes]:
+    """An object as `dumps` has it, whose values come in pieces."""
+    for number, (key, value) in enumerate(members.items()):
+        yield (b"," if number else b"{") + _BREAK + dumps(key) + b": "
+        yield from map(_deeper, value)
+    yield b"\n}" if members else b"{}"
+
+
+_BREAK = b"\n  "
+
+
+def _deeper(data: bytes) -> bytes:
+    """JSON moved to the right; a string in JSON has no line breaks of its own."""
+    return data.replace(b"\n", _BREAK)
 
 
 def dumps(value: object, indent: int | None = 2) -> bytes:

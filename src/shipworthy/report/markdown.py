@@ -157,7 +157,7 @@ def _offenders(decision: Decision, level: str) -> Iterator[str]:
     cards = views.cards(decision)
     if not cards:
         return
-    failing = max(len(views.failing_items(decision)), len(cards))
+    failing = max(views.failing_count(decision), len(cards))
     shown = min(len(cards), MOST_ITEMS)
     some = f"the worst {shown} of {plural(failing, 'item')}" if shown < failing else plural(failing, "item")
     yield f"{level} Failing items: {some}"

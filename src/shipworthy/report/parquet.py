@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ..text import visible
 from . import views
-from .tsv import rows_of
+from .tsv import columns_of, rows_of
 
 
 def render(shown: views.Shown) -> bytes:
@@ -16,7 +16,7 @@ def render(shown: views.Shown) -> bytes:
     import pyarrow.parquet
 
     items = rows_of(shown)
-    names = list(dict.fromkeys(name for item in items for name in item))
+    names = columns_of(items)
     columns = {visible(name): _column(item.get(name) for item in items) for name in names}
     table = pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
     out = io.BytesIO()

@@ -192,7 +192,7 @@ def _small_print(decision: Decision, layout: Layout) -> Iterator[str]:
 def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     if not decision.offenders:
         return
-    failing = sum(map(views.failing, decision.items)) or len(decision.offenders)
+    failing = views.failing_count(decision) or len(decision.offenders)
     yield ""
     yield paint("bold", f"Failing items, worst first ({len(decision.offenders)} of {failing})")
     for offender in decision.offenders:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 from ..core.board import Board
 from ..core.decision import Decision
@@ -14,19 +14,47 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'", "::")
 
 def render(shown: Decision | Board) -> str:
     """One line an item; a board's lines begin with the suite, and have the columns of all suites."""
-    return table(rows_of(shown))
+    return "".join(lines(rows_of(shown)))
 
 
-def rows_of(shown: Decision | Board) -> Sequence[Row]:
-    if isinstance(shown, Board):
-        return [{"suite": decision.suite, **item} for decision in shown.decisions for item in decision.items]
-    return shown.items
+def pieces(shown: Decision | Board) -> Iterator[bytes]:
+    """The same line by line."""
+    return (line.encode("utf-8", "backslashreplace") for line in lines(rows_of(shown)))
 
 
-def table(items: Sequence[Row]) -> str:
-    columns = list(dict.fromkeys(column for item in items for column in item))
-    rows: list[Sequence[object]] = [columns, *([item.get(column) for column in columns] for item in items)]
-    return "".join("\t".join(map(cell, row)) + "\n" for row in rows)
+def rows_of(shown: Decision | Board) -> Iterable[Row]:
+    """The rows, as often as they are asked for."""
+    return BoardRows(shown) if isinstance(shown, Board) else shown.items
+
+
+class BoardRows(Iterable[Row]):
+    """The rows of all suites, each with its suite."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def __iter__(self) -> Iterator[Row]:
+        return ({"suite": one.suite, **item} for one in self._board.decisions for item in one.items)
+
+
+def columns_of(items: Iterable[Row]) -> list[str]:
+    """Every column that some item has, in the order in which they come."""
+    known: dict[str, None] = {}
+    for item in items:
+        if not known.keys() >= item.keys():
+            known |= dict.fromkeys(item)
+    return list(known)
+
+
+def table(items: Iterable[Row]) -> str:
+    return "".join(lines(items))
+
+
+def lines(items: Iterable[Row]) -> Iterator[str]:
+    columns = columns_of(items)
+    yield "\t".join(map(cell, columns)) + "\n"
+    for item in items:
+        yield "\t".join(cell(item.get(column)) for column in columns) + "\n"
 
 
 def cell(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from ..core.board import Board
@@ -210,11 +211,16 @@ def failing(item: Row) -> bool:
     return not row_passes(item)
 
 
-def failing_items(decision: Decision) -> list[Row]:
-    """The rows that fail: the offenders in their order, then the others."""
+def failing_items(decision: Decision, most: int | None = None) -> list[Row]:
+    """The rows that fail, or the first of them: the offenders in their order, then the others."""
     rank = {offender.get("qid"): place for place, offender in enumerate(decision.offenders)}
-    found = [item for item in decision.items if failing(item)]
-    return sorted(found, key=lambda item: rank.get(_qid(item), len(rank)))
+    first = [item for item in decision.items if _qid(item) in rank and failing(item)]
+    others = (item for item in decision.items if _qid(item) not in rank and failing(item))
+    return [*sorted(first, key=lambda item: rank[_qid(item)]), *islice(others, most)][:most]
+
+
+def failing_count(decision: Decision) -> int:
+    return sum(map(failing, decision.items))
 
 
 def cards(decision: Decision) -> Sequence[Row]:

@@ -49,7 +49,14 @@ if TYPE_CHECKING:
         shares_spread,
     )
     from .bounded import Spread, mean_bounds, mean_spread
-    from .means import Clustered, cluster_se, mean_interval, mean_interval_of_counts
+    from .means import (
+        Clustered,
+        cluster_se,
+        cluster_se_of_counts,
+        exact_sum,
+        mean_interval,
+        mean_interval_of_counts,
+    )
     from .nights import drop_evidence
     from .paired import (
         excludes_drop,
@@ -59,7 +66,7 @@ if TYPE_CHECKING:
         paired_permutation,
         tango_upper,
     )
-    from .quantiles import min_n_for_quantile, percentile, percentile_of_counts, quantile_ranks, upper_rank
+    from .quantiles import Ordered, min_n_for_quantile, percentile, percentile_of_counts, quantile_ranks, upper_rank
     from .sequential import ALARM, alarm, e_value, e_value_rate, e_value_two_sided, holm
 
 __all__ = [
@@ -68,6 +75,7 @@ __all__ = [
     "MOST_ITEMS",
     "Clustered",
     "Direction",
+    "Ordered",
     "Spread",
     "State",
     "Weights",
@@ -76,11 +84,13 @@ __all__ = [
     "clopper_pearson_lower",
     "clopper_pearson_upper",
     "cluster_se",
+    "cluster_se_of_counts",
     "critical_k",
     "drop_evidence",
     "e_value",
     "e_value_rate",
     "e_value_two_sided",
+    "exact_sum",
     "excludes_drop",
     "fleiss_kappa",
     "free_marginal_kappa",
@@ -135,7 +145,14 @@ _HOMES = {
         "shares_spread",
     ),
     "bounded": ("Spread", "mean_bounds", "mean_spread"),
-    "means": ("Clustered", "cluster_se", "mean_interval", "mean_interval_of_counts"),
+    "means": (
+        "Clustered",
+        "cluster_se",
+        "cluster_se_of_counts",
+        "exact_sum",
+        "mean_interval",
+        "mean_interval_of_counts",
+    ),
     "nights": ("drop_evidence",),
     "paired": (
         "excludes_drop",
@@ -145,7 +162,14 @@ _HOMES = {
         "paired_permutation",
         "tango_upper",
     ),
-    "quantiles": ("min_n_for_quantile", "percentile", "percentile_of_counts", "quantile_ranks", "upper_rank"),
+    "quantiles": (
+        "Ordered",
+        "min_n_for_quantile",
+        "percentile",
+        "percentile_of_counts",
+        "quantile_ranks",
+        "upper_rank",
+    ),
     "sequential": ("ALARM", "alarm", "e_value", "e_value_rate", "e_value_two_sided", "holm"),
 }
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from .proportions import Z_TWO_SIDED
 
-Number = TypeVar("Number", int, float, Fraction)
+Number = TypeVar("Number", int, float, Fraction, int | Fraction)
 
 # Student's t, quantile 0.975, for 1 .. 20 degrees of freedom; the series in 1/df is right to 3e-7 beyond.
 _T = (
@@ -57,11 +57,18 @@ def mean_interval_of_counts(counts: Mapping[Number, int]) -> tuple[float, float]
     n = sum(counts.values())
     if n < 2:
         return None
-    pairs = [(Fraction(value), count) for value, count in counts.items()]
-    mean = sum((value * count for value, count in pairs), Fraction(0)) / n
-    squares = sum((count * (value - mean) ** 2 for value, count in pairs), Fraction(0))
+    mean = exact_sum(counts) / n
+    squares = exact_sum(_squared(counts)) - n * mean**2
     reach = _t_quantile(n - 1) * math.sqrt(squares / ((n - 1) * n))
     return float(mean) - reach, float(mean) + reach
+
+
+def _squared(counts: Mapping[Number, int]) -> dict[Fraction, int]:
+    squared: dict[Fraction, int] = {}
+    for value, count in counts.items():
+        square = Fraction(value) ** 2  # two values that differ in sign have one square
+        squared[square] = squared.get(square, 0) + count
+    return squared
 
 
 def cluster_se(groups: Sequence[Sequence[Fraction | float]]) -> Clustered | None:
@@ -73,10 +80,38 @@ def cluster_se(groups: Sequence[Sequence[Fraction | float]]) -> Clustered | None
     mean = sum((sum(group, Fraction(0)) for group in exact), Fraction(0)) / n
     squares = sum(((value - mean) ** 2 for group in exact for value in group), Fraction(0))
     between = sum((sum((value - mean for value in group), Fraction(0)) ** 2 for group in exact), Fraction(0))
+    return _clustered(mean, n, len(exact), squares, between)
+
+
+def cluster_se_of_counts(groups: Mapping[tuple[int, int], int]) -> Clustered | None:
+    """`cluster_se` of groups of yes and no, given as (yes, rows of the group) → how many such groups; by whole numbers.
+
+    With x of 0 and 1 the sums of squares follow from a few sums: no row has to be looked at again.
+    """
+    kept = [(yes, rows, count) for (yes, rows), count in groups.items() if rows]
+    n, number = sum(rows * count for _, rows, count in kept), sum(count for _, _, count in kept)
+    if n == 0:
+        return None
+    total = sum(yes * count for yes, _, count in kept)
+    squares = Fraction(total * (n - total), n)
+    between = Fraction(sum((yes * n - rows * total) ** 2 * count for yes, rows, count in kept), n * n)
+    return _clustered(Fraction(total, n), n, number, squares, between)
+
+
+def _clustered(mean: Fraction, n: int, groups: int, squares: Fraction, between: Fraction) -> Clustered:
     naive = squares / ((n - 1) * n) if n > 1 else None
-    clustered = between / n**2 if len(exact) > 1 else None
+    clustered = between / n**2 if groups > 1 else None
     effect = clustered / naive if naive and clustered is not None else None
     return Clustered(mean, _root(naive), _root(clustered), _float(effect), _float(n / effect if effect else None))
+
+
+def exact_sum(counts: Mapping[Number, int]) -> Fraction:
+    """The sum of a multiset. Numerators of one denominator are added first: fractions are slow to add."""
+    numerators: dict[int, int] = {}
+    for value, count in counts.items():
+        exact = value if isinstance(value, (int, Fraction)) else Fraction(value)
+        numerators[exact.denominator] = numerators.get(exact.denominator, 0) + exact.numerator * count
+    return sum((Fraction(total, denominator) for denominator, total in numerators.items()), Fraction(0))
 
 
 def _t_quantile(df: int) -> float:

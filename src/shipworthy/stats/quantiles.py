@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from .binomial import critical_k
 from .samples import smallest_n
@@ -27,14 +28,30 @@ def percentile(sorted_values: Sequence[Fraction | float], p: int | Fraction) -> 
 
 def percentile_of_counts(counts: Mapping[Number, int], p: int | Fraction) -> Fraction | None:
     """`percentile` of a multiset, given as value → how often, in any order."""
-    total = sum(counts.values())
-    if total == 0:
-        return None
-    below, part = _rank(total, p)
-    values = sorted(counts)
-    ends = list(accumulate(counts[value] for value in values))
-    low = Fraction(values[bisect_right(ends, below)])
-    return low + part * (Fraction(values[bisect_right(ends, below + 1)]) - low) if part else low
+    return Ordered(counts).percentile(p)
+
+
+class Ordered(Generic[Number]):
+    """A multiset in order, sorted once for as many percentiles and order statistics as are asked for."""
+
+    def __init__(self, counts: Mapping[Number, int]) -> None:
+        self._values: list[Number] = sorted(counts)
+        self._ends = array("q", accumulate(counts[value] for value in self._values))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def at(self, rank: int) -> Number:
+        """The value of a rank, counted from one."""
+        return self._values[bisect_right(self._ends, rank - 1)]
+
+    def percentile(self, p: int | Fraction) -> Fraction | None:
+        """`percentile` of all values; None without any."""
+        if not self._ends:
+            return None
+        below, part = _rank(len(self), p)
+        low = Fraction(self.at(below + 1))
+        return low + part * (Fraction(self.at(below + 2)) - low) if part else low
 
 
 def quantile_ranks(n: int, q: Fraction) -> tuple[int | None, int | None]:

@@ -18,6 +18,7 @@ from ...core.metrics import Measure
 from ...reading.reports import row_name
 from ...text import inert, visible
 from .. import svg, views, words
+from ..json import digest_of
 from .cards import Card, anchor, failing_cards
 from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows
 from .pictures import blocks
@@ -111,7 +112,7 @@ def render(shown: views.Shown) -> str:
         scope=views.scope(board) if isinstance(board, Board) else "",
         marks=_MARKS,
         trends=trends(board) if isinstance(board, Board) else [],
-        digest=shown.report()["digest"],
+        digest=digest_of(shown),
         data=embedded((suite.prefix, suite.decision, suite.rows, suite.cards) for suite in suites),
         visible=visible,
         figure=figure,
@@ -133,7 +134,7 @@ def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
         [_gate(outcome, prefix) for outcome in views.worst_first(decision.outcomes)],
         [_term(measure, prefix) for measure in decision.measures.values() if measure.says],
         shown,
-        max(rows.failing, len(shown)),
+        max(views.failing_count(decision), len(shown)),
         blocks(decision),
         _measures(decision),
         rows,
@@ -151,7 +152,9 @@ def _in_short(decision: Decision) -> str:
 def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingView]:
     stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
     counted = against(decision)
-    links = {row_name(item): f"#{anchor(item_name(item), prefix)}" for item in decision.items} if stopping else {}
+    wanted = {name for outcome in stopping for name in words.near(decision, outcome)}
+    near_rows = (item for item in decision.items if row_name(item) in wanted) if wanted else ()
+    links = {row_name(item): f"#{anchor(item_name(item), prefix)}" for item in near_rows}
     found = []
     for outcome in stopping:
         metric = outcome.gate.metric

@@ -78,7 +78,9 @@ def failing_cards(decision: Decision, prefix: str, share: int = 1) -> list[Card]
     """Every failing item, worst first; `share` is how many suites the page has, which share its budget."""
     given = views.cards(decision)
     limit = _limit(given, share)
-    slices = {str(row.get("qid")): slices_of(row) for row in decision.items} if decision.slices else {}
+    names = {str(offender.get("qid", "")) for offender in given} if decision.slices else set()
+    named = ((str(row.get("qid")), row) for row in decision.items) if names else ()
+    slices = {name: slices_of(row) for name, row in named if name in names}
     refusal, arm = _refusal_rule(decision.options), decision.headline.get("arm")
     seen: set[str] = set()
     found = []

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ...core.decision import Decision
 from ...core.evidence import Row
 from ...core.metrics import EVERY
-from ...text import visible
+from ...text import plural, visible
 from .. import views
 from ..json import printable
+from ..tsv import columns_of
 from .cards import Card, anchor, slices_of
 from .tables import figure
 
 STATIC = 100  # rows that are in the page without its script
 STATIC_CARDS = 10
+MOST = 20_000  # items that a page has; a browser takes no more
 _CELL, _CROWDED_CELL, _CROWDED = 240, 120, 2000  # characters of a cell; of one where there are so many rows
 _FIRST = ("qid", "arm", "reason", "failed", "state", "question", "claim")
 _NAMES = {"claim": "answer"}
@@ -32,15 +35,17 @@ class ItemRows(NamedTuple):
     first: int  # columns that are always shown; the others where they are asked for
     slices: list[list[str]]
     reason: int  # the column of the reason, -1 where there is none
+    left_out: str = ""  # what the page has no room for
 
 
 def item_rows(decision: Decision, prefix: str) -> ItemRows:
-    known = dict.fromkeys(column for item in decision.items for column in item if column != "slices")
+    known = [column for column in columns_of(decision.items) if column != "slices"]
     first = [name for name in _FIRST if name in known]
     brief = "question" in known and any(item.get("question") for item in decision.items)
     columns = [*first, *(name for name in known if name not in first)]
-    failing = views.failing_items(decision)
-    ordered = [*failing, *(item for item in decision.items if not views.failing(item))]
+    failing = views.failing_items(decision, MOST)
+    passing = (item for item in decision.items if not views.failing(item))
+    ordered = [*failing, *islice(passing, MOST - len(failing))]
     most = _CELL if len(ordered) <= _CROWDED else _CROWDED_CELL
     return ItemRows(
         [_NAMES.get(name, name) for name in columns],
@@ -50,6 +55,20 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
         len(first) if brief else len(columns),
         [slices_of(item) for item in ordered],
         next((columns.index(name) for name in ("reason", "failed", "state") if name in columns), -1),
+        _left_out(decision, len(failing), len(ordered)),
+    )
+
+
+def _left_out(decision: Decision, failing: int, shown: int) -> str:
+    """What a page of a huge run does not have, in a sentence."""
+    total = len(decision.items)
+    if shown == total:
+        return ""
+    more = views.failing_count(decision) - failing
+    which = f"{plural(more, 'failing item')} and " if more else ""
+    return (
+        f"{which}{plural(total - shown - more, 'passing item')} of {total:,} left out of this page: the JSON, TSV and "
+        "CSV reports have all of them. Numbers and gates count every item."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.suite import Explanation, Findings
-from ...core.tally import NAMED, Tally
+from ...core.tally import Tally
 from ...text import plural
 from ..answers.explain import judging_shown
 from .hints import diagnose
@@ -46,7 +46,7 @@ def _named(findings: Findings) -> dict[str, list[str]]:
     return {
         "flagged_agreements": tally.named("flagged_agreement"),
         "review": tally.named("final_REVIEW"),
-        **{name: qids[:NAMED] for name, qids in one_sided(findings).items()},
+        **one_sided(findings),
     }
 
 

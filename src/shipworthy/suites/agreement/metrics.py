@@ -11,6 +11,7 @@ from ...core.evidence import Counted
 from ...core.gates import Gate, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate
 from ...core.tally import Fact, Tally
+from . import sides
 from .judge import Context, Verdict
 from .options import Options
 from .pairs import LABELS
@@ -25,6 +26,7 @@ def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
         listed = ("flagged_agreement", verdict.flagged_agreement), ("final_REVIEW", verdict.final == "REVIEW")
         named = [fact for fact, applies in listed if applies]
         yield Counted(tuple(pair_facts(verdict)), name=verdict.qid, named=named)
+    yield from sides.facts(verdict)
 
 
 def pair_facts(verdict: Verdict) -> Iterator[Fact]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from ...core.evidence import Counted
 from ...core.gates import Outcome
 from ...core.suite import Findings
 from ...text import first_few, plural
-from .judge import Context, Verdict
+from .judge import Verdict
 
 _WORDS = {
     "scholar_only": "only scholar labelled",
@@ -17,16 +18,19 @@ _WORDS = {
 }
 
 
-def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
+PART = "sides"  # the part of the evidence that counts gaps
+
+
+def facts(verdict: Verdict) -> Iterator[Counted]:
     if verdict.lacks:
-        yield verdict.lacks, (verdict.qid,)
+        yield Counted((verdict.lacks,), (), PART, verdict.qid, (verdict.lacks,))
 
 
 def one_sided(findings: Findings) -> dict[str, list[str]]:
-    """What each kind of gap is about, and the traces beyond the gold set."""
-    seen = findings.evidence.seen
-    gaps = {name: sorted(seen[name]) for name in _WORDS if name in seen}
-    return gaps | {"trace_only": sorted(findings.gathered.unknown_counts("trace"))}
+    """What each kind of gap is about, and the traces beyond the gold set; the first names of each."""
+    gaps = findings.evidence.part(PART)
+    named = {name: gaps.named(name) for name in _WORDS if gaps[name]}
+    return named | {"trace_only": findings.gathered.unknown_of("trace").names}
 
 
 def incomplete(findings: Findings) -> list[str]:
@@ -34,8 +38,9 @@ def incomplete(findings: Findings) -> list[str]:
 
     Gold items without a trace are left out: core says of every suite which questions could not be judged.
     """
+    gaps = findings.evidence.part(PART)
     return [
-        f"{_WORDS[name]} {plural(len(qids), 'question')}: {first_few(qids)}"
+        f"{_WORDS[name]} {plural(gaps[name], 'question')}: {first_few(qids, total=gaps[name])}"
         for name, qids in one_sided(findings).items()
         if name in _WORDS and name != "gold_only"
     ]

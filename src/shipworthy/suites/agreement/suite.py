@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from ...core.cases import Case, Gathered, Numbered
+from ...core.contracts import Gold
 from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
@@ -64,7 +66,7 @@ def _derived(sources: Sources, options: Options) -> Material:
     table = id_map_file(options)
     return Material(
         context=Context(options=options, source="derived", judging=judging),
-        expected={qid: ExpectedPair(gold.lines[qid], expect(item, judging)) for qid, item in gold.items.items()},
+        expected=gold.ready(partial(_ready, judging=judging)),
         streams={
             "trace": stream_traces(sources["trace"], trace, lenient=options.lenient, map=options.map, needs=ANSWERS)
         },
@@ -75,14 +77,14 @@ def _derived(sources: Sources, options: Options) -> Material:
     )
 
 
+def _ready(item: Gold, number: int, line: int, judging: Judging) -> ExpectedPair:
+    return ExpectedPair(line, expect(item, judging))
+
+
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """Nothing is decided on nothing: some question has both of its sides."""
-    if context.source == "two files":
-        auditor = gathered.slots["auditor"]
-        comparable = any(qid in auditor for qid in gathered.slots["scholar"])
-    else:
-        comparable = any(gathered.slots.values())
-    if not comparable:
+    sides = ("scholar", "auditor") if context.source == "two files" else tuple(material.streams)
+    if not any(all(case.records[side] for side in sides) for case in gathered.some_cases(material.expected)):
         raise DataError(
             "there is no pair to compare", hint="Each line is one answer with both labels.", code="pairs-none"
         )
@@ -114,7 +116,6 @@ SUITE = Suite(
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,
-    sees=sides.sees,
     settle=settle,
     metrics=metrics,
     aliases=aliases,

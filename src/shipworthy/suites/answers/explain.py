@@ -12,7 +12,7 @@ from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Gate
 from ...core.metrics import Measure
 from ...core.suite import Explanation, Findings, Reference
-from ...core.tally import NAMED, Tally
+from ...core.tally import Tally
 from ...text import first_few, fold
 from . import custom, matching
 from .hints import REFUSALS, diagnose
@@ -78,7 +78,7 @@ def explain(findings: Findings) -> Explanation:
     names = {name: tally.named(name) for name in (*NAMED_FACTS, *(one.spec.name for one in context.custom))}
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
-        named=names | {"unknown_qids": sorted(findings.gathered.unknown_counts("trace"))[:NAMED]},
+        named=names | {"unknown_qids": findings.gathered.unknown_of("trace").names},
         diagnosis=diagnose(findings, context.options.k, context.judging),
         offenders=findings.evidence.offenders(),
         sections=sections(tally) | _calibration(findings),

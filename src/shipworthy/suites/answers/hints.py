@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ...core.names import Names
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
@@ -76,8 +77,8 @@ def _other_refusals(findings: Findings, judging: Judging) -> list[str]:
     unanswerable = tally["unanswerable"]
     if judging.declared or not refused or refused * MANY_REFUSALS < unanswerable:
         return []
-    texts = sorted(findings.evidence.seen.get(REFUSALS, ()), key=lambda text: (len(text), text))
-    example = f", such as {visible(texts[0], 80)!r}" if texts else ""
+    text = min(findings.evidence.seen.get(REFUSALS, ()), key=lambda text: (len(text), text), default="")
+    example = f", such as {visible(text, 80)!r}" if text else ""
     return [
         f"{refused} of {unanswerable} unanswerable questions were refused in other words{example}, and count as "
         'answered. Accept natural refusals with --refusal natural (refusal = "natural" in the config), or list '
@@ -123,12 +124,14 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
     """Hardly any id in common, and one transformation that would explain it."""
     if judging.id_map is not None:
         return []
-    from ...reading.idmap import mismatch
+    from ...reading.idmap import meet, mismatch
 
-    expected = findings.material.expected or {}
-    wanted = {name for item in expected.values() for name in item.citations}
-    seen = findings.evidence.seen.get("ids", set())
-    explained = mismatch(wanted, seen) if wanted and seen else None
+    wanted, seen = Names(), findings.evidence.seen.get("ids", Names())
+    for item in (findings.material.expected or {}).values() if seen else ():
+        wanted.update(item.citations)
+    if not wanted or meet(len(wanted), len(seen), wanted.shared_with(seen)):
+        return []
+    explained = mismatch(set(wanted), set(seen))
     return [explained.sentence] if explained else []
 
 

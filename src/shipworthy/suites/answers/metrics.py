@@ -24,6 +24,7 @@ ALIASES = {
 
 
 SOURCED = "sourced"  # gold items that name citations
+CONFIDENCE_PLACES = 4  # of a confidence, by which answers are put together: ten thousand points make a curve
 LOGGED = "retrieval_logged"  # traces that say what was retrieved, if only an empty list
 
 
@@ -146,7 +147,8 @@ def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
         if getattr(verdict, name):
             yield name
     if verdict.confidence is not None:
-        yield "confident_right" if verdict.correct else "confident_wrong", Fraction(verdict.confidence)
+        confidence = Fraction(round(verdict.confidence, CONFIDENCE_PLACES))
+        yield "confident_right" if verdict.correct else "confident_wrong", confidence
 
 
 def metrics(options: Depths) -> dict[str, Metric]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,7 @@ from ...language.refusal import TOKEN
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
 from . import custom, explain, matching
-from .judge import Context, Judging, expect, judge, unjudged
+from .judge import Context, Expected, Judging, expect, judge, unjudged
 from .metrics import aliases, facts, gates, metrics
 from .options import Options, id_map_file, sliced
 
@@ -32,8 +33,8 @@ def read(sources: Sources, options: Options) -> Material:
     gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by, map=options.map)
     require_answerable(gold)
     if not as_reference:  # the original script knows no other match
-        for qid, item in gold.items.items():
-            matching.check(item, f"{gold.source.path}:{gold.lines[qid]}")
+        for item, line in gold.placed():
+            matching.check(item, f"{gold.source.path}:{line}")
     trace = Input()
     defined = custom.prepare(options.custom_metrics, _taken(options), len(gold.items), reads)
     return Material(
@@ -43,7 +44,7 @@ def read(sources: Sources, options: Options) -> Material:
             compat=as_reference or options.on_duplicate == "last",
             custom=defined,
         ),
-        expected={qid: expect(item, judging) for qid, item in gold.items.items()},
+        expected=gold.ready(partial(_ready, judging=judging)),
         streams={
             "trace": stream_traces(
                 sources["trace"],
@@ -60,6 +61,10 @@ def read(sources: Sources, options: Options) -> Material:
         incomplete=lock_problems(sources["gold"]),
         warnings=unmatchable(gold.items.values()),
     )
+
+
+def _ready(item: Gold, number: int, line: int, judging: Judging) -> Expected:
+    return expect(item, judging)
 
 
 def _taken(options: Options) -> set[str]:

@@ -9,6 +9,7 @@ import msgspec
 
 from ...core.evidence import Evidence
 from ...core.metrics import decimal
+from ...core.names import Names
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural
@@ -36,7 +37,7 @@ def _of_one_arm(findings: Findings) -> Findings:
     """The findings as the answers suite reads them: the ids of the deciding arm are the only ones."""
     evidence = Evidence()
     evidence.tallies = findings.evidence.tallies
-    evidence.seen = {"ids": findings.evidence.seen.get(ids_kind(findings.part), set())}
+    evidence.seen = {"ids": findings.evidence.seen.get(ids_kind(findings.part), Names())}
     return msgspec.structs.replace(findings, evidence=evidence)
 
 

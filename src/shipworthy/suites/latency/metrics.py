@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 
 import msgspec
@@ -109,9 +109,8 @@ def _percentile(name: str, description: str, of: str, p: int) -> Percentile:
 
 
 def _tail(tally: Tally) -> Measure:
-    times: Mapping[int | Fraction, int] = tally.values("e2e")
-    p99, p50 = (stats.percentile_of_counts(times, p) for p in (99, 50))
-    n = sum(times.values())
+    times = tally.ordered("e2e")
+    p99, p50, n = times.percentile(99), times.percentile(50), len(times)
     if not p50 or p99 is None:
         missing = "no latency" if p50 is None else "p50 is 0"
         return Measure("tail_amplification", "coefficient", None, n, missing=missing)
@@ -127,7 +126,7 @@ def _cost(tally: Tally) -> Measure:
         return Measure("cost_per_correct", "coefficient", None, correct, unit=" USD", missing=missing)
     if not correct:
         return Measure("cost_per_correct", "coefficient", None, 0, unit=" USD", missing="no answer is correct")
-    total = sum((Fraction(cost) * count for cost, count in costs.items()), Fraction(0))
+    total = stats.exact_sum(costs)
     return Measure("cost_per_correct", "coefficient", total / correct, correct, unit=" USD")
 
 

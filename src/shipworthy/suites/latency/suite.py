@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from ...core.cases import Numbered
-from ...core.contracts import Trace
+from ...core.contracts import Gold, Trace
 from ...core.gates import parse_gates
 from ...core.sources import (
     ANSWERS,
@@ -26,7 +26,7 @@ from ...core.sources import (
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.jsonl import Problem
 from ...reading.lock import lock_problems
-from ..answers.judge import Judging, expect
+from ..answers.judge import Expected, Judging, expect
 from ..answers.options import id_map_file
 from . import deciding, explain
 from .baseline import read_baseline
@@ -58,7 +58,7 @@ def read(sources: Sources, options: Options) -> Material:
             slow_after=in_ticks(Fraction(budget)),
             baseline=baseline,
         ),
-        expected={qid: expect(item, judging) for qid, item in gold.items.items()},
+        expected=gold.ready(partial(_ready, judging=judging)),
         streams={
             "trace": Stream(
                 sources["trace"], trace, partial(_timed, map=options.map), partial(_close, lenient=options.lenient)
@@ -67,6 +67,10 @@ def read(sources: Sources, options: Options) -> Material:
         reads=reads,
         incomplete=lock_problems(sources["gold"]),
     )
+
+
+def _ready(item: Gold, number: int, line: int, judging: Judging) -> Expected:
+    return expect(item, judging)
 
 
 def _budget(options: Options) -> str:

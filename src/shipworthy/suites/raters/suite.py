@@ -56,7 +56,7 @@ def _require_two(raters: tuple[str, ...], gathered: Gathered, path: str) -> None
             hint="Add the ratings of another rater.",
             code="raters-one",
         )
-    if all(len(ratings) < 2 for ratings in gathered.slots["ratings"].values()):
+    if all(len(case.records["ratings"]) < 2 for case in gathered.some_cases(None)):
         raise DataError(
             f"no item was rated by two of the {len(raters)} raters",
             where=path,

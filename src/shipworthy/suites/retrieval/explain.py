@@ -55,13 +55,12 @@ def baseline(findings: Findings) -> dict[str, Fraction]:
 def _explain_lists(findings: Findings) -> Explanation:
     context: Context = findings.context
     tally, measures = findings.tally, findings.measures
-    unknown = findings.gathered.unknown_counts("shadow")
+    unknown = findings.gathered.unknown_of("shadow")
     names = [one.name(context.choices.preset) for one in context.wanted]
     return Explanation(
         counts={name: tally[name] for name in ("items", "scored", "missing", "no_relevant")}
-        | {"unknown_qid": sum(unknown.values())},
-        named={name: tally.named(name) for name in ("missing", "no_relevant")}
-        | {"unknown_qids": sorted(unknown)[:NAMED]},
+        | {"unknown_qid": unknown.lines},
+        named={name: tally.named(name) for name in ("missing", "no_relevant")} | {"unknown_qids": unknown.names},
         headline={name: number(measures[name].value) for name in names} | {"settings": context.choices.header},
         warnings=list(list_remarks(findings)),
     )
@@ -133,17 +132,17 @@ def _worth_showing(name: str, findings: Findings) -> bool:
 
 def _counts(findings: Findings) -> dict[str, int]:
     tally = findings.tally
-    unknown = findings.gathered.unknown_counts("shadow")
+    unknown = findings.gathered.unknown_of("shadow")
     return {name: tally[name] for name in _COUNTED} | {
         "superseded": tally["superseded_lines"],
-        "unknown_qid": sum(unknown.values()),
+        "unknown_qid": unknown.lines,
     }
 
 
 def _named(findings: Findings) -> dict[str, list[str]]:
     """Names behind the counts; bad_qids are all listed."""
     few = {name: findings.tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")}
-    unknown = sorted(findings.gathered.unknown_counts("shadow"))[:NAMED]
+    unknown = findings.gathered.unknown_of("shadow").names
     return {"bad_qids": _bad_qids(findings), **few, "unknown_qids": unknown}
 
 

@@ -25,7 +25,7 @@ def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
 def _lacking_lists(findings: Findings) -> list[str]:
     tally: Tally = findings.tally
     if not tally["scored"]:
-        others = sum(findings.gathered.unknown_counts("shadow").values())
+        others = findings.gathered.unknown_of("shadow").lines
         raise DataError(
             f"no question is left to score: of {tally['items']}, {tally['missing']} have no list and "
             f"{tally['no_relevant']} nothing relevant; {plural(others, 'list')} of other questions",

@@ -19,7 +19,7 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """The context with what is known of each log; errors of the data as a whole are raised here."""
     expected = material.expected or {}
     if context.ids_only:
-        _check_lists(expected, gathered, context)
+        _check_lists(gathered, context, material)
         return context
     logs = {}
     for name in material.streams:
@@ -29,25 +29,25 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     return msgspec.structs.replace(context, logs=logs)
 
 
-def _check_lists(expected: Mapping[str, int], gathered: Gathered, context: Context) -> None:
+def _check_lists(gathered: Gathered, context: Context, material: Material) -> None:
     """A question without a list, or with nothing to find, where that was called an error."""
-    choices, lists = context.choices, gathered.slots["shadow"]
+    choices = context.choices
     if "error" not in (choices.missing_query, choices.no_relevant):
         return
-    for qid, relevant in expected.items():
+    for case in gathered.cases(material.expected):
         rules = (
-            (qid not in lists, choices.missing_query, "no list", "retrieval-missing"),
-            (not relevant, choices.no_relevant, "no relevant block", "retrieval-no-relevant"),
+            (not case.records["shadow"], choices.missing_query, "no list", "retrieval-missing"),
+            (not case.gold, choices.no_relevant, "no relevant block", "retrieval-no-relevant"),
         )
         _, rule, lacking, code = next((one for one in rules if one[0] and one[1] != "zero"), (False, "", "", ""))
         if rule == "error":
-            raise DataError(f"qid {qid!r} has {lacking}", hint="Add it, or choose skip or zero.", code=code)
+            raise DataError(f"qid {case.key!r} has {lacking}", hint="Add it, or choose skip or zero.", code=code)
 
 
 def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context, material: Material) -> None:
     path = material.reads[name].path
     if not noticed.lines:
-        others = sum(gathered.unknown_counts(name).values())
+        others = gathered.unknown_of(name).lines
         about = f"; its {others} lines are about other questions" if others else ""
         raise DataError(
             f"the log has no line for any question of the gold set{about}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 
 from ...core.cases import Case
 from ...core.contracts import Gold
@@ -118,11 +119,11 @@ def _gold(sources: Sources, options: Options, choices: Choices) -> GoldSet:
     return load_gold(sources["gold"], lenient=options.lenient, by=choices.by)
 
 
-def _expected(gold: GoldSet, choices: Choices, texts: Mapping[str, str]) -> dict[str, Expected]:
-    return {qid: _expect(item, number, choices, texts) for number, (qid, item) in enumerate(gold.items.items())}
+def _expected(gold: GoldSet, choices: Choices, texts: Mapping[str, str]) -> Mapping[str, Expected]:
+    return gold.ready(partial(_ready, choices=choices, texts=texts))
 
 
-def _expect(item: Gold, number: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
+def _ready(item: Gold, number: int, line: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
     target = prepare(item, choices, texts)
     types = tuple(f"type={name}" for name in target.types)
     return Expected(item, number, target, types + slices_of(item, choices.by))

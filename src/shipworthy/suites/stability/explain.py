@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ...core.cases import Unknown
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome, written
+from ...core.rows import Shaped
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
 from ...text import first_few, plural
@@ -60,7 +62,7 @@ def explain(findings: Findings) -> Explanation:
         named=named(findings),
         diagnosis=diagnose(evidence.part(ASIDE), shown["sensitivity"]),
         offenders=evidence.offenders(),
-        items=[item(row) for row in evidence.rows],
+        items=Shaped(evidence.rows, item),
         sections=shown,
         headline=headline(findings),
         compat=compat(findings),
@@ -81,9 +83,9 @@ def shown(context: Context) -> dict[str, object]:
 
 def counts(findings: Findings) -> dict[str, int]:
     tally, aside = findings.tally, findings.evidence.part(ASIDE)
-    unknown = sum(_unknown(findings).values())
+    unknown = _unknown(findings).lines
     return {name: tally[name] for name in _COUNTED} | {
-        "holes": aside["holes"],
+        "holes": total(aside, "holes"),
         "repeated": aside["repeated"],
         "unknown_qid": unknown,
     }
@@ -92,14 +94,14 @@ def counts(findings: Findings) -> dict[str, int]:
 def named(findings: Findings) -> dict[str, list[str]]:
     names = {fact: findings.tally.named(fact) for fact in ("failing", "undecided", "missing")}
     holes = first_holes(findings.evidence.part(ASIDE))
-    return names | {"holes": holes, "unknown_qids": sorted(_unknown(findings))[:NAMED]}
+    return names | {"holes": holes, "unknown_qids": _unknown(findings).names}
 
 
-def _unknown(findings: Findings) -> dict[str, int]:
-    """Questions that the gold set does not have, with their runs in the sweep that is judged."""
+def _unknown(findings: Findings) -> Unknown:
+    """Runs of questions that the gold set does not have, in the sweep that is judged."""
     surveyed = findings.gathered.survey
     assert isinstance(surveyed, StabilitySurvey)
-    return {qid: met.lines for qid, met in surveyed.chosen(findings.context.sweep).unknown.items()}
+    return surveyed.chosen(findings.context.sweep).unknown
 
 
 # --- what makes the data unfit to judge ---
@@ -110,7 +112,7 @@ def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
 
 
 def _incomplete(tally: Tally, aside: Tally) -> Iterator[str]:
-    if holes := aside["holes"]:
+    if holes := total(aside, "holes"):
         names = _listed(first_holes(aside), holes)
         yield f"{plural(holes, 'run')} missing from the grid of seeds and rewordings: {names}"
     if vague := tally["undecided"]:
@@ -279,7 +281,13 @@ def _aliased(named_rcr: bool) -> Iterator[str]:
         )
 
 
-def _of_unknown(unknown: Mapping[str, int]) -> Iterator[str]:
-    if unknown:
-        runs = plural(sum(unknown.values()), "run")
-        yield (f"{runs} for questions that are not in the gold set: {first_few(sorted(unknown))}. [trace-unknown]")
+def _some(unknown: Unknown) -> str:
+    """The first names; how many others there are is not counted beyond those that are kept."""
+    listed = unknown.names
+    return first_few(listed) if len(listed) < NAMED else f"{', '.join(listed[:_FEW])} and others"
+
+
+def _of_unknown(unknown: Unknown) -> Iterator[str]:
+    if unknown.lines:
+        runs = plural(unknown.lines, "run")
+        yield f"{runs} for questions that are not in the gold set: {_some(unknown)}. [trace-unknown]"

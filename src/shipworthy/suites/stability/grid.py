@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple
 
 import msgspec
 
 from ...core.contracts import Gold, Trace
+from ...core.tally import NAMED
 from .options import Options
 
 
@@ -84,8 +85,8 @@ def axes_of(cells: Iterable[Cell], unlabelled: int, options: Options) -> Axes:
     """The axes that the options name; without wishes every seed and jitter that occurs anywhere."""
     seen = set(cells)
     return Axes(
-        seeds=tuple(sorted(options.seeds or {cell.seed for cell in seen}, key=_none_first)),
-        jitters=options.jitters or tuple(sorted({cell.jitter for cell in seen}, key=_none_first)),
+        seeds=tuple(sorted(set(options.seeds or (cell.seed for cell in seen)), key=_none_first)),
+        jitters=tuple(dict.fromkeys(options.jitters)) or tuple(sorted({cell.jitter for cell in seen}, key=_none_first)),
         temperatures=tuple(sorted({cell.temperature for cell in seen}, key=_none_first)),
         paraphrased=any(cell.paraphrase for cell in seen),
         unlabelled=unlabelled,
@@ -96,15 +97,35 @@ def _none_first(value: object) -> tuple[bool, object]:
     return (value is not None, 0 if value is None else value)
 
 
-def holes(gold: Gold, cells: Sequence[Cell], axes: Axes) -> list[str]:
-    """The runs of a question that the grid asks for and that nobody made, as `QID#seed=2;j=punct`."""
+class Holes(NamedTuple):
+    """Runs of a question that the grid asks for and that nobody made: how many, and the first of them by name."""
+
+    total: int = 0
+    first: tuple[str, ...] = ()
+
+
+def holes(gold: Gold, cells: Sequence[Cell], axes: Axes) -> Holes:
+    """The runs that are missing, as `QID#seed=2;j=punct`. They are counted, not listed: where each question has seeds
+    of its own, the grid has as many cells as the file has runs, for every question."""
     if not cells:
-        return []  # a question without any run is reported as such
+        return Holes()  # a question without any run is reported as such
     if axes.unlabelled:
         made = sum(not cell.labelled for cell in cells)
-        return [f"{gold.qid}#run={number}" for number in range(made + 1, axes.unlabelled + 1)]
+        missing = range(made + 1, axes.unlabelled + 1)
+        return Holes(len(missing), tuple(f"{gold.qid}#run={number}" for number in missing[:NAMED]))
     sent = {cell.sent for cell in cells}
-    return [f"{gold.qid}#{cell}" for cell in _cells(axes, _wordings(gold, sent, axes)) if cell not in sent]
+    wordings = _wordings(gold, sent, axes)
+    # Seeds, jitters and temperatures of runs span the grid, so that only a wording can lie outside of it.
+    within = sum(cell.paraphrase in (wordings if cell.jitter != "para" else (0,)) for cell in sent)
+    count = _size(axes, len(wordings)) - within
+    lacking = (cell for cell in _cells(axes, wordings) if cell not in sent) if count else ()
+    return Holes(count, tuple(f"{gold.qid}#{cell}" for cell in islice(lacking, NAMED)))
+
+
+def _size(axes: Axes, wordings: int) -> int:
+    """How many cells the grid has for a question."""
+    jitters = sum(wordings if jitter != "para" else 1 for jitter in axes.jitters)
+    return len(axes.seeds) * jitters * len(axes.temperatures)
 
 
 def _cells(axes: Axes, wordings: Sequence[int | str]) -> Iterator[Cell]:

@@ -16,7 +16,7 @@ from .grid import cell_of, holes, one_per_cell
 from .options import BARS
 from .reference import by_reference, compared, is_plain
 from .sensitivity import flips
-from .spread import citation_overlap, distance_and_agreement
+from .spread import citation_overlap, distance_and_agreement, shared_of_all
 from .states import arrived, states
 from .verdict import KS, Context, ExpectedRuns, ReferenceVerdict, RunFacts, Verdict
 
@@ -114,7 +114,7 @@ def _values(gold: Gold, runs: Sequence[RunFacts]) -> dict[str, Fraction | None]:
         "acr": _share(sum(run.contained for run in runs), runs) if known else None,
         "cghc": _share(sum(bool(run.cited) for run in runs), runs) if known and gold.citations else None,
         "css": overlap.shared,
-        "css_all": citation_overlap([run.citations for run in runs]).shared,
+        "css_all": shared_of_all([run.citations for run in runs]),
         "jaccard": overlap.pairwise,
         "ned50": ned50,
         "iaa": iaa,

@@ -47,8 +47,8 @@ def facts(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Cou
     yield Counted(_aside(verdict), part=ASIDE)
     yield Counted(sensitivity.facts(verdict), part=sensitivity.PART)
     yield Counted(pooled.facts(verdict), part=pooled.PART)
-    for number, hole in enumerate(verdict.holes):
-        yield Counted(("holes",), (), ASIDE, _in_order(verdict.question.place, number, hole), ("holes",))
+    for number, hole in enumerate(verdict.holes.first):
+        yield Counted((), (), ASIDE, _in_order(verdict.question.place, number, hole), ("holes",))
     differs = [fact for fact in verdict.reference if fact == "differs"]
     yield Counted(verdict.reference, (), reference.PART, verdict.qid, differs)
 
@@ -98,6 +98,8 @@ def _aside(verdict: Verdict) -> Iterator[Fact]:
         yield "referred"
     if too_long(run.claim for run in verdict.answered):
         yield "distance_bounded"
+    if verdict.holes.total:
+        yield "holes", verdict.holes.total
     if verdict.distinct_prompts is not None:
         yield "distinct_prompts", verdict.distinct_prompts
     if verdict.effective_runs is not None:

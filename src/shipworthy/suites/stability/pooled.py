@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ... import stats
@@ -36,24 +36,24 @@ def facts(verdict: Verdict) -> Iterator[str]:
 
 
 def pooled(tally: Tally) -> dict[str, object]:
-    groups: dict[str, list[list[int]]] = {name: [] for name in RATES}
+    groups: dict[str, dict[tuple[int, int], int]] = {name: {} for name in RATES}
     for fact, questions in tally.counts.items():
         name, share = str(fact).split(" ")
         having, runs = map(int, share.split("/"))
-        groups[name] += [[1] * having + [0] * (runs - having)] * questions
+        groups[name][having, runs] = questions
     return {name: _shown(clusters) for name, clusters in groups.items()}
 
 
-def _shown(clusters: Sequence[Sequence[int]]) -> dict[str, object] | None:
-    clustered = stats.cluster_se(clusters)
+def _shown(clusters: Mapping[tuple[int, int], int]) -> dict[str, object] | None:
+    clustered = stats.cluster_se_of_counts(clusters)
     if clustered is None:
         return None
     mean = float(clustered.mean)
     edge = None if clustered.cluster_se is None else 1.959964 * clustered.cluster_se
     return {
         "rate": number(clustered.mean),
-        "runs": sum(map(len, clusters)),
-        "questions": len(clusters),
+        "runs": sum(runs * questions for (_, runs), questions in clusters.items()),
+        "questions": sum(clusters.values()),
         "cluster_se": _round(clustered.cluster_se),
         "naive_se": _round(clustered.naive_se),
         "design_effect": _round(clustered.deff),

@@ -92,15 +92,25 @@ def citation_overlap(sets: Collection[frozenset[str]]) -> Overlap:
     """|∩| / |∪| over all sets, and the mean of it over pairs; None where nobody cites anything."""
     if not sets:
         return Overlap(None, None)
-    union, shared = frozenset[str]().union(*sets), frozenset.intersection(*sets)
-    whole = Fraction(len(shared), len(union)) if union else None
-    total, pairs = Fraction(0), 0
-    counted = Counter(sets)
+    return Overlap(shared_of_all(sets), _pairwise(Counter(sets)))
+
+
+def _pairwise(counted: Mapping[frozenset[str], int]) -> Fraction | None:
+    """The mean over pairs, by whole numbers: what is shared is added up for each size of a union."""
+    shared: Counter[int] = Counter()  # size of the union → sizes of what pairs with such a union share
+    pairs = 0
     for one, often in counted.items():
         if one:  # two empty sets have no overlap to speak of
-            total += comb(often, 2)
+            shared[1] += comb(often, 2)
             pairs += comb(often, 2)
     for (one, often), (other, again) in combinations(counted.items(), 2):
-        total += Fraction(len(one & other), len(one | other)) * often * again
-        pairs += often * again
-    return Overlap(whole, total / pairs if pairs else None)
+        both, weight = len(one & other), often * again
+        shared[len(one) + len(other) - both] += both * weight
+        pairs += weight
+    return sum((Fraction(both, union) for union, both in shared.items()), Fraction(0)) / pairs if pairs else None
+
+
+def shared_of_all(sets: Collection[frozenset[str]]) -> Fraction | None:
+    """|∩| / |∪| over all sets; None where nobody cites anything."""
+    union = frozenset[str]().union(*sets)
+    return Fraction(len(frozenset.intersection(*sets)), len(union)) if union else None

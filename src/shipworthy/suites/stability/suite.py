@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 
@@ -20,7 +21,7 @@ from .metrics import ALIASES, facts, gates, metrics, referred_bars, split_gates,
 from .options import Options
 from .reference import bounds, reference
 from .survey import settle, survey
-from .verdict import Context, ReferenceVerdict, Verdict
+from .verdict import Context, ExpectedRuns, ReferenceVerdict, Verdict
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -51,14 +52,17 @@ def read(sources: Sources, options: Options) -> Material:
         )
     require_answerable(gold)
     context = _context(options, paraphrased=any(item.paraphrases for item in gold.items.values()))
-    questions = enumerate(gold.items.items())
     return Material(
         context=context,
-        expected={qid: prepare(item, place, context.judging) for place, (qid, item) in questions},
+        expected=gold.ready(partial(_ready, judging=context.judging)),
         streams={"runs": stream},
         reads=reads,
         incomplete=lock_problems(sources["gold"]),
     )
+
+
+def _ready(item: Gold, number: int, line: int, judging: Judging) -> ExpectedRuns:
+    return prepare(item, number, judging)
 
 
 def _context(options: Options, *, gold: Mapping[str, Gold] | None = None, paraphrased: bool = False) -> Context:

@@ -24,11 +24,7 @@ class SweepRuns:
         self.arms: set[str] = set()
         self.cells: set[Cell] = set()
         self.unlabelled: Counter[str] = Counter()  # question → runs that don't say which they were
-        self.unknown: dict[str, Unknown] = {}  # questions that the gold set does not have
-
-    def meet(self, qid: str, met: Unknown) -> None:
-        before = self.unknown.get(qid, Unknown(0, met.first))
-        self.unknown[qid] = Unknown(before.lines + met.lines, min(before.first, met.first))
+        self.unknown = Unknown()  # runs of questions that the gold set does not have
 
     def place(self, qid: str, cell: Cell) -> None:
         self.cells.add(cell.sent)
@@ -39,8 +35,7 @@ class SweepRuns:
         self.arms |= other.arms
         self.cells |= other.cells
         self.unlabelled.update(other.unlabelled)
-        for qid, met in other.unknown.items():
-            self.meet(qid, met)
+        self.unknown += other.unknown
         return self
 
     def require_one_arm(self, wanted: str | None) -> None:
@@ -53,12 +48,6 @@ class SweepRuns:
             )
         if wanted is not None and wanted not in self.arms:
             raise DataError(f"there is no run of arm {wanted!r}", hint="Check --arm.", code="arm-without-traces")
-
-    def refuse_unknown(self) -> None:
-        """Raise what `closed` calls an error, about these runs alone."""
-        gathered = Gathered(())
-        gathered.unknown["runs"] = self.unknown
-        gathered.refuse({}, closed=True)
 
 
 class StabilitySurvey:
@@ -78,7 +67,7 @@ class StabilitySurvey:
         if known:
             runs.place(record.qid, cell_of(record))
         else:
-            runs.meet(record.qid, Unknown(1, place))
+            runs.unknown.meet(place, record.qid)
 
     def _runs_of(self, sweep: str) -> SweepRuns:
         if sweep not in self.runs:
@@ -132,6 +121,6 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     runs = surveyed.chosen(sweep)
     runs.require_one_arm(options.arm)
     if options.closed:
-        runs.refuse_unknown()
+        runs.unknown.refuse()
     axes = axes_of(runs.cells, max(runs.unlabelled.values(), default=0), options)
     return msgspec.structs.replace(context, sweep=sweep, axes=axes)

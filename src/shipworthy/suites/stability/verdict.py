@@ -12,7 +12,7 @@ from ...core.contracts import Gold, Trace
 from ...core.gates import Gate
 from ..answers import judge as answers
 from ..retrieval.sections import Section
-from .grid import Axes, Cell, asked_for
+from .grid import Axes, Cell, Holes, asked_for
 from .options import Options
 from .sweeps import in_sweep
 
@@ -88,7 +88,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     failed: tuple[str, ...] = ()  # bars that were not cleared
     undefined: tuple[str, ...] = ()  # bars whose metric has no value
     referred: tuple[str, ...] = ()  # bars that it misses alike in every run, which the answers suite decides about
-    holes: list[str] = []
+    holes: Holes = Holes()
     repeated: int = 0  # runs that a later one at the same place replaced
     slices: tuple[str, ...] = ()  # names of the parts that it belongs to, such as type=table
     reference: tuple[str, ...] = ()  # what the original script counts for it

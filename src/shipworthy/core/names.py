@@ -1,0 +1,80 @@
+"""Names: a set of names that were seen, in memory while they are few and on disk when they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+from . import spill
+
+PARTS = 64  # of the names, told apart by a hash, so that each part of them fits in memory
+PER_NAME = 120  # bytes that a name takes in memory
+
+
+class Names:
+    """A set that only grows. `parts` gives it in pieces that never share a name; those of two sets belong together."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        store = spill.active()
+        self._most = None if store is None else store.limit // 20 // PER_NAME
+        self._names: set[str] = set()
+        self._file: IO[bytes] | None = None
+        self._pieces: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)] if store is not None else []
+        self.update(names)
+
+    def update(self, names: Iterable[str]) -> None:
+        self._names.update(names)
+        if self._most is not None and len(self._names) > self._most:
+            self._write()
+
+    def _write(self) -> None:
+        import pickle
+
+        self._file = self._file or spill.temporary()
+        with spill.told("write", "the temporary folder/"):
+            for part, names in enumerate(_divided(self._names)):
+                data = pickle.dumps(names)
+                self._pieces[part].append((self._file.seek(0, 2), len(data)))
+                self._file.write(data)
+        self._names = set()
+
+    def parts(self) -> Iterator[set[str]]:
+        """The names in parts by their hash, however they are kept; one part is in memory at a time."""
+        import pickle
+
+        for part, names in enumerate(_divided(self._names)):
+            found = set(names)
+            for offset, length in self._pieces[part] if self._file is not None else ():
+                assert self._file is not None
+                self._file.seek(offset)
+                found.update(pickle.loads(self._file.read(length)))
+            yield found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names) if self._file is None else (name for part in self.parts() for name in part)
+
+    def __len__(self) -> int:
+        return len(self._names) if self._file is None else sum(map(len, self.parts()))
+
+    def __bool__(self) -> bool:
+        return bool(self._names) or self._file is not None
+
+    def shared_with(self, other: Names) -> int:
+        """How many names both have."""
+        if self._file is None and other._file is None:
+            return len(self._names & other._names)
+        return sum(len(one & another) for one, another in zip(self.parts(), other.parts(), strict=True))
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Names, (list(self),)
+
+
+def _divided(names: Iterable[str]) -> list[list[str]]:
+    parts: list[list[str]] = [[] for _ in range(PARTS)]
+    for name in names:
+        parts[spill.bucket_of(name, PARTS)].append(name)
+    return parts

@@ -1,0 +1,201 @@
+"""Shelved: a gold set on disk in buckets. It looks like the one in memory, read in the order of its file."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from ..reading.jsonl import Problem, Problems
+from ..reading.limits import MAX_SHOWN
+from ..reading.lock import item_digest
+from .contracts import Gold
+from .spill import Store, bucket_of
+
+Found = tuple[int, Gold, str]  # a gold item, its line, and its digest as it was read: copies may spell out defaults
+Wrong = Callable[[Gold, int | None], tuple[str, str, str] | None]  # (item, line of another of its qid) → what is wrong
+Ready = Callable[[Gold, int, int], Any]  # (item, its number in the file, its line) → the item made ready
+
+
+class ShelvedItems(Mapping[str, Gold]):
+    """Gold items by qid. A bucket at a time is in memory: whoever asks in the order of buckets reads each once."""
+
+    def __init__(self, store: Store, records: Iterable[tuple[int, Gold]]) -> None:
+        self._store, self._spill = store, store.file()
+        for line, gold in records:
+            self._spill.add(bucket_of(gold.qid, store.buckets), (line, gold, item_digest(gold)))
+        self._spill.close()
+        self._dropped: set[int] = set()  # lines that are bad, or that a later one replaced
+        self._in_hand: tuple[int, dict[str, Found]] = -1, {}
+        self._count = 0
+        self._digest = ""
+
+    def check(self, wrong: Wrong, path: str, problems: Problems) -> None:
+        """Note what is wrong with items, such as a second one of a qid, as if all had been read in one go."""
+        total, first = problems.total, [*problems.first]
+        digests = _Digests(self._store)
+        for bucket in range(self._spill.buckets):
+            items, listed = self._checked(bucket, wrong, path)
+            digests.add(bucket, items)
+            self._count += len(items)
+            total += len(listed)
+            first = heapq.nsmallest(MAX_SHOWN, [*first, *listed], key=_line_of)
+        problems.total, problems.first = total, first
+        self._digest = digests.of_all()
+
+    def _checked(self, bucket: int, wrong: Wrong, path: str) -> tuple[dict[str, Found], list[Problem]]:
+        items: dict[str, Found] = {}
+        listed: list[Problem] = []
+        for line, gold, digest in self._spill.read(bucket):
+            before = items[gold.qid][0] if gold.qid in items else None
+            if what := wrong(gold, before):
+                listed.append(Problem(path, line, *what))
+                self._dropped.add(line)
+                continue
+            if before is not None:
+                self._dropped.add(before)
+            items[gold.qid] = line, gold, digest
+        return items, listed
+
+    def content_digest(self) -> str:
+        """As of a set in memory."""
+        return self._digest
+
+    def bucket(self, number: int) -> dict[str, Found]:
+        """The items of a bucket with their lines, in the order of the file."""
+        if self._in_hand[0] != number:
+            self._in_hand = -1, {}  # gone before the next one comes
+            self._in_hand = number, {pair[1].qid: pair for pair in self._kept(self._spill.read(number))}
+        return self._in_hand[1]
+
+    def found(self) -> Iterator[Found]:
+        """All items with their lines and digests, in the order of the file."""
+        return self._kept(self._spill.in_order(itemgetter(0)))
+
+    def _kept(self, found: Iterable[Found]) -> Iterator[Found]:
+        return (pair for pair in found if pair[0] not in self._dropped) if self._dropped else iter(found)
+
+    def bucket_of(self, qid: str) -> int:
+        return bucket_of(qid, self._spill.buckets)
+
+    def line(self, qid: str) -> int:
+        return self.bucket(self.bucket_of(qid))[qid][0]
+
+    def __getitem__(self, qid: str) -> Gold:
+        return self.bucket(self.bucket_of(qid))[qid][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (gold.qid for _, gold, _ in self.found())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def items(self) -> Any:
+        return ((gold.qid, gold) for _, gold, _ in self.found())
+
+    def values(self) -> Any:
+        return (gold for _, gold, _ in self.found())
+
+
+class _Digests:
+    """The digest of a set from the digests of its items, which are put in the order of their qids on disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._spill = store.file()
+        self._spelled = True  # no qid has a lone surrogate, which has no UTF-8
+
+    def add(self, bucket: int, items: Mapping[str, Found]) -> None:
+        for qid in sorted(items):
+            self._spelled = self._spelled and _has_bytes(qid)
+            self._spill.add(bucket, (qid, items[qid][2]))
+
+    def of_all(self) -> str:
+        self._spill.close()
+        body = hashlib.sha256(b"{")
+        for number, (qid, digest) in enumerate(self._spill.in_order(itemgetter(0))):
+            body.update((b"," if number else b"") + _key(qid, self._spelled) + b':"' + digest.encode() + b'"')
+        body.update(b"}")
+        return body.hexdigest()
+
+
+def _line_of(problem: Problem) -> int:
+    return problem.line
+
+
+def _has_bytes(qid: str) -> bool:
+    try:
+        qid.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _key(qid: str, spelled: bool) -> bytes:
+    if spelled:
+        return msgspec.json.encode(qid)
+    import json
+
+    return json.dumps(qid, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+class ShelvedLines(Mapping[str, int]):
+    """The line of each gold item."""
+
+    def __init__(self, items: ShelvedItems) -> None:
+        self._items = items
+
+    def __getitem__(self, qid: str) -> int:
+        return self._items.line(qid)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+class ShelvedReady(Mapping[str, Any]):
+    """Gold items made ready, each when its bucket is asked for. An item's line stands for its number, which it has
+    to order by."""
+
+    def __init__(self, items: ShelvedItems, ready: Ready, only: Collection[str] | None = None) -> None:
+        self._items, self._ready, self._only = items, ready, only
+        self._in_hand: tuple[int, dict[str, Any]] = -1, {}
+
+    def only(self, names: Collection[str]) -> ShelvedReady:
+        return ShelvedReady(self._items, self._ready, names)
+
+    def bucket(self, number: int) -> dict[str, Any]:
+        if self._in_hand[0] != number:
+            self._in_hand = -1, {}
+            found = self._items.bucket(number)
+            self._in_hand = number, {qid: self._made(pair) for qid, pair in found.items() if self._has(qid)}
+        return self._in_hand[1]
+
+    def _made(self, found: Found) -> Any:
+        return self._ready(found[1], found[0], found[0])
+
+    def _has(self, qid: str) -> bool:
+        return self._only is None or qid in self._only
+
+    def items(self) -> Any:
+        return ((pair[1].qid, self._made(pair)) for pair in self._items.found() if self._has(pair[1].qid))
+
+    def values(self) -> Any:
+        return (made for _, made in self.items())
+
+    def line(self, qid: str) -> int:
+        return self._items.line(qid)
+
+    def __getitem__(self, qid: str) -> Any:
+        return self.bucket(self._items.bucket_of(qid))[qid]
+
+    def __iter__(self) -> Iterator[str]:
+        return (qid for qid in self._items if self._has(qid))
+
+    def __len__(self) -> int:
+        return len(self._items) if self._only is None else len(self._only)

@@ -1,0 +1,213 @@
+"""Spill: records on disk in buckets, so that one bucket after the other fits in memory.
+
+A question's bucket follows from its name, so that its gold item and all its records meet in one. All buckets of an
+input share one file, which holds small pieces of each in turn, and an index of the pieces is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import IO, Any
+from zlib import crc32
+
+from ..errors import EnvironmentFailure, UsageError
+from ..reading.remote import is_remote
+from ..reading.remote import size_of as remote_size
+from ..text import visible
+
+LEAST = 32_000_000  # bytes: the program itself takes as much
+PROGRAM = 40_000_000  # bytes of the limit that are left to the program
+GROWTH = 6  # bytes in memory for each byte of a file, gold made ready and verdicts included
+SHARE = 4  # a bucket has one part in so many of the limit: rows, cards and counts need theirs too
+BUCKETS = (1, 4096)  # least and most
+UNSIZED = 1_000_000_000  # bytes that a pipe or an iterable is taken for
+PIECE = 2_500  # bytes that a record is taken for, where it waits to be written
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def parse_size(text: str | int) -> int:
+    """`128MB` or `2GB` in bytes."""
+    written = str(text).strip().upper().replace("IB", "B")
+    digits = written.rstrip("KMGTB")
+    unit = written[len(digits) :]
+    number = digits.strip().replace("_", "")
+    if unit not in _UNITS or not number.replace(".", "", 1).isdecimal():
+        what = f"{visible(str(text), 40)!r} is not a size"
+        raise UsageError(what, where="--memory-limit", hint="Write 128MB or 2GB.", code="memory-limit")
+    size = int(float(number) * _UNITS[unit])
+    if size < LEAST:
+        raise UsageError(
+            f"{visible(str(text), 40)} is too little to work in",
+            where="--memory-limit",
+            hint=f"Give at least {LEAST // 10**6}MB: the program itself takes as much.",
+            code="memory-limit",
+        )
+    return size
+
+
+def bucket_of(name: str, buckets: int) -> int:
+    """The bucket of a question, the same in every process."""
+    return crc32(name.encode("utf-8", "surrogatepass")) % buckets
+
+
+class Store:
+    """A folder for what does not fit in memory, and how much of it may be in memory at a time."""
+
+    def __init__(self, limit: int, folder: str, size: int) -> None:
+        self.limit, self.folder = limit, folder
+        room = max(limit - PROGRAM, limit // 4) // SHARE
+        self.buckets = min(max(size * GROWTH // room + 1, BUCKETS[0]), BUCKETS[1])
+        self.together = max(2, min(256, limit // 16 // (self.buckets * PIECE)))  # records of a bucket in one piece
+        self._files: list[Spill] = []
+
+    def file(self) -> Spill:
+        self._files.append(Spill(os.path.join(self.folder, str(len(self._files))), self.buckets, self.together))
+        return self._files[-1]
+
+    def close(self) -> None:
+        """Let go of the files, of which one may be half written where something went wrong."""
+        for spilled in self._files:
+            spilled.let_go()
+
+
+class Spill:
+    """Records in buckets, in one file. They are read in the order in which they were added to their bucket."""
+
+    def __init__(self, path: str, buckets: int, together: int) -> None:
+        self.path, self.buckets = path, buckets
+        self._together = together
+        self._waiting: list[list[Any]] = [[] for _ in range(buckets)]
+        self._pieces: list[list[tuple[int, int]]] = [[] for _ in range(buckets)]  # offset and length
+        self._size = 0
+        with told("write", path):
+            self._file = open(path, "xb")  # noqa: SIM115 — closed when all is written
+
+    def add(self, bucket: int, record: Any) -> None:
+        waiting = self._waiting[bucket]
+        waiting.append(record)
+        if len(waiting) >= self._together:
+            self._write(bucket)
+
+    def _write(self, bucket: int) -> None:
+        import pickle  # here, as below: a run without a limit starts sooner without them
+
+        data = pickle.dumps(self._waiting[bucket], pickle.HIGHEST_PROTOCOL)
+        with told("write", self.path):
+            self._file.write(data)
+        self._pieces[bucket].append((self._size, len(data)))
+        self._size += len(data)
+        self._waiting[bucket] = []
+
+    def close(self) -> None:
+        """All is written: from now on it is read."""
+        for bucket, waiting in enumerate(self._waiting):
+            if waiting:
+                self._write(bucket)
+        with told("write", self.path):
+            self._file.close()
+
+    def let_go(self) -> None:
+        with suppress(OSError):
+            self._file.close()
+
+    def read(self, bucket: int) -> Iterator[Any]:
+        """The records of a bucket; a piece of them is in memory at a time."""
+        with told("read", self.path), open(self.path, "rb") as file:
+            yield from self._read(file, bucket)
+
+    def _read(self, file: IO[bytes], bucket: int) -> Iterator[Any]:
+        import pickle
+
+        for offset, length in self._pieces[bucket]:
+            file.seek(offset)
+            yield from pickle.loads(file.read(length))
+
+    def in_order(self, key: Callable[[Any], Any]) -> Iterator[Any]:
+        """All records, where those of each bucket are in order already; one open file for all buckets."""
+        import heapq
+
+        with told("read", self.path), open(self.path, "rb") as file:
+            yield from heapq.merge(*(self._read(file, bucket) for bucket in range(self.buckets)), key=key)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_file": None, "_waiting": []}
+
+
+@contextmanager
+def told(what: str, path: str) -> Iterator[None]:
+    """An error of the disk in words that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"what does not fit in memory can't be {'written' if what == 'write' else 'read'}: "
+            f"{error.strerror or error}",
+            where=visible(os.path.dirname(path) or path),
+            hint="Free some space, or name another folder in TMPDIR.",
+            code="spill-disk",
+        ) from None
+
+
+_ACTIVE: ContextVar[Store | None] = ContextVar("shipworthy_store", default=None)
+
+
+def active() -> Store | None:
+    """Where to put what does not fit, if a limit was set."""
+    return _ACTIVE.get()
+
+
+@contextmanager
+def limited(limit: str | int | None, sources: Iterable[object]) -> Iterator[None]:
+    """Work within a limit of memory, in a folder of one's own, which is gone at the end, whatever the end is."""
+    if limit is None:
+        yield
+        return
+    import tempfile
+
+    room = parse_size(limit)
+    with told("write", f"{_chosen() or 'the temporary folder'}/"):
+        folder = tempfile.TemporaryDirectory(prefix="shipworthy-", dir=_chosen())
+    with folder as path:
+        store = Store(room, path, size_of(sources))
+        token = _ACTIVE.set(store)
+        try:
+            yield
+        finally:
+            _ACTIVE.reset(token)
+            store.close()
+
+
+def temporary() -> IO[bytes]:
+    """A file without a name, which is gone when it is closed."""
+    import tempfile
+
+    with told("write", f"{_chosen() or 'the temporary folder'}/"):
+        return tempfile.TemporaryFile(dir=_chosen())
+
+
+def _chosen() -> str | None:
+    """The folder that somebody named. One that can't be written is an error, where the library would take another."""
+    return os.environ.get("TMPDIR") or None
+
+
+def size_of(sources: Iterable[object]) -> int:
+    """Bytes of all inputs; an archive counts for what it unpacks to, roughly, and what is no file for a large one."""
+    return sum(map(_bytes, sources))
+
+
+def _bytes(source: object) -> int:
+    paths: Sequence[str] | None = getattr(source, "paths", None)
+    if paths is None and isinstance(source, (str, os.PathLike)):
+        paths = [os.fspath(source)]
+    if paths is None:
+        return len(source) * PIECE if isinstance(source, Sequence) else UNSIZED
+    return sum((_size(path) or UNSIZED) * (8 if path.endswith((".gz", ".zst", ".parquet")) else 1) for path in paths)
+
+
+def _size(path: str) -> int | None:
+    if is_remote(path):
+        return remote_size(path)
+    return os.path.getsize(path) if os.path.isfile(path) else None

@@ -1,0 +1,144 @@
+"""Inputs elsewhere: read through fsspec as if they were here, on every engine, and clear words where that fails."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from conftest import gold, trace
+from shipworthy import evaluate
+from shipworthy.core.decision import report
+from shipworthy.errors import EnvironmentFailure, UsageError
+from shipworthy.jobs.check import check
+from shipworthy.reading.lock import freeze
+from shipworthy.reading.remote import is_remote
+
+fsspec = pytest.importorskip("fsspec")
+
+GOLD = [gold(f"q{number}") for number in range(12)]
+TRACES = [trace(item["qid"]) for item in GOLD]
+
+
+def lines(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "gold.jsonl").write_bytes(lines(GOLD))
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.jsonl").write_bytes(lines(TRACES[:5]))
+    (tmp_path / "logs" / "b.jsonl.gz").write_bytes(gzip.compress(lines(TRACES[5:])))
+    (tmp_path / "logs" / "_SUCCESS").write_bytes(b"")
+    (tmp_path / "t.jsonl").write_bytes(lines(TRACES))
+    return tmp_path
+
+
+@pytest.fixture
+def memory(here: Path) -> Iterator[str]:
+    """The same files in fsspec's memory."""
+    files = fsspec.filesystem("memory")
+    for path in here.rglob("*"):
+        if path.is_file():
+            files.pipe(f"/shop/{path.relative_to(here).as_posix()}", path.read_bytes())
+    yield "memory://shop"
+    files.rm("/shop", recursive=True)
+
+
+def meaning(decision: Any) -> dict[str, Any]:
+    return {name: value for name, value in report(decision).items() if name != "run"}
+
+
+@pytest.mark.parametrize("how", [{}, {"engine": "auto"}, {"engine": "processes", "jobs": 2}, {"memory_limit": "32MB"}])
+@pytest.mark.parametrize("traces", ["t.jsonl", "logs", "logs/*.jsonl*"])
+def test_the_report_is_that_of_the_files_here(here: Path, memory: str, how: dict[str, Any], traces: str) -> None:
+    found = evaluate(f"{memory}/gold.jsonl", f"{memory}/{traces}", **how)
+    assert meaning(found) == meaning(evaluate(str(here / "gold.jsonl"), str(here / traces)))
+    assert found.run["call"]["inputs"]["gold"] == "memory://shop/gold.jsonl"
+
+
+def test_files_by_their_address(here: Path) -> None:
+    assert evaluate(f"file://{here}/gold.jsonl", f"file://{here}/t.jsonl").ships
+
+
+def test_parquet_elsewhere(here: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist(TRACES), here / "t.parquet")
+    fsspec.filesystem("memory").pipe("/p/t.parquet", (here / "t.parquet").read_bytes())
+    found = evaluate(str(here / "gold.jsonl"), "memory://p/t.parquet")
+    assert meaning(found) == meaning(evaluate(str(here / "gold.jsonl"), str(here / "t.parquet")))
+
+
+@pytest.fixture
+def server(here: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(here))) as running:
+        Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def test_a_web_server_is_read_like_a_file(here: Path, server: str) -> None:
+    found = evaluate(f"{server}/gold.jsonl", f"{server}/t.jsonl")
+    assert meaning(found) == meaning(evaluate(str(here / "gold.jsonl"), str(here / "t.jsonl")))
+    with pytest.raises(UsageError, match=r"gone\.jsonl: no such file"):
+        evaluate(f"{server}/gold.jsonl", f"{server}/gone.jsonl")
+
+
+def test_a_server_that_is_not_there_is_an_error_of_the_environment(here: Path) -> None:
+    with pytest.raises(EnvironmentFailure, match=r"can't be read.*\[unreadable\]"):
+        evaluate(str(here / "gold.jsonl"), "http://127.0.0.1:9/t.jsonl")
+
+
+def test_bad_lines_are_named_by_their_address(here: Path, memory: str) -> None:
+    fsspec.filesystem("memory").pipe("/shop/bad.jsonl", lines(TRACES[:2]) + b"not json\n")
+    with pytest.raises(Exception, match=r"memory://shop/bad\.jsonl:3: "):
+        evaluate(f"{memory}/gold.jsonl", f"{memory}/bad.jsonl")
+
+
+def test_a_lock_beside_a_gold_set_elsewhere_holds(here: Path) -> None:
+    files = fsspec.filesystem("memory")
+    lock = freeze(here / "gold.jsonl", "1.0", "Ada")
+    files.pipe("/locked/gold.lock", Path(lock).read_bytes())
+    files.pipe("/locked/gold.jsonl", lines(GOLD))
+    assert evaluate("memory://locked/gold.jsonl", TRACES).ships
+    files.pipe("/locked/gold.jsonl", lines([*GOLD[1:], GOLD[0] | {"question": "Another?"}]))
+    assert evaluate("memory://locked/gold.jsonl", TRACES).verdict == "NO VERDICT"
+
+
+def test_a_config_names_addresses(here: Path, memory: str) -> None:
+    (here / "shipworthy.toml").write_text(
+        f'[suites.answers]\ngold = "{memory}/gold.jsonl"\ntrace = "{memory}/logs/*.jsonl*"\n'
+    )
+    assert check(here / "shipworthy.toml", record=False).verdict == "SHIP"
+
+
+def test_what_is_missing_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gold_file = str(here / "gold.jsonl")
+    with pytest.raises(UsageError, match=r"can't be opened.*nosuchscheme"):
+        evaluate(gold_file, "nosuchscheme://x/t.jsonl")
+    with pytest.raises(UsageError, match=r"no file of traces is there.*\[no-match\]"):
+        evaluate(gold_file, "memory://empty/*.jsonl")
+    with pytest.raises(UsageError, match=r"\*\*\*@host/t.jsonl: has a password.*\[address-secret\]") as caught:
+        evaluate(gold_file, "https://me:hunter2@host/t.jsonl")
+    assert "hunter2" not in str(caught.value)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(UsageError, match=r"need the package fsspec.*shipworthy\[fs\].*\[needs-extra\]"):
+        evaluate(gold_file, "s3://bucket/t.jsonl")
+
+
+@pytest.mark.parametrize("path", ["a.jsonl", "./a://b", "C://x", "://x", "-", "día://x"])
+def test_paths_are_no_addresses(path: str) -> None:
+    assert not is_remote(path)

@@ -1,0 +1,79 @@
+"""Reports of very many items: written bit by bit, and a page that says what it has no room for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import gold, trace
+from shipworthy import evaluate
+from shipworthy.core.board import Board
+from shipworthy.core.decision import Decision, encode
+from shipworthy.reading.files import write_whole
+from shipworthy.report import pieces, render
+from shipworthy.report.html import items
+from shipworthy.report.json import digest_of, dumps
+
+ODD = "ünï \u202e ##vso[task] \ud800 </script>"
+
+
+def decision(count: int = 30, wrong: int = 10) -> Decision:
+    golds = [gold(f"q{number:03}", question=ODD if number == 3 else "") for number in range(count)]
+    claims = ["wrong" if number < wrong else "The right answer." for number in range(count)]
+    return evaluate(golds, [trace(item["qid"], claim) for item, claim in zip(golds, claims, strict=True)])
+
+
+def whole(shown: Decision | Board) -> bytes:
+    """The report encoded in one go, which is its definition."""
+    return dumps(shown.report()) + b"\n"
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_json_in_pieces_is_the_report_encoded_in_one_go(count: int) -> None:
+    shown = decision(count)
+    assert render(shown, "json") == whole(shown)
+    assert digest_of(shown) == json.loads(render(shown, "json"))["digest"]
+    board = Board([shown, shown], failures={"latency": "no trace"}, notes=["ü"], run={"config": "x"})
+    assert render(board, "json") == whole(board)
+    assert digest_of(board) == board.report()["digest"]
+    assert render(Board([]), "json") == whole(Board([]))
+    shown.items = []
+    assert render(shown, "json") == whole(shown)
+    assert encode(shown.report()) == encode(json.loads(render(shown, "json")))
+
+
+@pytest.mark.parametrize("form", ["json", "tsv", "csv"])
+def test_no_piece_grows_with_the_number_of_items(form: str, tmp_path: Path) -> None:
+    few, many = (max(map(len, pieces(decision(count, 2), form))) for count in (20, 200))
+    assert many < 1.2 * few
+    path = tmp_path / f"report.{form}"
+    write_whole(path, pieces(decision(), form))
+    assert path.read_bytes() == render(decision(), form)
+
+
+def test_a_file_whose_pieces_fail_half_way_is_not_written(tmp_path: Path) -> None:
+    def half() -> Any:
+        yield b"half"
+        raise ValueError
+
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    with pytest.raises(ValueError):
+        write_whole(path, half())
+    assert path.read_text() == "old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_page_of_very_many_items_has_the_failing_ones_first_and_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(items, "MOST", 14)
+    page = render(decision(), "html").decode()
+    assert "16 passing items of 30 left out of this page" in page and ">All items <" not in page
+    monkeypatch.setattr(items, "MOST", 4)
+    assert "6 failing items and 20 passing items of 30 left out" in render(decision(), "html").decode()
+    monkeypatch.setattr(items, "MOST", 30)
+    page = render(decision(), "html").decode()
+    assert "left out of this page" not in page and ">All items <" in page
