@@ -78,9 +78,9 @@ def engine_flags(command: F) -> F:
             type=click.Choice(list(ENGINES)),
             default="auto",
             show_default=True,
-            help="What does the work: `auto` uses all cores where there is enough to read.",
+            help="How to run: `auto` uses all cores if the files are large.",
         ),
-        click.option("--jobs", type=click.IntRange(1), metavar="N", help="How many processes.  [default: all cores]"),
+        click.option("--jobs", type=click.IntRange(1), metavar="N", help="Number of processes.  [default: all cores]"),
         click.option("--scheduler", metavar="ADDRESS", help="With --engine dask: the cluster, as tcp://HOST:8786."),
     )
     for flag in reversed(flags):

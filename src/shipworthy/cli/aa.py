@@ -15,7 +15,7 @@ from ._say import say, say_json
 @click.argument("run2")
 @click.option("--gold", default="", metavar="FILE", help="RUN1 and RUN2 are trace files: score both by this gold set.")
 @click.option("--gates", multiple=True, metavar="NAME>=VALUE", help="With --gold: gates to decide by. Repeatable.")
-@click.option("--suite", default="", metavar="NAME", help="Which suite, where a report is a board of several.")
+@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, if the report has several.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run1: str, run2: str, gold: str, gates: tuple[str, ...], suite: str, as_json: bool) -> int:
     """How often would the decision flip if the same pipeline ran again?

@@ -21,7 +21,7 @@ SHOWN = 20
 @click.option(
     "--gold", default="", metavar="FILE", help="BASE and HEAD are trace files: score both against this gold set."
 )
-@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, where a report has several.")
+@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, if the report has several.")
 @click.option(
     "--slip",
     "slips",
@@ -33,8 +33,8 @@ SHOWN = 20
 @click.option(
     "--history", "url", default="", metavar="URL", help="History to look BASE and HEAD up in when they are not files."
 )
-@click.option("--no-rescore", is_flag=True, help="Never score BASE again, even where its traces are still there.")
-@click.option("--require-proof", "--proven", is_flag=True, help="Exit 1 also where a regression can't be ruled out.")
+@click.option("--no-rescore", is_flag=True, help="Never score BASE again, even if its traces still exist.")
+@click.option("--require-proof", "--proven", is_flag=True, help="Also exit 1 if a regression can't be ruled out.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def command(
     base: str,

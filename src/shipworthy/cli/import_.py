@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 
 @click.command("import", context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILES…")
-@click.option("--out", metavar="FILE", help="Where the traces go, such as runs/trace.jsonl.")
+@click.option("--out", metavar="FILE", help="Where to save the traces, such as runs/trace.jsonl.")
 @click.option("--gold", metavar="FILE", help="Gold set: runs without a question id are matched by their question.")
 @click.option("--chunks", metavar="FILE", help="Chunk file: documents without an id are named by their text.")
 @click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
-@click.option("--from", "form", default="", metavar="FORMAT", help="Do not guess the format. --from list shows them.")
-@click.option("--draft-gold", metavar="FILE", help="Write candidates for a gold set. A person completes them.")
+@click.option(
+    "--from",
+    "form",
+    default="",
+    metavar="FORMAT",
+    help="Format of the files, instead of guessing it. `--from list` prints the formats.",
+)
+@click.option("--draft-gold", metavar="FILE", help="Also write candidates for a gold set, to be completed by a person.")
 @click.option(
     "--map", "maps", multiple=True, metavar="FIELD=COLUMN", help="Tables: which column is which; dotted paths."
 )
@@ -61,10 +67,12 @@ def command(
         say(" ".join(CHOICES))
         return 0
     if form and form not in CHOICES:
-        raise UsageError(f"there is no format {form!r}", hint=f"Known are {', '.join(CHOICES)}.", code="import-format")
+        raise UsageError(
+            f"there is no format {form!r}", hint=f"Choose from: {', '.join(CHOICES)}.", code="import-format"
+        )
     if not (out or dry_run or draft_gold):
         raise UsageError(
-            "says not where to write", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
+            "no output file was given", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
         )
     options = Options(form, maps, sep, qid_path, retriever, document_id, bool(draft_gold))
     importer = Importer(files, gold=gold, chunks=chunks, options=options)

@@ -45,7 +45,7 @@ class SuiteOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 AllowMissing = Annotated[
-    int, Opt("How many questions may go unjudged, because their run is missing or failed.", "N", least=0)
+    int, Opt("How many questions may stay unjudged because their run is missing or failed.", "N", least=0)
 ]
 
 
@@ -64,7 +64,7 @@ Mapped = Annotated[
 class ReadingOptions(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
     """What suites that read lines have besides."""
 
-    lenient: Annotated[bool, Opt("Skip bad lines, and say that the decision rests on partial data.", shown=False)] = (
+    lenient: Annotated[bool, Opt("Skip bad lines, and mark the decision as based on partial data.", shown=False)] = (
         False
     )
 

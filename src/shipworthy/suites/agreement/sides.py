@@ -10,8 +10,8 @@ from ...text import first_few, plural
 from .judge import Context, Verdict
 
 _WORDS = {
-    "scholar_only": "only scholar labelled",
-    "auditor_only": "only auditor labelled",
+    "scholar_only": "only the scholar labelled",
+    "auditor_only": "only the auditor labelled",
     "gold_only": "no trace for",
     "without_trace": "no trace for",
 }

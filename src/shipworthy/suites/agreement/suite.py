@@ -30,7 +30,7 @@ def read(sources: Sources, options: Options) -> Material:
     if given == {"gold", "trace"}:
         return _derived(sources, options)
     raise UsageError(
-        "there is nothing to compare",
+        "no labels were given to compare",
         code="agreement-inputs",
         hint="Give --pairs; or --scholar and --auditor (with --trace); or --gold and --trace.",
     )
@@ -84,7 +84,9 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
         comparable = any(gathered.slots.values())
     if not comparable:
         raise DataError(
-            "there is no pair to compare", hint="Each line is one answer with both labels.", code="pairs-none"
+            "there are no pairs to compare",
+            hint='Write lines like {"qid": …, "scholar": {"label": …}, "auditor": {"label": …}}.',
+            code="pairs-none",
         )
     return context
 
@@ -101,11 +103,16 @@ SUITE = Suite(
     inputs=(
         InputSpec("pairs", "Answers with both labels, JSON lines.", required=False),
         InputSpec("scholar", "The scholar's labels, JSON lines (qid, label, reason).", required=False),
-        InputSpec("auditor", "The auditor's labels, likewise; both are joined on qid.", required=False),
         InputSpec(
-            "trace", "Traces: the answers behind two files, or what labels are derived from.", required=False, many=True
+            "auditor", "The auditor's labels, in the same format; joined with the scholar's by qid.", required=False
         ),
-        InputSpec("gold", "Gold set: with --trace, both labels are derived by rule.", required=False),
+        InputSpec(
+            "trace",
+            "Traces: with --scholar and --auditor the labelled answers, with --gold the answers to label.",
+            required=False,
+            many=True,
+        ),
+        InputSpec("gold", "Gold set: with --trace, both labels are derived from fixed rules.", required=False),
     ),
     options=Options,
     read=read,
