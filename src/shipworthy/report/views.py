@@ -169,7 +169,9 @@ def to_fix(outcome: Outcome) -> str:
     if against != outcome.turn:
         which = "these" if outcome.gate.op == "<=" else "the other"  # the sentence before counts what it names
         return f"fix {outcome.turn} of {which} {against}"
-    return f"fix all {against}" if against != 1 else "fix that one"
+    if against != 1:
+        return f"fix all {against}"
+    return "fix that one" if outcome.gate.op == "<=" else "fix the other one"
 
 
 def value(outcome: Outcome) -> str:

@@ -120,9 +120,7 @@ def curve(value: Row, decision: Decision) -> Block | None:
 def sensitivity(value: Mapping[str, Sequence[Row]], decision: Decision) -> Block:
     """Which rewording and which seed change the answer."""
     tables = [records(f"By {spoken(axis)}", rows) for axis, rows in value.items() if rows]
-    return Block(
-        "What causes the flips", "A flip is a run that differs from most runs of its question.", tables=tables
-    )
+    return Block("What causes the flips", "A flip is a run that differs from most runs of its question.", tables=tables)
 
 
 def heat_map(decision: Decision) -> list[Block]:
