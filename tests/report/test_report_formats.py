@@ -68,8 +68,8 @@ def test_markdown_says_the_verdict_first_and_each_gate_with_counts_and_interval(
     assert lines[0] == "# ❌ NO-SHIP: answers"
     row = next(line for line in lines if line.startswith("| ✗ | `precision >= 0.80`"))
     assert row.split(" | ")[2:] == ["0.500", "1/2", "0.095 to 0.905", "FAIL (within noise) |"]
-    found = "- 1 of 2 answers was correct and correctly cited; at least 2 must be (precision 0.500 \\< 0.80). Fix the other one."
-    assert f"{found} Closest to passing: `Q2`." in lines
+    found = "- 1 of 2 answers was correct and correctly cited; at least 2 must be (precision 0.500 \\< 0.80)."
+    assert f"{found} Fix the other one. Closest to passing: `Q2`." in lines
     assert any("`Q2`" in line and "`It takes a while.`" in line and "`forty-two days`" in line for line in lines)
 
 

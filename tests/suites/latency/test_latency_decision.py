@@ -44,7 +44,7 @@ def test_few_runs_prove_little_and_that_is_said() -> None:
     decision = score(GOLD[:10], served()[:10])
     assert [outcome.state for outcome in decision.outcomes if outcome.gate.metric == "p95"] == ["PASS-BUT-UNPROVEN"]
     assert "p95 has no upper confidence bound: 10 runs, at least 59 needed" in decision.diagnosis
-    assert "p99 has no upper bound: 10 runs, 299 are needed" in report(decision)["arms"][0]["notes"]
+    assert "p99 has no upper confidence bound: 10 runs, at least 299 needed" in report(decision)["arms"][0]["notes"]
 
 
 def test_accuracy_has_the_answers_suites_own_gates() -> None:

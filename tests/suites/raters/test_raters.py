@@ -152,10 +152,8 @@ def test_missing_ratings_by_hand() -> None:
     assert measures["percent_agreement"].value == Fraction(2, 3) and measures["percent_agreement"].n == 2
     for name in ("fleiss_kappa", "free_marginal"):
         assert measures[name].value is None
-        assert (
-            measures[name].missing == "items need the same number of ratings, and they have 1 to 3 ratings; use alpha"
-        )
-    assert measures["kappa"].missing.startswith("there are 3 raters")
+        assert measures[name].missing == "items have 1 to 3 ratings, but need the same number; use alpha"
+    assert measures["kappa"].missing.startswith("Cohen's kappa needs exactly 2 raters")
 
 
 @pytest.mark.parametrize(
@@ -334,7 +332,7 @@ def test_an_undefined_coefficient_says_why_where_numbers_are_all_there_is(cli: C
     path = write_lines(tmp_path / "r.jsonl", of_items("aab", "bb"))
     lines = [" ".join(line.split()) for line in cli("agreement", "raters", "--ratings", path).out.splitlines()]
     assert "kappa n/a: Cohen's kappa needs exactly 2 raters, and there are 3; use alpha" in lines
-    assert "fleiss_kappa n/a: items have 2 to 3 ratings, and it takes equally many; alpha does not" in lines
+    assert "fleiss_kappa n/a: items have 2 to 3 ratings, but need the same number; use alpha" in lines
     assert any(line.startswith("alpha 0.333 n=2") for line in lines)
     shown = cli("agreement", "raters", "--ratings", path, "--format", "markdown").out
     assert "| Cohen's kappa (kappa) | – | n=0 | n/a: there are 3 raters" in shown

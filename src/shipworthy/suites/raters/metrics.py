@@ -189,8 +189,10 @@ def _of_table(name: str, coefficient: Coefficient, options: SettledOptions, tall
     sizes = {sum(row) for row in counted}
     if name == "alpha" or (len(sizes) == 1 and n):
         return _undefined(name, ONE_LABEL if n else "no item has two ratings", n)
-    span = f"they have {min(sizes)} to {plural(max(sizes), 'rating')}" if len(sizes) > 1 else "they have one rating"
-    return _undefined(name, f"items need the same number of ratings, and {span}; use alpha", n)
+    if len(sizes) == 1:
+        return _undefined(name, "no item has two ratings", n)
+    span = f"{min(sizes)} to {plural(max(sizes), 'rating')}"
+    return _undefined(name, f"items have {span}, but need the same number; use alpha", n)
 
 
 def _measure(name: str, value: Fraction, n: int, spread: stats.Spread | None, kind: str = "coefficient") -> Measure:
