@@ -335,7 +335,7 @@ def test_an_undefined_coefficient_says_why_where_numbers_are_all_there_is(cli: C
     assert "fleiss_kappa n/a: items have 2 to 3 ratings, but need the same number; use alpha" in lines
     assert any(line.startswith("alpha 0.333 n=2") for line in lines)
     shown = cli("agreement", "raters", "--ratings", path, "--format", "markdown").out
-    assert "| Cohen's kappa (kappa) | – | n=0 | n/a: there are 3 raters" in shown
+    assert "| Cohen's kappa (kappa) | – | n=0 | n/a: Cohen's kappa needs exactly 2 raters" in shown
 
 
 def test_offenders_are_the_items_on_which_most_pairs_differ_with_who_said_what() -> None:
