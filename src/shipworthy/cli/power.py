@@ -52,7 +52,7 @@ def command(
 
         say_json([msgspec.to_builtins(one, enc_hook=float) for one in needs])
         return 0
-    say(f"Items for a proof that is {wanted:.0%} likely:")
+    say(f"Items needed to prove each gate with {wanted:.0%} probability:")
     for one in needs:
         say(f"  {one.suite + ' ' if one.suite else ''}{one.line()}")
     return 0

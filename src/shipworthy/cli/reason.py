@@ -37,11 +37,11 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 @click.option("--binary", help="The reasoner: a program, run once per case as `BINARY reason PROMPT --json …`.")
 @click.option("--url", help="Or its URL: each case is sent by POST as JSON.")
 @click.option("--python", "function", metavar="MODULE:NAME", help="Or a Python callable.")
-@click.option("--model", help="For every case.")
-@click.option("--embed", help="For every case.")
-@click.option("--preset", help="For every case.")
-@click.option("--project", help="For every case.")
-@click.option("--db", help="Given to the program as --db before `reason`.")
+@click.option("--model", help="Model to use for every case.")
+@click.option("--embed", help="Embedding model to use for every case.")
+@click.option("--preset", help="Preset to use for every case.")
+@click.option("--project", help="Project to use for every case.")
+@click.option("--db", help="Database, passed to the program as --db before `reason`.")
 @click.option(
     "--timeout-sec",
     type=click.FloatRange(0, min_open=True),
