@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..core.options import MAP_HELP
 from ..errors import EnvironmentFailure, UsageError
 from ._say import say
 
@@ -53,10 +54,6 @@ def numbers(context: click.Context, option: click.Parameter, given: str) -> tupl
     return tuple(found)
 
 
-MAP_HELP = (
-    "Where a field is in another system's record: claim=answer, 'retrieved_ids=sources[*].id', "
-    r"'citations=re:\[(\w+)\]@answer'. Repeatable."
-)
 REQUEST = ("headers", "mapping", "method", "query", "body", "proxy", "trust_env", "ca_file")
 
 

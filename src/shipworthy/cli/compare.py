@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._say import say, say_json
+from ._target import map_flag
 
 if TYPE_CHECKING:
     from ..jobs.compare import Change, Comparison
@@ -21,6 +22,7 @@ SHOWN = 20
 @click.option(
     "--gold", default="", metavar="FILE", help="BASE and HEAD are trace files: score both against this gold set."
 )
+@map_flag
 @click.option("--suite", default="", metavar="NAME", help="Which suite to compare, if the report has several.")
 @click.option(
     "--slip",
@@ -40,6 +42,7 @@ def command(
     base: str,
     head: str,
     gold: str,
+    mapping: tuple[str, ...],
     suite: str,
     slips: tuple[str, ...],
     only: tuple[str, ...],
@@ -60,10 +63,13 @@ def command(
 
     Exits 0 when nothing regressed, 1 when something did, 3 when the two can't be compared.
     """
+    from ..errors import UsageError
     from ..jobs.compare import compare, comparison_dict
 
+    if mapping and not gold:
+        raise UsageError("has no effect without --gold", where="--map", hint="Add --gold FILE.", code="map-field")
     one, other = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
-    found = compare(one, other, gold=gold, slips=_slips(slips), only=only, rescore=not no_rescore)
+    found = compare(one, other, gold=gold, map=mapping, slips=_slips(slips), only=only, rescore=not no_rescore)
     if as_json:
         say_json(comparison_dict(found))
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ._say import say, say_json
+from ._target import map_flag
 
 if TYPE_CHECKING:
     from ..importers import Importer
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     help="Format of the files, instead of guessing it. `--from list` prints the formats.",
 )
 @click.option("--draft-gold", metavar="FILE", help="Also write candidates for a gold set, to be completed by a person.")
-@click.option(
-    "--map", "maps", multiple=True, metavar="FIELD=COLUMN", help="Tables: which column is which; dotted paths."
-)
+@map_flag
 @click.option("--sep", default=";", show_default=True, help="Tables: what separates the ids in a cell.")
 @click.option("--qid", "qid_path", default="", metavar="PATH", help="Where the question id is, such as metadata.case.")
 @click.option("--document-id", default="", metavar="KEY", help="Metadata key that holds the id of a document.")
@@ -42,7 +41,7 @@ def command(
     dry_run: bool,
     form: str,
     draft_gold: str | None,
-    maps: tuple[str, ...],
+    mapping: tuple[str, ...],
     sep: str,
     qid_path: str,
     document_id: str,
@@ -54,7 +53,7 @@ def command(
     \b
     shipworthy import traces.json --gold gold.jsonl --out runs/trace.jsonl
     shipworthy import spans.jsonl logs.jsonl --gold gold.jsonl --dry-run
-    shipworthy import results.csv --map q=prompt --map claim=answer --out runs/trace.jsonl
+    shipworthy import results.csv --map question=prompt --map claim=answer --out runs/trace.jsonl
 
     Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, ragas, deepeval, promptfoo, TruLens,
     Weave, Opik, Haystack, LlamaIndex, BEIR, TREC and tables. The format is recognised by content. A run without an
@@ -74,7 +73,7 @@ def command(
         raise UsageError(
             "no output file was given", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
         )
-    options = Options(form, maps, sep, qid_path, retriever, document_id, bool(draft_gold))
+    options = Options(form, mapping, sep, qid_path, retriever, document_id, bool(draft_gold))
     importer = Importer(files, gold=gold, chunks=chunks, options=options)
     _write(importer, None if dry_run else out, as_json, only_drafts=bool(draft_gold) and not out)
     if draft_gold and not dry_run:

@@ -10,6 +10,7 @@ from ..reading.keys import Keys
 
 Offsets = tuple[int, int]
 _IDS = frozenset((str,))
+NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
 NO_QID = "qid: expected a name for the question, found none"
 
 

@@ -49,10 +49,14 @@ AllowMissing = Annotated[
 ]
 
 
+MAP_HELP = (
+    "Where a field is in your records: claim=answer, 'retrieved_ids=sources[*].id', "
+    r"'citations=re:\[(\w+)\]@answer'. Repeatable."
+)
 Mapped = Annotated[
     tuple[str, ...],
     Opt(
-        "Where a field is in the records of gold and traces: claim=answer, 'retrieved_ids=sources[*].id'. Repeatable.",
+        MAP_HELP,
         "FIELD=PATH",
         kind="pairs",
         shown=False,

@@ -71,7 +71,7 @@ def _derived(sources: Sources, options: Options) -> Material:
         reads={"gold": gold.source, "trace": trace} | ({"id_map": file_input(table)} if table else {}),
         keep={"trace": "last"},
         closed=options.closed,
-        incomplete=lock_problems(sources["gold"]),
+        incomplete=lock_problems(sources["gold"], options.map),
     )
 
 

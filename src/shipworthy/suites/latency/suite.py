@@ -65,7 +65,7 @@ def read(sources: Sources, options: Options) -> Material:
             )
         },
         reads=reads,
-        incomplete=lock_problems(sources["gold"]),
+        incomplete=lock_problems(sources["gold"], options.map),
     )
 
 

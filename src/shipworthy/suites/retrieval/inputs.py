@@ -82,7 +82,7 @@ def check_inputs(options: Options, sources: Sources) -> None:
         )
     chosen = set(_chosen(options, sources))
     if qrels:
-        _refuse(chosen, "with --qrels, which has only ids", *_PLACES, "lenient")
+        _refuse(chosen, "with --qrels, which has only ids", *_PLACES, "lenient", "map")
     else:
         _refuse(chosen, "with --gold, which has no grades", "rel_level")
     if options.metrics is not None:

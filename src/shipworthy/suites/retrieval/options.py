@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ...core.gates import as_written
-from ...core.options import AllowMissing, Opt, ReadingOptions
+from ...core.options import AllowMissing, Mapped, Opt, ReadingOptions
 from ...errors import UsageError
 from ..answers.options import check_depths
 from .embedders import NAMES, check_name
@@ -34,6 +34,7 @@ _PRESET = "  [default: the preset's]"
 class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that people can choose about the retrieval suite; None leaves it to the preset."""
 
+    map: Mapped = ()
     preset: Annotated[
         Literal["native", "trec", "trec-c"] | None,
         Opt("Preset for the choices below.  [default: native; trec with --qrels]"),

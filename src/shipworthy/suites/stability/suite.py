@@ -47,7 +47,7 @@ def read(sources: Sources, options: Options) -> Material:
             streams={"runs": stream},
             named=gold.items,
             reads=reads,
-            incomplete=lock_problems(sources["gold"]),
+            incomplete=lock_problems(sources["gold"], options.map),
         )
     require_answerable(gold)
     context = _context(options, paraphrased=any(item.paraphrases for item in gold.items.values()))
@@ -57,7 +57,7 @@ def read(sources: Sources, options: Options) -> Material:
         expected={qid: prepare(item, place, context.judging) for place, (qid, item) in questions},
         streams={"runs": stream},
         reads=reads,
-        incomplete=lock_problems(sources["gold"]),
+        incomplete=lock_problems(sources["gold"], options.map),
     )
 
 
