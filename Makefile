@@ -2,6 +2,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
+# One more than there are cores: many tests wait for a server or a process.
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 .PHONY: demo test check lint types layers bench docs format clean
 .DEFAULT_GOAL := help
@@ -27,7 +29,7 @@ demo: $(VENV)/.base
 	@$(BIN)/shipworthy demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs examples

@@ -105,7 +105,8 @@ def _megabytes(pid: int) -> float:
         return 0.0
 
 
-def race(title: str, contenders: dict[str, list[str]], records: int, repeats: int) -> None:
+def race(title: str, contenders: dict[str, list[str]], records: int, repeats: int) -> dict[str, Ran]:
+    """Every contender in turn, several times; the best of each is printed and given back."""
     best: dict[str, Ran] = {}
     for _ in range(repeats):
         for name, command in contenders.items():
@@ -118,6 +119,7 @@ def race(title: str, contenders: dict[str, list[str]], records: int, repeats: in
     for name, ran in best.items():
         ratios = f"{first.cpu / ran.cpu:.2f} | {ran.seconds:.2f} | {first.seconds / ran.seconds:.2f}"
         print(f"| {name} | {ran.cpu:.2f} | {ratios} | {ran.megabytes:.0f} | {records / ran.cpu:,.0f} |", flush=True)
+    return best
 
 
 def scored(folder: Path, gold: Path, trace: Path, *engine: str) -> list[str]:

@@ -16,6 +16,9 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
+# How hard tests with drawn data try: `make test` is for every change, continuous integration takes more time.
+EFFORT = int(os.environ.get("SHIPWORTHY_EFFORT", "1"))
+
 # A shell starts background jobs with SIGINT ignored, and children inherit that; tests that interrupt one need it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -127,7 +127,7 @@ class Judged:
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.decision, name)
 
     def __repr__(self) -> str:
@@ -141,7 +141,7 @@ class Judged:
 def shipworthy() -> Callable[..., Judged]:
     """Judge in a test of your own: `assert shipworthy(gold, traces).ships`."""
 
-    def judge(gold: Any, traces: Any, *, suite: str = "answers", **options: Any) -> Judged:
+    def judge(gold: object, traces: object, *, suite: str = "answers", **options: Any) -> Judged:
         from .jobs.evaluate import evaluate
 
         return Judged(evaluate(suite, gold=gold, trace=traces, **options))

@@ -69,8 +69,8 @@ def _spelled(char: str) -> str:
 
 # What a CI system reads as an order to itself: `::name::` after leading blanks and colours; `##[`, `##vso[` and
 # `##teamcity[` anywhere in a line.
-_OPENS_COMMAND = re.compile(r"(?m)^((?:[^\S\n]|\x1b\[[0-9;]*m)*):(?=:)")
-_INNER_COMMAND = re.compile(r"##(?=\w*\[)")
+_OPENS_COMMAND = r"(?m)^((?:[^\S\n]|\x1b\[[0-9;]*m)*):(?=:)"
+_INNER_COMMAND = r"##(?=\w*\[)"
 
 
 def inert(text: str, colon: str = r"\x3a", hash_sign: str = r"\x23") -> str:
@@ -79,8 +79,8 @@ def inert(text: str, colon: str = r"\x3a", hash_sign: str = r"\x23") -> str:
     The sign that makes the command is written in the way of the format: spelled out, or as an entity of markup.
     """
     if "::" in text:
-        text = _OPENS_COMMAND.sub(lambda found: found[1] + colon, text)
-    return _INNER_COMMAND.sub(lambda _: f"#{hash_sign}", text) if "##" in text else text
+        text = re.sub(_OPENS_COMMAND, lambda found: found[1] + colon, text)
+    return re.sub(_INNER_COMMAND, lambda _: f"#{hash_sign}", text) if "##" in text else text
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conftest import Cli, gold, trace, write_lines
+from conftest import EFFORT, Cli, gold, trace, write_lines
 from shipworthy.core.gates import Bound, Gate, as_written, check_repeated, parse_gates
 from shipworthy.core.metrics import Metric
 from shipworthy.errors import UsageError
@@ -89,7 +89,7 @@ def test_a_gate_that_is_none_is_a_usage_error(text: str) -> None:
     assert len(str(caught.value)) < 1500
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150 * EFFORT, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.from_regex(r"[a-z@^.0-9]{1,9} ?(\[[^\]]{0,9}\])? ?[<>=≥≤]{1,2} ?.{0,20}")))
 @example("baseline - 1.2.3")
 @example("precision=" + "9" * 5000)

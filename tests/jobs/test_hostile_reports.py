@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Cli, gold, refusal, trace, unanswerable, write_lines
+from conftest import EFFORT, Cli, gold, refusal, trace, unanswerable, write_lines
 from harness.mutations import mutations, nested
 from harness.nosockets import no_sockets
 from harness.nowrites import no_writes_outside
@@ -25,7 +25,7 @@ from shipworthy.reading.reports import failing_qids
 from shipworthy.suites.reasoning.controls import control_answers
 from shipworthy.suites.reasoning.fixture import bundled_fixture
 
-COUNT = int(os.environ.get("SHIPWORTHY_FUZZ", "40"))  # mutations of each report and each door
+COUNT = 12 * EFFORT  # mutations of each report and each door
 SECRET = "canary-4711"
 ITEMS = [gold("A1", relevant=["d1"]), gold("A2", relevant=["d1"]), unanswerable("U1")]
 TRACES = [trace("A1"), trace("A2", cite=("d2",)), refusal("U1")]

@@ -9,7 +9,6 @@ SHIP, the second must not be either. Exceptions are listed where they stand, wit
 from __future__ import annotations
 
 import json
-import os
 import random
 import tempfile
 from collections.abc import Callable, Iterator
@@ -21,13 +20,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import gold, refusal, trace, unanswerable, write_lines
+from conftest import EFFORT, gold, refusal, trace, unanswerable, write_lines
 from shipworthy import ShipworthyError, evaluate
 from shipworthy.reading.lock import freeze
 from shipworthy.suites.reasoning.controls import control_answers
 from shipworthy.suites.reasoning.fixture import bundled_fixture
 
-EXAMPLES = int(os.environ.get("SHIPWORTHY_METAMORPHIC", "4"))  # of each world and change
+EXAMPLES = 2 * EFFORT  # of each world and change
 QUESTIONS = 8
 ITEMS = [gold(f"a{n}", relevant=["d1"]) for n in range(5)] + [unanswerable(f"u{n}", relevant=["d1"]) for n in range(3)]
 KINDS = ("right", "right", "right", "wrong", "refused", "miscited", "failed")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from golden.runner import INPUTS
 from shipworthy import Gate, ShipworthyError, evaluate, verify
 from shipworthy.core.decision import encode
@@ -225,7 +226,7 @@ def calls(draw: st.DrawFn, drawn: Drawn) -> tuple[dict[str, str], Options]:
 @pytest.mark.parametrize("drawn", SUITES_DRAWN, ids=lambda drawn: drawn.suite)
 def test_a_report_made_with_any_options_is_verified(drawn: Drawn) -> None:
     @settings(
-        max_examples=40,
+        max_examples=15 * EFFORT,
         deadline=None,
         derandomize=True,
         database=None,

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from shipworthy.core.contracts import DetailedTrace, Gold, Trace, trace_keys
 from shipworthy.reading import jsonl
 from shipworthy.reading.jsonl import Problems, Reader
@@ -57,6 +58,7 @@ def one_by_one(path: Path, lines: list[str]) -> tuple[list[Any], list[str]]:
     return records, [problem.what for problem in problems.first]
 
 
+@settings(max_examples=40 * EFFORT)
 @given(st.lists(st.sampled_from([json.dumps(USUAL), json.dumps(USUAL | {"mine": 1.5}), *ODD]), max_size=30))
 def test_a_line_is_read_as_if_it_were_alone(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     path = tmp_path_factory.mktemp("quick") / "trace.jsonl"

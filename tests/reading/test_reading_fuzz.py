@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from conftest import gold, trace, write_lines
+from conftest import EFFORT, gold, trace, write_lines
 from shipworthy import evaluate
 from shipworthy.core.contracts import DetailedTrace
 from shipworthy.core.sources import Input, load_gold, stream_traces
@@ -44,7 +44,7 @@ SIGNS = [
 ]
 WORDS = [b"\\ud800", b"\\u0071", b"1e999", b"NaN", b"9" * 5000, b"[" * 300, b"null", b"true", b"-0", b'"qid":"Q0",']
 NOISE = st.binary(max_size=3) | st.sampled_from(SIGNS + WORDS)
-fuzzed = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzzed = settings(max_examples=100 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite

@@ -95,8 +95,8 @@ def test_junit_parses_and_carries_the_text(name: str) -> None:
         assert "😀" in content.decode("utf-8")
 
 
-def test_every_code_point_goes_through_xml() -> None:
-    shown = "".join(map(chr, range(0x110000)))[:200_000] + "".join(chr(code) for code in range(0xD7F0, 0xE010))
+def test_every_kind_of_code_point_goes_through_xml() -> None:
+    shown = "".join(map(chr, [*range(0x10000), *range(0x10000, 0x110000, 97)]))
     root = ElementTree.fromstring(report.render(board(shown), "junit"))
     assert root.tag == "testsuites"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -59,6 +60,7 @@ class Lazy(click.Group):
             return scoring_command(cmd_name, cmd_name)
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = import_module(f".{module}", __name__).command
+        gc.freeze()  # what is loaded now stays to the end: to look through it for cycles is a tenth of a small run
         return command
 
     def resolve_command(
@@ -78,7 +80,7 @@ class Lazy(click.Group):
             reader_left()
             raise click.exceptions.Exit(0) from None
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the verb. What it meets is told by its own exit code: click would make 1, NO-SHIP, of some of it."""
         try:
             return super().invoke(ctx)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from ..core.options import Field, fields_of
 from ..errors import UsageError
@@ -148,7 +149,7 @@ def _merged(suites: Iterable[Suite]) -> dict[str, tuple[Field, Suite]]:
                 continue
             known, first = merged.get(field.name, (field, suite))
             choices = tuple(dict.fromkeys([*known.choices, *field.choices]))
-            merged[field.name] = known._replace(choices=choices, default=None), first
+            merged[field.name] = msgspec.structs.replace(known, choices=choices, default=None), first
     return merged
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
@@ -47,7 +46,7 @@ def command(
     return 0
 
 
-def _report(run: str, gold: str, mapping: tuple[str, ...], gates: tuple[str, ...], suite: str) -> dict[str, Any]:
+def _report(run: str, gold: str, mapping: tuple[str, ...], gates: tuple[str, ...], suite: str) -> dict[str, object]:
     from ..errors import UsageError
 
     if gold:

@@ -60,7 +60,7 @@ command.add_command(
 )
 
 
-def _rows(items: Iterable[dict[str, Any]]) -> bytes:
+def _rows(items: Iterable[dict[str, object]]) -> bytes:
     from ..report.tsv import cell
     from ..suites.agreement.explain import COLUMNS, disagreements
 

@@ -77,7 +77,7 @@ def command(
     return 1 if found.verdict == "regressed" or (require_proof and not found.proven) else 0
 
 
-def _side(name: str, suite: str, url: str) -> dict[str, Any]:
+def _side(name: str, suite: str, url: str) -> dict[str, object]:
     """A report of one suite: from a file, or from the history."""
     from ..errors import DataError, ShipworthyError, UsageError
     from ..reading.reports import load_report

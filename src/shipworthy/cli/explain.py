@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from ._say import say
@@ -33,7 +31,7 @@ def command(name: str, report: str, url: str) -> None:
         say(line)
 
 
-def _last(url: str) -> dict[str, Any]:
+def _last(url: str) -> dict[str, object]:
     from .history import opened_history
 
     return opened_history(url).report("last")

@@ -53,7 +53,7 @@ def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], 
         _starter(folder, extras, given)
 
 
-def _starter(folder: str, extras: tuple[str, ...], given: dict[str, Any]) -> None:
+def _starter(folder: str, extras: tuple[str, ...], given: dict[str, object]) -> None:
     if any(given[name] for name in (*REQUEST, "question", "gold")):
         raise UsageError("these flags need --url", hint="Add --url URL.", code="argument")
     _write(folder, extras)

@@ -22,7 +22,7 @@ def command(name: str) -> None:
     say_json(_schema(name))
 
 
-def _schema(name: str) -> dict[str, Any]:
+def _schema(name: str) -> dict[str, object]:
     if name == "config":
         from ..config import schema
 

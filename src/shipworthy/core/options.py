@@ -5,7 +5,7 @@
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -16,7 +16,7 @@ Kind = Literal["flag", "whole", "number", "numbers", "text", "words", "lines", "
 _LISTS = ("numbers", "words", "lines", "pairs", "gates")
 
 
-class Opt(NamedTuple):
+class Opt(msgspec.Struct, frozen=True):
     """What people read about an option, and where it may be written."""
 
     help: str
@@ -73,7 +73,7 @@ class ReadingOptions(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True
     )
 
 
-class Field(NamedTuple):
+class Field(msgspec.Struct, frozen=True):
     """One option, as flags, config keys, schemas and docs need it."""
 
     name: str

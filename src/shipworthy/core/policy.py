@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -150,7 +149,9 @@ def nearest(items: Iterable[Mapping[str, Any]], outcome: Outcome) -> list[str]:
         return []
     failing = (row for row in items if not row_passes(row) and row.get("correct") is not True)
     counted = (row for row in failing if against == EVERY or row.get("reason") in against)
-    return [row_name(row) for row in heapq.nsmallest(NEAREST, counted, key=_distance)]
+    from heapq import nsmallest  # not for every start
+
+    return [row_name(row) for row in nsmallest(NEAREST, counted, key=_distance)]
 
 
 def _distance(row: Mapping[str, Any]) -> tuple[int, int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Sources = Mapping[str, Any]  # input → a path, or the records themselves
 
 
-class InputSpec(NamedTuple):
+class InputSpec(msgspec.Struct, frozen=True):
     """One thing that a suite reads, as flags and config keys name it."""
 
     name: str
@@ -50,7 +50,7 @@ class Material(msgspec.Struct, kw_only=True):
     subset: dict[str, Any] | None = None  # where only some of the questions are judged: which, and how many
 
 
-class Judged(NamedTuple):
+class Judged(msgspec.Struct, frozen=True):
     """What an engine gives back."""
 
     context: Any

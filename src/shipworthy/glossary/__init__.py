@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from .terms import TERMS, Term
 
 __all__ = ["TERMS", "Term", "find_term", "find_terms", "names"]
@@ -15,11 +17,11 @@ _BY_NAME: dict[str, list[Term]] = {}
 for _term in TERMS:
     _BY_NAME.setdefault(_term.metric, []).append(_term)
 _PATTERNS = (
-    (re.compile(r"(?P<stem>.+@|pass\^|P_)(?P<k>\d+)"), r"\g<stem>k"),
-    (re.compile(r"p(?P<k>\d+)"), "pN"),
-    (re.compile(r"(?P<name>\w+)_p(?P<k>\d+)"), "STAGE_pN"),
-    (re.compile(r"(?P<name>\w+)_failing"), "NAME_failing"),
-    (re.compile(r"mean_(?P<name>\w+)"), "mean_NAME"),
+    (r"(?P<stem>.+@|pass\^|P_)(?P<k>\d+)", r"\g<stem>k"),
+    (r"p(?P<k>\d+)", "pN"),
+    (r"(?P<name>\w+)_p(?P<k>\d+)", "STAGE_pN"),
+    (r"(?P<name>\w+)_failing", "NAME_failing"),
+    (r"mean_(?P<name>\w+)", "mean_NAME"),
 )
 
 
@@ -28,7 +30,7 @@ def find_term(metric: str, suite: str = "") -> Term | None:
     if metric in _BY_NAME:
         return _of_suite(_BY_NAME[metric], suite)
     for pattern, general in _PATTERNS:
-        if (matched := pattern.fullmatch(metric)) and (terms := _BY_NAME.get(matched.expand(general))):
+        if (matched := re.fullmatch(pattern, metric)) and (terms := _BY_NAME.get(matched.expand(general))):
             return _filled_in(_of_suite(terms, suite), metric, matched.groupdict())
     return None
 
@@ -43,7 +45,7 @@ def find_terms(metric: str) -> list[Term]:
 
 
 def _generals(metric: str) -> list[str]:
-    return [matched.expand(general) for pattern, general in _PATTERNS if (matched := pattern.fullmatch(metric))]
+    return [matched.expand(general) for pattern, general in _PATTERNS if (matched := re.fullmatch(pattern, metric))]
 
 
 def _of_suite(terms: list[Term], suite: str) -> Term:
@@ -62,7 +64,8 @@ def _filled_in(term: Term, metric: str, parts: dict[str, str]) -> Term:
     inner = find_term(name, term.suites[0])  # `css` in words: `citation-set stability`
     name = inner.plain if inner else name
 
-    return term._replace(
+    return msgspec.structs.replace(
+        term,
         metric=metric,
         plain=fill(term.plain),
         definition=fill(term.definition),

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 
-class Term(NamedTuple):
+class Term(msgspec.Struct, frozen=True):
     """One metric in words."""
 
     metric: str  # as gates and reports write it

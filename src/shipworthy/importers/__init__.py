@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -93,7 +92,7 @@ class Importer:
             hint = "Import each by itself."
             raise DataError(f"the files are of several tools: {kinds}", hint=hint, code="import-mixed")
 
-    def traces(self) -> Iterator[dict[str, Any]]:
+    def traces(self) -> Iterator[dict[str, object]]:
         """Every trace that has a name. Rows come as they are read, runs of several spans by their start time."""
         forest, seen = Forest(), set[str]()
         for assembled in self._assembled(forest):
@@ -162,7 +161,7 @@ def _is_ranking(one: Format | None) -> bool:
     return one is not None and one.name in ("beir", "trec")
 
 
-def _counting(records: Records, read: FileRead) -> Iterator[tuple[int, dict[str, Any]]]:
+def _counting(records: Records, read: FileRead) -> Iterator[tuple[int, dict[str, object]]]:
     for record in records:
         read.records += 1
         yield record

@@ -192,7 +192,7 @@ class Assembler:
     # what was answered
 
     def _answer(
-        self, run: Run, documents: list[Document], trace: dict[str, Any], facts: dict[str, str], notes: Counter[str]
+        self, run: Run, documents: list[Document], trace: dict[str, object], facts: dict[str, str], notes: Counter[str]
     ) -> None:
         picked = None if run.root.error else _answer_of(run)
         failures = [span.error for span in run.spans if span.error]
@@ -225,11 +225,11 @@ def _answer_of(run: Run) -> Picked | None:
     return spoken[-1] if spoken else None
 
 
-def _first(span: Span) -> Any:
+def _first(span: Span) -> object:
     return span.inputs[0] if span.inputs else None
 
 
-def _named(holder: Mapping[str, Any]) -> str:
+def _named(holder: Mapping[str, object]) -> str:
     return next((name for key in _QID_KEYS if (name := text_of(loosened(holder.get(key))).strip())), "")
 
 
@@ -237,7 +237,7 @@ def _gives_documents(span: Span) -> bool:
     return span.documents is not None or any(document_list(value) is not None for value in span.outputs)
 
 
-def _retrieved(documents: list[Document]) -> dict[str, Any]:
+def _retrieved(documents: list[Document]) -> dict[str, object]:
     if not documents:
         return {}
     topk: list[dict[str, Any]] = []
@@ -251,7 +251,7 @@ def _retrieved(documents: list[Document]) -> dict[str, Any]:
     return {"retrieved_ids": [document.id for document in documents], "topk": topk}
 
 
-def _measured(run: Run) -> dict[str, Any]:
+def _measured(run: Run) -> dict[str, object]:
     """Times, tokens, cost, model and seed, as far as the source has them."""
     root, measured = run.root, dict[str, Any]()
     e2e = root.e2e_ms if root.e2e_ms is not None else _milliseconds([root])
@@ -291,7 +291,7 @@ def _total(run: Run, field: str) -> float | None:
     return sum(getattr(span, field) for span in run.outermost(counted)) if counted else None
 
 
-def _scored(run: Run) -> dict[str, Any]:
+def _scored(run: Run) -> dict[str, object]:
     scores: dict[str, Score] = {score.name: score for span in run.spans for score in span.scores}
     if not scores:
         return {}

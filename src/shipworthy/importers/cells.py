@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ..errors import DataError
 from ..text import visible
@@ -12,7 +11,7 @@ from .values import Unreadable, literal, text_of
 _FORMULA = re.compile(r"=\s*(?:[A-Z][A-Z0-9.]*\(|\$?[A-Z]{1,3}\$?\d+\b)")
 
 
-def cell(value: Any, where: str) -> Any:
+def cell(value: object, where: str) -> object:
     """A cell as a value; reprs that can't be read back and formulas are refused, never scored as an answer."""
     if not isinstance(value, str):
         return value
@@ -38,7 +37,7 @@ def refuse_formula(text: str, where: str) -> None:
         )
 
 
-def texts_in(value: Any, where: str, separator: str = "") -> list[str]:
+def texts_in(value: object, where: str, separator: str = "") -> list[str]:
     """The texts of a cell: a list, JSON, a Python literal, texts with a separator between them, or one text."""
     value = cell(value, where)
     if isinstance(value, (list, tuple)):

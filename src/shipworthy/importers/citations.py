@@ -24,7 +24,7 @@ class Cited(NamedTuple):
     guessed: str = ""
 
 
-def cited(claim: str, holder: Mapping[str, Any] | None, documents: list[Document], library: Library) -> Cited:
+def cited(claim: str, holder: Mapping[str, object] | None, documents: list[Document], library: Library) -> Cited:
     """What an answer cites: the first rule that applies."""
     for key in CITATION_KEYS:
         value = loosened(holder.get(key)) if holder is not None else None
@@ -42,7 +42,7 @@ def cited(claim: str, holder: Mapping[str, Any] | None, documents: list[Document
     return Cited(claim, [])
 
 
-def _listed(values: list[Any], documents: list[Document], library: Library) -> list[str]:
+def _listed(values: list[object], documents: list[Document], library: Library) -> list[str]:
     """Ids from a field: ids as they are, objects by their id, texts by the document that has the same text."""
     by_text = {fold(document.text): document.id for document in documents if document.text}
     ids = []

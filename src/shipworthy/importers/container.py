@@ -37,7 +37,7 @@ class Records(msgspec.Struct):
     def __iter__(self) -> Iterator[Record]:
         return chain(self.head, self.rows)
 
-    def peek(self, few: int = 20) -> list[dict[str, Any]]:
+    def peek(self, few: int = 20) -> list[dict[str, object]]:
         """The first few records, which are still to come."""
         while len(self.head) < few and (record := next(self.rows, None)) is not None:
             self.head.append(record)
@@ -229,7 +229,7 @@ def _table(path: str, separator: str) -> Iterator[Record]:
             lines.detach()
 
 
-def _cells(names: list[str], cells: list[str]) -> dict[str, Any]:
+def _cells(names: list[str], cells: list[str]) -> dict[str, object]:
     row: dict[str, Any] = {}
     for name, cell in zip(names, cells, strict=True):
         if name not in row:  # DataFrames write an index that is also a column twice

@@ -172,6 +172,6 @@ def _sources(counts: dict[str, int], names: dict[str, str], noun: str) -> str:
     return f"   {noun}s: {', '.join(listed)}" if listed else ""
 
 
-def as_json(coverage: Coverage) -> dict[str, Any]:
+def as_json(coverage: Coverage) -> dict[str, object]:
     built: dict[str, Any] = msgspec.to_builtins(coverage)
     return {**built, "guessed": guesses(coverage), "missing": list(remarks(coverage))}

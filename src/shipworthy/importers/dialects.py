@@ -85,7 +85,7 @@ _MODELS = ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "l
 _CALL_ARGUMENTS = "ai.observability.call.kwargs"
 
 
-def kind_of(name: Any) -> str:
+def kind_of(name: object) -> str:
     """The kind of a step, from what a convention calls it; nothing where it is unknown."""
     text = text_of(loosened(name)).casefold()
     if text.startswith("ai."):  # Vercel: ai.generateText wraps ai.generateText.doGenerate
@@ -186,7 +186,7 @@ def event_content(name: str, content: Attributes) -> tuple[list[Any], list[Any],
     return [[{"role": role[1], "content": first(body, ("content", "parts", "gen_ai.prompt"))}]], [], []
 
 
-def _some(content: Attributes, name: str) -> list[Any]:
+def _some(content: Attributes, name: str) -> list[object]:
     return [] if content.get(name) is None else [content[name]]
 
 
@@ -211,7 +211,7 @@ def evaluation(entry: Attributes, prefix: str, value_name: str) -> Iterable[Scor
 # Lists and objects that are spelled out in the names: `documents.0.document.id`, `metadata.qid`
 
 
-def listed(attributes: Attributes, name: str) -> list[Any]:
+def listed(attributes: Attributes, name: str) -> list[object]:
     """A list attribute, whether it is structured, JSON inside a text, or flattened into numbered names."""
     if (value := attributes.get(name)) is not None:
         value = loosened(value)
@@ -223,6 +223,6 @@ def listed(attributes: Attributes, name: str) -> list[Any]:
     return [entries[index] for index in sorted(entries)]
 
 
-def below(attributes: Attributes, name: str) -> dict[str, Any]:
+def below(attributes: Attributes, name: str) -> dict[str, object]:
     """The names that begin with this one, without it."""
     return {key[len(name) + 1 :]: value for key, value in attributes.items() if key.startswith(f"{name}.")}

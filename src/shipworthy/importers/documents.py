@@ -70,7 +70,7 @@ def _pieces(joined: Joined, library: Library, notes: Counter[str]) -> list[str]:
     return []
 
 
-def _document(value: Any, library: Library) -> Document | None:
+def _document(value: object, library: Library) -> Document | None:
     value = _paired(loosened(value))
     if isinstance(value, str):
         return None if _REPR.match(value) else Document(text=value)
@@ -90,14 +90,14 @@ def _document(value: Any, library: Library) -> Document | None:
     return Document("", text, score)
 
 
-def _paired(value: Any) -> Any:
+def _paired(value: object) -> object:
     """A document and its score side by side, as LangChain's vector stores give them."""
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], Mapping) and number(value[1]) is not None:
         return {**value[0], "score": value[1]}
     return value
 
 
-def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(value: Mapping[str, Any]) -> dict[str, object]:
     """The fields of a document without the wrappers around them."""
     if value.get("lc") == 1 and isinstance(value.get("kwargs"), Mapping):  # LangChain
         return dict(value["kwargs"])
@@ -122,7 +122,7 @@ def _named(document: Document, library: Library) -> Document:
     return document
 
 
-def filled(documents: list[Any], output: Any) -> list[Any]:
+def filled(documents: list[object], output: object) -> list[object]:
     """Documents without ids, given those in the step's output where it lists the same texts in the same order."""
     listing = document_list(output)
     if listing is None or len(listing) != len(documents):
@@ -136,11 +136,11 @@ def filled(documents: list[Any], output: Any) -> list[Any]:
     return out
 
 
-def _text(fields: Mapping[str, Any]) -> str:
+def _text(fields: Mapping[str, object]) -> str:
     return next((part for key in _TEXTS if isinstance(part := fields.get(key), str)), "")
 
 
-def document_list(value: Any, depth: int = 0, known: bool = False) -> list[Any] | None:
+def document_list(value: object, depth: int = 0, known: bool = False) -> list[object] | None:
     """The list of documents in an output: the output itself, or a field of it or of one of its components.
 
     `known`: it is the output of a retriever, so that a text is enough for a document.
@@ -161,13 +161,13 @@ def document_list(value: Any, depth: int = 0, known: bool = False) -> list[Any] 
     return None
 
 
-def _has_content(value: Any) -> bool:
+def _has_content(value: object) -> bool:
     value = _paired(value)
     fields = _flat(value) if isinstance(value, Mapping) else {}
     return bool(_text(fields)) or first(fields, _OWN_IDS) is not None
 
 
-def looks_like_document(value: Any) -> bool:
+def looks_like_document(value: object) -> bool:
     """An object with a text, or with an id and a score: not a message, not a row of anything else."""
     value = _paired(value)
     if not isinstance(value, Mapping) or "role" in value or "tool_calls" in value:

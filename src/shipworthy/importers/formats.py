@@ -134,7 +134,7 @@ def checked(records: Records, one: Format) -> Records:
     return Records(records.path, records.shape, rows(), records.head)
 
 
-def _refuse_other(path: str, line: int, record: dict[str, Any], one: Format, names: set[str]) -> None:
+def _refuse_other(path: str, line: int, record: dict[str, object], one: Format, names: set[str]) -> None:
     if not record or one.matches(record):
         return
     other = next((other for other in FORMATS if other.matches(record)), None)
@@ -148,7 +148,7 @@ def _refuse_other(path: str, line: int, record: dict[str, Any], one: Format, nam
     )
 
 
-def _of_known_version(records: Records, record: dict[str, Any], one: Format, wanted: str) -> Format:
+def _of_known_version(records: Records, record: dict[str, object], one: Format, wanted: str) -> Format:
     if one.version is not None and not wanted:
         version = one.version(record)
         if version and version not in one.known_versions:
@@ -161,7 +161,7 @@ def _of_known_version(records: Records, record: dict[str, Any], one: Format, wan
     return one
 
 
-def _refuse_known_others(records: Records, record: dict[str, Any]) -> None:
+def _refuse_known_others(records: Records, record: dict[str, object]) -> None:
     where = visible(records.path)
     if langsmith.matches_events(record):
         hint = "Collect the runs with RunCollectorCallbackHandler, or export them from LangSmith."
@@ -180,12 +180,12 @@ def _refuse_known_others(records: Records, record: dict[str, Any]) -> None:
         )
 
 
-def unknown_table(records: Records, record: Mapping[str, Any]) -> DataError:
+def unknown_table(records: Records, record: Mapping[str, object]) -> DataError:
     """A table nobody can read without being told which column is which."""
     return _unknown(records, record, "no known format has these fields")
 
 
-def _unknown(records: Records, record: Any, why: str) -> DataError:
+def _unknown(records: Records, record: object, why: str) -> DataError:
     return DataError(
         f"is not recognised: {why}; found {_keys(record)}",
         where=visible(records.path),
@@ -194,5 +194,5 @@ def _unknown(records: Records, record: Any, why: str) -> DataError:
     )
 
 
-def _keys(record: Any) -> str:
+def _keys(record: object) -> str:
     return visible(first_few(sorted(map(str, record))), 300) if isinstance(record, Mapping) else "no fields"

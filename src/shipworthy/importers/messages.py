@@ -44,7 +44,7 @@ class Picked(NamedTuple):
     guessed: str = ""
 
 
-def question_in(value: Any, depth: int = 0) -> Picked | None:
+def question_in(value: object, depth: int = 0) -> Picked | None:
     """The question in what a step was given."""
     value = _unwrapped(loosened(value))
     if isinstance(value, str):
@@ -63,7 +63,7 @@ def question_in(value: Any, depth: int = 0) -> Picked | None:
     return _guessed_question(value, depth)
 
 
-def _guessed_question(value: Mapping[str, Any], depth: int) -> Picked | None:
+def _guessed_question(value: Mapping[str, object], depth: int) -> Picked | None:
     """The only text, or the one question that the components of a pipeline share."""
     if isinstance(args := value.get("args"), list) and _single(args) and (picked := question_in(args[0], depth + 1)):
         return picked._replace(guessed="question: the only argument")
@@ -78,7 +78,7 @@ def _guessed_question(value: Mapping[str, Any], depth: int) -> Picked | None:
     return Picked(texts[0], value, "question: the only text") if _single(texts) and texts[0].strip() else None
 
 
-def answer_in(value: Any, depth: int = 0) -> Picked | None:
+def answer_in(value: object, depth: int = 0) -> Picked | None:
     """The answer in what a step gave back; the object that held it may hold citations too."""
     text = value if isinstance(value, str) else None
     value = _unwrapped(loosened(value))
@@ -92,14 +92,14 @@ def answer_in(value: Any, depth: int = 0) -> Picked | None:
     return picked
 
 
-def _is_own_object(value: Any) -> bool:
+def _is_own_object(value: object) -> bool:
     """An object of the user's own: neither a question, a message, nor what was retrieved."""
     if not isinstance(value, Mapping) or any(key in value for key in (*QUESTION_KEYS, "role", "messages")):
         return False
     return bool(value) and document_list(value) is None
 
 
-def _answer_inside(value: Any, depth: int) -> Picked | None:
+def _answer_inside(value: object, depth: int) -> Picked | None:
     if isinstance(value, list):
         if any(_role(entry) for entry in value):
             return _last_said(value, _SPEAKERS)
@@ -122,11 +122,11 @@ def _answer_inside(value: Any, depth: int) -> Picked | None:
     return picks[-1]._replace(guessed="answer: the last of several") if differ else picks[0]
 
 
-def _cites(holder: Mapping[str, Any]) -> bool:
+def _cites(holder: Mapping[str, object]) -> bool:
     return any(holder.get(key) is not None for key in CITATION_KEYS)
 
 
-def _last_said(messages: Any, roles: tuple[str, ...]) -> Picked | None:
+def _last_said(messages: object, roles: tuple[str, ...]) -> Picked | None:
     """The last message of a role that has a text."""
     texts = [text for role, text in _messages(loosened(messages)) if role in roles and text.strip()]
     if not texts:
@@ -152,7 +152,7 @@ def _messages(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
         yield role, said_text(content)
 
 
-def said_text(content: Any) -> str:
+def said_text(content: object) -> str:
     """The text of a message: a text, or parts of which some are texts."""
     if isinstance(content, str):
         return content
@@ -170,7 +170,7 @@ def said_text(content: Any) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _role(value: Any) -> str:
+def _role(value: object) -> str:
     """Who speaks in a message; nothing where the object is no message."""
     if not isinstance(value, Mapping):
         return ""
@@ -185,7 +185,7 @@ def _role(value: Any) -> str:
     return text if text in (*_ASKERS, *_SPEAKERS, "system", "tool", "developer", "function", "chat") else ""
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrapped(value: object) -> object:
     """LangChain's serialised objects carry their fields under `kwargs`; OpenInference's under `message`."""
     if isinstance(value, Mapping):
         if value.get("lc") == 1 and isinstance(value.get("kwargs"), Mapping):

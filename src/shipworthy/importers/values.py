@@ -19,7 +19,7 @@ class Unreadable(ValueError):
     """Why a cell is neither JSON nor a Python literal."""
 
 
-def loosened(value: Any, times: int = 2) -> Any:
+def loosened(value: object, times: int = 2) -> object:
     """JSON that stands inside a text, decoded at most twice; anything else as it is."""
     for _ in range(times):
         if not isinstance(value, str) or not value.lstrip()[:1] or value.lstrip()[0] not in '{["':
@@ -31,7 +31,7 @@ def loosened(value: Any, times: int = 2) -> Any:
     return value
 
 
-def literal(text: str) -> Any:
+def literal(text: str) -> object:
     """The list or object that a cell holds as JSON or as a Python literal; the text itself where it is neither."""
     stripped = text.strip()
     if not stripped or stripped[0] not in "[{":
@@ -71,7 +71,7 @@ def _neighbouring_texts(text: str) -> bool:
     return False
 
 
-def nanoseconds(value: Any) -> int | None:
+def nanoseconds(value: object) -> int | None:
     """A time in nanoseconds since 1970, from ISO 8601 or from a number of seconds, milli-, micro- or nanoseconds.
 
     Whole numbers, because steps of a run may be closer to each other than floats of today can tell.
@@ -107,7 +107,7 @@ def _since_1970(moment: datetime) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000
 
 
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """A finite number, also where it is written as a text; a boolean is none."""
     if isinstance(value, bool) or value is None:
         return None
@@ -122,30 +122,30 @@ def number(value: Any) -> float | None:
     return None
 
 
-def whole(value: Any) -> int | None:
+def whole(value: object) -> int | None:
     parsed = number(value)
     return int(parsed) if parsed is not None and parsed == int(parsed) and abs(parsed) < 2**53 else None
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: object) -> dict[str, object]:
     """An object, also where it is JSON inside a text; else an empty one."""
     value = loosened(value)
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def sequence(value: Any) -> list[Any]:
+def sequence(value: object) -> list[object]:
     value = loosened(value)
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A text or a number as a text; nothing for anything else."""
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
 
 
-def first(source: Mapping[str, Any], names: Iterable[str]) -> Any:
+def first(source: Mapping[str, object], names: Iterable[str]) -> Any:
     """The first of the named values that is there and not null."""
     for name in names:
         if (value := source.get(name)) is not None:

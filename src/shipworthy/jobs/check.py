@@ -166,7 +166,7 @@ def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:
     os.unlink(fresh)
 
 
-def _traces(path: str) -> Iterator[dict[str, Any]]:
+def _traces(path: str) -> Iterator[dict[str, object]]:
     return (row for _, row in read_objects(path))  # without the journal's header
 
 
@@ -229,7 +229,7 @@ def _place(suite: SuiteConfig, error: ShipworthyError) -> str:
     return next(about, "")
 
 
-def _blessed(board: Board, config: Config, name: str) -> dict[str, dict[str, Any]] | None:
+def _blessed(board: Board, config: Config, name: str) -> dict[str, dict[str, object]] | None:
     """The baseline's reports by suite; None where none is asked for, or where it can't be read, which is a failure."""
     try:
         return History(config.history_url()).baseline(name) if name else None
@@ -239,7 +239,7 @@ def _blessed(board: Board, config: Config, name: str) -> dict[str, dict[str, Any
 
 
 def _apply_policy(
-    board: Board, config: Config, name: str, blessed: Mapping[str, Mapping[str, Any]] | None, day: datetime.date
+    board: Board, config: Config, name: str, blessed: Mapping[str, Mapping[str, object]] | None, day: datetime.date
 ) -> None:
     """Severities, waivers and the baseline, laid on every decision."""
     if len(board.decisions) == len(config.suites):  # else the waived gate may be one of a suite that did not run
@@ -277,7 +277,9 @@ def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] 
     return found
 
 
-def _against_baseline(board: Board, index: int, name: str, base: Mapping[str, Any] | None, config: Config) -> list[str]:
+def _against_baseline(
+    board: Board, index: int, name: str, base: Mapping[str, object] | None, config: Config
+) -> list[str]:
     """What changed since the baseline; a regression of a gated metric, or a lost case, stops the ship."""
     decision = board.decisions[index]
     if base is None:
@@ -317,7 +319,7 @@ def _not_compared(board: Board, index: int, what: str, shared: list[str], config
     return [f"{decision.suite}: {note}" for note in (what, *shared)]
 
 
-def _shared_items(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
+def _shared_items(base: Mapping[str, object], head: Mapping[str, object]) -> list[str]:
     """What became of the items that both sides have."""
     before, after = passing(base), passing(head)
     both = sorted(name for name in before if name in after)

@@ -118,7 +118,7 @@ def _given(options: TargetOptions) -> Mapping[str, str]:
 
 def _first_response(
     url: str, options: TargetOptions, question: str, timeout: float
-) -> tuple[dict[str, Any], TargetOptions]:
+) -> tuple[dict[str, object], TargetOptions]:
     """The first response that is an answer, and the request that got it."""
     failure: AskFailed | None = None
     for used in _requests(url, options):
@@ -143,7 +143,7 @@ def _requests(url: str, options: TargetOptions) -> Iterator[TargetOptions]:
     yield msgspec.structs.replace(options, body=_CHAT)
 
 
-async def _raw(target: HttpTarget, question: str, timeout: float) -> tuple[dict[str, Any], AskFailed | None]:
+async def _raw(target: HttpTarget, question: str, timeout: float) -> tuple[dict[str, object], AskFailed | None]:
     try:
         async with asyncio.timeout(timeout):
             return await target.raw(Ask("init", "init", 0, "none", 0, "", question)), None
@@ -156,8 +156,8 @@ async def _raw(target: HttpTarget, question: str, timeout: float) -> tuple[dict[
 
 
 def _asked(
-    url: str, options: TargetOptions, question: str, timeout: float, response: dict[str, Any] | None = None
-) -> tuple[dict[str, Any], str]:
+    url: str, options: TargetOptions, question: str, timeout: float, response: dict[str, object] | None = None
+) -> tuple[dict[str, object], str]:
     """The fields that the mapping picks out of a response, and its claim."""
     from ..reading.values import MapError
     from ..runner.shape import parse_mapping

@@ -42,7 +42,7 @@ def evaluate(
     **inputs_and_options: Any,
 ) -> Decision: ...
 def evaluate(
-    suite: Any,
+    suite: object,
     /,
     *inputs: Any,
     tick: core.Tick | None = None,
@@ -75,8 +75,8 @@ def evaluate(
 
 def run_suite(
     suite: Suite,
-    sources: Mapping[str, Any],
-    given: Mapping[str, Any],
+    sources: Mapping[str, object],
+    given: Mapping[str, object],
     *,
     tick: core.Tick | None = None,
     engine: str = "inline",
@@ -106,7 +106,7 @@ def _files(options: SuiteOptions, decision: Decision) -> dict[str, str]:
     return {name: os.path.abspath(path) for name, path in read.items() if isinstance(path, str)}
 
 
-def check_inputs(suite: Suite, sources: Mapping[str, Any]) -> None:
+def check_inputs(suite: Suite, sources: Mapping[str, object]) -> None:
     """Every required input is there, and nothing that the suite does not read."""
     known = {spec.name: spec for spec in suite.inputs}
     for name in sources:

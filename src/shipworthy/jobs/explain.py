@@ -118,7 +118,7 @@ def _card(qid: str, cards: list[Report], report: Report) -> Report:
         return {}
 
 
-def _expected(qid: str, path: object, fields: Any) -> dict[str, Any]:
+def _expected(qid: str, path: object, fields: Any) -> dict[str, object]:
     if not isinstance(path, str) or not os.path.isfile(path):
         return {}
     gold = next((item for item in read_gold(path, fields) if item.qid == qid), None)
@@ -127,7 +127,7 @@ def _expected(qid: str, path: object, fields: Any) -> dict[str, Any]:
     return {"question": gold.question, "gold_claim_substr": gold.substrings, "gold_citations": gold.citations}
 
 
-def _answered(qid: str, path: object, fields: Any) -> dict[str, Any]:
+def _answered(qid: str, path: object, fields: Any) -> dict[str, object]:
     if not isinstance(path, str) or not os.path.isfile(path):
         return {}
     traces = [trace for _, trace in stream_traces(path, Input(), lenient=True, map=fields) if trace.qid == qid]

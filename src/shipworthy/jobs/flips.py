@@ -59,7 +59,7 @@ class Flips(msgspec.Struct, frozen=True):
             yield f"  {one.gate}: passes in {float(one.holds):.1%}{note}"
 
 
-def flips(first: Mapping[str, Any], second: Mapping[str, Any]) -> Flips:
+def flips(first: Mapping[str, Any], second: Mapping[str, object]) -> Flips:
     """Mix two reports of one suite: each question is as in the first run or as in the second, with equal chance."""
     if different := incomparable(first, second):
         raise DataError(
@@ -100,7 +100,7 @@ def _drawn(length: int) -> Iterator[tuple[int, ...]]:
 class _Tracked:
     """A gate whose value can be worked out for any mixture of two runs."""
 
-    def __init__(self, outcome: Mapping[str, Any], first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
+    def __init__(self, outcome: Mapping[str, object], first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
         self.gate = Gate.parse(str(outcome["gate"]))
         self.states = (bool(outcome["holds"]), _held(second, str(outcome["gate"])))
         self.blocks = outcome.get("severity") == "block" and not outcome.get("waived")
@@ -137,6 +137,6 @@ def _held(report: Mapping[str, Any], gate: str) -> bool:
     return any(one["gate"] == gate and one["holds"] for one in outcomes)
 
 
-def _adds_up(side: Mapping[str, Fraction], measure: Mapping[str, Any]) -> bool:
+def _adds_up(side: Mapping[str, Fraction], measure: Mapping[str, object]) -> bool:
     """Whether the rows give the metric's own value: only then do they tell what it would be."""
     return bool(side) and Fraction(sum(side.values()), len(side)) == exact_value(measure)

@@ -47,7 +47,7 @@ class Need(msgspec.Struct, frozen=True):
         return f"{head}{self.items} items{questions} {rate}; {self.smallest} if all pass{now}"
 
 
-def power_of_report(report: Mapping[str, Any], rates: Mapping[str, Fraction], power: Fraction = POWER) -> list[Need]:
+def power_of_report(report: Mapping[str, object], rates: Mapping[str, Fraction], power: Fraction = POWER) -> list[Need]:
     """What each gate of a report, or of a board's reports, needs."""
     return [
         _of_outcome(str(one["shipworthy"].get("suite", "")), outcome, one, rates, power)
@@ -87,7 +87,7 @@ def parse_rates(texts: Iterable[str]) -> dict[str, Fraction]:
 
 
 def _of_outcome(
-    suite: str, outcome: Mapping[str, Any], report: Mapping[str, Any], rates: Mapping[str, Fraction], power: Fraction
+    suite: str, outcome: Mapping[str, object], report: Mapping[str, Any], rates: Mapping[str, Fraction], power: Fraction
 ) -> Need:
     gate = Gate.parse(str(outcome["gate"]))
     measures = report.get("slices", {}).get(gate.slice, {}) if gate.slice else report.get("metrics", {})

@@ -38,7 +38,9 @@ class Receipt(msgspec.Struct, frozen=True):
     differences: list[str] = []
 
 
-def verify(report: Mapping[str, Any] | str | os.PathLike[str], *, trust: bool = False, **inputs: str) -> list[Receipt]:
+def verify(
+    report: Mapping[str, object] | str | os.PathLike[str], *, trust: bool = False, **inputs: str
+) -> list[Receipt]:
     """Compute each suite of a report again; `inputs` (gold=, trace=, …) replace the paths that it names.
 
     A report is data: what in it would open a connection or run code is refused unless you `trust` it.
@@ -55,7 +57,7 @@ def verify(report: Mapping[str, Any] | str | os.PathLike[str], *, trust: bool = 
     return receipts
 
 
-def digest_of(report: Mapping[str, Any]) -> str:
+def digest_of(report: Mapping[str, object]) -> str:
     """The digest of what a report says, whatever digest it states."""
     try:
         return digest(dict(report))
@@ -142,7 +144,7 @@ def recompute(
 
 def policy_block(
     waivers: list[Waiver], policies: list[Gate], baseline: Mapping[str, Fraction] | None, today: datetime.date
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What was laid on a decision, as it is kept in a report's `run` for computing it again."""
     return {
         "waivers": msgspec.to_builtins(waivers),
@@ -236,11 +238,11 @@ def file_digest(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _short(given: Mapping[str, Any]) -> str:
+def _short(given: Mapping[str, object]) -> str:
     return f"sha256 {str(given.get('sha256'))[:12]} with {given.get('records')} records"
 
 
-def _value(measure: Mapping[str, Any] | None) -> str:
+def _value(measure: Mapping[str, object] | None) -> str:
     if not measure or measure.get("value") is None:
         return "undefined"
     over, under = measure.get("numerator"), measure.get("denominator")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator
 
@@ -35,9 +34,11 @@ def expanded(source: object) -> object:
     path = os.fspath(source)
     if os.path.isdir(path):
         return _some(path, _inside(path), "the folder has no file of traces")
-    if not glob.has_magic(path) or os.path.lexists(path):
+    if not any(sign in path for sign in "*?[") or os.path.lexists(path):
         return source
-    matches = glob.glob(path, recursive=True)
+    from glob import glob  # few inputs are patterns, and every command starts by way of here
+
+    matches = glob(path, recursive=True)
     found = [name for match in matches for name in (_inside(match) if os.path.isdir(match) else [match])]
     return _some(path, found, "no file matches")
 

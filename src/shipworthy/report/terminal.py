@@ -17,7 +17,7 @@ from .terminal_layout import LONGEST, STYLES, Layout, Paint, wrapped
 
 # counts that stand below the first line
 _SCOPE = ("shipped", "refused", "empty", "missing", "error", "raters", "ratings", "rated_once")
-_COLOUR = re.compile(rf"(\x1b\[(?:0|{'|'.join(STYLES.values())})m)")
+_COLOUR = rf"(\x1b\[(?:0|{'|'.join(STYLES.values())})m)"
 
 
 def render(shown: Decision | Board, colour: bool = False, width: int = 100, verbose: bool = False) -> str:
@@ -31,7 +31,7 @@ def _line(text: str, colour: bool) -> str:
     """One line, whatever stands in it: only the colours that were asked for are obeyed."""
     if not colour:
         return visible(text)
-    return "".join(part if _COLOUR.fullmatch(part) else visible(part) for part in _COLOUR.split(text))
+    return "".join(part if re.fullmatch(_COLOUR, part) else visible(part) for part in re.split(_COLOUR, text))
 
 
 def for_stream(shown: Decision | Board, stream: TextIO, verbose: bool = False) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from typing import NamedTuple
+
+import msgspec
 
 LONGEST = 2000  # characters of one remark
 STYLES = {
@@ -29,7 +30,7 @@ class Paint:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self._colour and text else text
 
 
-class Layout(NamedTuple):
+class Layout(msgspec.Struct, frozen=True):
     """How the board is laid out: its styles, its width, and whether passing gates and definitions are shown."""
 
     paint: Paint

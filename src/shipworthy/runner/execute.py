@@ -117,7 +117,7 @@ class Execution:
                     self.reused += 1
                 return
 
-    async def _attempts(self, ask: Ask) -> tuple[dict[str, Any], str]:
+    async def _attempts(self, ask: Ask) -> tuple[dict[str, object], str]:
         """The record of one run, and the kind of its failure ("" for none)."""
         clock = asyncio.get_running_loop().time
         began, attempt = clock(), 0
@@ -139,7 +139,7 @@ class Execution:
         record["total_ms"] = round((clock() - began) * 1000, 3)
         return record, failure.kind if failure else ""
 
-    def _keep(self, record: dict[str, Any], kind: str) -> None:
+    def _keep(self, record: dict[str, object], kind: str) -> None:
         """Write a finished run. Unanswered ones wait: if the target is gone, a resume shall ask them again."""
         if kind in _UNANSWERED or (kind == "timeout" and not self._answers):
             self._held.append(record)
@@ -160,7 +160,7 @@ class Execution:
         while self._held:
             self._write(self._held.pop(0))
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, record: dict[str, object]) -> None:
         record, line = written(record, self.secrets)
         self.journal.append_line(line)
         self.finished += 1
@@ -180,7 +180,7 @@ class Execution:
         )
 
 
-async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, Any], float, AskFailed | None]:
+async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, object], float, AskFailed | None]:
     """One attempt within its deadline: the trace's fields, milliseconds to the last byte, and what went wrong.
 
     Whatever a target raises is a failed run, SystemExit and KeyboardInterrupt too; only what the user has to put right
@@ -229,8 +229,8 @@ def _late(timeout: float, failure: AskFailed | None) -> AskFailed:
 
 
 def record_of(
-    ask: Ask, trace: dict[str, Any], elapsed: float, failure: AskFailed | None, *, replays: bool = False
-) -> dict[str, Any]:
+    ask: Ask, trace: dict[str, object], elapsed: float, failure: AskFailed | None, *, replays: bool = False
+) -> dict[str, object]:
     """A trace as it is written: what was asked, what came back, how long it took."""
     record = _asked(ask)
     record |= {name: value for name, value in trace.items() if name not in _NOT_TAKEN}
@@ -244,13 +244,13 @@ def record_of(
     return record
 
 
-def reused(record: dict[str, Any], ask: Ask) -> dict[str, Any]:
+def reused(record: dict[str, object], ask: Ask) -> dict[str, object]:
     """The record of a run whose request was sent for another run: the same response, which cost nothing again."""
     ours = {"sweep_id": record["sweep_id"], "reused_from": record["run_id"], "attempts": 0}
     return _asked(ask) | {name: value for name, value in record.items() if name not in (*_OURS, "cost_usd")} | ours
 
 
-def _asked(ask: Ask) -> dict[str, Any]:
+def _asked(ask: Ask) -> dict[str, object]:
     """What a record says of the run itself."""
     asked: dict[str, Any] = {
         "qid": ask.qid,
@@ -267,7 +267,7 @@ def _asked(ask: Ask) -> dict[str, Any]:
     return asked | ({"arm": ask.arm, "knobs": ask.knobs} if ask.arm else {})
 
 
-def _times(trace: dict[str, Any], elapsed: float, replays: bool) -> dict[str, Any]:
+def _times(trace: dict[str, object], elapsed: float, replays: bool) -> dict[str, object]:
     """How long it took by our clock; a replayed run took as long as its file says, or the file does not say."""
     if replays:
         return {name: trace[name] for name in ("e2e_ms", "reused_from") if name in trace}
@@ -280,7 +280,7 @@ def _times(trace: dict[str, Any], elapsed: float, replays: bool) -> dict[str, An
     )
 
 
-def written(record: dict[str, Any], secrets: Secrets) -> tuple[dict[str, Any], bytes]:
+def written(record: dict[str, object], secrets: Secrets) -> tuple[dict[str, object], bytes]:
     """A record and its line, which holds no secret and which the reader accepts; else those of a failed run."""
     try:
         line = encoded(record)
@@ -295,7 +295,7 @@ def written(record: dict[str, Any], secrets: Secrets) -> tuple[dict[str, Any], b
     return record, line
 
 
-def _unwritten(record: dict[str, Any], secrets: Secrets, error: str) -> tuple[dict[str, Any], bytes]:
+def _unwritten(record: dict[str, object], secrets: Secrets, error: str) -> tuple[dict[str, object], bytes]:
     """What was asked, without the answer that can't be written: a failed run, and counted as one."""
     failed = {name: record[name] for name in (*_OURS, "e2e_ms") if name in record} | {"error": error}
     return failed, encoded(secrets.hide_all(failed))

@@ -17,7 +17,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
@@ -77,7 +77,7 @@ class Journal:
             self._release()
             raise
 
-    def append(self, record: dict[str, Any]) -> None:
+    def append(self, record: dict[str, object]) -> None:
         """Write one record, whole or not at all."""
         self.append_line(encoded(record))
 
@@ -247,7 +247,7 @@ class Journal:
         self._size = size
 
 
-def encoded(record: dict[str, Any]) -> bytes:
+def encoded(record: dict[str, object]) -> bytes:
     """A record as one line. Half a surrogate pair is written as an escape, as JSON allows."""
     try:
         return msgspec.json.encode(record) + b"\n"
@@ -296,7 +296,7 @@ def _is_torn(line: bytes) -> bool:
     return not line.endswith(b"\n") and line[: len(start)] == start[: len(line)]
 
 
-def _read(line: bytes) -> dict[str, Any]:
+def _read(line: bytes) -> dict[str, object]:
     """A line as an object; what is none has nothing in it."""
     try:
         value = msgspec.json.decode(line)

@@ -83,7 +83,7 @@ def run_load(
     target: str | Target,
     out: str | os.PathLike[str],
     *,
-    arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None = None,
+    arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None = None,
     loads: Sequence[float] = (1, 5, 20),
     duration: float | None = None,
     max_requests: int | None = None,
@@ -150,7 +150,7 @@ class Generator:
             write_csv(table, rows)
         return steps
 
-    async def _step(self, asks: Sequence[Ask], load: float) -> list[dict[str, Any]]:
+    async def _step(self, asks: Sequence[Ask], load: float) -> list[dict[str, object]]:
         """Start each request at its time; none waits for another."""
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -161,7 +161,7 @@ class Generator:
             tasks.append(asyncio.create_task(self._timed(ask, load, began, due)))
         return list(await asyncio.gather(*tasks))
 
-    async def _timed(self, ask: Ask, load: float, began: float, due: float) -> dict[str, Any]:
+    async def _timed(self, ask: Ask, load: float, began: float, due: float) -> dict[str, object]:
         started = asyncio.get_running_loop().time() - began
         trace, service, failure = await ask_once(self.target, ask, self.timeout)
         late = (started - due) * 1000
@@ -169,14 +169,14 @@ class Generator:
         record = record_of(ask, trace, late + service, failure, replays=self.target.replays) | {"load_rps": load}
         return record | {name: round(value, 3) for name, value in times.items()}
 
-    def _kept(self, record: dict[str, Any], journal: Journal) -> dict[str, Any]:
+    def _kept(self, record: dict[str, object], journal: Journal) -> dict[str, object]:
         """What was written of a record: the same, or a failed run if it could not be."""
         record["sweep_id"] = journal.header.sweep_id
         record, line = written(record, self.secrets)
         journal.append_line(line)
         return record
 
-    def _row(self, record: dict[str, Any]) -> dict[str, Any]:
+    def _row(self, record: dict[str, object]) -> dict[str, object]:
         shown: dict[str, Any] = self.secrets.hide_all({name: record[name] for name in CSV_FIELDS if name in record})
         return shown
 
@@ -194,7 +194,7 @@ def _summed(load: float, planned: int, records: Sequence[dict[str, Any]]) -> Loa
     )
 
 
-def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_csv(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     """Write the table whole or not at all; no cell can be taken for a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -203,7 +203,7 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     write_whole(path, buffer.getvalue().encode("utf-8", "backslashreplace"))
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     if isinstance(value, str):
         value = " ".join(value.split())
         return "'" + value if value[:1] in ("=", "+", "-", "@") else value

@@ -30,7 +30,7 @@ class RetrieveTarget:
         self.name = url.partition("?")[0] + (f"#{index}" if index else "")
         self._client, self._index = HttpClient(url, options, where), index
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         body: dict[str, Any] = {"q": ask.question, "qid": ask.qid, "seed": ask.seed}
         line = parsed(await self._client.post(body | ({"index": self._index} if self._index else {})))
         try:

@@ -21,7 +21,7 @@ class Question(Protocol):
     """What the runner needs to know of a gold item."""
 
     @property
-    def qid(self) -> Any: ...
+    def qid(self) -> object: ...
     @property
     def question(self) -> str: ...
     @property
@@ -121,7 +121,7 @@ def make_plan(
     seeds: Sequence[int] = (0,),
     jitters: Sequence[str] = ("none",),
     paraphrases: bool = False,
-    arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None = None,
+    arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None = None,
     profile: str = "strict",
     temperatures: Sequence[float] = (),
 ) -> Plan:
@@ -170,7 +170,7 @@ def read_arms(path: str | Path) -> tuple[Arm, ...]:
     return _arms(arms)
 
 
-def digest_of(value: Any) -> str:
+def digest_of(value: object) -> str:
     """A digest of plain data that does not depend on the order of keys."""
     try:
         written = msgspec.json.encode(value, order="sorted")
@@ -184,12 +184,12 @@ def gold_digest(questions: Iterable[Question]) -> str:
     return digest_of([_asked(item) for item in questions])
 
 
-def _asked(item: Question) -> list[Any]:
+def _asked(item: Question) -> list[object]:
     history = getattr(item, "history", None)
     return [str(item.qid), item.question, list(item.paraphrases), *([history] if history else [])]
 
 
-def _arms(arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None) -> tuple[Arm, ...]:
+def _arms(arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None) -> tuple[Arm, ...]:
     if not arms:
         return (NO_ARM,)
     listed = [Arm(name, dict(knobs)) for name, knobs in (arms.items() if isinstance(arms, Mapping) else arms)]

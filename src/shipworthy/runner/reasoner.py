@@ -14,7 +14,6 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -94,7 +93,7 @@ def reasoner_target(
     *,
     binary: str | None = None,
     url: str | None = None,
-    function: str | Callable[..., Any] | None = None,
+    function: str | Callable[..., object] | None = None,
     db: str | None = None,
 ) -> Target:
     """The one reasoner that was named: a command, an address, or a function (`module:function`, or itself)."""
@@ -119,7 +118,7 @@ class CommandReasoner:
         self._words = _find_binary(binary)
         self._options = TargetOptions(max_response_bytes=MOST_OUTPUT)
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         return parsed(await output_of(command_line(self._words, ask, self._db), self._options), "the output")
 
     async def close(self) -> None:
@@ -140,7 +139,7 @@ class HttpReasoner:
         self.name = url.partition("?")[0]
         self._client = HttpClient(url, TargetOptions(max_response_bytes=MOST_OUTPUT), "--url")
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         raw = await self._client.post({"prompt": ask.question, **ask.knobs})
         return parsed(self._client.secrets.hide_bytes(raw), "the output")
 
@@ -153,11 +152,11 @@ class PythonReasoner:
 
     replays = False
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self._function = Function(function)
         self.name = f"py:{getattr(function, '__qualname__', function)}"
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         output = await self._function.result(ask.question, ask.knobs)
         if not isinstance(output, (str, Mapping)):
             raise AskFailed("wrong-shape", f"the function gave {type(output).__name__}, expected a dict or a string")
@@ -187,7 +186,7 @@ class NamedReasoner:
     async def ready(self) -> None:
         await self._workers.ready()
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         output = await self._workers.ask(ask.question, ask.knobs)
         return {"content": output} if isinstance(output, str) else output
 

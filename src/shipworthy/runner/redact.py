@@ -51,7 +51,7 @@ class Secrets:
         """Whether an encoded line holds a secret: a quick look, so that most records need no walk."""
         return any(form in line for form in self._bytes)
 
-    def hide_all(self, value: Any) -> Any:
+    def hide_all(self, value: object) -> Any:
         """Plain data with every string masked, keys too."""
         if isinstance(value, str):
             return self.hide(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
@@ -32,7 +31,7 @@ def parse_mapping(given: Mapping[str, str] | Iterable[str]) -> FieldMap:
     return mapping
 
 
-def mapped(body: dict[str, Any], mapping: FieldMap) -> dict[str, Any]:
+def mapped(body: dict[str, object], mapping: FieldMap) -> dict[str, object]:
     """The body itself, or the fields that the mapping names. A claim that is not there says what is."""
     if not mapping:
         return body
@@ -48,14 +47,14 @@ def mapped(body: dict[str, Any], mapping: FieldMap) -> dict[str, Any]:
     return trace
 
 
-def _came(body: dict[str, Any]) -> str:
+def _came(body: dict[str, object]) -> str:
     """What came instead, and the mapping that would read it."""
     likely = propose(body)
     hint = f". Try {flags(likely)}" if "claim" in likely else ""
     return f"; the response has {fields_of(body)}{hint}"
 
 
-def parsed(raw: bytes, what: str = "the response") -> dict[str, Any]:
+def parsed(raw: bytes, what: str = "the response") -> dict[str, object]:
     """One JSON object, strictly read."""
     try:
         return strict_object(raw.strip())
@@ -72,7 +71,7 @@ def _titled(raw: bytes) -> str:
     return f" ({visible(title[1].decode('utf-8', 'replace').strip(), 60)!r})" if title else ""
 
 
-def checked(trace: dict[str, Any]) -> dict[str, Any]:
+def checked(trace: dict[str, object]) -> dict[str, object]:
     """The trace, if the contract accepts it: one bad response must not spoil the file for the reader."""
     if trace.get("error"):
         return _failed(trace, trace["error"])
@@ -86,14 +85,14 @@ def checked(trace: dict[str, Any]) -> dict[str, Any]:
     return trace
 
 
-def _failed(trace: dict[str, Any], error: Any) -> dict[str, Any]:
+def _failed(trace: dict[str, object], error: object) -> dict[str, object]:
     """A failure that the target reports itself; what else it says is kept if it can be read."""
     said = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     whole = {**trace, "error": f"target: {said}"}
     return whole if _problem(whole) is None else {"error": whole["error"]}
 
 
-def _problem(trace: dict[str, Any]) -> str | None:
+def _problem(trace: dict[str, object]) -> str | None:
     try:
         msgspec.convert({**trace, "qid": "-"}, DetailedTrace)
     except msgspec.ValidationError as error:

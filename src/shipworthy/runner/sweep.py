@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
-from typing import Any
 
 import msgspec
 
@@ -66,7 +65,7 @@ def run(
     seeds: Sequence[int] = (0,),
     jitters: Sequence[str] = ("none",),
     paraphrases: bool = False,
-    arms: Sequence[Arm] | Mapping[str, Mapping[str, Any]] | None = None,
+    arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None = None,
     profile: str = "strict",
     temperatures: Sequence[float] = (),
     concurrency: int = 8,

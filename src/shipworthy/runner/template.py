@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ..errors import UsageError
 from ..reading.strict import Refused, strict_json
@@ -22,7 +21,7 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HINT = f"Placeholders are {', '.join(f'{{{name}}}' for name in NAMES)}; a literal brace is written twice."
 
 
-def parse_body(given: object, where: str = "--body") -> Any:
+def parse_body(given: object, where: str = "--body") -> object:
     """A body template, checked: JSON text, @FILE, or the parsed tree of a config."""
     tree = given
     if isinstance(given, str):
@@ -64,12 +63,12 @@ def texts_in(tree: object) -> list[str]:
     return [text for value in tree for text in texts_in(value)] if isinstance(tree, list) else []
 
 
-def fill(tree: Any, ask: Ask) -> Any:
+def fill(tree: object, ask: Ask) -> object:
     """The template with an Ask's values in it."""
     return _filled(tree, {name: getattr(ask, name) for name in NAMES})
 
 
-def _filled(tree: Any, values: Mapping[str, Any]) -> Any:
+def _filled(tree: object, values: Mapping[str, object]) -> object:
     if isinstance(tree, str):
         whole = _PLACEHOLDER.fullmatch(tree)
         if whole and whole[1]:
@@ -80,7 +79,7 @@ def _filled(tree: Any, values: Mapping[str, Any]) -> Any:
     return [_filled(value, values) for value in tree] if isinstance(tree, list) else tree
 
 
-def _written(match: re.Match[str], values: Mapping[str, Any]) -> str:
+def _written(match: re.Match[str], values: Mapping[str, object]) -> str:
     if not match[1]:
         return match[0][0]
     value = values[match[1]]

@@ -6,12 +6,12 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_blocking(coroutine: Coroutine[object, object, T]) -> T:
     """The coroutine's result; in a thread of its own where a loop is running already, as in a notebook."""
     if not _loop_is_running():
         return asyncio.run(coroutine)

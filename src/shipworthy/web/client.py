@@ -188,17 +188,17 @@ def _hooks() -> aiohttp.TraceConfig:
 
     hooks = aiohttp.TraceConfig()
 
-    async def connecting(session: Any, context: Any, params: Any) -> None:
+    async def connecting(session: object, context: Any, params: Any) -> None:
         context.trace_request_ctx.connecting = asyncio.get_running_loop().time()
 
-    async def connected(session: Any, context: Any, params: Any) -> None:
+    async def connected(session: object, context: Any, params: object) -> None:
         timing: _Timing = context.trace_request_ctx
         timing.connection_ms += (asyncio.get_running_loop().time() - timing.connecting) * 1000
 
-    async def reused(session: Any, context: Any, params: Any) -> None:
+    async def reused(session: object, context: Any, params: object) -> None:
         context.trace_request_ctx.reused = True
 
-    async def sent(session: Any, context: Any, params: Any) -> None:
+    async def sent(session: object, context: Any, params: Any) -> None:
         context.trace_request_ctx.sent = asyncio.get_running_loop().time()
 
     hooks.on_connection_create_start.append(connecting)

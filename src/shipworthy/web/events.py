@@ -30,7 +30,7 @@ class EventStream:
             self._line(line)
         return bool(self._pieces)
 
-    def whole(self) -> dict[str, Any]:
+    def whole(self) -> dict[str, object]:
         """The stream as one object, once it has ended: its fields, and the text under `text`."""
         self._line(self._rest)
         self._line(b"")

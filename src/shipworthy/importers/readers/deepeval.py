@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..cells import cell, refuse_formula
 from ..container import Records
@@ -18,16 +17,16 @@ _RETRIEVED = ("retrieval_context", "retrievalContext")
 _REFERENCE = ("expected_output", "expectedOutput")
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     return any(isinstance(record.get(key), list) for key in _CASES) or _is_case(record) or _is_tree(record)
 
 
-def _is_case(record: Mapping[str, Any]) -> bool:
+def _is_case(record: Mapping[str, object]) -> bool:
     named = any(key in record for key in (*_ANSWER, *_RETRIEVED, *_REFERENCE))
     return "input" in record and named
 
 
-def _is_tree(record: Mapping[str, Any]) -> bool:
+def _is_tree(record: Mapping[str, object]) -> bool:
     return "uuid" in record and sum(isinstance(record.get(key), list) for key in _TREE) > 1
 
 
@@ -43,7 +42,7 @@ def read(records: Records) -> Iterator[Item]:
                 yield _span(case, where, records.shape == "table")
 
 
-def _span(case: Mapping[str, Any], where: str, in_table: bool) -> Span:
+def _span(case: Mapping[str, object], where: str, in_table: bool) -> Span:
     asked, answer = case.get("input"), first(case, _ANSWER)
     if in_table:
         for text in (asked, answer):
@@ -76,7 +75,7 @@ def _span(case: Mapping[str, Any], where: str, in_table: bool) -> Span:
 _JUDGES = ("evaluationModel", "evaluation_model")
 
 
-def _tree(record: Mapping[str, Any], where: str) -> Iterator[Span]:
+def _tree(record: Mapping[str, object], where: str) -> Iterator[Span]:
     """A trace whose spans stand in lists by their kind."""
     name = text_of(record.get("uuid"))
     top = _step(record, name, where)
@@ -91,7 +90,7 @@ def _tree(record: Mapping[str, Any], where: str) -> Iterator[Span]:
                 yield span
 
 
-def _step(entry: Mapping[str, Any], trace: str, where: str) -> Span:
+def _step(entry: Mapping[str, object], trace: str, where: str) -> Span:
     given, gave = cell(entry.get("input"), where), cell(entry.get("output"), where)
     failed = text_of(entry.get("status")).upper() in ("ERRORED", "ERROR")
     return Span(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..container import Records
 from ..dialects import kind_of
@@ -14,42 +13,42 @@ _TRACE = ("traceId", "trace_id")
 _TYPES = {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     trace = record.get("trace")
     download = isinstance(trace, Mapping) and isinstance(record.get("observations"), list)
     return download or _is_trace(record) or _is_observation(record) or _is_listing(record)
 
 
-def matches_scores(record: Mapping[str, Any]) -> bool:
+def matches_scores(record: Mapping[str, object]) -> bool:
     return _is_score(record) or any(_is_score(part) for part in _posted(record))
 
 
-def _is_trace(record: Mapping[str, Any]) -> bool:
+def _is_trace(record: Mapping[str, object]) -> bool:
     """A trace with its observations, or, as in a list of traces, with their ids or without them."""
     known = "projectId" in record or "project_id" in record or "htmlPath" in record
     whole = isinstance(record.get("observations"), list) or ("input" in record and "output" in record)
     return known and whole and "timestamp" in record and first(record, _TRACE) is None
 
 
-def _is_observation(record: Mapping[str, Any]) -> bool:
+def _is_observation(record: Mapping[str, object]) -> bool:
     kind = record.get("type")  # Opik, which is alike, writes its types in small letters
     return first(record, _TRACE) is not None and isinstance(kind, str) and kind in _TYPES
 
 
-def _is_listing(record: Mapping[str, Any]) -> bool:
+def _is_listing(record: Mapping[str, object]) -> bool:
     """An answer of the API: a page of observations or of traces."""
     data = record.get("data")
     page = data[0] if isinstance(data, list) and data else None
     return isinstance(page, Mapping) and (_is_observation(page) or _is_trace(page))
 
 
-def _is_score(record: Any) -> bool:
+def _is_score(record: object) -> bool:
     if not isinstance(record, Mapping) or first(record, _TRACE) is None or "name" not in record:
         return False
     return first(record, ("value", "stringValue", "string_value")) is not None and "type" not in record
 
 
-def _posted(record: Mapping[str, Any]) -> list[Any]:
+def _posted(record: Mapping[str, object]) -> list[object]:
     """The scores of an API answer, or of a request to the ingestion API."""
     listed = first(record, ("body", "batch", "data"))
     listed = listed if isinstance(listed, list) else []
@@ -71,7 +70,7 @@ def read_scores(records: Records) -> Iterator[Item]:
                 yield _late(entry, f"{records.path}:{line}")
 
 
-def _download(record: Mapping[str, Any], where: str) -> Iterator[Item]:
+def _download(record: Mapping[str, object], where: str) -> Iterator[Item]:
     """A trace stands above its observations: what went in and came out of the whole run is said there."""
     trace = mapping(record.get("trace")) or dict(record)
     name = text_of(trace.get("id"))
@@ -94,7 +93,7 @@ def _download(record: Mapping[str, Any], where: str) -> Iterator[Item]:
             yield _late(score, where)
 
 
-def _observation(entry: Mapping[str, Any], where: str) -> Span:
+def _observation(entry: Mapping[str, object], where: str) -> Span:
     usage = mapping(first(entry, ("usageDetails", "usage_details", "usage")))
     costs = mapping(first(entry, ("costDetails", "cost_details")))
     failed = text_of(entry.get("level")).upper() == "ERROR"
@@ -119,16 +118,16 @@ def _observation(entry: Mapping[str, Any], where: str) -> Span:
     )
 
 
-def _given(entry: Mapping[str, Any], name: str) -> list[Any]:
+def _given(entry: Mapping[str, object], name: str) -> list[object]:
     value = loosened(entry.get(name))
     return [] if value is None or value == "" else [value]
 
 
-def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(entry: Mapping[str, object]) -> dict[str, object]:
     return {key: loosened(value) for key, value in mapping(entry.get("metadata")).items()}
 
 
-def _late(entry: Mapping[str, Any], where: str) -> Late:
+def _late(entry: Mapping[str, object], where: str) -> Late:
     label = first(entry, ("stringValue", "string_value"))
     value = number(entry.get("value"))
     boolean = text_of(first(entry, ("dataType", "data_type"))) == "BOOLEAN" and value is not None

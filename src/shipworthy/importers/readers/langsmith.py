@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..container import Records
 from ..dialects import kind_of
@@ -11,11 +10,11 @@ from ..spans import Item, Score, Span
 from ..values import first, last_line, mapping, nanoseconds, number, sequence, text_of
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     return "run_type" in record and ("inputs" in record or "outputs" in record or "trace_id" in record)
 
 
-def matches_events(record: Mapping[str, Any]) -> bool:
+def matches_events(record: Mapping[str, object]) -> bool:
     return text_of(record.get("event")).startswith("on_") and "run_id" in record
 
 
@@ -24,7 +23,7 @@ def read(records: Records) -> Iterator[Item]:
         yield from _spans(record, f"{records.path}:{line}", "")
 
 
-def _spans(run: Mapping[str, Any], where: str, trace: str) -> Iterator[Span]:
+def _spans(run: Mapping[str, object], where: str, trace: str) -> Iterator[Span]:
     """A run, and those that it holds where they are nested."""
     span = _span(run, where, trace)
     yield span
@@ -35,7 +34,7 @@ def _spans(run: Mapping[str, Any], where: str, trace: str) -> Iterator[Span]:
                 yield below
 
 
-def _span(run: Mapping[str, Any], where: str, trace: str) -> Span:
+def _span(run: Mapping[str, object], where: str, trace: str) -> Span:
     extra = mapping(run.get("extra"))
     outputs, inputs = run.get("outputs"), run.get("inputs")
     failed = text_of(run.get("error")) or ("failed" if run.get("status") == "error" else "")
@@ -67,7 +66,7 @@ def _span(run: Mapping[str, Any], where: str, trace: str) -> Span:
     return span
 
 
-def _feedback(run: Mapping[str, Any]) -> Iterator[Score]:
+def _feedback(run: Mapping[str, object]) -> Iterator[Score]:
     for name, stats in mapping(run.get("feedback_stats")).items():
         value = number(stats.get("avg")) if isinstance(stats, Mapping) else None
         if value is not None:

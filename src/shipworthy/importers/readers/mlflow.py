@@ -14,21 +14,21 @@ from .otlp import error_of
 KNOWN_VERSIONS = ("2", "3")
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     return _trace(record) is not None
 
 
-def matches_dataset(record: Mapping[str, Any]) -> bool:
+def matches_dataset(record: Mapping[str, object]) -> bool:
     return isinstance(record.get("inputs"), Mapping) and isinstance(record.get("expectations"), Mapping)
 
 
-def version(record: Mapping[str, Any]) -> str:
+def version(record: Mapping[str, object]) -> str:
     info = mapping((_trace(record) or {}).get("info"))
     details = mapping(first(info, ("trace_metadata", "request_metadata")))
     return text_of(details.get("mlflow.trace_schema.version"))
 
 
-def _trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _trace(record: Mapping[str, object]) -> dict[str, object] | None:
     """The trace itself, or the one in the column `trace` of a table."""
     held = mapping(record.get("trace")) if isinstance(record.get("trace"), (str, Mapping)) else {}
     for candidate in (dict(record), held):
@@ -53,7 +53,7 @@ def read_dataset(records: Records) -> Iterator[Item]:
         yield span
 
 
-def _spans(trace: Mapping[str, Any], where: str) -> Iterator[Span]:
+def _spans(trace: Mapping[str, object], where: str) -> Iterator[Span]:
     info = mapping(trace.get("info"))
     name = text_of(first(info, ("trace_id", "request_id")))
     assessments = [part for part in sequence(info.get("assessments")) if isinstance(part, Mapping)]
@@ -69,7 +69,7 @@ def _spans(trace: Mapping[str, Any], where: str) -> Iterator[Span]:
         yield span
 
 
-def _span(entry: Mapping[str, Any], trace: str, where: str) -> Span:
+def _span(entry: Mapping[str, object], trace: str, where: str) -> Span:
     context = mapping(entry.get("context"))
     attributes = mapping(entry.get("attributes"))
     events = [
@@ -94,7 +94,7 @@ def _span(entry: Mapping[str, Any], trace: str, where: str) -> Span:
     return span
 
 
-def _score(assessment: Mapping[str, Any]) -> Iterator[Score]:
+def _score(assessment: Mapping[str, object]) -> Iterator[Score]:
     value = mapping(assessment.get("feedback")).get("value")
     source = text_of(mapping(assessment.get("source")).get("source_type"))
     kind = {"LLM_JUDGE": "LLM", "AI_JUDGE": "LLM"}.get(source, source)
@@ -103,7 +103,7 @@ def _score(assessment: Mapping[str, Any]) -> Iterator[Score]:
         yield Score(text_of(first(assessment, ("assessment_name", "name"))), scored, kind)
 
 
-def _expected(assessments: list[Mapping[str, Any]]) -> Expected | None:
+def _expected(assessments: list[Mapping[str, object]]) -> Expected | None:
     told: dict[str, Any] = {}
     for part in assessments:
         expectation = mapping(part.get("expectation"))
@@ -115,7 +115,7 @@ def _expected(assessments: list[Mapping[str, Any]]) -> Expected | None:
     return _expectations(told) if told else None
 
 
-def _expectations(told: Mapping[str, Any]) -> Expected:
+def _expectations(told: Mapping[str, object]) -> Expected:
     facts = [text for text in map(text_of, sequence(told.get("expected_facts"))) if text]
     cited = [
         text

@@ -11,24 +11,24 @@ from ..spans import Item, Late, Score, Span
 from ..values import first, mapping, nanoseconds, number, sequence, text_of
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     trace = record.get("trace")
     export = isinstance(trace, Mapping) and isinstance(record.get("spans"), list) and "start_time" in trace
     return export or _is_trace(record) or _is_span(record)
 
 
-def matches_scores(record: Mapping[str, Any]) -> bool:
+def matches_scores(record: Mapping[str, object]) -> bool:
     return {"name", "value", "source", "id"} <= set(record) and "category_name" in record
 
 
-def _is_trace(record: Mapping[str, Any]) -> bool:
+def _is_trace(record: Mapping[str, object]) -> bool:
     known = "project_name" in record or "project_id" in record
     return (
         known and "start_time" in record and "input" in record and "trace_id" not in record and "run_type" not in record
     )
 
 
-def _is_span(record: Mapping[str, Any]) -> bool:
+def _is_span(record: Mapping[str, object]) -> bool:
     known = "project_name" in record or "project_id" in record
     return known and "trace_id" in record and "type" in record and "start_time" in record and "op_name" not in record
 
@@ -49,14 +49,14 @@ def read_scores(records: Records) -> Iterator[Item]:
         yield Late(name, f"{records.path}:{line}", name, list(_scores([record])))
 
 
-def _trace(trace: Mapping[str, Any], where: str) -> Span:
+def _trace(trace: Mapping[str, object], where: str) -> Span:
     """A trace stands above its spans; it has an id of another kind than theirs."""
     span = _step(trace, where)
     span.trace, span.id, span.root = span.id, f"trace:{span.id}", True
     return span
 
 
-def _span(entry: Mapping[str, Any], where: str) -> Span:
+def _span(entry: Mapping[str, object], where: str) -> Span:
     span = _step(entry, where)
     span.trace = text_of(entry.get("trace_id"))
     span.parent = text_of(entry.get("parent_span_id")) or f"trace:{span.trace}"
@@ -64,7 +64,7 @@ def _span(entry: Mapping[str, Any], where: str) -> Span:
     return span
 
 
-def _step(entry: Mapping[str, Any], where: str) -> Span:
+def _step(entry: Mapping[str, object], where: str) -> Span:
     usage, failure = mapping(entry.get("usage")), mapping(entry.get("error_info"))
     given, gave = entry.get("input"), entry.get("output")
     return Span(

@@ -6,7 +6,6 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..container import Records
 from ..dialects import describe, event_content
@@ -19,7 +18,7 @@ KEYS = (*_SPAN_LISTS, *_LOG_LISTS)
 _HEX = re.compile(r"(0x)?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})")
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     return any(isinstance(record.get(key), list) for key in KEYS)
 
 
@@ -35,18 +34,18 @@ def read(records: Records) -> Iterator[Item]:
 
 
 def _entries(
-    record: Mapping[str, Any], outer: tuple[str, ...], scopes: tuple[str, ...], *inner: str
-) -> Iterator[Mapping[str, Any]]:
+    record: Mapping[str, object], outer: tuple[str, ...], scopes: tuple[str, ...], *inner: str
+) -> Iterator[Mapping[str, object]]:
     for resource in _objects(first(record, outer)):
         for scope in _objects(first(resource, scopes)):
             yield from _objects(first(scope, inner))
 
 
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+def _objects(value: object) -> Iterator[Mapping[str, object]]:
     yield from (part for part in value if isinstance(part, Mapping)) if isinstance(value, list) else ()
 
 
-def _span(entry: Mapping[str, Any], where: str) -> Span:
+def _span(entry: Mapping[str, object], where: str) -> Span:
     events = [(text_of(event.get("name")), attributes_of(event)) for event in _objects(entry.get("events"))]
     span = Span(
         trace=hex_id(first(entry, ("traceId", "trace_id"))),
@@ -63,7 +62,7 @@ def _span(entry: Mapping[str, Any], where: str) -> Span:
     return span
 
 
-def error_of(status: Any, events: list[tuple[str, dict[str, Any]]]) -> str:
+def error_of(status: object, events: list[tuple[str, dict[str, object]]]) -> str:
     """The message of a failed span: of its status, else of the exception that it recorded."""
     code = text_of(first(status, ("code", "status_code"))) if isinstance(status, Mapping) else text_of(status)
     if code.upper() not in ("2", "ERROR", "STATUS_CODE_ERROR", "STATUSCODE.ERROR"):
@@ -73,7 +72,7 @@ def error_of(status: Any, events: list[tuple[str, dict[str, Any]]]) -> str:
     return last_line(message) or next(filter(None, raised), "") or "failed"
 
 
-def _log(entry: Mapping[str, Any], where: str) -> Item:
+def _log(entry: Mapping[str, object], where: str) -> Item:
     content = attributes_of(entry)
     name = text_of(first(entry, ("eventName", "event_name"))) or text_of(content.get("event.name"))
     body = value_of(entry.get("body"))
@@ -94,7 +93,7 @@ def _log(entry: Mapping[str, Any], where: str) -> Item:
     )
 
 
-def hex_id(value: Any) -> str:
+def hex_id(value: object) -> str:
     """An id in hexadecimal; protobuf's own JSON writes bytes in base64, consoles a 0x before them."""
     text = text_of(value)
     if match := _HEX.fullmatch(text):
@@ -106,7 +105,7 @@ def hex_id(value: Any) -> str:
     return decoded.hex() if len(decoded) in (8, 16) else text
 
 
-def attributes_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+def attributes_of(entry: Mapping[str, object]) -> dict[str, object]:
     """Attributes as an object, from OTLP's list of keys and values or from a plain object."""
     listed = entry.get("attributes")
     if isinstance(listed, Mapping):
@@ -114,7 +113,7 @@ def attributes_of(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in _objects(listed)}
 
 
-def value_of(value: Any) -> Any:
+def value_of(value: object) -> object:
     """An OTLP value as a plain one."""
     if not isinstance(value, Mapping):
         return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..container import Records
 from ..spans import Item, Span
@@ -12,17 +11,17 @@ from ..values import last_line, text_of
 _PARTS = ("documents", "replies", "answers")
 
 
-def matches_haystack(record: Mapping[str, Any]) -> bool:
+def matches_haystack(record: Mapping[str, object]) -> bool:
     """`Pipeline.run` gives one object a component."""
     parts = [part for part in record.values() if isinstance(part, Mapping)]
     return any(isinstance(part.get(key), list) for part in parts for key in _PARTS)
 
 
-def matches_llamaindex(record: Mapping[str, Any]) -> bool:
+def matches_llamaindex(record: Mapping[str, object]) -> bool:
     return "response" in record and isinstance(record.get("source_nodes"), list)
 
 
-def matches_langchain(record: Mapping[str, Any]) -> bool:
+def matches_langchain(record: Mapping[str, object]) -> bool:
     """What retrieval chains give back: `answer` with `context`, or `result` with `source_documents`."""
     chain = "answer" in record and isinstance(record.get("context"), list)
     return (chain and ("question" in record or "input" in record)) or (

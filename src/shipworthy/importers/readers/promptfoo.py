@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ...errors import DataError
 from ...text import visible
@@ -17,20 +16,20 @@ _CONTAINS = ("contains", "icontains", "contains-any", "icontains-any", "equals")
 _CONTAINS_ALL = ("contains-all", "icontains-all")
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     return _rows(record) is not None or _is_row(record)
 
 
-def matches_config(record: Mapping[str, Any]) -> bool:
+def matches_config(record: Mapping[str, object]) -> bool:
     return isinstance(record.get("tests"), list) and ("prompts" in record or "providers" in record)
 
 
-def version(record: Mapping[str, Any]) -> str:
+def version(record: Mapping[str, object]) -> str:
     holder = mapping(record.get("data")) or record
     return text_of(first(mapping(holder.get("results")), ("version",)) or holder.get("version"))
 
 
-def _rows(record: Mapping[str, Any]) -> list[Any] | None:
+def _rows(record: Mapping[str, object]) -> list[object] | None:
     """The rows of an evaluation: `results.results` of the file, of a share, or `results` of a newer share."""
     holder = record.get("data") if isinstance(record.get("data"), Mapping) else record
     results = holder.get("results") if isinstance(holder, Mapping) else None
@@ -38,7 +37,7 @@ def _rows(record: Mapping[str, Any]) -> list[Any] | None:
     return rows if isinstance(rows, list) and rows and isinstance(rows[0], Mapping) and _is_row(rows[0]) else None
 
 
-def _is_row(record: Mapping[str, Any]) -> bool:
+def _is_row(record: Mapping[str, object]) -> bool:
     answered = "response" in record or "providerResponse" in record or "error" in record
     return answered and "prompt" in record and ("vars" in record or "testCase" in record) and "success" in record
 
@@ -55,7 +54,7 @@ def read(records: Records) -> Iterator[Item]:
             yield _span(row, where, seen)
 
 
-def _span(row: Mapping[str, Any], where: str, seen: dict[str, set[int]]) -> Span:
+def _span(row: Mapping[str, object], where: str, seen: dict[str, set[int]]) -> Span:
     case, answered = mapping(row.get("testCase")), mapping(first(row, ("response", "providerResponse")))
     given = {**mapping(case.get("vars")), **mapping(row.get("vars"))}
     told = {**mapping(case.get("metadata")), **mapping(row.get("metadata")), **mapping(answered.get("metadata"))}
@@ -83,7 +82,7 @@ def _span(row: Mapping[str, Any], where: str, seen: dict[str, set[int]]) -> Span
     return span
 
 
-def _documents(told: Mapping[str, Any]) -> list[Any] | None:
+def _documents(told: Mapping[str, object]) -> list[object] | None:
     """What a provider says it retrieved: ids and texts side by side, or either."""
     ids = [text_of(name) for name in sequence(first(told, ("retrieved_ids", "retrieved_context_ids")))]
     texts = loosened(first(told, ("context", "contexts", "documents", "retrieved_contexts")))
@@ -93,7 +92,7 @@ def _documents(told: Mapping[str, Any]) -> list[Any] | None:
     return [{"id": name} for name in ids] or listed or None
 
 
-def _arm(row: Mapping[str, Any], seen: dict[str, set[int]]) -> str:
+def _arm(row: Mapping[str, object], seen: dict[str, set[int]]) -> str:
     """The provider's label; with the number of the prompt where one provider has several."""
     provider = row.get("provider")
     told = mapping(provider)
@@ -105,13 +104,13 @@ def _arm(row: Mapping[str, Any], seen: dict[str, set[int]]) -> str:
     return label if len(prompts) < 2 else f"{label} × prompt {index}"
 
 
-def _scores(row: Mapping[str, Any]) -> Iterator[Score]:
+def _scores(row: Mapping[str, object]) -> Iterator[Score]:
     for name, value in mapping(row.get("namedScores")).items():
         if (scored := number(value)) is not None:
             yield Score(name, scored, "CODE")
 
 
-def expected_of(case: Mapping[str, Any]) -> Expected:
+def expected_of(case: Mapping[str, object]) -> Expected:
     """What the assertions say about the right answer; those that say nothing of the kind are listed."""
     expected = Expected()
     for entry in sequence(case.get("assert")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ...errors import DataError
 from ...text import visible
@@ -29,7 +28,7 @@ _KNOWN = {
 }
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     current = "user_input" in record and ({"response", "retrieved_contexts", "reference"} & set(record))
     older = (
         "question" in record and "contexts" in record and ({"answer", "ground_truth", "ground_truths"} & set(record))
@@ -43,7 +42,7 @@ def read(records: Records) -> Iterator[Item]:
         yield _span(record, f"{records.path}:{line}")
 
 
-def _span(record: Mapping[str, Any], where: str) -> Span:
+def _span(record: Mapping[str, object], where: str) -> Span:
     asked = first(record, _QUESTIONS)
     if isinstance(cell(asked, where), list):
         raise DataError(
@@ -71,11 +70,11 @@ def _span(record: Mapping[str, Any], where: str) -> Span:
     return span
 
 
-def _score(part: Any) -> float | None:
+def _score(part: object) -> float | None:
     return number(part) if not isinstance(part, str) or part.strip()[:1].isdigit() else None
 
 
-def _documents(ids: list[str], texts: list[str]) -> list[Any] | None:
+def _documents(ids: list[str], texts: list[str]) -> list[object] | None:
     if ids and len(ids) == len(texts):
         return [{"id": name, "text": text} for name, text in zip(ids, texts, strict=True)]
     return [{"id": name} for name in ids] or list(texts) or None

@@ -15,23 +15,23 @@ from ..values import number, text_of
 _QRELS_HEADER = {"query-id", "corpus-id", "score"}
 
 
-def matches_corpus(record: Mapping[str, Any]) -> bool:
+def matches_corpus(record: Mapping[str, object]) -> bool:
     return "_id" in record and "text" in record and "title" in record
 
 
-def matches_queries(record: Mapping[str, Any]) -> bool:
+def matches_queries(record: Mapping[str, object]) -> bool:
     return "_id" in record and "text" in record and "title" not in record
 
 
-def matches_qrels(record: Mapping[str, Any]) -> bool:
+def matches_qrels(record: Mapping[str, object]) -> bool:
     return set(record) >= _QRELS_HEADER or set(record) == {"qid", "iteration", "docno", "relevance"}
 
 
-def matches_trec_run(record: Mapping[str, Any]) -> bool:
+def matches_trec_run(record: Mapping[str, object]) -> bool:
     return set(record) == {"qid", "iteration", "docno", "rank", "score", "tag"}
 
 
-def matches_results(record: Mapping[str, Any]) -> bool:
+def matches_results(record: Mapping[str, object]) -> bool:
     """BEIR's results: an object by query, in it the score of each document."""
     rankings = list(record.values())[:20]
     return bool(rankings) and all(
@@ -90,7 +90,7 @@ def _ranked(qid: str, scored: list[tuple[str, float]], where: str) -> Span:
     return Span("", where, qid=qid, documents=documents, ranked_only=True)
 
 
-def _named(record: Mapping[str, Any], key: str, records: Records, line: int) -> str:
+def _named(record: Mapping[str, object], key: str, records: Records, line: int) -> str:
     if name := text_of(record.get(key)):
         return name
     raise DataError(f"{key} is missing", where=f"{visible(records.path)}:{line}", hint="", code="import-mixed")

@@ -17,14 +17,14 @@ _NESTED = ("input", "output", "llm", "retrieval", "reranker", "openinference", "
 _CONTEXTS = ("context", "spanContext", "span_context")
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     """The console exporters of the SDKs, Phoenix's client, and Phoenix's DataFrame with its dotted columns."""
     context = first(record, _CONTEXTS)
     nested = isinstance(context, Mapping) and first(context, ("trace_id", "traceId")) is not None
     return (nested and "attributes" in record) or ("context.trace_id" in record and "context.span_id" in record)
 
 
-def matches_annotation(record: Mapping[str, Any]) -> bool:
+def matches_annotation(record: Mapping[str, object]) -> bool:
     return "span_id" in record and "annotator_kind" in record and "name" in record
 
 
@@ -41,7 +41,7 @@ def read_annotations(records: Records) -> Iterator[Item]:
         yield Late("", f"{records.path}:{line}", hex_id(record.get("span_id")), scores)
 
 
-def _structured(record: dict[str, Any], records: Records, line: int) -> dict[str, Any]:
+def _structured(record: dict[str, object], records: Records, line: int) -> dict[str, object]:
     """A row of a DataFrame as a span; the lists in a CSV's cells are Python literals, if they can be read at all."""
     if "context.trace_id" not in record:
         return record
@@ -63,7 +63,7 @@ def _structured(record: dict[str, Any], records: Records, line: int) -> dict[str
     return {**cells, "context": below(cells, "context"), "attributes": attributes}
 
 
-def flattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def flattened(attributes: Mapping[str, object]) -> dict[str, object]:
     """Attributes by dotted names, also where a tool nests them: `{"input": {"value": …}}`."""
     flat: dict[str, Any] = {}
     for name, value in attributes.items():
@@ -74,7 +74,7 @@ def flattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _below(value: Mapping[str, Any]) -> dict[str, Any]:
+def _below(value: Mapping[str, object]) -> dict[str, object]:
     flat: dict[str, Any] = {}
     for name, part in value.items():
         if isinstance(part, Mapping):
@@ -84,7 +84,7 @@ def _below(value: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _span(record: Mapping[str, Any], where: str) -> Span:
+def _span(record: Mapping[str, object], where: str) -> Span:
     context = mapping(first(record, _CONTEXTS))
     parent = mapping(first(record, ("parentSpanContext", "parent_span_context", "parent")))
     attributes = flattened(attributes_of(record))

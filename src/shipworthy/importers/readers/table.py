@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ...errors import DataError, UsageError
 from ...reading.mapping import TRACE, FieldMap
@@ -55,7 +54,7 @@ def read(records: Records, mapped: FieldMap, separator: str = ";") -> Iterator[I
             raise DataError(str(error), where=visible(where), hint="Check --map.", code="map-value") from None
 
 
-def _check_columns(record: Mapping[str, Any], mapped: FieldMap, where: str) -> None:
+def _check_columns(record: Mapping[str, object], mapped: FieldMap, where: str) -> None:
     """A column that the first record does not have is probably a slip; null values vanish later, not here."""
     for field, source in mapped.sources.items():
         if source.path.written not in record and source.path.steps[0] not in record:
@@ -67,11 +66,11 @@ def _check_columns(record: Mapping[str, Any], mapped: FieldMap, where: str) -> N
             )
 
 
-def _span(record: Mapping[str, Any], where: str, mapped: FieldMap, separator: str) -> Span:
-    def opened(text: str) -> Any:
+def _span(record: Mapping[str, object], where: str, mapped: FieldMap, separator: str) -> Span:
+    def opened(text: str) -> object:
         return cell(loosened(text), where)
 
-    def value(field: str) -> Any:
+    def value(field: str) -> object:
         if field in mapped.sources:
             return mapped.sources[field].of(record, TRACE.get(field, "text"), opened)
         return next((record[name] for name in COLUMNS[field] if record.get(name) is not None), None)
@@ -99,7 +98,7 @@ def _span(record: Mapping[str, Any], where: str, mapped: FieldMap, separator: st
     return span
 
 
-def _answer(claim: Any, citations: list[str], ids: list[str], mapped: FieldMap) -> dict[str, Any]:
+def _answer(claim: object, citations: list[str], ids: list[str], mapped: FieldMap) -> dict[str, object]:
     """Claim and citations; where a pattern found these in the claim, its markers are taken out."""
     found = mapped.cited({"claim": claim, "citations": citations, "retrieved_ids": ids})
     return {"claim": found["claim"], "citations": found["citations"]}

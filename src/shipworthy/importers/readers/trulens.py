@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ...errors import DataError
 from ...text import visible
@@ -27,13 +26,13 @@ _RECORD_NUMBERS = {
 }
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     lower = {key.casefold(): value for key, value in record.items()}
     held = lower.get("record_attributes")
     return _OWN in (held if isinstance(held, str) else " ".join(held) if isinstance(held, Mapping) else "")
 
 
-def matches_records(record: Mapping[str, Any]) -> bool:
+def matches_records(record: Mapping[str, object]) -> bool:
     return set(record) >= _RECORD_KEYS
 
 
@@ -48,7 +47,7 @@ def read(records: Records) -> Iterator[Item]:
             yield _span(row, attributes, where)
 
 
-def _cell(value: Any, name: str, where: str) -> Any:
+def _cell(value: object, name: str, where: str) -> object:
     if not isinstance(value, str):
         return value
     try:
@@ -60,7 +59,7 @@ def _cell(value: Any, name: str, where: str) -> Any:
         ) from None
 
 
-def _judged(attributes: Mapping[str, Any], where: str) -> Iterator[Item]:
+def _judged(attributes: Mapping[str, object], where: str) -> Iterator[Item]:
     """A span of a feedback function is no step of the run: it carries the score."""
     name = text_of(first(attributes, (f"{_OWN}eval_root.metric_name", f"{_OWN}eval.metric_name")))
     value = number(attributes.get(f"{_OWN}eval_root.score"))
@@ -70,7 +69,7 @@ def _judged(attributes: Mapping[str, Any], where: str) -> Iterator[Item]:
         yield Late(record, where, scores=[Score(name, value, kind)])
 
 
-def _span(row: Mapping[str, Any], attributes: Mapping[str, Any], where: str) -> Span:
+def _span(row: Mapping[str, object], attributes: Mapping[str, object], where: str) -> Span:
     record, trace = mapping(row.get("record")), mapping(row.get("trace"))
     listed = loosened(record.get("events"))
     events = [

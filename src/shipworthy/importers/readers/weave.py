@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..container import Records
 from ..dialects import kind_of
@@ -11,7 +10,7 @@ from ..spans import Item, Score, Span
 from ..values import loosened, mapping, nanoseconds, number, text_of
 
 
-def matches(record: Mapping[str, Any]) -> bool:
+def matches(record: Mapping[str, object]) -> bool:
     return "op_name" in record and "started_at" in record
 
 
@@ -20,7 +19,7 @@ def read(records: Records) -> Iterator[Item]:
         yield _span(record, f"{records.path}:{line}")
 
 
-def _span(call: Mapping[str, Any], where: str) -> Span:
+def _span(call: Mapping[str, object], where: str) -> Span:
     attributes, summary = mapping(call.get("attributes")), mapping(call.get("summary"))
     inputs, output = call.get("inputs"), call.get("output")
     span = Span(
@@ -46,14 +45,14 @@ def _span(call: Mapping[str, Any], where: str) -> Span:
     return span
 
 
-def _failure(exception: Any) -> str:
+def _failure(exception: object) -> str:
     told = loosened(exception)
     if isinstance(told, Mapping):
         return text_of(told.get("message")) or text_of(told.get("type")) or "failed"
     return text_of(told)
 
 
-def _feedback(summary: Mapping[str, Any]) -> Iterator[Score]:
+def _feedback(summary: Mapping[str, object]) -> Iterator[Score]:
     weave = mapping(summary.get("weave"))
     entries = weave.get("feedback")
     for entry in entries if isinstance(entries, list) else ():

@@ -38,8 +38,8 @@ SEED = 20_261_115  # of the permutation test, so that the same runs give the sam
 
 
 def compare(
-    base: Mapping[str, Any] | str | os.PathLike[str],
-    head: Mapping[str, Any] | str | os.PathLike[str],
+    base: Mapping[str, object] | str | os.PathLike[str],
+    head: Mapping[str, object] | str | os.PathLike[str],
     *,
     gold: str = "",
     map: Sequence[str] = (),
@@ -69,17 +69,17 @@ def compare(
     return _comparison(before, after, dict(slips or {}), only, notes)
 
 
-def compare_reports(base: Mapping[str, Any], head: Mapping[str, Any], only: Sequence[str] = ()) -> Comparison:
+def compare_reports(base: Mapping[str, object], head: Mapping[str, object], only: Sequence[str] = ()) -> Comparison:
     """Two reports that are known to be comparable and as they were written."""
     return _comparison(base, head, {}, only, [])
 
 
-def is_edited(report: Mapping[str, Any]) -> bool:
+def is_edited(report: Mapping[str, object]) -> bool:
     """Whether a report was changed after it was written."""
     return any(digest_of(one) != one["digest"] for one in reports_of(report))
 
 
-def _report(side: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str, Any]:
+def _report(side: Mapping[str, object] | str | os.PathLike[str]) -> Mapping[str, Any]:
     """A report whose digest is that of its content: a pasted one could hide what got worse."""
     where = "" if isinstance(side, Mapping) else visible(os.fspath(side))
     report = check_report(dict(side)) if isinstance(side, Mapping) else load_report(side)
@@ -113,14 +113,14 @@ def incomparable(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
     return [name for name, old, new in checks if old != new]
 
 
-def _gold_digests(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[Any, Any]:
+def _gold_digests(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[object, object]:
     """What tells gold sets apart, the same kind for both: content, else bytes; a fixture stands for gold."""
     sides = [side.get("inputs", {}).get("gold") or side.get("inputs", {}).get("fixture") or {} for side in (base, head)]
     kind = "content" if all("content" in side for side in sides) else "sha256"
     return sides[0].get(kind), sides[1].get(kind)
 
 
-def _options(report: Mapping[str, Any]) -> dict[str, Any]:
+def _options(report: Mapping[str, Any]) -> dict[str, object]:
     """What the numbers hang on; by which fields they are also taken apart changes none of them."""
     return {name: value for name, value in report.get("options", {}).items() if name != "by"}
 
@@ -161,7 +161,11 @@ def _rescored(
 
 
 def _comparison(
-    base: Mapping[str, Any], head: Mapping[str, Any], slips: dict[str, Fraction], only: Sequence[str], notes: list[str]
+    base: Mapping[str, object],
+    head: Mapping[str, object],
+    slips: dict[str, Fraction],
+    only: Sequence[str],
+    notes: list[str],
 ) -> Comparison:
     """The comparison, or one clear error: both have the shape of reports, but what is in them may be anything."""
     try:
@@ -337,7 +341,7 @@ def _direction(name: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> i
     return None
 
 
-def _diagnosis(base: Mapping[str, Any], head: Mapping[str, Any], lost: list[str], gained: list[str]) -> list[str]:
+def _diagnosis(base: Mapping[str, Any], head: Mapping[str, object], lost: list[str], gained: list[str]) -> list[str]:
     """Both ways at once, on the same gold set: the environments differ rather than the pipeline."""
     if len(lost) >= 2 and len(gained) >= 2 and min(len(lost), len(gained)) * 3 >= max(len(lost), len(gained)):
         return [

@@ -9,7 +9,7 @@ from typing import Any
 from ...reading.reports import row_name
 
 
-def pairs_of(name: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, tuple[Fraction, Fraction]]:
+def pairs_of(name: str, base: Mapping[str, object], head: Mapping[str, object]) -> dict[str, tuple[Fraction, Fraction]]:
     """The metric's value for each item that has one in both runs; empty where the rows don't tell."""
     old, new = values_of(name, base), values_of(name, head)
     return {item: (old[item], new[item]) for item in sorted(old) if item in new}

@@ -53,7 +53,7 @@ def _in_words(change: Change) -> str:
     )
 
 
-def comparison_dict(comparison: Comparison) -> dict[str, Any]:
+def comparison_dict(comparison: Comparison) -> dict[str, object]:
     """Plain values for JSON, in a fixed order."""
     changes = [
         {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -69,7 +68,7 @@ def summary(results: Iterable[ControlResult]) -> str:
     return ", ".join(parts) + (f". The configuration is broken: {broken}" if broken else "")
 
 
-def report(results: Iterable[ControlResult]) -> dict[str, Any]:
+def report(results: Iterable[ControlResult]) -> dict[str, object]:
     """The results as plain values."""
     found = list(results)
     return {

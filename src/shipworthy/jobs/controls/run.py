@@ -51,7 +51,7 @@ def run_controls(
     *,
     gold: GoldSource | None = None,
     gates: str | Iterable[str | Gate] = (),
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Results:
     """Hold the control runs of a suite (of every suite; of every suite of a config) against its gates.
 
@@ -80,11 +80,11 @@ def _with_controls(name: str) -> Suite:
     return load_suite(name)
 
 
-def _named(gold: GoldSource | None) -> dict[str, Any]:
+def _named(gold: GoldSource | None) -> dict[str, object]:
     return {} if gold is None else {"gold": gold}
 
 
-def _split(suite: Suite, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(suite: Suite, given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
     """Tables of the suite, and its options."""
     tables = _tables(suite)
     return (
@@ -202,7 +202,7 @@ def _shown_by(control: Control, decision: Decision) -> list[str]:
     return []
 
 
-def _items(setting: Configuration) -> list[Any]:
+def _items(setting: Configuration) -> list[object]:
     """The gold items that the runs are made of; the demo's where the suite has no other input to make them from."""
     inputs = setting.inputs
     reads_gold = any(spec.name == "gold" for spec in setting.suite.inputs)

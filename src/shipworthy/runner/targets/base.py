@@ -21,7 +21,7 @@ class Target(Protocol):
     name: str
     replays: bool
 
-    async def ask(self, ask: Ask) -> dict[str, Any]: ...
+    async def ask(self, ask: Ask) -> dict[str, object]: ...
     async def close(self) -> None: ...
 
 
@@ -59,7 +59,7 @@ class Timed(dict[str, Any]):
     ttft_ms: float | None = None  # to the first text of a stream
 
 
-def request_of(ask: Ask) -> dict[str, Any]:
+def request_of(ask: Ask) -> dict[str, object]:
     """The body that is sent for an Ask where no template says otherwise."""
     body = {"q": ask.question, "qid": ask.qid, "seed": ask.seed, "jitter": ask.jitter, "knobs": ask.knobs}
     further = {"temperature": ask.temperature, "history": ask.history or None}

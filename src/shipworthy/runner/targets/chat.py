@@ -50,7 +50,7 @@ class ChatTarget:
         self._model, self._evidence = options.model, read_evidence(options.evidence)
         self._client = HttpClient(base + mark + query, options)
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         evidence = self._evidence.get(ask.qid)
         if evidence is None:
             raise AskFailed("no-evidence", f"the evidence file has nothing for {ask.qid!r}")
@@ -69,7 +69,7 @@ class ChatTarget:
     async def close(self) -> None:
         await self._client.close()
 
-    def _request(self, ask: Ask, evidence: Sequence[Passage]) -> dict[str, Any]:
+    def _request(self, ask: Ask, evidence: Sequence[Passage]) -> dict[str, object]:
         messages = [
             {"role": "system", "content": INSTRUCTIONS},
             {"role": "user", "content": prompt_of(ask.question, evidence)},
@@ -84,7 +84,7 @@ def prompt_of(question: str, evidence: Sequence[Passage]) -> str:
     return f"Evidence:\n{shown}\n\nQuestion: {question}"
 
 
-def parse_answer(content: str, ids: Sequence[str]) -> dict[str, Any]:
+def parse_answer(content: str, ids: Sequence[str]) -> dict[str, object]:
     """Claim and citations of a reply: the JSON that was asked for, or prose with ids in square brackets."""
     fenced = _FENCED.search(content)
     try:
@@ -114,7 +114,7 @@ def read_evidence(path: str) -> dict[str, list[Passage]]:
     return evidence
 
 
-def _from_prose(content: str, ids: Sequence[str]) -> dict[str, Any]:
+def _from_prose(content: str, ids: Sequence[str]) -> dict[str, object]:
     """Brackets that hold known ids are citations; all other text is the claim."""
     known, cited = set(ids), []
 

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import signal
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -49,7 +48,7 @@ class CommandTarget:
         self.by_wording = not any("{jitter}" in part for part in self._argv)
         self._on_stdin = not any("{question}" in part for part in self._argv)
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         raw = await output_of(self._filled(ask), self.options, _request(ask) if self._on_stdin else b"")
         return checked(mapped(parsed(raw, "the output"), self._mapping))
 

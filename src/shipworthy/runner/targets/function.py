@@ -26,11 +26,11 @@ Outcome = tuple[Any, BaseException | None]
 class Function:
     """A function object, sync or async. Coroutines share one loop in a thread of its own."""
 
-    def __init__(self, function: Callable[..., Any], secrets: Secrets | None = None) -> None:
+    def __init__(self, function: Callable[..., object], secrets: Secrets | None = None) -> None:
         self._function, self._secrets = function, secrets or Secrets()
         self._loop: _LoopThread | None = None
 
-    async def result(self, question: str, arguments: Mapping[str, Any]) -> Any:
+    async def result(self, question: str, arguments: Mapping[str, object]) -> object:
         """What the function gives for a question; whatever it raises, SystemExit too, is an AskFailed."""
         value, error = await _in_thread(lambda: self._function(question, **arguments))
         if error is None and inspect.isawaitable(value):
@@ -66,7 +66,7 @@ class _LoopThread:
         self._loop, self.answers = asyncio.new_event_loop(), True
         threading.Thread(target=self._run, name="ask-loop", daemon=True).start()
 
-    async def outcome(self, coroutine: Coroutine[Any, Any, Any]) -> Outcome:
+    async def outcome(self, coroutine: Coroutine[object, object, object]) -> Outcome:
         future = asyncio.run_coroutine_threadsafe(_guarded(coroutine), self._loop)
         try:
             return await asyncio.wrap_future(future)
@@ -87,7 +87,7 @@ class _LoopThread:
         self._loop.close()
 
 
-async def _guarded(coroutine: Coroutine[Any, Any, Any]) -> Outcome:
+async def _guarded(coroutine: Coroutine[object, object, object]) -> Outcome:
     """The outcome as a value: SystemExit would end the loop, and a cancellation would be taken for one of ours."""
     try:
         return await coroutine, None
@@ -99,7 +99,7 @@ async def _awaited(value: Any) -> Any:
     return await value
 
 
-async def _in_thread(call: Callable[[], Any]) -> Outcome:
+async def _in_thread(call: Callable[[], object]) -> Outcome:
     """A daemon thread for each call: a call that never returns can then not keep the program from ending."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Outcome] = loop.create_future()

@@ -50,7 +50,7 @@ class HttpClient:
         self._client = Client(self.url, usual | given, wiring)
         self._limits = dict.fromkeys(_SUCCESS, options.max_response_bytes)
 
-    async def post(self, body: Any) -> bytes:
+    async def post(self, body: object) -> bytes:
         """The bytes that come back for a JSON body."""
         return (await self.send("POST", _encoded(body))).body
 
@@ -135,17 +135,17 @@ class HttpTarget:
         names = set(self._mapping.sources) - self._matched - _MAY_BE_ABSENT if self._example else set()
         return {name: fields_of(self._example) for name in sorted(names)}
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         return checked(self._trace(*await self._answer(ask)))
 
-    async def raw(self, ask: Ask) -> dict[str, Any]:
+    async def raw(self, ask: Ask) -> dict[str, object]:
         """The response as it came, for those who want to see it before they map it."""
         return (await self._answer(ask))[0]
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _answer(self, ask: Ask) -> tuple[dict[str, Any], Reply]:
+    async def _answer(self, ask: Ask) -> tuple[dict[str, object], Reply]:
         query = {name: _as_text(fill(value, ask)) for name, value in self._query.items()}
         reply = await self._client.send(self._method, self._payload(ask), query)
         return reply.events.whole() if reply.events is not None else parsed(reply.body), reply
@@ -155,7 +155,7 @@ class HttpTarget:
             return _encoded(fill(self._body, ask))
         return None if self._query or self._method in _BODILESS else _encoded(request_of(ask))
 
-    def _trace(self, body: dict[str, Any], reply: Reply) -> Timed:
+    def _trace(self, body: dict[str, object], reply: Reply) -> Timed:
         if reply.events is not None and not self._mapping and not {"answer_json", "error"} & set(body):
             body = {**body, "answer_json": {"claim": body["text"]}}
         trace = Timed(mapped(body, self._mapping))
@@ -163,7 +163,7 @@ class HttpTarget:
         trace.elapsed_ms, trace.ttft_ms = reply.elapsed_ms, reply.first_ms
         return trace
 
-    def _note(self, body: dict[str, Any], trace: Mapping[str, Any]) -> None:
+    def _note(self, body: dict[str, object], trace: Mapping[str, Any]) -> None:
         """Which mapped fields came; a mapping that never finds anything is a mistake that the run tells."""
         if not self._mapping.sources.keys() <= self._matched:
             self._example = body
@@ -197,7 +197,7 @@ def _split_query(template: str) -> tuple[str, dict[str, str]]:
     return base, dict(parse_qsl(query, keep_blank_values=True))
 
 
-def _method(given: str, query: Mapping[str, str], body: Any) -> str:
+def _method(given: str, query: Mapping[str, str], body: object) -> str:
     method = given.upper() or ("GET" if query and body is None and asks_question(dict(query)) else "POST")
     if not method.isascii() or not method.isalpha() or len(method) > 20:
         raise UsageError(
@@ -206,11 +206,11 @@ def _method(given: str, query: Mapping[str, str], body: Any) -> str:
     return method
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _encoded(body: Any) -> bytes:
+def _encoded(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:

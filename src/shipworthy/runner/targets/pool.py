@@ -95,7 +95,7 @@ class Worker:
             raise
         return worker
 
-    async def ask(self, question: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def ask(self, question: str, given: Mapping[str, object]) -> dict[str, object]:
         """The reply to one call. After any exception the worker is of no more use."""
         self._count += 1
         reply = await self._exchanged(encoded({"id": self._count, "question": question, "given": dict(given)}))
@@ -231,7 +231,7 @@ class Workers:
         self.takes = worker.takes
         self._give_back(worker)
 
-    async def ask(self, question: str, given: Mapping[str, Any]) -> Any:
+    async def ask(self, question: str, given: Mapping[str, object]) -> Any:
         """What the function gave, a dict or a string; whatever else it did is an AskFailed."""
         worker = await self._taken()
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 from ...errors import UsageError
 from ..failures import AskFailed
@@ -18,7 +17,7 @@ _OFFERED = ("qid", "seed", "jitter", "knobs")
 _WHERE_GIVEN = ("temperature", "history")
 
 
-def _offered(ask: Ask) -> dict[str, Any]:
+def _offered(ask: Ask) -> dict[str, object]:
     """What a function may take by name; the rarer things only where the plan has them."""
     given = {name: getattr(ask, name) for name in _OFFERED}
     return given | {name: value for name in _WHERE_GIVEN if (value := getattr(ask, name)) not in (None, [])}
@@ -40,7 +39,7 @@ class PythonTarget:
     async def ready(self) -> None:
         await self._workers.ready()
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         value = await self._workers.ask(ask.question, _offered(ask))
         return checked(mapped({"answer_json": {"claim": value}} if isinstance(value, str) else value, self._mapping))
 
@@ -61,7 +60,7 @@ class DemoTarget:
         # It lives beside the runner, so it is found by name and not imported at the top.
         self._function = Function(importlib.import_module("shipworthy.demo").answer, options.secrets)
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         given = {name: getattr(ask, name) for name in _OFFERED} | self._fixed
         try:
             result = await self._function.result(ask.question, given)

@@ -45,7 +45,7 @@ class ReplayTarget:
         if not self._by_qid:
             raise DataError("there is no trace to replay", where=path, code="replay-empty")
 
-    async def ask(self, ask: Ask) -> dict[str, Any]:
+    async def ask(self, ask: Ask) -> dict[str, object]:
         trace = self._by_run.get(ask.run_id) or self._by_qid.get(ask.qid)
         if trace is None:
             raise AskFailed("not-recorded", f"the file has no trace of {ask.qid!r}")

@@ -71,7 +71,7 @@ class Channel:
 class Calls:
     """The function, called with one request after the other; a coroutine runs on one loop that lasts."""
 
-    def __init__(self, function: Callable[..., Any], accepts: list[str] | None, drops: bool, limit: int) -> None:
+    def __init__(self, function: Callable[..., object], accepts: list[str] | None, drops: bool, limit: int) -> None:
         self._function, self._drops, self._limit = function, drops, limit
         self._accepts: frozenset[str] | None = None if accepts is None else _accepted(function, accepts)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -93,7 +93,7 @@ class Calls:
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: a pipeline can't end the judge
             return _failed(request, "python", text_of(error))
 
-    def _result(self, request: Mapping[str, Any]) -> Any:
+    def _result(self, request: Mapping[str, Any]) -> object:
         given = request["given"]
         if self._accepts is not None:
             given = {name: value for name, value in given.items() if name in self._accepts}
@@ -131,7 +131,7 @@ def main(given: socket.socket) -> None:
         channel.write(calls.reply(request))
 
 
-def found(place: str) -> Callable[..., Any]:
+def found(place: str) -> Callable[..., object]:
     """The function that `module:function` names, from the working directory too."""
     module, _, attribute = place.partition(":")
     if os.getcwd() not in sys.path:
@@ -144,7 +144,7 @@ def found(place: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def encoded(result: Any, drops: bool = False) -> bytes:
+def encoded(result: object, drops: bool = False) -> bytes:
     """A string, or what JSON calls an object; `drops` leaves out fields that have no JSON form."""
     if isinstance(result, str):
         return _written(str.__str__(result)) or b""
@@ -169,7 +169,7 @@ def text_of(error: BaseException) -> str:
     return f"{name}: {text}"[:_TEXT] if text else name
 
 
-def _written(value: Any) -> bytes | None:
+def _written(value: object) -> bytes | None:
     """JSON, with tuples as lists and NaN as null; half a surrogate pair is written as an escape."""
     msgspec = _codec()
     try:
