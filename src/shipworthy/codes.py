@@ -243,9 +243,7 @@ CODES: dict[str, str] = {
         "choose with --from, or name the columns with --map."
     ),
     "import-formula": "A cell of a table holds a spreadsheet formula instead of its value. Export the values.",
-    "import-map": (
-        "A --map names no field, or a column that is not there. Write --map claim=COLUMN; the message lists both."
-    ),
+    "import-map": ("A --map names a field that an import does not read. The message lists those that it reads."),
     "import-mixed": "A file to import, or the files together, hold several formats. Import each by itself.",
     "import-multi-turn": (
         "An export holds conversations of several turns, of which none is the question. Export single turns."

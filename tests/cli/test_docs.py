@@ -1,10 +1,9 @@
-"""Pages against the code: generated ones are up to date, codes are explained, links lead somewhere, commands run."""
+"""Pages against the code: generated ones are up to date, codes are explained, links lead somewhere, code runs."""
 
 from __future__ import annotations
 
 import ast
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,23 +60,6 @@ def test_help_teaches(verb: str, cli: Callable[..., Ran]) -> None:
     ran = cli(verb, "--help")
     assert ran.code == 0
     assert "Usage:" in ran.out
-
-
-def readme_commands() -> list[str]:
-    text = (ROOT / "README.md").read_text("utf-8")
-    lines = [
-        line.strip() for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()
-    ]
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ shipworthy")]
-
-
-@pytest.mark.parametrize("command", readme_commands())
-def test_commands_of_the_readme_run(
-    command: str, cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    words = [word.replace("examples/", f"{ROOT}/examples/") for word in shlex.split(command, comments=True)[1:]]
-    monkeypatch.chdir(tmp_path)
-    assert cli(*words).code in (0, 1), command
 
 
 def test_code_of_the_library_page_prints_what_the_page_says(

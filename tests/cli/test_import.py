@@ -71,7 +71,7 @@ def test_gold_candidates_are_written_and_a_person_completes_them(tmp_path, capsy
         (["--from", "nonsense"], "there is no format"),
         ([], "--out FILE or --dry-run"),
         (["--from", "deepeval", "--dry-run"], "is not deepeval"),
-        (["--map", "x=y", "--dry-run"], "names no field"),
+        (["--map", "x=y", "--dry-run"], "there is no field"),
     ],
 )
 def test_wrong_arguments(capsys, arguments, said):

@@ -56,7 +56,7 @@ def test_a_name_with_a_number_is_found_and_filled_in() -> None:
     assert recall.metric == "recall@7"
     assert "first 7" in recall.definition
     assert find_term("llm_p99", "latency").plain == "99th-percentile time in llm"  # type: ignore[union-attr]
-    assert find_term("css_failing", "stability").plain.endswith("css")  # type: ignore[union-attr]
+    assert find_term("css_failing", "stability").plain.endswith("citation-set stability")  # type: ignore[union-attr]
 
 
 def test_one_name_in_two_suites_has_two_meanings() -> None:

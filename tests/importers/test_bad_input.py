@@ -17,6 +17,7 @@ from shipworthy.cli import main
 from shipworthy.codes import CODES
 from shipworthy.errors import ShipworthyError
 from shipworthy.importers import Importer, Options
+from shipworthy.reading import mapping
 
 SPANS = EXPORTS / "otel" / "genai_1_41.otlp.jsonl"
 LINES = SPANS.read_text("utf-8").splitlines()
@@ -176,10 +177,27 @@ def test_a_literal_in_a_cell_is_never_run(tmp_path):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("maps", [("nothing",), ("colour=answer",), ("claim=",), ("claim=no_such_column",)])
-def test_mappings_that_name_nothing(tmp_path, maps):
+@pytest.mark.parametrize(
+    ("mapped", "code"),
+    [
+        ("nothing", "map-path"),
+        ("colour=answer", "map-field"),
+        ("claim=", "map-path"),
+        ("claim=re:(@answer", "map-pattern"),
+        ("claim=no_such_column", "map-nothing"),
+        ("seed=answer", "import-map"),
+    ],
+)
+def test_mappings_that_name_nothing(tmp_path, mapped, code):
     path = placed(tmp_path, "question,answer\nWhy?,So.\n")
-    assert refused(path, maps=maps).code == "import-map"
+    assert refused(path, maps=(mapped,)).code == code
+
+
+def test_a_pattern_that_takes_too_long_is_told_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(mapping, "PATTERN_SECONDS", 0.01)
+    path = placed(tmp_path, f"question,answer\nWhy?,{'a' * 4000}\n")
+    problem = refused(path, maps=("claim=re:(a|aa)+$b@answer",))
+    assert problem.code == "map-value" and ":2" in str(problem)
 
 
 def test_an_unknown_table_lists_what_it_has(tmp_path):

@@ -66,7 +66,7 @@ def test_power_of_a_config(tmp_path: Path, cli: Cli) -> None:
 def test_what_no_number_of_questions_proves(cli: Cli) -> None:
     assert "no number of questions proves" in cli("power", "--gates", "precision>=1", "--rate", "precision=0.99").out
     wrong = cli("power", "--gates", "precision>=0.9", "--rate", "precision=0.8").out
-    assert "not on the good side of the bound; 29 items if all pass" in wrong
+    assert "this rate misses the threshold; 29 items if all pass" in wrong
     for rate in ("precision", "precision=2", "precision=1/0", "=0.5"):
         assert cli("power", "--gates", "precision>=0.9", "--rate", rate).code == 2
 

@@ -68,10 +68,8 @@ def test_markdown_says_the_verdict_first_and_each_gate_with_counts_and_interval(
     assert lines[0] == "# ❌ NO-SHIP: answers"
     row = next(line for line in lines if line.startswith("| ✗ | `precision >= 0.80`"))
     assert row.split(" | ")[2:] == ["0.500", "1/2", "0.095 to 0.905", "FAIL (within noise) |"]
-    found = (
-        "- 1 of 2 answers was correct and correctly cited; at least 2 must be (precision 0.500 \\< 0.80). Fix 1 more."
-    )
-    assert f"{found} Closest to passing: `Q2`." in lines
+    found = "- 1 of 2 answers was correct and correctly cited; at least 2 must be (precision 0.500 \\< 0.80)."
+    assert f"{found} Fix the other one. Closest to passing: `Q2`." in lines
     assert any("`Q2`" in line and "`It takes a while.`" in line and "`forty-two days`" in line for line in lines)
 
 
@@ -240,7 +238,7 @@ def test_the_terminal_report_imports_nothing_heavy() -> None:
 
 def test_what_would_turn_it_speaks_of_counts_for_rates_and_of_distance_for_the_rest() -> None:
     words = views.turning(small())
-    assert "precision >= 0.80: fix 1 more; the miss is within noise; closest to passing: Q2" in words
+    assert "precision >= 0.80: fix the other one; the miss is within noise; closest to passing: Q2" in words
     late = evaluate([gold("Q1"), gold("Q2")], [trace("Q1")], gates=["missing<=0"], only_gates=True)
     assert views.turning(late) == ["missing <= 0: lower it by 1 from 1"]
 
@@ -287,7 +285,7 @@ def test_numbers_without_gates_look_neutral_and_stop_nothing_in_any_format() -> 
         line.split() == ["precision", "1/2", "(0.500)", "0.095", "to", "0.905"] for line in lines
     )
     assert '<section class="verdict dim"' in text(measured(), "html")
-    assert views.worst_gate(measured()) == "no gate was asked for"
+    assert views.worst_gate(measured()) == "no gate was set"
 
 
 def test_broken_controls_are_no_suite_and_are_not_called_unrun() -> None:

@@ -78,7 +78,7 @@ def engine_flags(command: F) -> F:
             type=click.Choice(list(ENGINES)),
             default="auto",
             show_default=True,
-            help="What does the work: `auto` uses all cores where there is enough to read.",
+            help="How to run: `auto` uses all cores if the files are large.",
         ),
         click.option("--jobs", type=click.IntRange(1), metavar="N", help=SETTINGS["jobs"]),
         click.option("--scheduler", metavar="ADDRESS", help=SETTINGS["scheduler"]),

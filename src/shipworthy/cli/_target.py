@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..core.options import MAP_HELP
 from ..errors import EnvironmentFailure, UsageError
 from ._say import say
 
@@ -53,10 +54,6 @@ def numbers(context: click.Context, option: click.Parameter, given: str) -> tupl
     return tuple(found)
 
 
-MAP_HELP = (
-    "Where a field is in another system's record: claim=answer, 'retrieved_ids=sources[*].id', "
-    r"'citations=re:\[(\w+)\]@answer'. Repeatable."
-)
 REQUEST = ("headers", "mapping", "method", "query", "body", "proxy", "trust_env", "ca_file")
 
 
@@ -81,8 +78,10 @@ def _mapping(context: click.Context, option: click.Parameter, given: tuple[str, 
 def asking_flags(command: F) -> F:
     """What is sent, how it gets there, and how the answer is read."""
     for option in (
-        click.option("--ca-file", default="", metavar="FILE", help="Certificates to trust besides the system's, PEM."),
-        click.option("--trust-env", is_flag=True, help="Use the proxies of the environment (HTTPS_PROXY, NO_PROXY)."),
+        click.option(
+            "--ca-file", default="", metavar="FILE", help="PEM file with certificates to trust besides the system's."
+        ),
+        click.option("--trust-env", is_flag=True, help="Use the proxies in HTTPS_PROXY and NO_PROXY."),
         click.option("--proxy", default="", metavar="URL", help="Send requests through this proxy."),
         click.option(
             "--header",
@@ -90,19 +89,19 @@ def asking_flags(command: F) -> F:
             multiple=True,
             callback=pairs,
             metavar="NAME=VALUE",
-            help="Sent with each request; ${ENV} is filled in and kept out of everything written.",
+            help="Header to send with each request. ${ENV} is replaced by that variable and never written to a file.",
         ),
         click.option(
             "--query",
             multiple=True,
             callback=pairs,
             metavar="NAME=VALUE",
-            help="Part of the URL's query; the value may hold {question} and the other placeholders.",
+            help="Query parameter of the URL. The value may contain {question} and other placeholders. Repeatable.",
         ),
         click.option(
             "--body",
             metavar="JSON",
-            help="Request body, or @FILE; texts in it may hold {question}, {qid}, {seed}, {temperature}, {history}.",
+            help="Request body, or @FILE. It may contain {question}, {qid}, {seed}, {temperature}, {history}.",
         ),
         click.option("--method", default="", metavar="VERB", help="HTTP method.  [default: POST, or GET with --query]"),
     ):
@@ -115,9 +114,11 @@ def address_flags(command: F) -> F:
     command = asking_flags(command)
     for option in (
         click.option(
-            "--target", metavar="TARGET", help="cmd:…, py:module:function, chat:http://…, replay:FILE or demo."
+            "--target",
+            metavar="TARGET",
+            help="Your system, if not an HTTP URL: cmd:…, py:module:function, chat:http://…, replay:FILE or demo.",
         ),
-        click.option("--http", metavar="URL", help="The target: POST one JSON object, get one back."),
+        click.option("--http", metavar="URL", help="Your system: a URL that takes a question and answers in JSON."),
     ):
         command = option(command)
     return command
@@ -131,7 +132,7 @@ def dedupe_flag(command: F) -> F:
         is_flag=True,
         flag_value=False,
         default=True,
-        help="Send a question again where a rewording left it as it is.",
+        help="Send a question again even if a rewording did not change it.",
     )(command)
 
 
@@ -145,20 +146,24 @@ def limit_flags(command: F) -> F:
     positive = click.FloatRange(0, min_open=True)
     for option in (
         dedupe_flag,
-        click.option("--overwrite", is_flag=True, help="Drop the runs that the file holds."),
-        click.option("--resume", is_flag=True, help="Ask only what the file does not hold yet."),
+        click.option("--overwrite", is_flag=True, help="Replace the runs in the file."),
+        click.option("--resume", is_flag=True, help="Send only the questions that the file does not have yet."),
         click.option(
-            "--warmup", type=click.IntRange(0), default=0, show_default=True, help="Questions asked first, not kept."
+            "--warmup",
+            type=click.IntRange(0),
+            default=0,
+            show_default=True,
+            help="Warm-up questions, sent first and not saved.",
         ),
-        click.option("--max-cost-usd", type=positive, help="Stop once cost_usd adds up to it."),
-        click.option("--max-seconds", type=positive, help="Start nothing after so many seconds."),
-        click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests."),
+        click.option("--max-cost-usd", type=positive, help="Stop once the reported cost_usd reaches this sum."),
+        click.option("--max-seconds", type=positive, help="Send nothing after this many seconds."),
+        click.option("--max-requests", type=click.IntRange(1), help="Stop after this many requests."),
         click.option(
             "--retries",
             type=click.IntRange(0, 100),
             default=3,
             show_default=True,
-            help="On 429, 5xx, lost connections.",
+            help="Retries on 429, 5xx and lost connections.",
         ),
         click.option(
             "--timeout-sec",
@@ -166,11 +171,15 @@ def limit_flags(command: F) -> F:
             type=positive,
             default=60.0,
             show_default=True,
-            help="For one attempt, to the last byte.",
+            help="Timeout of one attempt.",
         ),
-        click.option("--rate", type=positive, help="Requests per second at most."),
+        click.option("--rate", type=positive, help="Most requests per second."),
         click.option(
-            "--concurrency", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Asked at a time."
+            "--concurrency",
+            type=click.IntRange(1, 10_000),
+            default=8,
+            show_default=True,
+            help="Requests in flight.",
         ),
     ):
         command = option(command)
@@ -196,7 +205,7 @@ def taken(given: dict[str, Any]) -> tuple[str, TargetOptions]:
 
 
 def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
-    """Ask the target the whole grid; its flags are taken out of the arguments, what remains is for scoring."""
+    """Send the whole grid to the target; its flags are taken out of the arguments, what remains is for scoring."""
     from ..core.sources import read_gold
     from ..runner import run
 
@@ -217,10 +226,10 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
             "every run failed, so there is nothing to judge",
             where=out,
             code="run-all-failed",
-            hint="The errors are in the file. Fix their cause, then run again with --overwrite.",
+            hint="Each trace in the file has its error. Fix the cause, then run again with --overwrite.",
         )
     if summary.stopped:
-        say(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)
+        say(f"Stopped: {summary.stopped}. Continue with --resume.", err=True)
 
 
 def make_room(out: str) -> None:

@@ -7,16 +7,20 @@ import os
 import click
 
 from ._say import say, say_json
+from ._target import map_flag
 
 
 @click.command("aa", context_settings={"max_content_width": 100})
 @click.argument("run1")
 @click.argument("run2")
 @click.option("--gold", default="", metavar="FILE", help="RUN1 and RUN2 are trace files: score both by this gold set.")
+@map_flag
 @click.option("--gates", multiple=True, metavar="NAME>=VALUE", help="With --gold: gates to decide by. Repeatable.")
-@click.option("--suite", default="", metavar="NAME", help="Which suite, where a report is a board of several.")
+@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, if the report has several.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(run1: str, run2: str, gold: str, gates: tuple[str, ...], suite: str, as_json: bool) -> int:
+def command(
+    run1: str, run2: str, gold: str, mapping: tuple[str, ...], gates: tuple[str, ...], suite: str, as_json: bool
+) -> int:
     """How often would the decision flip if the same pipeline ran again?
 
     RUN1 and RUN2 are reports (JSON) of two runs in which nothing was changed, or trace files with --gold. Every
@@ -31,7 +35,7 @@ def command(run1: str, run2: str, gold: str, gates: tuple[str, ...], suite: str,
     """
     from ..jobs.flips import flips
 
-    found = flips(*(_report(run, gold, gates, suite) for run in (run1, run2)))
+    found = flips(*(_report(run, gold, mapping, gates, suite) for run in (run1, run2)))
     if as_json:
         import msgspec
 
@@ -42,13 +46,13 @@ def command(run1: str, run2: str, gold: str, gates: tuple[str, ...], suite: str,
     return 0
 
 
-def _report(run: str, gold: str, gates: tuple[str, ...], suite: str) -> dict[str, object]:
+def _report(run: str, gold: str, mapping: tuple[str, ...], gates: tuple[str, ...], suite: str) -> dict[str, object]:
     from ..errors import UsageError
 
     if gold:
         from ..jobs.evaluate import evaluate
 
-        return evaluate("answers", gold=gold, trace=run, gates=list(gates)).report()
+        return evaluate("answers", gold=gold, trace=run, map=mapping, gates=list(gates)).report()
     from ..reading.reports import load_report, reports_of
 
     reports = reports_of(load_report(run))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._say import say, say_json
+from ._target import map_flag
 
 if TYPE_CHECKING:
     from ..jobs.compare import Change, Comparison
@@ -21,7 +22,8 @@ SHOWN = 20
 @click.option(
     "--gold", default="", metavar="FILE", help="BASE and HEAD are trace files: score both against this gold set."
 )
-@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, where a report has several.")
+@map_flag
+@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, if the report has several.")
 @click.option(
     "--slip",
     "slips",
@@ -33,13 +35,14 @@ SHOWN = 20
 @click.option(
     "--history", "url", default="", metavar="URL", help="History to look BASE and HEAD up in when they are not files."
 )
-@click.option("--no-rescore", is_flag=True, help="Never score BASE again, even where its traces are still there.")
-@click.option("--require-proof", "--proven", is_flag=True, help="Exit 1 also where a regression can't be ruled out.")
+@click.option("--no-rescore", is_flag=True, help="Never score BASE again, even if its traces still exist.")
+@click.option("--require-proof", "--proven", is_flag=True, help="Also exit 1 if a regression can't be ruled out.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def command(
     base: str,
     head: str,
     gold: str,
+    mapping: tuple[str, ...],
     suite: str,
     slips: tuple[str, ...],
     only: tuple[str, ...],
@@ -60,10 +63,13 @@ def command(
 
     Exits 0 when nothing regressed, 1 when something did, 3 when the two can't be compared.
     """
+    from ..errors import UsageError
     from ..jobs.compare import compare, comparison_dict
 
+    if mapping and not gold:
+        raise UsageError("has no effect without --gold", where="--map", hint="Add --gold FILE.", code="map-field")
     one, other = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
-    found = compare(one, other, gold=gold, slips=_slips(slips), only=only, rescore=not no_rescore)
+    found = compare(one, other, gold=gold, map=mapping, slips=_slips(slips), only=only, rescore=not no_rescore)
     if as_json:
         say_json(comparison_dict(found))
     else:

@@ -9,6 +9,7 @@ import click
 
 from ._say import say, say_json
 from ._scoring import gate_arguments
+from ._target import map_flag
 
 if TYPE_CHECKING:
     from ..reading.lock import Changes
@@ -26,10 +27,17 @@ def command() -> None:
 )
 @click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True, help="As in `score`.")
 @click.option("--chunks", metavar="FILE", help="Chunk file: cited ids must be in it.")
+@map_flag
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def lint_command(
-    files: tuple[str, ...], gates: tuple[str, ...], min_substr: int, chunks: str | None, strict: bool, as_json: bool
+    files: tuple[str, ...],
+    gates: tuple[str, ...],
+    min_substr: int,
+    chunks: str | None,
+    mapping: tuple[str, ...],
+    strict: bool,
+    as_json: bool,
 ) -> int:
     """Find questions that can never pass or always pass, and gates that the set is too small to prove.
 
@@ -44,7 +52,9 @@ def lint_command(
     from ..text import plural
 
     chosen = gate_arguments(gates, ())
-    findings = [one for gold in files for one in lint(gold, gates=chosen, min_substr=min_substr, chunks=chunks)]
+    findings = [
+        one for gold in files for one in lint(gold, gates=chosen, min_substr=min_substr, chunks=chunks, map=mapping)
+    ]
     errors = sum(1 for finding in findings if finding.severity == "error")
     if as_json:
         say_json(msgspec.to_builtins(findings))
@@ -60,7 +70,8 @@ def lint_command(
 @click.option("--release", required=True, metavar="NAME", help="Release of this gold set.")
 @click.option("--signed-off-by", required=True, metavar="WHO", help="Who signs it off.")
 @click.option("--reason", default="", metavar="WHY", help="Why it changed.")
-def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> None:
+@map_flag
+def freeze_command(gold: str, release: str, signed_off_by: str, reason: str, mapping: tuple[str, ...]) -> None:
     """Write a lock beside the gold set. Scoring then fails if the gold set was changed since.
 
     \b
@@ -70,12 +81,12 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
     from ..reading.lock import changes, freeze, item_digests, lock_path, read_lock
     from ..text import plural
 
-    read_gold(gold)  # what can't be scored can't be signed off
+    read_gold(gold, mapping)  # what can't be scored can't be signed off
     path = lock_path(gold)
     before = read_lock(path).items if os.path.exists(path) else {}
-    freeze(gold, release, signed_off_by, reason)
+    freeze(gold, release, signed_off_by, reason, map=mapping)
     lock = read_lock(path)
-    found = changes(before, item_digests(gold))
+    found = changes(before, item_digests(gold, mapping))
     say(f"{path}: {plural(lock.count, 'item')} frozen for {release}, signed off by {signed_off_by}")
     if before:
         say(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed since the last lock")
@@ -83,17 +94,18 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str) -> 
 
 @command.command("verify")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@map_flag
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
-def verify_command(files: tuple[str, ...], as_json: bool) -> int:
+def verify_command(files: tuple[str, ...], mapping: tuple[str, ...], as_json: bool) -> int:
     """Show what changed since the gold set was frozen. Exits 3 when anything did."""
-    return max(_verify(gold, as_json) for gold in files)
+    return max(_verify(gold, mapping, as_json) for gold in files)
 
 
-def _verify(gold: str, as_json: bool) -> int:
+def _verify(gold: str, mapping: tuple[str, ...], as_json: bool) -> int:
     from ..reading.lock import lock_path, read_lock, verify
     from ..text import plural
 
-    found = verify(gold)
+    found = verify(gold, mapping)
     if not as_json and not found:
         lock = read_lock(lock_path(gold))
         say(f"{plural(lock.count, 'item')} as signed off by {lock.signed_off_by} for {lock.release}")
@@ -104,16 +116,17 @@ def _verify(gold: str, as_json: bool) -> int:
 @command.command("diff")
 @click.argument("old")
 @click.argument("new")
+@map_flag
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
-def diff_command(old: str, new: str, as_json: bool) -> int:
-    """Show the differences between two gold sets; either may be a lock. Exits 3 when there are any.
+def diff_command(old: str, new: str, mapping: tuple[str, ...], as_json: bool) -> int:
+    """Show the differences between two gold sets; either may be a lock. Exits 1 when there are any.
 
     \b
     shipworthy gold diff eval/gold.lock eval/gold.jsonl
     """
     from ..reading.lock import diff
 
-    return min(_show_changes(diff(old, new), as_json), 1)
+    return min(_show_changes(diff(old, new, mapping), as_json), 1)
 
 
 def _show_changes(found: Changes, as_json: bool) -> int:

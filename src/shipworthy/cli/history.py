@@ -166,8 +166,16 @@ def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool
 @URL
 @click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
 @_BRANCH
-@click.option("--last", type=click.IntRange(2), default=20, show_default=True, help="Over the last so many runs.")
-@click.option("--turns", type=click.IntRange(1), default=2, show_default=True, help="That turned at least so often.")
+@click.option(
+    "--last", type=click.IntRange(2), default=20, show_default=True, help="How many of the latest runs to look at."
+)
+@click.option(
+    "--turns",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="List questions that changed at least this often.",
+)
 @_JSON
 def flaky_command(url: str, suite: str, branch: str, last: int, turns: int, as_json: bool) -> None:
     """Questions whose result goes back and forth; one turn may be a repair, two are a sign.
@@ -182,9 +190,9 @@ def flaky_command(url: str, suite: str, branch: str, last: int, turns: int, as_j
     if as_json:
         return say_json({"runs": runs, "flaky": msgspec.to_builtins(found)})
     for one in found:
-        say(f"{one.qid:<24} passed {one.passed} of {one.runs}, turned {one.turns} times")
+        say(f"{one.qid:<24} passed {one.passed} of {one.runs}, changed {one.turns} times")
     if not found:
-        say(f"no question turned {turns} times in {runs} comparable runs")
+        say(f"no question changed {turns} times in {runs} comparable runs")
 
 
 @command.command("gates")

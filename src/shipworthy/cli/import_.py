@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ._say import say, say_json
+from ._target import map_flag
 
 if TYPE_CHECKING:
     from ..importers import Importer
@@ -14,15 +15,19 @@ if TYPE_CHECKING:
 
 @click.command("import", context_settings={"max_content_width": 100})
 @click.argument("files", nargs=-1, required=True, metavar="FILES…")
-@click.option("--out", metavar="FILE", help="Where the traces go, such as runs/trace.jsonl.")
+@click.option("--out", metavar="FILE", help="Where to save the traces, such as runs/trace.jsonl.")
 @click.option("--gold", metavar="FILE", help="Gold set: runs without a question id are matched by their question.")
 @click.option("--chunks", metavar="FILE", help="Chunk file: documents without an id are named by their text.")
 @click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
-@click.option("--from", "form", default="", metavar="FORMAT", help="Do not guess the format. --from list shows them.")
-@click.option("--draft-gold", metavar="FILE", help="Write candidates for a gold set. A person completes them.")
 @click.option(
-    "--map", "maps", multiple=True, metavar="FIELD=COLUMN", help="Tables: which column is which; dotted paths."
+    "--from",
+    "form",
+    default="",
+    metavar="FORMAT",
+    help="Format of the files, instead of guessing it. `--from list` prints the formats.",
 )
+@click.option("--draft-gold", metavar="FILE", help="Also write candidates for a gold set, to be completed by a person.")
+@map_flag
 @click.option("--sep", default=";", show_default=True, help="Tables: what separates the ids in a cell.")
 @click.option("--qid", "qid_path", default="", metavar="PATH", help="Where the question id is, such as metadata.case.")
 @click.option("--document-id", default="", metavar="KEY", help="Metadata key that holds the id of a document.")
@@ -36,7 +41,7 @@ def command(
     dry_run: bool,
     form: str,
     draft_gold: str | None,
-    maps: tuple[str, ...],
+    mapping: tuple[str, ...],
     sep: str,
     qid_path: str,
     document_id: str,
@@ -48,7 +53,7 @@ def command(
     \b
     shipworthy import traces.json --gold gold.jsonl --out runs/trace.jsonl
     shipworthy import spans.jsonl logs.jsonl --gold gold.jsonl --dry-run
-    shipworthy import results.csv --map q=prompt --map claim=answer --out runs/trace.jsonl
+    shipworthy import results.csv --map question=prompt --map claim=answer --out runs/trace.jsonl
 
     Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, ragas, deepeval, promptfoo, TruLens,
     Weave, Opik, Haystack, LlamaIndex, BEIR, TREC and tables. The format is recognised by content. A run without an
@@ -61,12 +66,14 @@ def command(
         say(" ".join(CHOICES))
         return 0
     if form and form not in CHOICES:
-        raise UsageError(f"there is no format {form!r}", hint=f"Known are {', '.join(CHOICES)}.", code="import-format")
+        raise UsageError(
+            f"there is no format {form!r}", hint=f"Choose from: {', '.join(CHOICES)}.", code="import-format"
+        )
     if not (out or dry_run or draft_gold):
         raise UsageError(
-            "says not where to write", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
+            "no output file was given", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
         )
-    options = Options(form, maps, sep, qid_path, retriever, document_id, bool(draft_gold))
+    options = Options(form, mapping, sep, qid_path, retriever, document_id, bool(draft_gold))
     importer = Importer(files, gold=gold, chunks=chunks, options=options)
     _write(importer, None if dry_run else out, as_json, only_drafts=bool(draft_gold) and not out)
     if draft_gold and not dry_run:

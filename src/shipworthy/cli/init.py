@@ -19,7 +19,7 @@ MOST_LINES = 40  # of the response that are shown
 @click.command("init", context_settings={"max_content_width": 100})
 @click.argument("folder", default=".")
 @click.option(
-    "--url", metavar="URL", help="Your service: one question is sent, and the config that reads it is written."
+    "--url", metavar="URL", help="Your service. One question is sent, and a config that fits the response is written."
 )
 @click.option("--question", default="", help="The question to send.  [default: the first of the gold file]")
 @click.option("--gold", default="", metavar="FILE", help="Gold file.  [default: gold.jsonl or gold.csv, if present]")
@@ -55,9 +55,9 @@ def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], 
 
 def _starter(folder: str, extras: tuple[str, ...], given: dict[str, object]) -> None:
     if any(given[name] for name in (*REQUEST, "question", "gold")):
-        raise UsageError("these flags belong to a service", hint="Add --url URL.", code="argument")
+        raise UsageError("these flags need --url", hint="Add --url URL.", code="argument")
     _write(folder, extras)
-    say("Next: shipworthy check   (the starter set ships; change a claim in eval/trace.jsonl and see NO-SHIP)")
+    say("Next: shipworthy check   (the starter files give SHIP; change a claim in eval/trace.jsonl to see NO-SHIP)")
     say("Then: put your questions into eval/gold.jsonl, and connect your service:")
     say("      shipworthy init --url http://localhost:8000/ask --force")
 

@@ -36,7 +36,9 @@ def command() -> None:
 
 
 @command.command("score", context_settings={"max_content_width": 100})
-@click.option("--arms", metavar="FILE|NAMES", help="Arms that must have traces: a TOML file, or names with commas.")
+@click.option(
+    "--arms", metavar="FILE|NAMES", help="Arms that must have traces: a TOML file, or names separated by commas."
+)
 @scoring_flags(SUITE, without=["arms"])
 def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: Any) -> int:
     """Score latency and accuracy together and decide.
@@ -58,7 +60,7 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: Any) -
     default="runs/latency.jsonl",
     show_default=True,
     metavar="FILE",
-    help="Journal of traces to write; latency.csv goes beside it.",
+    help="Where to save the traces; latency.csv goes beside it.",
 )
 @click.option(
     "--rps",
@@ -70,8 +72,8 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: Any) -
     metavar="N[,N…]",
     help="Requests per second; several loads are run one after the other.",
 )
-@click.option("--duration", type=click.FloatRange(0, min_open=True), help="Seconds per load, at most.")
-@click.option("--max-requests", type=click.IntRange(1), help="Requests per load, at most.")
+@click.option("--duration", type=click.FloatRange(0, min_open=True), help="Most seconds per load.")
+@click.option("--max-requests", type=click.IntRange(1), help="Most requests per load.")
 @click.option(
     "--warmup",
     type=click.IntRange(0),
@@ -148,7 +150,7 @@ def _report_steps(summary: LoadSummary, trace: str) -> None:
             "every run failed, so there is nothing to judge",
             where=trace,
             code="run-all-failed",
-            hint="The errors are in the file. Fix their cause, then run again with --overwrite.",
+            hint="Each trace in the file has its error. Fix the cause, then run again with --overwrite.",
         )
 
 

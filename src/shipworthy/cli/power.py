@@ -9,18 +9,19 @@ from ._say import say, say_json
 
 @click.command("power", context_settings={"max_content_width": 100})
 @click.argument("report", required=False)
+@click.option("--config", metavar="FILE", help="Config whose suites and gates to use.  [default: the nearest]")
 @click.option(
-    "--config", metavar="FILE", help="Run this config's suites, and take their gates.  [default: the nearest]"
-)
-@click.option(
-    "--gates", multiple=True, metavar="NAME>=VALUE", help="These gates alone, at the rates of --rate. Repeatable."
+    "--gates",
+    multiple=True,
+    metavar="NAME>=VALUE",
+    help="Use only these gates, at the rates given with --rate. Repeatable.",
 )
 @click.option(
     "--rate",
     "rates",
     multiple=True,
     metavar="METRIC=RATE",
-    help="Assume this rate, in place of the observed one. Repeatable.",
+    help="Assume this rate instead of the observed one. Repeatable.",
 )
 @click.option("--power", "wanted", type=click.FloatRange(0.5, 0.99), default=0.8, show_default=True, help="How likely.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -51,7 +52,7 @@ def command(
 
         say_json([msgspec.to_builtins(one, enc_hook=float) for one in needs])
         return 0
-    say(f"Items for a proof that is {wanted:.0%} likely:")
+    say(f"Items needed to prove each gate with {wanted:.0%} probability:")
     for one in needs:
         say(f"  {one.suite + ' ' if one.suite else ''}{one.line()}")
     return 0

@@ -35,13 +35,13 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 
 @command.command("run", context_settings={"max_content_width": 100})
 @click.option("--binary", help="The reasoner: a program, run once per case as `BINARY reason PROMPT --json …`.")
-@click.option("--url", help="Or its address: each case is posted as JSON.")
+@click.option("--url", help="Or its URL: each case is sent by POST as JSON.")
 @click.option("--python", "function", metavar="MODULE:NAME", help="Or a Python callable.")
-@click.option("--model", help="For every case.")
-@click.option("--embed", help="For every case.")
-@click.option("--preset", help="For every case.")
-@click.option("--project", help="For every case.")
-@click.option("--db", help="Given to the program as --db before `reason`.")
+@click.option("--model", help="Model to use for every case.")
+@click.option("--embed", help="Embedding model to use for every case.")
+@click.option("--preset", help="Preset to use for every case.")
+@click.option("--project", help="Project to use for every case.")
+@click.option("--db", help="Database, passed to the program as --db before `reason`.")
 @click.option(
     "--timeout-sec",
     type=click.FloatRange(0, min_open=True),
@@ -108,7 +108,7 @@ command.add_command(
     scoring_command(
         "reasoning",
         "score",
-        """Judge answers from a file, and decide. Exits 0 when the suite ships, 1 when not.
+        """Score answers from a file and decide. Exits 0 on SHIP, 1 on NO-SHIP.
 
         \b
         shipworthy reason score --answers answers.jsonl
@@ -120,7 +120,7 @@ command.add_command(
     scoring_command(
         "guard",
         "guard",
-        """Hold a finished report against its guardrails. Exits 0 when all hold, 1 when one does not.
+        """Check a finished report against guardrails. Exits 0 when all pass, 1 when one fails.
 
         \b
         shipworthy reason guard --report report.json --min-cases 50

@@ -19,43 +19,70 @@ def _names(context: click.Context, option: click.Parameter, given: str) -> tuple
     return tuple(name.strip() for name in given.split(",") if name.strip())
 
 
-@click.command("run", short_help="Ask a live system and write traces.", context_settings={"max_content_width": 100})
-@click.option("--gold", required=True, type=click.Path(), help="Gold set, JSON lines.")
-@click.option(
-    "--target", required=True, help="http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE, demo"
+@click.command(
+    "run",
+    short_help="Send every question to your system and save the responses.",
+    context_settings={"max_content_width": 100},
 )
-@click.option("--out", type=click.Path(), help="Journal of traces to write, JSON lines.")
-@click.option("--seeds", default="0", callback=numbers, show_default=True, help="Like 0,1,2 or 0-4.")
-@click.option("--jitters", default="none", callback=_names, show_default=True, help="Of none,ws,punct,syn,order,para.")
-@click.option("--paraphrases", is_flag=True, help="Ask each paraphrase of the gold set too.")
-@click.option("--arms", "arms_file", type=click.Path(), help="TOML file with one table [arms.NAME] of knobs an arm.")
+@click.option(
+    "--gold", required=True, type=click.Path(), metavar="FILE", help="Gold set: JSON lines, JSON, CSV or Parquet."
+)
+@click.option(
+    "--target",
+    required=True,
+    help="Your system: http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE or demo.",
+)
+@click.option("--out", type=click.Path(), metavar="FILE", help="Where to save the traces, JSON lines.")
+@click.option("--seeds", default="0", callback=numbers, show_default=True, help="Seeds to send, such as 0,1,2 or 0-4.")
+@click.option(
+    "--jitters",
+    default="none",
+    callback=_names,
+    show_default=True,
+    help="Rewordings to send, of none, ws, punct, syn, order, para.",
+)
+@click.option("--paraphrases", is_flag=True, help="Also send each paraphrase of the gold set.")
+@click.option(
+    "--arms",
+    "arms_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="TOML file with one table [arms.NAME] of knobs per arm.",
+)
 @click.option(
     "--profile",
     default="strict",
     type=click.Choice(["strict", "reference"]),
     show_default=True,
-    help="Which jitters: `reference` has the original transforms, mistakes included.",
+    help="`reference` uses the original scripts' rewordings, mistakes included.",
 )
 @limit_flags
-@click.option("--filter-failing", metavar="REPORT", help="Ask only what failed in this report.")
+@click.option("--filter-failing", metavar="REPORT", help="Send only the questions that failed in this report.")
 @click.option(
     "--where",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Ask only questions with this field, such as tier=smoke. Repeatable.",
+    help="Send only questions with this field, such as tier=smoke. Repeatable.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the plan as JSON lines and ask nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the plan as JSON lines; send nothing.")
 @asking_flags
 @click.option("--model", default="", help="Model of a chat target.")
-@click.option("--evidence", default="", type=click.Path(), help="Evidence by qid for a chat target, JSON lines.")
-@click.option("--allow-redirects", is_flag=True, help="Follow 307 and 308 on the same host.")
 @click.option(
-    "--max-response-bytes", default=4_000_000, show_default=True, type=click.IntRange(1), help="Larger fails."
+    "--evidence", default="", type=click.Path(), metavar="FILE", help="Evidence by qid for a chat target, JSON lines."
+)
+@click.option("--allow-redirects", is_flag=True, help="Follow redirects (307, 308) on the same host.")
+@click.option(
+    "--max-response-bytes",
+    default=4_000_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="A larger response is a failed run.",
 )
 def command(gold: str, target: str, out: str | None, filter_failing: str | None, dry_run: bool, **given: Any) -> int:
-    """Ask a target every question × seed × jitter × paraphrase × arm, and write the traces.
+    """Send every question to your system and save the responses as traces.
 
-    A run that was stopped goes on with --resume: nothing is lost or asked twice.
+    Each question is sent once per seed, rewording, paraphrase and arm. Continue a stopped run with --resume:
+    nothing is lost or sent twice.
 
     \b
     shipworthy run --gold gold.jsonl --target http://localhost:8080/qa --out runs/trace.jsonl
@@ -75,13 +102,13 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
     if filter_failing:
         questions = _failing(questions, filter_failing)
         if not questions:
-            say(f"Nothing failed in {filter_failing}: nothing to ask.")
+            say(f"Nothing failed in {filter_failing}, so nothing is sent.")
             return 0
     if dry_run:
         _print_plan(make_plan(questions, **grid))
         return 0
     if not out:
-        raise UsageError("where shall the traces go?", hint="Add --out FILE.jsonl.", code="run-no-out")
+        raise UsageError("no output file was given", hint="Add --out FILE.jsonl.", code="run-no-out")
     return _run(questions, target, out, grid, given)
 
 
@@ -93,9 +120,9 @@ def _failing(questions: list[Gold], report: str) -> list[Gold]:
     found = [item for item in questions if str(item.qid) in qids]
     if qids and not found:
         raise UsageError(
-            f"none of the {len(qids)} questions that failed there is in the gold set",
+            f"none of the {len(qids)} failing questions is in the gold set",
             where=report,
-            hint="Give the gold set that the report was made with.",
+            hint="Use the gold set that the report was made with.",
             code="run-filter",
         )
     return found
@@ -109,7 +136,7 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
     try:
         summary = run(questions, target, out, options=options, progress=True, announce=announce, **grid, **given)
     except KeyboardInterrupt:
-        say(f"Interrupted. What was finished is in {out}; go on with --resume.", err=True)
+        say(f"Interrupted. Finished runs are in {out}; continue with --resume.", err=True)
         return 130
     _print_summary(summary)
     summary.check_mapping()
@@ -142,9 +169,9 @@ def _print_summary(summary: RunSummary) -> None:
         f"{reused}{summary.requests} requests, {summary.seconds:.1f} s"
     )
     if summary.distinct_prompts < summary.planned:
-        say(f"{summary.distinct_prompts} distinct prompts: seeds, arms and some jitters send the same text again")
+        say(f"{summary.distinct_prompts} distinct prompts: seeds, arms and some rewordings send the same text again")
     if summary.errors:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        say(f"Failures: {kinds}. The first: {summary.first_error[:300]}", err=True)
+        say(f"Failures: {kinds}. First: {summary.first_error[:300]}", err=True)
     if summary.stopped:
-        say(f"Stopped: {summary.stopped}. Go on with --resume.", err=True)
+        say(f"Stopped: {summary.stopped}. Continue with --resume.", err=True)

@@ -10,6 +10,7 @@ from ..reading.keys import Keys
 
 Offsets = tuple[int, int]
 _IDS = frozenset((str,))
+NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
 NO_QID = "qid: expected a name for the question, found none"
 
 
@@ -181,7 +182,7 @@ class DetailedTrace(Trace):
         self.lambda_state = _lambda(next((state for state in states if state is not None), None))
         if self.delta_s is not None and self.topk is not UNSET and len(self.delta_s) != len(self.topk):
             raise ValueError(
-                f"delta_s has {len(self.delta_s)} values and topk {len(self.topk)} blocks, expected as many"
+                f"delta_s has {len(self.delta_s)} values, but topk has {len(self.topk)} blocks; expected one for each"
             )
 
 

@@ -283,7 +283,7 @@ def certainty(outcome: Outcome) -> str:
     if measure.kind == "count":
         return ""
     if outcome.state == "FAIL-BUT-CLOSE" and measure.kind != "rate" and measure.bounds == (None, None):
-        return "no interval says how certain the miss is"
+        return "no interval for this metric"
     by = f" with n = {measure.n}" if measure.kind == "mean" else ""
     if outcome.state == "PASS-BUT-UNPROVEN":
         return f"not statistically certain{by}{_proof(outcome)}"

@@ -45,14 +45,18 @@ class SuiteOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 AllowMissing = Annotated[
-    int, Opt("How many questions may go unjudged, because their run is missing or failed.", "N", least=0)
+    int, Opt("How many questions may stay unjudged because their run is missing or failed.", "N", least=0)
 ]
 
 
+MAP_HELP = (
+    "Where a field is in your records: claim=answer, 'retrieved_ids=sources[*].id', "
+    r"'citations=re:\[(\w+)\]@answer'. Repeatable."
+)
 Mapped = Annotated[
     tuple[str, ...],
     Opt(
-        "Where a field is in the records of gold and traces: claim=answer, 'retrieved_ids=sources[*].id'. Repeatable.",
+        MAP_HELP,
         "FIELD=PATH",
         kind="pairs",
         shown=False,
@@ -64,7 +68,7 @@ Mapped = Annotated[
 class ReadingOptions(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
     """What suites that read lines have besides."""
 
-    lenient: Annotated[bool, Opt("Skip bad lines, and say that the decision rests on partial data.", shown=False)] = (
+    lenient: Annotated[bool, Opt("Skip bad lines, and mark the decision as based on partial data.", shown=False)] = (
         False
     )
 

@@ -19,7 +19,7 @@ from ..reading.many import Files
 from ..reading.parts import Part
 from ..reading.strict import as_record
 from . import spill
-from .contracts import NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
+from .contracts import NO_BLOCKS, NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
 from .inputs import Input, Stream, Warned
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ TraceSource = str | os.PathLike[str] | Iterable[Trace | Mapping[str, Any]]
 
 
 ANSWERS = ("answer_json", "error")  # what at least one trace has that answers are judged by
+BLOCKS = ("topk", "retrieved_ids", "error")  # … and retrieval
 
 
 def read_gold(path: str | os.PathLike[str], map: Iterable[str] = (), by: Iterable[str] = ()) -> list[Gold]:
@@ -80,11 +81,11 @@ def load_gold(
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
     problems, read = Problems(), Input(path=_path_of(source, "gold"))
     fields = [name for name in by if name not in Gold.__struct_fields__]
-    records = _records(source, Gold, problems, read, gold_keys(), fields, mapping=("gold", map))
+    records = typed_records(source, Gold, problems, read, gold_keys(), fields, mapping=("gold", map))
     items, lines = _kept(records, partial(_wrong_gold, last_wins=last_wins), read.path, problems)
     check_mapping(read)
     if not items:
-        _raise_misfit(source, "gold", problems)
+        raise_misfit(source, "gold", problems)
     read.close(problems, lenient)
     if not items:
         raise DataError(
@@ -126,7 +127,7 @@ def _wrong_gold(gold: Gold, before: int | None, *, last_wins: bool) -> tuple[str
     return None
 
 
-def unknown_gold_keys(source: GoldSource) -> Counter[str]:
+def unknown_gold_keys(source: GoldSource, map: Iterable[str] = ()) -> Counter[str]:
     """How many gold items have each key that no suite reads; an iterator, which was read already, has none."""
     rows: Iterable[tuple[int, Any]] = ()
     if isinstance(source, (str, os.PathLike)):
@@ -136,8 +137,16 @@ def unknown_gold_keys(source: GoldSource) -> Counter[str]:
     counted: Counter[str] = Counter()
     for _, row in rows:
         counted.update(row.keys() if isinstance(row, Mapping) else ())
-    known = {*known_gold_keys()}
+    known = {*known_gold_keys(), *_mapped_names(map)}
     return Counter({name: count for name, count in counted.items() if name not in known})
+
+
+def _mapped_names(map: Iterable[str]) -> Iterator[object]:
+    """The names that a mapping reads from."""
+    from ..reading.mapping import FieldMap
+
+    for source in FieldMap.parse(map, "gold").sources.values():
+        yield from (source.path.written, source.path.steps[0])
 
 
 def _blank_field(gold: Gold) -> str:
@@ -174,7 +183,7 @@ def trace_records(
 ) -> Iterator[tuple[int, Trace]]:
     """Traces of a file, of a part of one, or of an iterable; what is wrong with them is noted in `read`."""
     read.path = _path_of(source, "trace")
-    records = _records(source, record, read.found, read, trace_keys(), (), unnamed, ("trace", map))
+    records = typed_records(source, record, read.found, read, trace_keys(), (), unnamed, ("trace", map))
     for numbered in records if needs else ():
         yield numbered
         read.fits[read.path] = any(getattr(numbered[1], name) not in (UNSET, None, "") for name in needs)
@@ -188,9 +197,9 @@ def close_traces(source: TraceSource, read: Input, *, lenient: bool, needs: bool
     check_mapping(read)
     for path, fits in read.fits.items():
         if not fits:
-            _raise_misfit(path if is_path(source) else source, "trace", read.found)
+            raise_misfit(path if is_path(source) else source, "trace", read.found)
     if needs and not read.fits and read.found.total:
-        _raise_misfit(_first_path(source), "trace", read.found)
+        raise_misfit(_first_path(source), "trace", read.found)
     read.close(read.found, lenient)
 
 
@@ -205,18 +214,19 @@ def _first_path(source: Any) -> Any:
     return source.paths[0] if isinstance(source, Files) else source
 
 
-def _raise_misfit(source: object, kind: str, problems: Problems) -> None:
+def raise_misfit(source: object, kind: str, problems: Problems) -> None:
     """None of the records fits: say what the file has, unless its lines can't be read at all."""
-    if not all(problem.what.startswith(NO_QID) for problem in problems.first):
+    lacking = {problem.what for problem in problems.first}
+    if not all(what.startswith((NO_QID, NO_BLOCKS)) for what in lacking):
         return
     from ..reading.misfit import misfit
 
-    error = misfit(source, kind)
+    error = misfit(source, kind, "no record has retrieved_ids or topk" if NO_BLOCKS in lacking else "")
     if error is not None:
         raise error
 
 
-def _records(
+def typed_records(
     source: Any,
     record: type[Any],
     problems: Problems,
@@ -226,7 +236,10 @@ def _records(
     unnamed: bool = False,
     mapping: tuple[str, Iterable[str]] = ("trace", ()),
 ) -> Iterator[tuple[int, Any]]:
+    """Records of a file, of a part of one, or of an iterable, each checked by its contract."""
     kind, pairs = mapping[0], tuple(mapping[1])
+    if is_path(source):
+        read.path = os.fspath(source)
     rows = _rows_of(source, problems)
     if rows is None and not (fields or unnamed or pairs):
         amend = partial(_name_as_text, read)
@@ -248,11 +261,16 @@ def _records(
         read.digest = getattr(rows, "digest", "")
 
 
+def is_other_format(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is no JSON lines, by its name."""
+    return os.fspath(path).lower().endswith(_OTHER_FORMATS)
+
+
 def _rows_of(source: Any, problems: Problems) -> Any:
     """Numbered rows of what is not a file of JSON lines; None where it is one."""
     if not is_path(source):
         return enumerate(source, 1)
-    if not os.fspath(source).lower().endswith(_OTHER_FORMATS):
+    if not is_other_format(source):
         return None
     from ..reading.formats import open_rows
 

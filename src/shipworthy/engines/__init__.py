@@ -18,7 +18,7 @@ ENGINES = {
     "dask": "an existing Dask cluster (extra: dask)",
 }
 SETTINGS = {
-    "jobs": "How many processes.  [default: all cores]",
+    "jobs": "Number of processes.  [default: all cores]",
     "scheduler": "With --engine dask: the cluster, as tcp://HOST:8786.",
     "memory_limit": "Memory to work in, such as 512MB or 2GB; the rest goes to a temporary folder.",
 }

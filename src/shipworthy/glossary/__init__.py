@@ -53,11 +53,16 @@ def _of_suite(terms: list[Term], suite: str) -> Term:
 
 
 def _filled_in(term: Term, metric: str, parts: dict[str, str]) -> Term:
-    """The term with its number and name in place: `the first 5`, `questions below the threshold of css`."""
+    """The term with its number and name in place: `the first 5`, `average citation overlap`."""
 
     def fill(text: str) -> str:
         text = re.sub(r"\bk\b|\bN(?=th\b|\b)", parts["k"], text) if "k" in parts else text
-        return re.sub(r"\b(?:NAME|STAGE)\b", parts["name"], text) if "name" in parts else text
+        text = re.sub(r"\b1 runs\b", "1 run", text)
+        return re.sub(r"\b(?:NAME|STAGE)\b", name, text) if name else text
+
+    name = parts.get("name", "")
+    inner = find_term(name, term.suites[0])  # `css` in words: `citation-set stability`
+    name = inner.plain if inner else name
 
     return msgspec.structs.replace(
         term,

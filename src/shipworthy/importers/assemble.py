@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ..reading.mapping import JsonPath
 from ..text import fold
 from .citations import cited
 from .documents import Document, Library, distinct, document_list, documents_of, filled
@@ -58,7 +59,7 @@ class Assembler:
 
     def __init__(self, questions: Questions, library: Library, *, qid_path: str = "", retriever: str = "") -> None:
         self.questions, self.library = questions, library
-        self.qid_path, self.retriever = qid_path, retriever
+        self.qid_path, self.retriever = JsonPath.parse(qid_path, "--qid") if qid_path else None, retriever
         self.texts: dict[str, str] = {}  # questions by id, from a file of queries
 
     def run(self, run: Run) -> Assembled:
@@ -99,12 +100,17 @@ class Assembler:
                     return picked
         return None
 
+    def _chosen_qid(self, run: Run) -> str:
+        """The id at the path that somebody named, in the metadata or in the input."""
+        if self.qid_path is None:
+            return ""
+        holder = {"meta": run.root.meta, **run.root.meta, "input": _first(run.root)}
+        return text_of(loosened(self.qid_path.of(holder, loosened)))
+
     def _qid(self, run: Run, question: str) -> tuple[str, str]:
         """The question's id, and how it is known. Sessions, conversations and traces are never taken for it."""
-        if self.qid_path:
-            chosen = text_of(_at(self.qid_path, {"meta": run.root.meta, **run.root.meta, "input": _first(run.root)}))
-            if chosen:
-                return chosen, "chosen"
+        if chosen := self._chosen_qid(run):
+            return chosen, "chosen"
         spans = [run.root, *run.spans]
         for span in spans:
             if name := span.qid or _named(span.meta):
@@ -225,17 +231,6 @@ def _first(span: Span) -> object:
 
 def _named(holder: Mapping[str, object]) -> str:
     return next((name for key in _QID_KEYS if (name := text_of(loosened(holder.get(key))).strip())), "")
-
-
-def _at(path: str, value: object) -> object:
-    """The value at a dotted path; names may have dots in them."""
-    value = loosened(value)
-    if not isinstance(value, Mapping):
-        return value if not path else None
-    if path in value:
-        return loosened(value[path])
-    head, dot, rest = path.partition(".")
-    return _at(rest, value.get(head)) if dot else None
 
 
 def _gives_documents(span: Span) -> bool:

@@ -189,7 +189,7 @@ def _unknown(records: Records, record: object, why: str) -> DataError:
     return DataError(
         f"is not recognised: {why}; found {_keys(record)}",
         where=visible(records.path),
-        hint="Name the columns: --map q=COLUMN --map claim=COLUMN --map retrieved_ids=COLUMN.",
+        hint="Name the columns: --map question=COLUMN --map claim=COLUMN --map retrieved_ids=COLUMN.",
         code="import-format",
     )
 

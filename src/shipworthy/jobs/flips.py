@@ -52,11 +52,11 @@ class Flips(msgspec.Struct, frozen=True):
         named = f": {first_few(self.differ)}" if self.differ else ""
         yield f"{len(self.differ)} of {plural(self.questions, 'question')} differ{named}"
         how = f"all {self.mixtures} mixtures" if self.exact else f"{self.mixtures} mixtures drawn"
-        yield f"a further run ships in {float(self.ships):.1%} of cases ({how} of the two runs, question by question)"
+        yield f"another run would ship in {float(self.ships):.1%} of cases ({how} of the two runs, per question)"
         yield f"two runs would decide differently in {float(self.flips):.1%} of cases"
         for one in self.gates:
-            note = "" if one.told else " (not known by question: taken as it was)"
-            yield f"  {one.gate}: holds in {float(one.holds):.1%}{note}"
+            note = "" if one.told else " (not known per question: assumed unchanged)"
+            yield f"  {one.gate}: passes in {float(one.holds):.1%}{note}"
 
 
 def flips(first: Mapping[str, Any], second: Mapping[str, object]) -> Flips:

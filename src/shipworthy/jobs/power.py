@@ -93,7 +93,7 @@ def _of_outcome(
     measures = report.get("slices", {}).get(gate.slice, {}) if gate.slice else report.get("metrics", {})
     measure = measures.get(gate.metric, {})
     if measure.get("kind") != "rate":
-        why = "not a rate, so that questions don't prove it"
+        why = "not a rate, so more questions don't prove it"
         return Need(suite, str(gate), None, False, None, None, None, None, None, why)
     assumed = gate.metric in rates
     rate = rates.get(gate.metric, exact_value(measure) if measure.get("value") is not None else None)
@@ -122,4 +122,4 @@ def _need(
 def _why(bar: Fraction, true: Fraction) -> str:
     if bar == 1:
         return _NONE
-    return "the rate is not on the good side of the bound" if true <= bar else f"more than {stats.MOST_ITEMS} items"
+    return "this rate misses the threshold" if true <= bar else f"more than {stats.MOST_ITEMS} items"

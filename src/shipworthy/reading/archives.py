@@ -34,7 +34,7 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
         with raw, io.BufferedReader(raw, BLOCK) as stream:
             yield _unpacked(path, stream)
     except Damaged as error:
-        what = f"the file can't be read on: {error}"
+        what = f"the rest of the file can't be read: {error}"
         raise DataError(what, where=visible(path), hint=error.hint, code=error.code) from None
 
 

@@ -256,7 +256,7 @@ class Reader(Generic[Record]):
 
     def _unreadable(self, line: int, error: OSError) -> None:
         hint, code = (error.hint, error.code) if isinstance(error, Damaged) else ("Is it complete?", "unreadable")
-        self.problems.add(Problem(self.path, line, f"the file can't be read on: {error}", hint, code))
+        self.problems.add(Problem(self.path, line, f"the rest of the file can't be read: {error}", hint, code))
         self.problems.unread = True
 
     def _skip_long(self, stream: BinaryIO, number: int) -> tuple[bytes, bool]:

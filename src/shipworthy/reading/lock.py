@@ -56,7 +56,13 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 def freeze(
-    gold: str | os.PathLike[str], release: str, signed_off_by: str, reason: str = "", *, frozen_at: str | None = None
+    gold: str | os.PathLike[str],
+    release: str,
+    signed_off_by: str,
+    reason: str = "",
+    *,
+    frozen_at: str | None = None,
+    map: Iterable[str] = (),
 ) -> str:
     """Write `gold.lock` beside the gold file (`NAME.lock` beside `NAME.jsonl`) and return its path."""
     for name, value in (("--release", release), ("--signed-off-by", signed_off_by)):
@@ -80,7 +86,7 @@ def freeze(
             hint="Remove the link, or freeze the file beside the lock that it points to.",
             code="lock-link",
         )
-    digests = item_digests(gold)
+    digests = item_digests(gold, map)
     now = frozen_at or datetime.now(UTC).isoformat(timespec="seconds")
     lock = Lock(VERSION, release, signed_off_by, reason, now, len(digests), set_digest(digests), digests)
     text = json.dumps(msgspec.to_builtins(lock), ensure_ascii=False, indent=1, sort_keys=True)
@@ -88,7 +94,7 @@ def freeze(
     return path
 
 
-def verify(gold: str | os.PathLike[str]) -> Changes:
+def verify(gold: str | os.PathLike[str], map: Iterable[str] = ()) -> Changes:
     """What changed since the gold set was frozen; an error where there is no lock."""
     locks = locks_of(gold)
     if not locks:
@@ -98,17 +104,17 @@ def verify(gold: str | os.PathLike[str]) -> Changes:
             hint="Write one: shipworthy gold freeze FILE --release R --signed-off-by NAME.",
             code="lock-absent",
         )
-    digests = item_digests(gold)
+    digests = item_digests(gold, map)
     found = [changes(read_lock(path).items, digests) for path in locks]
     return next(filter(None, found), found[0])
 
 
-def diff(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Changes:
+def diff(old: str | os.PathLike[str], new: str | os.PathLike[str], map: Iterable[str] = ()) -> Changes:
     """What differs between two gold files; either may be a lock."""
-    return changes(_digests_of(old), _digests_of(new))
+    return changes(_digests_of(old, map), _digests_of(new, map))
 
 
-def lock_problems(gold: object) -> list[str]:
+def lock_problems(gold: object, map: Iterable[str] = ()) -> list[str]:
     """Sentences that make scoring NO VERDICT: a lock beside the gold set does not match it. Without a lock, none.
 
     `gold` is whatever the caller scores by; only a path can have a lock beside it.
@@ -117,7 +123,7 @@ def lock_problems(gold: object) -> list[str]:
     if not locks:
         return []
     assert isinstance(gold, (str, os.PathLike))
-    digests = item_digests(gold)
+    digests = item_digests(gold, map)
     return list(dict.fromkeys(sentence for path in locks for sentence in _mismatch(read_lock(path), digests)))
 
 
@@ -141,13 +147,20 @@ def changes(old: dict[str, str], new: dict[str, str]) -> Changes:
     )
 
 
-def item_digests(gold: str | os.PathLike[str]) -> dict[str, str]:
-    """sha256 of each item as an object: order of keys and lines and white space between them don't matter."""
+def item_digests(gold: str | os.PathLike[str], map: Iterable[str] = ()) -> dict[str, str]:
+    """sha256 of each item as an object: order of keys and lines and white space between them don't matter.
+
+    Of a mapping only the qid counts: what was signed off is the item as it stands in the file.
+    """
+    from .mapping import FieldMap
+
+    mapped = FieldMap.parse(map, "gold").sources.get("qid")
     found: dict[str, str] = {}
     for line, item in rows_of(gold):
-        qid = next((str(item[name]) for name in ("qid", *_ALIASES) if item.get(name) not in (None, "")), "")
+        names = [mapped.of(item, "text")] if mapped else [item.get(name) for name in ("qid", *_ALIASES)]
+        qid = next((str(name) for name in names if name not in (None, "")), "")
         if not qid or qid in found:
-            what = f"qid {qid!r} stands twice" if qid else "there is no qid"
+            what = f"duplicate qid {qid!r}" if qid else "there is no qid"
             where = f"{visible(os.fspath(gold))}:{line}"
             raise DataError(what, where=where, hint="Give each question its own qid.", code="gold-repeated")
         meaning = {key: value for key, value in item.items() if key not in _ALIASES} | {"qid": qid}
@@ -256,8 +269,8 @@ def _opened(path: str | os.PathLike[str]) -> Any:
     return open_remote(os.fspath(path)) if is_remote(path) else open(path, "rb")
 
 
-def _digests_of(path: str | os.PathLike[str]) -> dict[str, str]:
-    return read_lock(path).items if os.fspath(path).endswith(".lock") else item_digests(path)
+def _digests_of(path: str | os.PathLike[str], map: Iterable[str]) -> dict[str, str]:
+    return read_lock(path).items if os.fspath(path).endswith(".lock") else item_digests(path, map)
 
 
 def _bare(item: Any) -> Any:

@@ -4,7 +4,8 @@ claim=data.answer.text            a path: names and positions
 retrieved_ids=sources[*].id       [*] is each element of a list
 citations=re:\[(\w+)\]@answer     a pattern, searched in the text at a path
 
-One mapping serves HTTP responses, trace files and gold files; `gold.qid=…` and `trace.qid=…` are for one of the two.
+One mapping serves HTTP responses, trace files, gold files, retrieval logs and imported tables; `gold.qid=…` and
+`trace.qid=…` are for one of the two. A path that is the name of a field as a whole is that field: `input.value`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..text import visible
-from .values import MapError, convert
+from .values import MapError, convert, json_in_cell
 
 if TYPE_CHECKING:
     import regex
@@ -77,7 +78,16 @@ GOLD = SHARED | {
     "history": "list",
 }
 KINDS = {"trace": TRACE, "gold": GOLD}
-ALIASES = {"answer": "claim", "latency": "e2e_ms", "cost": "cost_usd", "refusal": "refused", "texts": "evidence"}
+ALIASES = {
+    "q": "question",
+    "answer": "claim",
+    "latency": "e2e_ms",
+    "cost": "cost_usd",
+    "refusal": "refused",
+    "texts": "evidence",
+    "reference": "gold_claim",
+}
+Decode = Callable[[str], Any]  # the list or object that a text holds, or the text itself
 # Names of one thing: where a field is mapped, a record's own other names for it no longer count.
 _SAME = {"qid": ("q_id", "id"), "question": ("q", "query"), "e2e_ms": ("latency_ms", "latency_total_ms")}
 _ANSWER = ("claim", "citations", "constraints_echo")
@@ -107,9 +117,11 @@ class JsonPath(NamedTuple):
             )
         return cls(written, tuple(steps))
 
-    def of(self, value: Any) -> Any:
-        """The value at the path, or None."""
-        inner = _follow(value, self.steps)
+    def of(self, value: Any, decode: Decode = str) -> Any:
+        """The value at the path, or None; `decode` opens a text that the path leads into."""
+        if isinstance(value, dict) and self.written in value:
+            return value[self.written]
+        inner = _follow(value, self.steps, decode)
         return None if inner is _ABSENT else inner
 
 
@@ -134,8 +146,8 @@ class Source(NamedTuple):
             )
         return cls(JsonPath.parse(path, where), _compiled(pattern, where), written)
 
-    def of(self, record: Any, kind: str) -> Any:
-        value = self.path.of(record)
+    def of(self, record: Any, kind: str, decode: Decode = str) -> Any:
+        value = self.path.of(record, decode)
         if self.pattern is None or value is None:
             return value
         parts = value if isinstance(value, list) else [value]
@@ -171,12 +183,12 @@ class FieldMap:
         fields = KINDS[self.kind]
         found: dict[str, Any] = {}
         for field, source in self.sources.items():
-            value = source.of(record, fields[field])
+            value = source.of(record, fields[field], json_in_cell if cells else str)
             if value is not None:
                 converted = convert(value, fields[field], field, cells)
                 if converted is not None:
                     found[field] = converted
-        return self._cited(found) if self.kind == "trace" else found
+        return self.cited(found) if self.kind == "trace" else found
 
     def trace(self, record: Any) -> dict[str, Any]:
         """The fields of a trace that the mapping picks out of a record, in the contract's shape."""
@@ -198,7 +210,7 @@ class FieldMap:
         whole = own | mapped
         return nested(whole) if self.kind == "trace" else whole
 
-    def _cited(self, found: dict[str, Any]) -> dict[str, Any]:
+    def cited(self, found: dict[str, Any]) -> dict[str, Any]:
         """Citations as ids: a number is a rank in what was retrieved. Inline markers are taken out of the claim."""
         source = self.sources.get("citations")
         if source is not None and "citations" in found:
@@ -310,12 +322,14 @@ def _unknown_field(name: str, where: str) -> UsageError:
     return UsageError(f"there is no field {visible(name, 60)!r} to map", where=where, hint=hint, code="map-field")
 
 
-def _follow(value: Any, steps: tuple[str | int | None, ...]) -> Any:
+def _follow(value: Any, steps: tuple[str | int | None, ...], decode: Decode) -> Any:
     for number, step in enumerate(steps):
+        if isinstance(value, str):
+            value = decode(value)
         if step is None:
             if not isinstance(value, list):
                 return _ABSENT
-            inner = [_follow(item, steps[number + 1 :]) for item in value]
+            inner = [_follow(item, steps[number + 1 :], decode) for item in value]
             return [item for item in inner if item is not _ABSENT and item is not None]
         if isinstance(value, str):
             return _ABSENT

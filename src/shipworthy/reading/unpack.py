@@ -86,8 +86,8 @@ class _Unpacked(io.RawIOBase):
     def _check(self) -> None:
         if self._out > RATIO_FROM and self._out > MAX_RATIO * self._read:
             raise Damaged(
-                f"more than {MAX_RATIO} bytes came out of each byte of the archive",
-                "Give the unpacked file if it is meant to be so.",
+                f"the archive unpacks to more than {MAX_RATIO} times its size",
+                "If that is intended, give the unpacked file.",
                 "archive-ratio",
             )
         if self._out > MAX_UNPACKED:

@@ -108,6 +108,16 @@ def _ids_cell(text: str, field: str) -> Any:
     return _ids(_list_cell(text, field), field)
 
 
+def json_in_cell(text: str) -> Any:
+    """The list or object that a cell holds as JSON; else the text."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _json_cell(text: str, field: str) -> Any:
     try:
         return json.loads(text)

@@ -39,7 +39,8 @@ def gates(decision: Decision, layout: Layout) -> Iterator[str]:
 
 
 def _passing(outcomes: list[Outcome], layout: Layout) -> Iterator[str]:
-    figures = ", ".join(f"{outcome.gate.key} {views.value(outcome)}" for outcome in outcomes)
+    # A metric may have two gates, by a number and against the baseline.
+    figures = ", ".join(dict.fromkeys(f"{outcome.gate.key} {views.value(outcome)}" for outcome in outcomes))
     verb = "passes" if len(outcomes) == 1 else "pass"
     first, *more = wrapped(visible(f"{plural(len(outcomes), 'gate')} {verb}: {figures} (-v)"), "    ", layout.width)
     yield f"  {layout.paint('good', '✓')} {first[4:]}"

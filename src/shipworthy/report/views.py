@@ -118,7 +118,7 @@ def worst_gate(decision: Decision, brief: bool = False) -> str:
     applying = [outcome for outcome in decision.outcomes if outcome.state != "NOT-APPLICABLE"]
     ordered = worst_first([one for one in applying if one.gate.severity != "info"] or applying)
     if not ordered:
-        return "no gate was asked for" if decision.verdict == "MEASURED" else "no gate applies"
+        return "no gate was set" if decision.verdict == "MEASURED" else "no gate applies"
     words = sentence(ordered[0])
     return visible(words.rpartition(" (")[0] or words if brief else words) + _excuse(ordered[0])
 
@@ -170,7 +170,9 @@ def to_fix(outcome: Outcome) -> str:
     if against != outcome.turn:
         which = "these" if outcome.gate.op == "<=" else "the other"  # the sentence before counts what it names
         return f"fix {outcome.turn} of {which} {against}"
-    return f"fix all {against}" if against != 1 else "fix 1 more"
+    if against != 1:
+        return f"fix all {against}"
+    return "fix that one" if outcome.gate.op == "<=" else "fix the other one"
 
 
 def value(outcome: Outcome) -> str:

@@ -126,7 +126,7 @@ def test_agreement_on_something_flagged_is_a_gate() -> None:
     rows = [*agreeing(), pair("x", flags={"provenance_violation": True})]
     decision = agree(pairs=rows)
     assert decision.reasons == [
-        "agreements against a hard flag: 1; none allowed (flagged_agreements 1 > 0)"
+        "answers accepted despite a hard flag: 1; none allowed (flagged_agreements 1 > 0)"
     ] and decision.named["flagged_agreements"] == ["x"]
     assert decision.offenders[0]["reason"] == "flagged-agreement"
 
@@ -218,7 +218,7 @@ def test_questions_on_one_side_only_are_listed_and_leave_no_verdict() -> None:
     both = [{"qid": f"q{n}", "label": "VALID" if n % 2 else "REJECT"} for n in range(60)]
     decision = agree(scholar=[*both, {"qid": "x", "label": "VALID"}], auditor=[*both, {"qid": "y", "label": "VALID"}])
     assert decision.exit_code == 3
-    assert decision.reasons == ["only scholar labelled 1 question: x", "only auditor labelled 1 question: y"]
+    assert decision.reasons == ["only the scholar labelled 1 question: x", "only the auditor labelled 1 question: y"]
     assert decision.named["scholar_only"] == ["x"] and decision.named["auditor_only"] == ["y"]
     without = agree(scholar=both, auditor=both, trace=[trace(f"q{n}") for n in range(59)])
     assert without.exit_code == 3 and without.reasons == ["no trace for 1 question: q59"]

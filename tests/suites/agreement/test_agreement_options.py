@@ -138,7 +138,7 @@ def test_many_questions_on_one_side_are_counted_and_the_first_of_them_named() ->
     alone = [{"qid": f"q{number:02}", "label": "VALID"} for number in range(30)]
     decision = agree(scholar=[*alone[::-1], *both], auditor=both)
     first = ", ".join(f"q{number:02}" for number in range(8))
-    assert decision.incomplete == [f"only scholar labelled 30 questions: {first} and 22 more"]
+    assert decision.incomplete == [f"only the scholar labelled 30 questions: {first} and 22 more"]
     assert decision.named["scholar_only"] == [f"q{number:02}" for number in range(20)]
     assert decision.counts["items"] == 1 and [row["qid"] for row in decision.items] == ["both"]
 

@@ -44,12 +44,12 @@ def test_where_no_arm_is_right_the_most_precise_one_is_shown_and_nothing_ships()
     decision = score(GOLD, served(100, 40, "x") + served(200, 30, "y"))
     body = report(decision)
     assert decision.verdict == "NO-SHIP" and body["arm"] == "y" and body["choice"]["interactive"] is None
-    assert any("no arm on the frontier passes" in why for why in decision.reasons)
+    assert any("no arm passes every accuracy gate" in why for why in decision.reasons)
 
 
 def test_an_arm_that_was_announced_and_has_no_traces_is_named() -> None:
     decision = score(GOLD, served(arm="x"), arms=("x", "y"))
-    assert decision.exit_code == 3 and decision.reasons == ["arm y has no trace"]
+    assert decision.exit_code == 3 and decision.reasons == ["arm y has no traces"]
 
 
 def test_an_arm_that_lacks_questions_is_named_even_if_another_decides() -> None:
@@ -103,10 +103,12 @@ def test_the_arms_and_the_choices_are_said_in_words() -> None:
     runs = served(100, 30, "quick") + served(400, 6, "middle") + served(3000, 0, "slow") + served(3500, 30, "poor")
     first, second = score(GOLD, runs).diagnosis[:2]
     assert first == (
-        "p95 and precision by arm (* on the frontier): quick 100.0 ms at 0.500 *; middle 400.0 ms at 0.900 *; "
-        "slow 3000.0 ms at 1.000 *; poor 3500.0 ms at 0.500."
+        "p95 and precision of each arm: quick 100.0 ms at 0.500 *; middle 400.0 ms at 0.900 *; "
+        "slow 3000.0 ms at 1.000 *; poor 3500.0 ms at 0.500. No arm is both faster and more precise than one with *."
     )
-    assert second == "Choices: interactive middle, batch middle, knee middle."
+    assert second == (
+        "Best arm: middle for interactive use, middle for batch work, middle as the best trade-off (knee)."
+    )
 
 
 def test_offenders_and_hints_are_those_of_the_arm_that_decides() -> None:
@@ -141,7 +143,9 @@ def test_doubts_about_any_arm_leave_no_verdict() -> None:
 def test_an_arm_with_several_sets_of_knobs_is_named() -> None:
     rows = served(arm="x", knobs={"k": 5})
     rows[0]["knobs"] = {"k": 9}
-    assert score(GOLD, rows).warnings == ["arm x was run with 2 different sets of knobs. [arm-knobs]"]
+    assert score(GOLD, rows).warnings == [
+        "arm x was run with 2 different settings (knobs); its times mix them. [arm-knobs]"
+    ]
 
 
 def test_one_arm_is_not_measured_to_find_out_that_it_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,8 @@ def test_the_budget_is_inclusive_and_can_be_set() -> None:
 def test_few_runs_prove_little_and_that_is_said() -> None:
     decision = score(GOLD[:10], served()[:10])
     assert [outcome.state for outcome in decision.outcomes if outcome.gate.metric == "p95"] == ["PASS-BUT-UNPROVEN"]
-    assert "p95 has no upper bound: 10 runs, 59 are needed" in decision.diagnosis
-    assert "p99 has no upper bound: 10 runs, 299 are needed" in report(decision)["arms"][0]["notes"]
+    assert "p95 has no upper confidence bound: 10 runs, at least 59 needed" in decision.diagnosis
+    assert "p99 has no upper confidence bound: 10 runs, at least 299 needed" in report(decision)["arms"][0]["notes"]
 
 
 def test_accuracy_has_the_answers_suites_own_gates() -> None:
@@ -132,7 +132,7 @@ def test_cost_per_correct_answer() -> None:
     assert nothing.value is None and nothing.missing == "no answer is correct"
     half = [row | ({"cost_usd": 1.0} if number % 2 else {}) for number, row in enumerate(served())]
     assert score(GOLD, half).measures["cost_per_correct"].value is None
-    assert score(GOLD, served()).measures["cost_per_correct"].missing == "no run says what it cost"
+    assert score(GOLD, served()).measures["cost_per_correct"].missing == "no run has cost_usd"
     failed = trace("a00") | {"answer_json": None, "error": "timeout", "e2e_ms": 1, "cost_usd": 6.0}
     paid = score(GOLD, [*served(cost_usd=0.0), failed])
     assert value(paid, "cost_per_correct") == 0.1  # the failed run's 6 USD / 60
@@ -148,7 +148,7 @@ def test_a_sum_of_stages_is_marked_as_a_lower_bound() -> None:
     decision = score(GOLD, rows)
     assert value(decision, "p95") == 50 and value(decision, "llm_p95") == 45
     assert report(decision)["arms"][0]["lower_bound"] is True
-    assert any("lower bound" in hint for hint in decision.diagnosis)
+    assert any("The sum of the stages was used" in hint for hint in decision.diagnosis)
 
 
 @pytest.mark.parametrize("k", [0, (5, -1), ()])
@@ -190,8 +190,8 @@ def test_unknown_questions_are_counted_in_the_sweep_that_is_judged() -> None:
     decision = score(GOLD, [*strange, *served()])
     assert decision.counts["unknown_qid"] == 1 and decision.counts["warm_up"] == 1
     assert decision.warnings == [
-        "1 line of other sweeps were left out; --sweep chooses. [sweep-mixed]",
-        "1 trace for questions that the gold set does not have. [trace-unknown]",
+        "1 line from other sweeps left out. Choose a sweep with --sweep ID. [sweep-mixed]",
+        "1 trace for questions that are not in the gold set. [trace-unknown]",
     ]
     with pytest.raises(DataError, match=r"line 1 has qid 'zz'.*trace-unknown"):
         score(GOLD, [*strange, *served()], closed=True)

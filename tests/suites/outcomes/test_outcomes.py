@@ -220,7 +220,7 @@ def test_the_score_beside_acceptance(outcomes):
 def test_a_score_that_foresees_nothing_is_called_so(outcomes):
     path = outcomes(row(prompt="p1", accepted=False), row(prompt="p2", accepted=True))
     found = evaluate_feedback(path, report=REPORT)
-    assert found.sections["calibration"]["auc"] == 0 and "should not gate" in found.diagnosis[-1]
+    assert found.sections["calibration"]["auc"] == 0 and "don't gate on it" in found.diagnosis[-1]
     alone = evaluate_feedback(outcomes(row(prompt="p1")), report=REPORT)
     assert alone.sections["calibration"]["auc"] is None and alone.measures["auc"].missing
 

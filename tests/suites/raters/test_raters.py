@@ -152,8 +152,8 @@ def test_missing_ratings_by_hand() -> None:
     assert measures["percent_agreement"].value == Fraction(2, 3) and measures["percent_agreement"].n == 2
     for name in ("fleiss_kappa", "free_marginal"):
         assert measures[name].value is None
-        assert measures[name].missing == "items have 1 to 3 ratings, and it takes equally many; alpha does not"
-    assert measures["kappa"].missing.startswith("there are 3 raters")
+        assert measures[name].missing == "items have 1 to 3 ratings, but need the same number; use alpha"
+    assert measures["kappa"].missing.startswith("Cohen's kappa needs exactly 2 raters")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_perfect_agreement_is_1_or_undefined_with_one_label(said: list[str], sev
             continue
         measure = measures[name]
         assert measure.value == (1 if len(set(said)) > 1 else None)
-        assert measure.value == 1 or measure.missing.startswith("every rating that can be compared is the same label")
+        assert measure.value == 1 or measure.missing.startswith("all ratings have the same label")
         assert measure.n == len(said)
 
 
@@ -321,7 +321,7 @@ def test_without_gates_it_is_measured_and_with_gates_decided(cli: Cli, tmp_path:
     ran = cli(*run, "--gates", "alpha=0.9")
     assert ran.code == 1 and ran.out.startswith("NO-SHIP") and "alpha 0.552 < 0.9" in ran.out
     ran = cli(*run, "--gates", "kappa=0.5")
-    assert ran.code == 3 and "kappa) has no value: there are 3 raters" in ran.out
+    assert ran.code == 3 and "kappa) has no value: Cohen's kappa needs exactly 2 raters" in ran.out
     same = write_lines(tmp_path / "same.jsonl", of_items(*["aa"] * 40))
     ran = cli("agreement", "raters", "--ratings", same, "--gates", "alpha=0.5", "--json")
     assert ran.code == 3 and ran.json["outcomes"][0]["state"] == "NOT-APPLICABLE"
@@ -331,20 +331,20 @@ def test_without_gates_it_is_measured_and_with_gates_decided(cli: Cli, tmp_path:
 def test_an_undefined_coefficient_says_why_where_numbers_are_all_there_is(cli: Cli, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "r.jsonl", of_items("aab", "bb"))
     lines = [" ".join(line.split()) for line in cli("agreement", "raters", "--ratings", path).out.splitlines()]
-    assert "kappa n/a: there are 3 raters, and Cohen's is of two; alpha is of any number" in lines
-    assert "fleiss_kappa n/a: items have 2 to 3 ratings, and it takes equally many; alpha does not" in lines
+    assert "kappa n/a: Cohen's kappa needs exactly 2 raters, and there are 3; use alpha" in lines
+    assert "fleiss_kappa n/a: items have 2 to 3 ratings, but need the same number; use alpha" in lines
     assert any(line.startswith("alpha 0.333 n=2") for line in lines)
     shown = cli("agreement", "raters", "--ratings", path, "--format", "markdown").out
-    assert "| Cohen's kappa (kappa) | – | n=0 | n/a: there are 3 raters" in shown
+    assert "| Cohen's kappa (kappa) | – | n=0 | n/a: Cohen's kappa needs exactly 2 raters" in shown
 
 
 def test_offenders_are_the_items_on_which_most_pairs_differ_with_who_said_what() -> None:
     rows = of_items("aaa", "aab", "abc", "ab")
     decision = rated(rows)
     assert [(one["qid"], one["says"]) for one in decision.offenders] == [
-        ("q02", "0 of 3 pairs agree: a by rater0; b by rater1; c by rater2"),
-        ("q03", "0 of 1 pair agrees: a by rater0; b by rater1"),
-        ("q01", "1 of 3 pairs agree: a by rater0, rater1; b by rater2"),
+        ("q02", "rated a by rater0; b by rater1; c by rater2 (0 of 3 pairs of raters agree)"),
+        ("q03", "rated a by rater0; b by rater1 (0 of 1 pair of raters agree)"),
+        ("q01", "rated a by rater0, rater1; b by rater2 (1 of 3 pairs of raters agree)"),
     ]
     assert [len(rated(rows, offenders=most).offenders) for most in (0, 2, 9)] == [0, 2, 3]
 
@@ -384,7 +384,7 @@ def test_the_odd_rater_is_named_when_agreement_is_poor() -> None:
     two = rated(of_items(*["ab", "ba", "aa"] * 20))
     assert not any("agrees least" in hint for hint in two.diagnosis)
     small = rated(odd_one_out(4))
-    assert any(hint.startswith("4 items with two ratings or more is few") for hint in small.diagnosis)
+    assert any(hint.startswith("Only 4 items with two or more ratings") for hint in small.diagnosis)
     assert not any("agrees least" in hint for hint in small.diagnosis)
 
 
@@ -434,7 +434,7 @@ def test_a_report_can_be_computed_again(tmp_path: Path, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"rater": "x", "label": "a"}, r"qid: expected a name for the item, found none\. \[type\]"),
+        ({"rater": "x", "label": "a"}, r"qid: expected the id of the item, found none\. \[type\]"),
         ({"qid": "q", "label": "a"}, "missing required field rater"),
         ({"qid": "q", "rater": "x"}, "missing required field label"),
         (rating("q", "x", 1.5), "label: expected int | str, got float"),
@@ -471,7 +471,7 @@ def test_a_number_too_long_to_print_is_refused_as_well() -> None:
 def test_a_rater_who_rates_an_item_twice_is_named_with_both_lines() -> None:
     rows = [*of_items("ab"), rating("q00", "rater0", "b"), rating("q01", "rater0", "b")]
     with pytest.raises(
-        BadLines, match=r"<ratings>:3: rater 'rater0' rated 'q00' in line 1 already\. .*rating-repeated"
+        BadLines, match=r"<ratings>:3: duplicate rating of 'q00' by 'rater0' .first on line 1.\. .*rating-repeated"
     ):
         rated(rows)
     assert rated(rows, lenient=True).measures["percent_agreement"].value == 0
@@ -507,7 +507,7 @@ def test_labels_must_be_two_or_more_and_different(labels: Any) -> None:
 def test_weights_need_an_order(cli: Cli, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "r.jsonl", of_items(("low", "high"), ("low", 1)))
     ran = cli("agreement", "raters", "--ratings", path, "--weights", "linear")
-    assert ran.code == 2 and "linear weights need an order, and 'high' is a string" in ran.err
+    assert ran.code == 2 and "linear weights need ordered labels, and labels such as 'high' have no order" in ran.err
     assert "--labels 1,high,low" in ran.err and "[weights-order]" in ran.err
     assert cli("agreement", "raters", "--ratings", path, "--weights", "linear", "--labels", "1,low,high").code == 0
     assert cli("agreement", "raters", "--ratings", path, "--weights", "cubic").code == 2

@@ -58,7 +58,10 @@ def test_places_are_the_same_in_any_split(options: dict[str, Any]) -> None:
 def test_numbers_written_as_text_are_ordered_as_text_and_have_no_weights() -> None:
     written = [row | {"label": str(row["label"])} for row in RATINGS]
     assert [row["label"] for row in evaluate("raters", ratings=written).sections["labels"]] == ["10", "11", "9"]
-    with pytest.raises(UsageError, match=r"linear weights need an order, and '10' is a string.*\[weights-order\]"):
+    with pytest.raises(
+        UsageError,
+        match=r"linear weights need ordered labels, and labels such as '10' have no order.*\[weights-order\]",
+    ):
         evaluate("raters", ratings=written, weights="linear")
 
 

@@ -258,7 +258,7 @@ def test_hostile_text_is_escaped_in_html():
 
 def test_the_dimensions_are_drawn_in_the_page():
     text = render(evaluate("reasoning", fixture=RAW, answers=ANSWERS), "html").decode()
-    assert "Averages over the cases that ask for the dimension" in text and "<svg" in text
+    assert "Average score of each dimension" in text and "<svg" in text
 
 
 def test_a_report_can_be_computed_again_from_its_files(tmp_path, monkeypatch):

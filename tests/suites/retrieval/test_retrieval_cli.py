@@ -31,7 +31,7 @@ def test_the_command_line_scores_writes_and_measures(tmp_path: Path, files: tupl
     assert states["citation_accuracy"] == "NOT-APPLICABLE"  # no gold block has a byte range
     ran = cli(*call)
     assert ran.code == 0
-    for text in ("Settings: preset native, match ids", "trec P_5 0.400", "Against live, 1 question:"):
+    for text in ("Settings: preset native, match ids", "trec_eval P_5 0.400", "Shadow against live on 1 question:"):
         assert text in ran.out
     qrels, run = tmp_path / "trec" / "qrels.txt", tmp_path / "trec" / "run.txt"
     ran = cli("retrieval", "score", "--qrels", qrels, "--run", run, "--metrics", "P@5,MRR")

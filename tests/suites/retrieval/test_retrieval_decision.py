@@ -30,14 +30,14 @@ def test_ids_that_hardly_match_are_pointed_out() -> None:
     gold = [question(f"q{number}", relevant=["S.1.p.Bk001"]) for number in range(3)]
     found = score(gold, [line(f"q{number}", found=["S.1.p.Bk101"], cites=()) for number in range(3)])
     assert any("[ids-hardly-match]" in warning for warning in found.warnings)
-    assert any("migrate the ids" in hint for hint in found.diagnosis)
+    assert any("migrate the gold set" in hint for hint in found.diagnosis)
 
 
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         ({"qid": "q"}, r"topk: expected the retrieved blocks, found neither topk nor retrieved_ids"),
-        ({"qid": "q", "topk": [{"id": "a"}], "delta_s": [0.1, 0.2]}, r"delta_s has 2 values and topk 1 blocks"),
+        ({"qid": "q", "topk": [{"id": "a"}], "delta_s": [0.1, 0.2]}, r"delta_s has 2 values, but topk has 1 blocks"),
         (
             {"qid": "q", "topk": [{"id": "a"}], "delta_s": [1.5]},
             r"delta_s: expected distances clipped to 0 … 1, got 1.5",

@@ -152,7 +152,9 @@ def test_a_server_that_is_not_there_and_settings_that_are_missing(tmp_path: Path
     with pytest.raises(EnvironmentFailure, match=r"\[embedding-cache\]"):
         make_embedder("http", url="http://x", model="m", cache=str(tmp_path))
     assert make_embedder("precomputed") is None
-    with pytest.raises(UsageError, match=r"environment has no SHIPWORTHY_NO_SUCH_KEY.*\[embedder-setting\]"):
+    with pytest.raises(
+        UsageError, match=r"environment variable SHIPWORTHY_NO_SUCH_KEY is not set.*\[embedder-setting\]"
+    ):
         make_embedder("http", url="http://x", model="m", key_env="SHIPWORTHY_NO_SUCH_KEY")
     with pytest.raises(UsageError, match=r"embed-url: has no effect with the embedder 'lexical'.*\[embedder-setting\]"):
         make_embedder("lexical", url="http://x")

@@ -89,10 +89,10 @@ def test_the_table_by_slice_fits_eighty_columns(gold: Path, log: Path, cli: Cli)
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--gold",), "one set of judgements and one result log"),
-        (("--gold", "--run", "--live"), "Write --shadow in place of --run"),
-        (("--gold", "--run", "--shadow"), "one set of judgements and one result log"),
-        (("--gold", "--qrels", "--run"), "one set of judgements and one result log"),
+        (("--gold",), "a gold set (or qrels) and a result log"),
+        (("--gold", "--run", "--live"), "Write --shadow instead of --run"),
+        (("--gold", "--run", "--shadow"), "a gold set (or qrels) and a result log"),
+        (("--gold", "--qrels", "--run"), "a gold set (or qrels) and a result log"),
     ],
 )
 def test_files_that_do_not_belong_together_are_refused(

@@ -19,8 +19,8 @@ def test_precision_recall_and_ranks_of_one_list() -> None:
     assert (value(found, "recall@1"), value(found, "recall@3")) == (HALF, 1)
     assert (value(found, "mrr"), value(found, "map")) == (1, Fraction(5, 6))
     assert float(value(found, "ndcg@3") or 0) == pytest.approx(1.5 / (1 + 1 / 1.584962500721156))
-    assert found.items[0]["short"] == "precision@5 0.667 of 3 returned; trec P_5 0.400"
-    assert found.sections["short_lists"] == {"q": "precision@5 0.667 of 3 returned; trec P_5 0.400"}
+    assert found.items[0]["short"] == "precision@5 0.667 with 3 returned; trec_eval P_5 0.400"
+    assert found.sections["short_lists"] == {"q": "precision@5 0.667 with 3 returned; trec_eval P_5 0.400"}
 
 
 def test_repeated_ids_count_at_their_first_rank() -> None:

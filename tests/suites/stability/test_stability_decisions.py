@@ -35,7 +35,10 @@ def test_a_jitter_that_breaks_questions_is_named_with_its_counts() -> None:
     assert {row["flips"] for row in report(decision)["sensitivity"]["seed"]} == {2}
     flips = only(decision, "a")["flips"]
     assert flips[0] == {"run": "seed=0;j=punct", "differs": ["status", "containment", "citation"]}
-    assert "thresholds missed, by number of questions: acr 2, cghc 2" in decision.reasons
+    assert (
+        "questions that miss each threshold: answer correctness rate (acr) 2, citation hit consistency (cghc) 2"
+        in decision.reasons
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def compare(
     head: Mapping[str, object] | str | os.PathLike[str],
     *,
     gold: str = "",
+    map: Sequence[str] = (),
     slips: Mapping[str, Fraction] | None = None,
     only: Sequence[str] = (),
     rescore: bool = True,
@@ -51,7 +52,7 @@ def compare(
     Different gold sets, gates, options or definitions are refused, unless the base can be scored again from its traces.
     """
     if gold:
-        base, head = (report_of(evaluate("answers", gold=gold, trace=side)) for side in (base, head))
+        base, head = (report_of(evaluate("answers", gold=gold, trace=side, map=tuple(map))) for side in (base, head))
     before, after = (_report(side) for side in (base, head))
     notes = []
     if before["digest"] == after["digest"]:

@@ -47,7 +47,7 @@ def refusals(value: Mapping[str, Matrix], decision: Decision) -> Block | None:
         _matrix(names.get(rule, spoken(rule)), rows) for rule, rows in value.items() if not (same and rule == "wider")
     ]
     return Block(
-        "Answered or refused", "Rows say what the gold set wants, columns what the pipeline did.", tables=tables
+        "Answered or refused", "Rows: what the gold set expects. Columns: what the pipeline did.", tables=tables
     )
 
 
@@ -73,7 +73,7 @@ def risk_coverage(points: Sequence[Mapping[str, float]], decision: Decision) -> 
     """How many answers are wrong as less confident ones are let through."""
     marks = [svg.Mark(point["coverage"], point["risk"]) for point in points]
     last = points[-1]
-    words = f"{last['wrong']} of {last['answered']} answers are wrong when all are let through."
+    words = f"{last['wrong']} of {last['answered']} answers are wrong if every answer is let through."
     picture = svg.chart(marks, "Risk against coverage", words, ("coverage", "risk"))
     step = max(len(points) // 20, 1)
     kept = [*points[:-1:step], last]
@@ -120,9 +120,7 @@ def curve(value: Row, decision: Decision) -> Block | None:
 def sensitivity(value: Mapping[str, Sequence[Row]], decision: Decision) -> Block:
     """Which rewording and which seed change the answer."""
     tables = [records(f"By {spoken(axis)}", rows) for axis, rows in value.items() if rows]
-    return Block(
-        "What causes the flips", "A flip is a run that differs from the majority of its question's runs.", tables=tables
-    )
+    return Block("What causes the flips", "A flip is a run that differs from most runs of its question.", tables=tables)
 
 
 def heat_map(decision: Decision) -> list[Block]:
@@ -172,7 +170,7 @@ def by_slice(decision: Decision) -> list[Block]:
         for part, measures in decision.slices.items()
     ]
     table = Table("By slice", ["slice", *map(visible, names)], rows[:200], max(len(rows) - 200, 0))
-    return [Block("By slice", "Red marks a slice below the bound that holds for all.", tables=[table])]
+    return [Block("By slice", "Red: the slice misses the threshold that applies to all questions.", tables=[table])]
 
 
 def _sliced(name: str, measures: Mapping[str, Measure], decision: Decision) -> TableCell:
@@ -239,7 +237,7 @@ def dimensions(value: object, decision: Decision) -> Block | None:
     rows = _dimension_rows(value)
     if not rows:
         return None
-    words = "Averages over the cases that ask for the dimension; the mark is the least average that is asked."
+    words = "Average score of each dimension, over the cases that require it. The mark is the threshold."
     told = [cells(spoken(name), average, least, n) for name, average, least, n in rows]
     picture = svg.bars([(spoken(name), average, least) for name, average, least, _ in rows], "Dimensions", words)
     return Block(
@@ -284,7 +282,7 @@ def results(value: object, decision: Decision) -> Block | None:
     )
     return Block(
         "Cases by dimension",
-        "Scores from 0 to 1, the worst case first; a dimension that a case does not ask for has a dash.",
+        "Scores from 0 to 1, worst case first. A dash: the case does not require this dimension.",
         tables=[table],
     )
 

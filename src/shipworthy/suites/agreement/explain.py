@@ -17,6 +17,17 @@ from .pairs import LABELS
 from .reference import compat
 from .sides import one_sided
 
+# The rule that decided about a pair, in words.
+WHY = {
+    "hard_flag": "a hard flag is set (wrong citation or broken constraint)",
+    "citation_out_of_scope": "cites a source that was not retrieved",
+    "both_refuse": "both say that the context has no answer",
+    "auditor_veto": "the auditor does not accept it",
+    "incoherent_pair": "the auditor accepts it, the scholar does not",
+    "uncited": "the answer cites nothing",
+    "scholar_refuses": "the scholar finds no answer in the context, the auditor accepts it",
+    "auditor_ok": "the auditor accepts it",
+}
 COLUMNS = ("qid", "scholar", "auditor", "final", "why")
 
 
@@ -75,7 +86,7 @@ def _unanswered(findings: Findings) -> list[str]:
     if not without or "without_trace" in findings.evidence.seen:
         return []
     return [
-        f"{plural(without, 'pair')} without an answer: their citations could not be looked at. Add --trace. "
+        f"{plural(without, 'pair')} without an answer, so citations could not be checked. Add --trace. "
         "[pair-unanswered]"
     ]
 
@@ -109,13 +120,13 @@ def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
 
 
 def card(verdict: Verdict) -> Row:
-    """Who said what and why, and what becomes of the answer."""
+    """Both labels with their reasons, and the resulting label with the rule behind it."""
     scholar, auditor = verdict.reasons
-    said = f"scholar {verdict.scholar}{_because(scholar)}, auditor {verdict.auditor}{_because(auditor)}"
+    labels = f"scholar {verdict.scholar}{_because(scholar)}, auditor {verdict.auditor}{_because(auditor)}"
     return {
         "qid": verdict.qid,
         "reason": "flagged-agreement" if verdict.flagged_agreement else "disagreement",
-        "says": f"{said}: {verdict.final} ({verdict.why})",
+        "says": f"{labels}; result {verdict.final}: {WHY[verdict.why]}",
         "question": verdict.question,
         "claim": verdict.claim or None,
         "citations": verdict.citations,

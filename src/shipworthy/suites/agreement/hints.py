@@ -20,28 +20,23 @@ def diagnose(outcomes: Iterable[Outcome], measures: Mapping[str, Measure], tally
     hints = []
     if "kappa" in failed and "percent_agreement" not in failed and ac1 is not None and kappa is not None:
         hints.append(
-            f"The validators agree and κ is low ({decimal(kappa)}): one label dominates, and κ collapses. AC1 is "
-            f"{decimal(ac1)}. Add pairs with the rarer labels before trusting either."
+            f"The validators agree, but kappa is low ({decimal(kappa)}) because one label dominates. "
+            f"AC1, which allows for that, is {decimal(ac1)}. Add pairs with rarer labels before you trust either."
         )
     if failed & {"kappa", "percent_agreement"}:
         hints += _where_they_differ(tally)
     if "abstain_rate" in failed:
-        hints.append("A validator abstains often: look at its instructions, and at pairs without an answer.")
+        hints.append("One validator abstains too often. Check its instructions, and the pairs without an answer.")
     if "flagged_agreements" in failed:
-        hints.append("Both validators accept what a hard flag forbids: neither looks at provenance or constraints.")
+        hints.append("Both validators accepted an answer with a hard flag. Make them check citations and constraints.")
     if agreed is not None and tally["items"] < FEW:
-        hints.append(
-            f"κ of {plural(tally['items'], 'pair')} is hardly more than a guess; {FEW} are the least to judge by."
-        )
+        hints.append(f"Only {plural(tally['items'], 'pair')}: too few for a reliable kappa. Use at least {FEW}.")
     return hints
 
 
 def _where_they_differ(tally: Tally) -> list[str]:
     apart = [(scholar, auditor) for scholar in LABELS for auditor in LABELS if scholar != auditor]
     count, (scholar, auditor) = max((tally[cell(*labels)], labels) for labels in apart)
-    if not count:
+    if count < 2:  # one of each kind is no pattern
         return []
-    return [
-        f"They differ most where scholar says {scholar} and auditor {auditor}: {count} of "
-        f"{plural(tally['disagreed'], 'disagreement')}."
-    ]
+    return [f"Most common disagreement: scholar {scholar}, auditor {auditor} ({count} of {tally['disagreed']})."]

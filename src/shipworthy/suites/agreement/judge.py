@@ -161,11 +161,17 @@ def _scholar(verdict: AnswerVerdict) -> Judgement:
         return Judgement("ABSTAIN", "the run failed")
     if verdict.status == "refused":
         if verdict.answerable:
-            return Judgement("REJECT", "refused although it is answerable")
-        return Judgement("NOT_IN_CONTEXT", "rightly refused")
+            return Judgement("REJECT", "refused an answerable question")
+        return Judgement("NOT_IN_CONTEXT", "correctly refused")
     if verdict.answerable and verdict.contained and verdict.cited is not False:
-        return Judgement("VALID", "contained and cited")
-    why = "should have refused" if not verdict.answerable else "claim" if not verdict.contained else "citation"
+        return Judgement("VALID", "correct and correctly cited")
+    why = (
+        "should have refused"
+        if not verdict.answerable
+        else "wrong answer"
+        if not verdict.contained
+        else "wrong citation"
+    )
     return Judgement("REJECT", why)
 
 
@@ -178,11 +184,11 @@ def _auditor(verdict: AnswerVerdict, flags: Flags) -> Judgement:
             return Judgement("REJECT", "the refusal is not the exact token")
         return Judgement("NOT_IN_CONTEXT", "exact refusal")
     troubles = (
-        (verdict.status == "empty", "no claim"),
-        (flags.provenance_violation, "cites what was not retrieved"),
+        (verdict.status == "empty", "no answer text"),
+        (flags.provenance_violation, "cites a source that was not retrieved"),
         (flags.constraints_mismatch, "breaks a constraint"),
         (verdict.near, "mixes an answer with a refusal"),
         (verdict.uncited, "cites nothing"),
     )
     why = next((words for applies, words in troubles if applies), "")
-    return Judgement("REJECT", why) if why else Judgement("VALID", "in order")
+    return Judgement("REJECT", why) if why else Judgement("VALID", "no problem found")

@@ -61,24 +61,34 @@ class Kappa(Computed, frozen=True, kw_only=True):
 
 def metrics(options: Options) -> dict[str, Metric]:
     listed: list[Metric] = [
-        Rate("percent_agreement", "pairs with equal labels", of="agreed", among="items", against=EVERY),
-        Kappa("kappa", "agreement beyond chance, of what is possible beyond chance", low=Fraction(-1), formula=_kappa),
+        Rate("percent_agreement", "share of pairs with equal labels", of="agreed", among="items", against=EVERY),
+        Kappa(
+            "kappa",
+            "Cohen's kappa: agreement beyond chance; 0 is chance, 1 is perfect",
+            low=Fraction(-1),
+            formula=_kappa,
+        ),
         Computed(
             "ac1",
-            "Gwet's AC1: agreement beyond chance that does not collapse when one label dominates",
+            "Gwet's AC1: agreement beyond chance that stays meaningful when one label dominates",
             low=Fraction(-1),
             formula=_ac1,
         ),
-        Computed("abstain_rate", "abstentions of the validator that abstains more", "lower", formula=_abstained),
+        Computed(
+            "abstain_rate",
+            "share of pairs on which the validator that abstains more often abstains",
+            "lower",
+            formula=_abstained,
+        ),
         Count(
             "flagged_agreements",
-            "pairs that both accept although a hard flag forbids it",
+            "pairs that both validators accept although a hard flag is set",
             "lower",
             high=None,
             of=("flagged_agreement",),
         ),
         Count("disagreements", "pairs with different labels", "lower", high=None, of=("disagreed",)),
-        Rate("review_rate", "pairs that a person has to look at", "lower", of="final_REVIEW", among="items"),
+        Rate("review_rate", "share of pairs that a person must review", "lower", of="final_REVIEW", among="items"),
     ]
     return {metric.name: metric for metric in listed}
 
@@ -88,7 +98,11 @@ def _kappa(tally: Tally) -> Measure:
     value, spread = stats.kappa(counted), stats.kappa_spread(counted)
     if value is None or spread is None:  # both or neither
         return Measure(
-            "kappa", "coefficient", None, n, missing="every pair has the same label, so chance agrees as well"
+            "kappa",
+            "coefficient",
+            None,
+            n,
+            missing="every pair has the same label, so agreement beyond chance can't be measured",
         )
     return Measure("kappa", "coefficient", value, n, interval=spread.interval, bounds=spread.bounds)
 

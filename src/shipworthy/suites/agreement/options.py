@@ -14,16 +14,22 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     profile: Profile = "strict"
     pa_gate: Annotated[
         str | None,
-        Opt("Least share of equal labels.  [default: 0.90]", "SHARE", flags=("--pa_gate",), kind="number", shown=False),
+        Opt(
+            "Lowest share of equal labels allowed.  [default: 0.90]",
+            "SHARE",
+            flags=("--pa_gate",),
+            kind="number",
+            shown=False,
+        ),
     ] = None
     kappa_gate: Annotated[
         str | None,
-        Opt("Least kappa.  [default: 0.75]", "NUMBER", flags=("--kappa_gate",), kind="number", shown=False),
+        Opt("Lowest kappa allowed.  [default: 0.75]", "NUMBER", flags=("--kappa_gate",), kind="number", shown=False),
     ] = None
     abstain_gate: Annotated[
         str | None,
         Opt(
-            "Most abstentions of either.  [default: 0.02]",
+            "Highest abstention rate allowed for either validator.  [default: 0.02]",
             "SHARE",
             flags=("--abstain_gate",),
             kind="number",

@@ -11,8 +11,8 @@ from ...text import first_few, plural
 from .judge import Verdict
 
 _WORDS = {
-    "scholar_only": "only scholar labelled",
-    "auditor_only": "only auditor labelled",
+    "scholar_only": "only the scholar labelled",
+    "auditor_only": "only the auditor labelled",
     "gold_only": "no trace for",
     "without_trace": "no trace for",
 }

@@ -32,7 +32,7 @@ def read(sources: Sources, options: Options) -> Material:
     if given == {"gold", "trace"}:
         return _derived(sources, options)
     raise UsageError(
-        "there is nothing to compare",
+        "no labels were given to compare",
         code="agreement-inputs",
         hint="Give --pairs; or --scholar and --auditor (with --trace); or --gold and --trace.",
     )
@@ -73,7 +73,7 @@ def _derived(sources: Sources, options: Options) -> Material:
         reads={"gold": gold.source, "trace": trace} | ({"id_map": file_input(table)} if table else {}),
         keep={"trace": "last"},
         closed=options.closed,
-        incomplete=lock_problems(sources["gold"]),
+        incomplete=lock_problems(sources["gold"], options.map),
     )
 
 
@@ -86,7 +86,9 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     sides = ("scholar", "auditor") if context.source == "two files" else tuple(material.streams)
     if not any(all(case.records[side] for side in sides) for case in gathered.some_cases(material.expected)):
         raise DataError(
-            "there is no pair to compare", hint="Each line is one answer with both labels.", code="pairs-none"
+            "there are no pairs to compare",
+            hint='Write lines like {"qid": …, "scholar": {"label": …}, "auditor": {"label": …}}.',
+            code="pairs-none",
         )
     return context
 
@@ -103,11 +105,16 @@ SUITE = Suite(
     inputs=(
         InputSpec("pairs", "Answers with both labels, JSON lines.", required=False),
         InputSpec("scholar", "The scholar's labels, JSON lines (qid, label, reason).", required=False),
-        InputSpec("auditor", "The auditor's labels, likewise; both are joined on qid.", required=False),
         InputSpec(
-            "trace", "Traces: the answers behind two files, or what labels are derived from.", required=False, many=True
+            "auditor", "The auditor's labels, in the same format; joined with the scholar's by qid.", required=False
         ),
-        InputSpec("gold", "Gold set: with --trace, both labels are derived by rule.", required=False),
+        InputSpec(
+            "trace",
+            "Traces: with --scholar and --auditor the labelled answers, with --gold the answers to label.",
+            required=False,
+            many=True,
+        ),
+        InputSpec("gold", "Gold set: with --trace, both labels are derived from fixed rules.", required=False),
     ),
     options=Options,
     read=read,

@@ -42,17 +42,18 @@ def lint(
     gates: Iterable[str | Gate] = (),
     min_substr: int = 5,
     chunks: str | Mapping[str, str] | None = None,
+    map: Iterable[str] = (),
 ) -> list[Finding]:
     """Everything worth saying about a gold set, errors first."""
     if min_substr < 1:
         raise UsageError("must be at least 1", where="min_substr", hint="Write 5, or 4 for years.", code="option-value")
-    gold_set = load_gold(gold)
+    gold_set = load_gold(gold, map=map)
     known = None if chunks is None else read_texts(chunks, "chunks")[0]
     findings = [
         *_item_findings(gold_set, min_substr),
         *(_unknown_ids(gold_set, known) if known is not None else ()),
         *_duplicates(gold_set),
-        *_unknown_keys(gold, gold_set.source.path),
+        *_unknown_keys(gold, gold_set.source.path, map),
         *_sizes(gold_set, list(gates)),
     ]
     return sorted(findings, key=lambda finding: finding.severity != "error")
@@ -118,9 +119,9 @@ def _unknown_ids(gold_set: GoldSet, chunks: Mapping[str, str]) -> Iterator[Findi
                 yield Finding("error", "gold-unknown-id", where, qid, f"{name!r} is not in the chunk file.")
 
 
-def _unknown_keys(gold: GoldSource, path: str) -> Iterator[Finding]:
+def _unknown_keys(gold: GoldSource, path: str, map: Iterable[str]) -> Iterator[Finding]:
     """One remark with the keys that no suite reads, most frequent first."""
-    if counted := unknown_gold_keys(gold):
+    if counted := unknown_gold_keys(gold, map):
         names = sorted(counted, key=lambda name: (-counted[name], name))
         listed = first_few([f"{visible(name, 60)} ({counted[name]})" for name in names])
         says = f"no suite reads these keys: {listed}. Check their spelling; fields to slice by are fine."

@@ -36,18 +36,20 @@ By = Annotated[tuple[str, ...], Opt("Also report by a field of the gold item, su
 class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     """How an answer is judged, in every suite that judges answers."""
 
-    min_substr: Annotated[int, Opt("Gold text shorter than this counts only as whole words.", least=1)] = 5
+    min_substr: Annotated[int, Opt("Expected text shorter than this must match whole words.", least=1)] = 5
     allow_missing: AllowMissing = 0
     closed: Annotated[bool, Opt("A trace for a question that the gold set does not have is an error.")] = False
     refusal: Annotated[
         Literal["exact", "natural"],
-        Opt("What counts as a refusal: the token alone, or natural wordings too."),
+        Opt("What counts as a refusal: only the token `not in context`, or also natural wordings."),
     ] = "exact"
-    refusal_phrases: Annotated[tuple[str, ...], Opt("Further refusal wordings, one a line.", "FILE", kind="lines")] = ()
+    refusal_phrases: Annotated[
+        tuple[str, ...], Opt("File with more refusal wordings, one per line.", "FILE", kind="lines")
+    ] = ()
     where: Annotated[
         tuple[str, ...],
         Opt(
-            "Judge only the questions with this field, such as tier=smoke. A subset is never the whole verdict.",
+            "Judge only questions with this field, such as tier=smoke. The report says that it is a subset.",
             "FIELD=VALUE",
             kind="pairs",
             shown=False,
@@ -90,20 +92,20 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that people can choose about the answers suite."""
 
     k: Annotated[tuple[int, ...], Opt("Depth of recall@k: one number or a list.", "N[,N…]")] = (5,)
-    scu_enforced: Annotated[bool, Opt("Constraints count: in precision, and as a gate.", flags=("--scu_enforced",))] = (
-        False
-    )
+    scu_enforced: Annotated[
+        bool, Opt("Count constraint violations in precision, and gate on them.", flags=("--scu_enforced",))
+    ] = False
     on_duplicate: Annotated[
-        Literal["last", "first", "worst", "error"], Opt("Which of several traces of a question counts.")
+        Literal["last", "first", "worst", "error"], Opt("Which trace counts, if a question has several.")
     ] = "last"
     on_denied: Annotated[
-        Literal["fail", "flag", "off"], Opt("What becomes of an answer that has the expected text and denies it.")
+        Literal["fail", "flag", "off"], Opt("How to treat an answer that contains the expected text but denies it.")
     ] = "fail"
     by: By = ()
     custom_metrics: Annotated[
         tuple[Custom, ...],
         Opt(
-            "Further metrics, from the tables [metrics.NAME] of a TOML file.",
+            "TOML file with your own metrics, in tables [metrics.NAME].",
             "FILE",
             kind="metrics",
             shown=False,

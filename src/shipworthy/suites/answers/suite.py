@@ -58,7 +58,7 @@ def read(sources: Sources, options: Options) -> Material:
         reads={"gold": gold.source, "trace": trace} | reads,
         keep={"trace": "last" if as_reference else options.on_duplicate},
         closed=options.closed,
-        incomplete=lock_problems(sources["gold"]),
+        incomplete=lock_problems(sources["gold"], options.map),
         warnings=unmatchable(gold.items.values()),
     )
 

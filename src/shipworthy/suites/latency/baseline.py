@@ -39,9 +39,9 @@ def read_baseline(source: BaselineSource, gold: Input) -> tuple[dict[str, Fracti
         raise DataError("is not a latency report", where=where, hint=_HINT, code="baseline-report")
     if not _of_same_gold(_mapping(_mapping(report.get("inputs")).get("gold")), gold):
         raise DataError(
-            "the baseline is of another gold set, so the numbers can't be compared",
+            "the baseline was made with another gold set, so the two can't be compared",
             where=where,
-            hint="Score the baseline's traces with this gold set first.",
+            hint="Score the baseline's traces with this gold set, and give that report.",
             code="baseline-gold",
         )
     return _values(report), read

@@ -118,14 +118,14 @@ def _against_baseline(outcome: Outcome) -> bool:
 def _missing(findings: Findings, context: Context) -> Iterator[str]:
     for arm in context.options.arms:
         if arm not in context.arms:
-            yield f"arm {arm} has no trace"
+            yield f"arm {arm} has no traces"
     for arm in context.arms if len(context.arms) > 1 else ():
         tally = findings.evidence.part(arm)
         if tally["missing"]:
             yield f"arm {arm} has no trace for {plural(tally['missing'], 'question')}: {_unasked(tally)}"
     failed = findings.tally["error"]
     if len(context.arms) > 1 and failed > context.options.allow_missing:
-        yield f"{plural(failed, 'question')} failed on arm {findings.part}, which decides"
+        yield f"{plural(failed, 'question')} failed on arm {findings.part}, the arm that is judged"
 
 
 def _unasked(tally: Tally) -> str:

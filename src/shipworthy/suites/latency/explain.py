@@ -12,7 +12,6 @@ from ...core.evidence import Cards, Offence, Order, Row, brief
 from ...core.gates import Outcome
 from ...core.metrics import decimal
 from ...core.suite import Explanation, Findings
-from ...text import plural
 from ..answers.explain import card, claim_of, judging_shown, question_of
 from ..answers.judge import SEVERITY
 from .arms import Choice
@@ -93,11 +92,12 @@ def _about(findings: Findings, chosen: Choice) -> list[str]:
     arm, arms = findings.part, findings.context.arms
     if len(arms) == 1:
         return []
+    compared = f"{len(arms)} arms compared"
     if chosen.interactive is None:
-        return [f"no arm on the frontier passes every accuracy gate; arm {arm} was judged"]
-    fastest = "the fastest on the frontier that passes every accuracy gate"
+        return [f"{compared}; no arm passes every accuracy gate, so arm {arm} was judged"]
+    fastest = "the fastest that passes every accuracy gate"
     role = fastest if arm == chosen.interactive else "as requested"
-    return [f"arm {arm} was judged, {role}; {plural(len(arms), 'arm')} compared"]
+    return [f"{compared}; arm {arm} was judged, {role}"]
 
 
 # --- rows ---

@@ -20,6 +20,8 @@ from .judge import Context
 from .sections import Measures, notes
 from .times import STAGES
 
+_ROLES = {"interactive": "for interactive use", "batch": "for batch work", "knee": "as the best trade-off (knee)"}
+
 
 def diagnose(findings: Findings, arms: Mapping[str, Measured], choice: Choice) -> list[str]:
     """The arms, the time, and what the answers suite says about the deciding arm's answers."""
@@ -51,8 +53,11 @@ def _compare_arms(arms: Mapping[str, Measured], choice: Choice) -> list[str]:
         f"{point.arm} {decimal(point.p95, 1)} ms at {decimal(point.precision)}{' *' if point.arm in front else ''}"
         for point in marks
     ]
-    chosen = ", ".join(f"{role} {arm or 'none'}" for role, arm in choice._asdict().items())
-    return [f"p95 and precision by arm (* on the frontier): {'; '.join(shown)}.", f"Choices: {chosen}."]
+    chosen = ", ".join(f"{arm or 'none'} {_ROLES[role]}" for role, arm in choice._asdict().items())
+    return [
+        f"p95 and precision of each arm: {'; '.join(shown)}. No arm is both faster and more precise than one with *.",
+        f"Best arm: {chosen}.",
+    ]
 
 
 def _about_time(findings: Findings) -> list[str]:
@@ -61,16 +66,18 @@ def _about_time(findings: Findings) -> list[str]:
     if failed & {"p50", "p90", "p95", "p99"}:
         hints += _stage_hint(findings.measures) + _tail_hint(findings.measures, "p50" in failed)
     if "cost_per_correct" in failed:
-        hints.append("Each correct answer costs more: look at the size of the context, and at retries.")
+        hints.append("A correct answer costs more than allowed. Check the context size and the retries.")
     return [*hints, *_run_hints(findings.tally), *notes(findings.measures)]
 
 
 def _run_hints(tally: Tally) -> list[str]:
     hints = []
     if summed := tally["runs_summed"]:
-        hints.append(f"{plural(summed, 'run')} only give their stages: the sum is a lower bound of the latency.")
+        hints.append(
+            f"{plural(summed, 'run')} have stage times but no total. The sum of the stages was used; it may be too low."
+        )
     if failed := tally["runs_failed"]:
-        hints.append(f"{plural(failed, 'run')} failed; their time is in no percentile.")
+        hints.append(f"{plural(failed, 'run')} failed. Percentiles cover successful runs only.")
     return hints
 
 
@@ -78,7 +85,7 @@ def _stage_hint(own: Measures) -> list[str]:
     """The stage with the largest p95, where stages are known."""
     known = [(own[f"{stage}_p95"].value, stage) for stage in STAGES if own[f"{stage}_p95"].value is not None]
     if not known:
-        return ["The traces don't say where the time goes: log stage_ms."]
+        return ["The traces have no stage times. Log stage_ms to see where the time goes."]
     value, stage = max(known, key=lambda pair: (pair[0] or Fraction(0), pair[1]))
     return [f"The slowest stage is {stage}: its p95 is {decimal(value or Fraction(0), 1)} ms."]
 
@@ -88,6 +95,6 @@ def _tail_hint(own: Measures, median_over: bool) -> list[str]:
     if median_over or tail is None or tail < 3:
         return []
     return [
-        f"The median is fine and p99 is {decimal(tail, 1)} times p50: a few runs wait. Look at queues, retries, cold "
-        "caches and long contexts."
+        f"The median is fine, but p99 is {decimal(tail, 1)} times p50: a few runs are very slow. "
+        "Check queues, retries, cold caches and long contexts."
     ]

@@ -71,22 +71,28 @@ def run_facts(run: TimedRun) -> Iterator[Fact]:
 def metrics(options: Options) -> dict[str, Metric]:
     """The percentiles, what they cost, and every metric of the answers suite."""
     listed: list[Metric] = [
-        *(_percentile(f"p{p}", "question received to validated answer", "e2e", p) for p in PERCENTILES),
+        *(_percentile(f"p{p}", "time from question to validated answer", "e2e", p) for p in PERCENTILES),
         Computed(
             "tail_amplification",
-            "p99 over p50: how much worse the tail is than the middle",
+            "how many times slower the slowest answers (p99) are than the median (p50)",
             "lower",
             high=None,
             formula=_tail,
         ),
         *(_percentile(f"{stage}_p{p}", f"time in {stage}", f"in_{stage}", p) for stage in STAGES for p in PERCENTILES),
-        Computed("cost_per_correct", "total cost over correct answers", "lower", high=None, unit=" USD", formula=_cost),
+        Computed(
+            "cost_per_correct", "total cost divided by correct answers", "lower", high=None, unit=" USD", formula=_cost
+        ),
         Rate(
-            "failed_runs", "runs that failed; their time is in no percentile", "lower", of="runs_failed", among="runs"
+            "failed_runs",
+            "share of runs that failed; percentiles leave them out",
+            "lower",
+            of="runs_failed",
+            among="runs",
         ),
         Count(
             "untimed",
-            "runs that don't say how long they took",
+            "runs without a recorded latency",
             "lower",
             high=None,
             of=("runs_untimed",),
@@ -122,7 +128,7 @@ def _cost(tally: Tally) -> Measure:
     correct, costs = tally["runs_correct"], tally.values("cost_usd")
     without = tally["runs_without_cost"]
     if not costs or without:
-        missing = f"{without} runs don't say what they cost" if costs else "no run says what it cost"
+        missing = f"{without} runs have no cost_usd" if costs else "no run has cost_usd"
         return Measure("cost_per_correct", "coefficient", None, correct, unit=" USD", missing=missing)
     if not correct:
         return Measure("cost_per_correct", "coefficient", None, 0, unit=" USD", missing="no answer is correct")

@@ -18,27 +18,31 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that people can choose about the latency suite."""
 
     k: Annotated[tuple[int, ...], Opt("Depth of recall@k: one number or a list.", "N[,N…]")] = (5,)
-    scu_enforced: Annotated[bool, Opt("Constraints count: in precision, and as a gate.", flags=("--scu_enforced",))] = (
-        False
-    )
-    budget_ms: Annotated[str, Opt("Most that p95 may take.", "MS", kind="number")] = "2000"
+    scu_enforced: Annotated[
+        bool, Opt("Count constraint violations in precision, and gate on them.", flags=("--scu_enforced",))
+    ] = False
+    budget_ms: Annotated[str, Opt("Highest p95 latency allowed.", "MS", kind="number")] = "2000"
     relaxed_budget_ms: Annotated[
-        str | None, Opt("Budget of the batch choice.  [default: 1.25 × the budget]", "MS", kind="number")
+        str | None, Opt("p95 budget for batch work.  [default: 1.25 × --budget-ms]", "MS", kind="number")
     ] = None
     arms: Annotated[tuple[str, ...], Opt("Arms that must have traces.", "NAMES")] = ()
     arm: Annotated[
         str | None,
-        Opt("The arm to decide about.  [default: the only one, or the interactive one]", "NAME", shown=False),
+        Opt(
+            "The arm to judge.  [default: the only one, or the fastest that passes every accuracy gate]",
+            "NAME",
+            shown=False,
+        ),
     ] = None
     sweep: Annotated[
         str | None,
-        Opt("Which sweep of the file; `all` mixes them.  [default: that of the last line]", "ID", shown=False),
+        Opt("The sweep to judge, or `all` to mix them.  [default: the sweep of the last line]", "ID", shown=False),
     ] = None
     accuracy: Accuracy = "gate"
     doubts: Annotated[
         tuple[str, ...],
         Opt(
-            "Why the times may be too long through our own fault: then a gate on time can pass, but not fail.",
+            "Reasons why the load generator itself may have added latency; then a gate on time can pass, but not fail.",
             shown=False,
             cli=False,
             config=False,

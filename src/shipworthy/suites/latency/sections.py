@@ -58,7 +58,7 @@ def notes(own: Measures) -> list[str]:
     for p in (95, 99):
         needed, n = stats.min_n_for_quantile(Fraction(p, 100)), own[f"p{p}"].n
         if needed is not None and 0 < n < needed:
-            remarks.append(f"p{p} has no upper bound: {plural(n, 'run')}, {needed} are needed")
+            remarks.append(f"p{p} has no upper confidence bound: {plural(n, 'run')}, at least {needed} needed")
     return remarks
 
 

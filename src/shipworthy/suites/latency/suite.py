@@ -65,7 +65,7 @@ def read(sources: Sources, options: Options) -> Material:
             )
         },
         reads=reads,
-        incomplete=lock_problems(sources["gold"]),
+        incomplete=lock_problems(sources["gold"], options.map),
     )
 
 
@@ -91,7 +91,7 @@ def _timed(source: TraceSource, read: Input, *, map: tuple[str, ...]) -> Iterato
     """The traces whose numbers are numbers; the others are bad lines like any other."""
     for place, trace in trace_records(source, read, record=Trace, unnamed=False, map=map, needs=ANSWERS):
         if problem := problem_of(trace):
-            read.values.add(Problem(read.path, place, problem, "Latencies are milliseconds.", "latency-number"))
+            read.values.add(Problem(read.path, place, problem, "Write latencies in milliseconds.", "latency-number"))
         else:
             yield place, trace
 
@@ -109,8 +109,8 @@ SUITE = Suite(
     description="Is it fast enough, and what does speed cost in accuracy?",
     inputs=(
         InputSpec("gold", "Gold set, JSON lines."),
-        InputSpec("trace", "Traces with their latency, JSON lines.", many=True),
-        InputSpec("baseline", "An earlier latency report (JSON) on the same gold set.", False),
+        InputSpec("trace", "Traces with latencies (e2e_ms, or stage_ms), JSON lines.", many=True),
+        InputSpec("baseline", "Earlier latency report (JSON) on the same gold set, to compare with.", False),
     ),
     options=Options,
     read=read,

@@ -99,11 +99,11 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     if options.closed and counts.first_unknown is not None:
         raise _unknown(*counts.first_unknown)
     if not counts.knobs:
-        raise DataError("there is no trace to judge", hint="Check --trace and --sweep.", code="trace-none")
+        raise DataError("no trace is left to judge", hint="Check --trace and --sweep.", code="trace-none")
     if options.arm is not None and options.arm not in counts.knobs:
         raise DataError(
-            f"arm {options.arm!r} has no trace",
-            hint=f"There are: {', '.join(sorted(counts.knobs))}.",
+            f"arm {options.arm!r} has no traces",
+            hint=f"Choose one of: {', '.join(sorted(counts.knobs))}.",
             code="arm-without-traces",
         )
     return msgspec.structs.replace(context, sweep=sweep, arms=tuple(sorted(counts.knobs)))
@@ -123,8 +123,9 @@ def remarks(gathered: Gathered, context: Context) -> Iterator[str]:
     counts = surveyed.chosen(context.sweep)
     for arm in context.arms:
         if len(counts.knobs[arm]) > 1:
-            yield f"arm {arm} was run with {len(counts.knobs[arm])} different sets of knobs. [arm-knobs]"
+            several = len(counts.knobs[arm])
+            yield f"arm {arm} was run with {several} different settings (knobs); its times mix them. [arm-knobs]"
     if others := sum(surveyed.sweeps.left_out(context.sweep).values()):
-        yield f"{plural(others, 'line')} of other sweeps were left out; --sweep chooses. [sweep-mixed]"
+        yield f"{plural(others, 'line')} from other sweeps left out. Choose a sweep with --sweep ID. [sweep-mixed]"
     if counts.unknown:
-        yield f"{plural(counts.unknown, 'trace')} for questions that the gold set does not have. [trace-unknown]"
+        yield f"{plural(counts.unknown, 'trace')} for questions that are not in the gold set. [trace-unknown]"

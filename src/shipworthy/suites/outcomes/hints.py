@@ -18,21 +18,20 @@ def diagnose(tally: Tally, known: Mapping[str, Metric], joined: bool) -> list[st
     hints = _trend_in_words(tally, rate)
     for field in ("model", "preset"):
         if len(names := names_of(tally, field)) > 1:
-            hints.append(f"Accepted by {field}: {_listed(tally, rate, field, names)}.")
+            hints.append(f"Acceptance by {field}: {_listed(tally, rate, field, names)}.")
     if joined:
         area = known["auc"].measure(tally).value
         value = "undefined" if area is None else decimal(area)
-        hints.append(
-            f"Score against acceptance: AUC {value} over {tally['joined']} outcomes; {foresight_in_words(area)}."
-        )
+        told = f"AUC {value} over {tally['joined']} outcomes: {foresight_in_words(area)}"
+        hints.append(f"Does the score predict acceptance? {told}.")
     return hints
 
 
 def _trend_in_words(tally: Tally, rate: Metric) -> list[str]:
     if len(weeks := names_of(tally, "week")) < 2:
         return []
-    direction = {"up": "rose", "down": "fell", "flat": "did not move beyond noise"}[trend(tally, rate)["direction"]]
-    return [f"The accept rate {direction} in the last week: {_listed(tally, rate, 'week', weeks[-WEEKS:])}."]
+    direction = {"up": "rose", "down": "fell", "flat": "did not change beyond noise"}[trend(tally, rate)["direction"]]
+    return [f"The acceptance rate {direction} in the last week: {_listed(tally, rate, 'week', weeks[-WEEKS:])}."]
 
 
 def _listed(tally: Tally, rate: Metric, field: str, names: Sequence[str]) -> str:
@@ -42,7 +41,7 @@ def _listed(tally: Tally, rate: Metric, field: str, names: Sequence[str]) -> str
 
 def foresight_in_words(area: Fraction | None) -> str:
     if area is None:
-        return "undefined: it takes accepted and unaccepted answers with a score"
+        return "it needs accepted and rejected answers with a score"
     if area < FORESEES_NOTHING:
-        return "the score does not foresee what people accept and should not gate"
-    return "the score foresees what people accept" if area >= FORESEES else "the score foresees a little"
+        return "the score does not predict what people accept, so don't gate on it"
+    return "it predicts well" if area >= FORESEES else "it predicts a little"

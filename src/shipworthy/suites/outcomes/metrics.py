@@ -56,19 +56,19 @@ class Foresight(Computed, frozen=True, kw_only=True):
 def metrics(options: Options) -> dict[str, Metric]:
     """Where it is needed, a bar on the useful rate is missing data if no row says; else it does not apply there."""
     listed: list[Metric] = [
-        Count("samples", "outcomes, identical rows once", high=None, of=("items",)),
-        Rate("accept_rate", "answers accepted without edits", of="accepted", among="items", against=EVERY),
-        Rate("action_rate", "answers that were acted on", of="acted", among="items"),
+        Count("samples", "recorded outcomes; identical rows count once", high=None, of=("items",)),
+        Rate("accept_rate", "share of answers accepted without edits", of="accepted", among="items", against=EVERY),
+        Rate("action_rate", "share of answers that people acted on", of="acted", among="items"),
         Rate(
             "useful_rate",
-            "answers called useful, among the rows that say",
+            "share of answers called useful, among rows with that field",
             of="useful",
             among="useful_said",
             could="items" if options.needs_useful else "useful_said",
         ),
         Rate(
             "edited_rate",
-            "answers that were edited, among the rows that say",
+            "share of answers that were edited, among rows with that field",
             "lower",
             of="edited",
             among="edited_said",
@@ -101,7 +101,7 @@ def foresight(tally: Tally) -> Measure:
     # Only their order counts, and whole numbers are compared much faster than fractions.
     ranks = {score: rank for rank, score in enumerate(sorted({**taken, **left}))}
     area = stats.auc(_ranked(taken, ranks), _ranked(left, ranks))
-    missing = "" if area is not None else "it takes accepted and unaccepted answers with a score"
+    missing = "" if area is not None else "it needs both accepted and rejected answers with a score"
     return Measure("auc", "coefficient", area, tally["joined"], missing=missing)
 
 

@@ -20,11 +20,13 @@ BARS: dict[str, tuple[str, Fraction]] = {
 class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that people can choose about the outcomes suite."""
 
-    min_samples: Annotated[int | None, Opt("Fewest different rows.  [default: 20]", least=0, shown=False)] = None
+    min_samples: Annotated[
+        int | None, Opt("Fewest rows allowed; identical rows count once.  [default: 20]", least=0, shown=False)
+    ] = None
     min_accept_rate: Annotated[
         str | None,
         Opt(
-            "Least share of answers that were taken without edits.  [default: 0.70]",
+            "Lowest share of answers accepted without edits.  [default: 0.70]",
             "SHARE",
             kind="number",
             shown=False,
@@ -32,18 +34,18 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     min_action_rate: Annotated[
         str | None,
-        Opt("Least share of answers that somebody acted on.  [default: 0.55]", "SHARE", kind="number", shown=False),
+        Opt("Lowest share of answers that people acted on.  [default: 0.55]", "SHARE", kind="number", shown=False),
     ] = None
     min_useful_rate: Annotated[
         str | None,
         Opt(
-            "Least share of answers called useful.  [default: 0.65, where rows say]",
+            "Lowest share of answers called useful.  [default: 0.65, if rows have the field]",
             "SHARE",
             kind="number",
             shown=False,
         ),
     ] = None
-    require_useful: Annotated[bool | None, Opt("The useful rate must be there to be judged.", cli=False)] = None
+    require_useful: Annotated[bool | None, Opt("Require the useful rate to have data.", cli=False)] = None
 
     def __post_init__(self) -> None:
         self.bars()

@@ -74,12 +74,12 @@ def _problems(row: Mapping[str, object], path: str, line: int) -> list[Problem]:
     ]
     if row.get("timestamp") is not None and _moment(row["timestamp"]) is None:
         what = f"timestamp {str(row['timestamp'])[:40]!r} is not a date"
-        wrong.append(Problem(path, line, what, "Write ISO-8601, as 2025-03-11T09:30:00Z.", "outcome-date"))
+        wrong.append(Problem(path, line, what, "Write ISO 8601, such as 2025-03-11T09:30:00Z.", "outcome-date"))
     if row.get("prompt_id") is not None and (not _is_name(row["prompt_id"]) or not str(row["prompt_id"]).strip()):
         wrong.append(Problem(path, line, "prompt_id is not text", "Write the id of the prompt.", "outcome-field"))
     for name in FLAGS:
         if row.get(name) is not None and _flag(row[name]) is None:
-            what = f"{name} is {str(row[name])[:40]!r}, neither yes nor no"
+            what = f"{name} is {str(row[name])[:40]!r}, which is neither yes nor no"
             wrong.append(Problem(path, line, what, "Write true or false (or 1/0, yes/no, y/n).", "outcome-flag"))
     return wrong
 

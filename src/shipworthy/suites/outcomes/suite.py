@@ -44,10 +44,10 @@ def _report(sources: Sources, reads: dict[str, Input]) -> Report:
 
 SUITE = Suite(
     name="outcomes",
-    description="Did people accept and act on it? Accept, action and useful rates by week, model and preset.",
+    description="Did people accept the answers and act on them? By week, model and preset.",
     inputs=(
-        InputSpec("outcomes", "Outcomes, one JSON object a line.", flags=("--input",), many=True),
-        InputSpec("report", "An evaluation report: does its score foresee what people accept?", False),
+        InputSpec("outcomes", "Outcomes, one JSON object per line.", flags=("--input",), many=True),
+        InputSpec("report", "Evaluation report: does its score predict what people accept?", False),
     ),
     options=Options,
     read=read,

@@ -12,7 +12,7 @@ def trend(tally: Tally, accept_rate: Metric) -> Row:
     """The last week's accept rate against all weeks before; it moved if the two intervals don't touch."""
     weeks = names_of(tally, "week")
     if len(weeks) < 2:
-        return {"direction": "undefined", "why": "there are fewer than two weeks"}
+        return {"direction": "undefined", "why": "fewer than two weeks of data"}
     last, before = tally.slice(f"week={weeks[-1]}"), Tally()
     for week in weeks[:-1]:
         before += tally.slice(f"week={week}")

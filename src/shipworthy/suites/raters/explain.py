@@ -57,7 +57,7 @@ def _alike(options: SettledOptions) -> Iterator[str]:
         first = spelt.setdefault(fold(label), label)
         if first != label:
             yield (
-                f"ratings: the labels {first!r} and {label!r} differ in case or white space alone, and count as two "
+                f"ratings: the labels {first!r} and {label!r} differ in case or white space only, and count as two "
                 "[label-alike]"
             )
 
@@ -100,8 +100,8 @@ def _who_said_what(verdict: Verdict, options: SettledOptions) -> str:
     for rater, label in verdict.said:
         camps.setdefault(label, []).append(options.raters[rater])
     ordered = sorted(camps.items(), key=lambda camp: (-len(camp[1]), camp[0]))
-    said = "; ".join(f"{options.scale[label]} by {', '.join(names)}" for label, names in ordered)
-    return f"{verdict.agreeing} of {plural(verdict.pairs, 'pair')} agree{'s' * (verdict.pairs == 1)}: {said}"
+    labels = "; ".join(f"{options.scale[label]} by {', '.join(names)}" for label, names in ordered)
+    return f"rated {labels} ({verdict.agreeing} of {plural(verdict.pairs, 'pair')} of raters agree)"
 
 
 # --- sections ---

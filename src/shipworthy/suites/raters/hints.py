@@ -34,7 +34,9 @@ def diagnose(
     if measures["alpha"].missing == ONE_LABEL:
         hints.append("All ratings have the same label. Gate percent_agreement instead, or add items with other labels.")
     if agreed.n < FEW:
-        hints.append(f"{plural(agreed.n, 'item')} with two ratings or more is few; use at least {FEW}.")
+        hints.append(
+            f"Only {plural(agreed.n, 'item')} with two or more ratings: too few to rely on. Use at least {FEW}."
+        )
     if not pairwise(options):
         hints.append(f"Pairs of raters are listed for at most {FEW_RATERS} raters and {FEW_LABELS} labels.")
     return hints

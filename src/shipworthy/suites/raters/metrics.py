@@ -26,7 +26,7 @@ ALIASES = {
     "krippendorff": "alpha",
 }
 FEW_RATERS, FEW_LABELS = 20, 50  # beyond which pairs of raters are not looked at one by one
-ONE_LABEL = "every rating that can be compared is the same label, so chance agrees as well"
+ONE_LABEL = "all ratings have the same label, so agreement beyond chance can't be measured"
 LabelCounts = list[int]  # how many raters gave each label to an item
 Coefficient = Callable[[Sequence[Sequence[int]]], Fraction | None]
 Cells = Counter[tuple[int, int]]  # the labels of two raters → items
@@ -130,23 +130,25 @@ def metrics(options: Options) -> dict[str, Metric]:
     listed = [
         Computed(
             "percent_agreement",
-            "pairs of raters who gave the same label, in the mean over items with two ratings",
+            "how often two raters gave an item the same label, averaged over items",
             formula=_percent,
         ),
-        _beyond("kappa", f"Cohen's: agreement of exactly two raters beyond chance{weighted}", partial(_kappa, settled)),
+        _beyond(
+            "kappa", f"Cohen's kappa: agreement of exactly two raters beyond chance{weighted}", partial(_kappa, settled)
+        ),
         _beyond(
             "fleiss_kappa",
-            "agreement of any raters beyond chance, as many on every item",
+            "Fleiss' kappa: agreement beyond chance, with the same number of ratings on every item",
             partial(_of_table, "fleiss_kappa", stats.fleiss_kappa, settled),
         ),
         _beyond(
             "free_marginal",
-            "Randolph's: agreement beyond what equally likely labels would give",
+            "Randolph's kappa: agreement beyond chance if every label were equally likely",
             partial(_of_table, "free_marginal", stats.free_marginal_kappa, settled),
         ),
         _beyond(
             "alpha",
-            "Krippendorff's, nominal: agreement beyond chance, with any ratings missing",
+            "Krippendorff's alpha: agreement beyond chance, even if ratings are missing",
             partial(_of_table, "alpha", stats.krippendorff_alpha, settled),
         ),
     ]
@@ -169,7 +171,7 @@ def _percent(tally: Tally) -> Measure:
 def _kappa(options: SettledOptions, tally: Tally) -> Measure:
     if len(options.raters) != 2:
         return _undefined(
-            "kappa", f"there are {len(options.raters)} raters, and Cohen's is of two; alpha is of any number", 0
+            "kappa", f"Cohen's kappa needs exactly 2 raters, and there are {len(options.raters)}; use alpha", 0
         )
     counted = square(pairs(tally).get((0, 1), Counter()), len(options.scale))
     value, n = stats.kappa(counted, options.weights), sum(map(sum, counted))
@@ -187,8 +189,10 @@ def _of_table(name: str, coefficient: Coefficient, options: SettledOptions, tall
     sizes = {sum(row) for row in counted}
     if name == "alpha" or (len(sizes) == 1 and n):
         return _undefined(name, ONE_LABEL if n else "no item has two ratings", n)
-    span = f"items have {min(sizes)} to {plural(max(sizes), 'rating')}" if len(sizes) > 1 else "items have one rating"
-    return _undefined(name, f"{span}, and it takes equally many; alpha does not", n)
+    if len(sizes) == 1:
+        return _undefined(name, "no item has two ratings", n)
+    span = f"{min(sizes)} to {plural(max(sizes), 'rating')}"
+    return _undefined(name, f"items have {span}, but need the same number; use alpha", n)
 
 
 def _measure(name: str, value: Fraction, n: int, spread: stats.Spread | None, kind: str = "coefficient") -> Measure:

@@ -18,10 +18,10 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
 
     weights: Annotated[
         Literal["linear", "quadratic"] | None,
-        Opt("Cohen's kappa by how far two labels are apart in their order.  [default: any two are as far]"),
+        Opt("Weight kappa by the distance between labels in their order.  [default: unweighted]"),
     ] = None
     labels: Annotated[
-        tuple[str, ...] | None, Opt("All labels, in their order.  [default: those that occur]", "LABEL,…")
+        tuple[str, ...] | None, Opt("All labels, in order.  [default: those in the ratings]", "LABEL,…")
     ] = None
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ def named_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
         if repeated
         else "a label is blank"
         if not all(label.strip() for label in named)
-        else "there is one label alone, on which nobody can differ"
+        else "there is only one label, so raters can't disagree"
         if len(named) < 2
         else ""
     )

@@ -31,7 +31,7 @@ class Rating(msgspec.Struct):
         if self.qid is UNSET:
             self.qid = self.item
         if self.qid is UNSET:
-            raise ValueError("qid: expected a name for the item, found none")
+            raise ValueError("qid: expected the id of the item, found none")
         if self.item is not UNSET and str(self.item) != str(self.qid):
             raise ValueError(f"qid: two names for one item, {self.qid!r} and {self.item!r}")
 
@@ -54,8 +54,8 @@ def stream_ratings(
             what = f"label: expected one of {', '.join(declared)}, got {str(rating.label)!r}"
             problems.add(Problem(read.path, number, what, "Correct it, or add it to --labels.", "rating-label"))
         elif given in lines:
-            what = f"rater {given[1]!r} rated {given[0]!r} in line {lines[given]} already"
-            problems.add(Problem(read.path, number, what, "Keep one of the two.", "rating-repeated"))
+            what = f"duplicate rating of {given[0]!r} by {given[1]!r} (first on line {lines[given]})"
+            problems.add(Problem(read.path, number, what, "Keep one of them.", "rating-repeated"))
         else:
             lines[given] = number
             yield number, rating

@@ -44,24 +44,24 @@ def _require_two(raters: tuple[str, ...], gathered: Gathered, path: str) -> None
     """An error where nobody could agree with anybody."""
     if not raters:
         raise DataError(
-            "there is no rating to compare",
+            "there are no ratings to compare",
             where=path,
             code="ratings-none",
             hint='Each line is one rating: {"qid": …, "rater": …, "label": …}.',
         )
     if len(raters) == 1:
         raise DataError(
-            f"every rating is by {raters[0]!r}, and agreement takes two raters",
+            f"all ratings are by {raters[0]!r}; agreement needs two raters",
             where=path,
             hint="Add the ratings of another rater.",
             code="raters-one",
         )
     if all(len(case.records["ratings"]) < 2 for case in gathered.some_cases(None)):
         raise DataError(
-            f"no item was rated by two of the {len(raters)} raters",
+            f"no item was rated by more than one of the {len(raters)} raters",
             where=path,
             code="raters-apart",
-            hint="Do the files of the raters name their items alike?",
+            hint="Check that all raters use the same item ids (qid).",
         )
 
 
@@ -75,9 +75,9 @@ def _scale(seen: set[str | int], options: Options) -> tuple[str, ...]:
     scale = tuple(sorted({str(label) for label in seen}))
     if options.weights:
         raise UsageError(
-            f"{options.weights} weights need an order, and {words[0]!r} is a string",
+            f"{options.weights} weights need ordered labels, and labels such as {words[0]!r} have no order",
             where="--weights",
-            hint=f"Name the labels in their order: --labels {','.join(scale[:5])}.",
+            hint=f"List the labels in order: --labels {','.join(scale[:5])}.",
             code="weights-order",
         )
     return scale

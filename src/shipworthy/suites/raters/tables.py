@@ -14,8 +14,8 @@ _LINES = 12  # of a table
 def details(shown: Mapping[str, Sequence[Row]], options: SettledOptions) -> Iterator[str]:
     if options.weights:
         yield ""
-        yield f"kappa has {options.weights} weights by the order of the labels; the other coefficients have none."
-    source = "as seen" if options.labels is None else "declared"
+        yield f"kappa uses {options.weights} weights by the order of the labels; the other coefficients are unweighted."
+    source = "from the ratings" if options.labels is None else "declared"
     rated = [(row["label"], f"{row['ratings']:>9}{row['share']:>10.3f}") for row in shown["labels"]]
     yield from _listed(f"Labels ({len(options.scale)}, {source})", f"{'ratings':>9}{'share':>10}", rated)
     if len(options.raters) == 2:

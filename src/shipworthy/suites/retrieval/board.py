@@ -53,7 +53,7 @@ def _states(converging: Row, distance: Row) -> Iterator[str]:
 def _short(short: Mapping[str, str]) -> Iterator[str]:
     if short:
         yield ""
-        yield "Lists shorter than k"
+        yield "Result lists shorter than k"
     for qid, text in list(short.items())[:SHOWN]:
         yield f"  {visible(qid, 40)}  {text}"
 
@@ -64,9 +64,9 @@ def _comparison(compared: Row | None) -> Iterator[str]:
     lost, gained = len(compared["hits_lost"]), len(compared["hits_gained"])
     yield ""
     yield (
-        f"Against live, {plural(compared['pairs'], 'question')}: {compared['metric']} "
-        f"{_signed(compared['difference'])}; hits lost {lost}, gained {gained} "
-        f"(exact McNemar p = {compared['mcnemar_two_sided_p']:.3g}); permutation p = {_p(compared['permutation_p'])}"
+        f"Shadow against live on {plural(compared['pairs'], 'question')}: {compared['metric']} "
+        f"{_signed(compared['difference'])} (permutation test p = {_p(compared['permutation_p'])}); hits lost {lost}, "
+        f"gained {gained} (exact McNemar p = {compared['mcnemar_two_sided_p']:.3g})"
     )
     for name in ("worse", "better"):
         rows = compared[name]
@@ -74,7 +74,7 @@ def _comparison(compared: Row | None) -> Iterator[str]:
             types = f" ({visible(', '.join(row['type']), 40)})" if row["type"] else ""
             yield f"  {name}  {visible(row['qid'], 40)}{types}  {row['live']:.3f} → {row['shadow']:.3f}"
         if len(rows) > SHOWN:
-            yield f"  … and {len(rows) - SHOWN} more that are {name}; all of them are in the JSON report"
+            yield f"  … and {len(rows) - SHOWN} more are {name}; the JSON report lists all"
 
 
 def _signed(value: float | None) -> str:

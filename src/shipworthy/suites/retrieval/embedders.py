@@ -102,7 +102,7 @@ class Dense:
             raise DataError(
                 f"{self.id} gave vectors of {len(left)} and {len(right)} numbers",
                 code="embedding-shape",
-                hint="Was the model changed under the same name? Use a new --embed-cache.",
+                hint="If the model changed under the same name, use a new --embed-cache.",
             )
         return _recorded(1 - Fraction(_cosine(left, right)))
 
@@ -112,9 +112,9 @@ class Dense:
             not len(vector) or not all(map(math.isfinite, vector)) for vector in vectors
         ):
             raise DataError(
-                f"{self.id} did not give one vector of finite numbers a text",
+                f"{self.id} did not return one vector of finite numbers per text",
                 code="embedding-shape",
-                hint="Look at what the server answers.",
+                hint="Check what the server returns.",
             )
         return vectors
 
@@ -148,7 +148,7 @@ class Http(Dense):
                 if status
                 else f"the embedding server can't be reached: {visible(body.decode(), 200)}",
                 where=self._url,
-                hint="Check URL, model and key." if status else "Is it running?",
+                hint="Check URL, model and key." if status else "Check that it is running.",
                 code="embedder-http",
             )
         try:
@@ -343,10 +343,10 @@ def check_name(name: str) -> None:
 def _key(variable: str | None) -> str:
     if variable and variable not in os.environ:
         raise UsageError(
-            f"the environment has no {variable}",
+            f"the environment variable {variable} is not set",
             where="embed-key-env",
             code="embedder-setting",
-            hint="Set it to the server's key, or leave the name out.",
+            hint="Set it to the server's key, or leave out --embed-key-env.",
         )
     return os.environ.get(variable or "", "")
 

@@ -15,17 +15,14 @@ from .pairs import Fallen
 HARDLY = Fraction(1, 10)  # a smaller share of questions with any gold id in the log is no retrieval, but other ids
 
 _DRIFT = (
-    "{n} of {all} answered runs cite the right section at bytes that fit no gold range: offsets drift (OCR, "
-    "normalisation), or count in another unit than bytes."
+    "{n} of {all} answered runs cite the right section, but at offsets outside every gold range. "
+    "Offsets may have shifted (OCR, normalisation), or are not in bytes."
 )
-_MEANING = "A snippet that is near in similarity and wrong is cited for {n}: the embeddings don't separate the domain."
-_ORDER = "The block of {n} is found at another rank from run to run: look at the reranker."
-_LEAK = (
-    "A section beside or below the right one is cited for {n}: boundaries leak or topics mix; "
-    "look at section detection."
-)
-_TYPED = "Only {slices} {verb}: these blocks are read as prose. Give tables and code blocks of their own type."
-_MIGRATED = "The index was rebuilt and its ids are new to the gold: migrate the ids, or score with --match offsets."
+_MEANING = "{n} cited a similar but wrong text. The embeddings do not separate the topics well enough."
+_ORDER = "{n} had the relevant block at different ranks from run to run. Check the reranker."
+_LEAK = "{n} cited a section next to or below the right one. Check section detection and chunk boundaries."
+_TYPED = "Only {slices} {verb}. Index tables, code and figures as blocks of their own type, not as prose."
+_MIGRATED = "Hardly any gold id is in the log. If the index has new ids, migrate the gold set, or use --match offsets."
 
 
 def hint_facts(verdict: LogVerdict) -> Iterator[str]:
@@ -75,7 +72,7 @@ def diagnose(findings: Findings, fallen: Sequence[Fallen]) -> list[str]:
 
 def _fallen(fallen: Sequence[Fallen], slices: Mapping[str, Mapping[str, Measure]]) -> list[str]:
     """The slices that fell against live; where these are types, the others stand, and the type is the cause."""
-    hints = [f"{name} falls from {decimal(before)} to {decimal(now)} against live." for name, now, before in fallen]
+    hints = [f"{name} fell from {decimal(before)} (live) to {decimal(now)} (shadow)." for name, now, before in fallen]
     types = [name for name, _, _ in fallen if name.startswith("type=")]
     known = [name for name in slices if name.startswith("type=")]
     blamed = [name.removeprefix("type=") for name in types]

@@ -68,13 +68,13 @@ def check_inputs(options: Options, sources: Sources) -> None:
     gold, shadow, qrels, run = (_given(sources, name) for name in ("gold", "shadow", "qrels", "run"))
     if gold == qrels or shadow == run or (qrels and shadow):
         raise UsageError(
-            "retrieval needs one set of judgements and one result log",
+            "retrieval needs a gold set (or qrels) and a result log",
             hint="Give --gold with --run; --gold with --shadow and --live to compare two; or --qrels with --run.",
             code="retrieval-inputs",
         )
     if is_plain(sources) and _given(sources, "live"):
         raise UsageError(
-            "--live is compared with --shadow", hint="Write --shadow in place of --run.", code="retrieval-inputs"
+            "--live needs --shadow to compare with", hint="Write --shadow instead of --run.", code="retrieval-inputs"
         )
     if options.metrics is not None and _given(sources, "live"):
         raise UsageError(
@@ -82,11 +82,11 @@ def check_inputs(options: Options, sources: Sources) -> None:
         )
     chosen = set(_chosen(options, sources))
     if qrels:
-        _refuse(chosen, "with --qrels, which has ids and nothing else", *_PLACES, "lenient")
+        _refuse(chosen, "with --qrels, which has only ids", *_PLACES, "lenient", "map")
     else:
         _refuse(chosen, "with --gold, which has no grades", "rel_level")
     if options.metrics is not None:
-        _refuse(chosen, "with --metrics, which looks at ids and names its depths", *_PLACES, "k")
+        _refuse(chosen, "with --metrics, which compares ids and names its own depths", *_PLACES, "k")
 
 
 def _chosen(options: Options, sources: Sources) -> Iterator[str]:

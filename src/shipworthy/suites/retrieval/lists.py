@@ -10,14 +10,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ...core.cases import Numbered
-from ...core.contracts import gold_keys, trace_keys
+from ...core.contracts import NO_BLOCKS, gold_keys, trace_keys
 from ...core.inputs import joined
-from ...core.sources import Input, read_records
+from ...core.sources import Input, check_mapping, is_other_format, raise_misfit, read_records, typed_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
 from ...reading.many import Files
-from .options import Choices
+from .options import Choices, Options
 from .ranking import Duplicate, Ranked, RankedList, arrange
 from .trec import Scattered, name_of, read_qrels, read_run, read_whole_run
 
@@ -98,9 +98,9 @@ def run_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterato
 # --- JSON lines ---
 
 
-def gold_slots(source: Source, read: Input, problems: Problems) -> Slots:
+def gold_slots(source: Source, read: Input, problems: Problems, map: tuple[str, ...] = ()) -> Slots:
     slots: Slots = {}
-    for line, item in _records(source, _GoldIds, read, "gold", problems, gold_keys()):
+    for line, item in _records(source, _GoldIds, read, "gold", problems, gold_keys(), map):
         qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
         if qid in (UNSET, "") or str(qid) in slots:
             what = "the qid is missing" if qid in (UNSET, "") else f"duplicate qid {qid!r}"
@@ -117,13 +117,15 @@ def gold_slots(source: Source, read: Input, problems: Problems) -> Slots:
 
 
 def log_lists(
-    source: Source, read: Input, slots: Slots, choices: Choices, problems: Problems, lenient: bool
+    source: Source, read: Input, slots: Slots, choices: Choices, problems: Problems, options: Options
 ) -> Iterator[Numbered]:
     """The lists of a log; bad lines, the gold's among them, are raised together when it is exhausted."""
     before = problems.total
-    yield from enumerate(ranked_lists(slots, _log_lists(source, read, problems), choices), 1)
+    yield from enumerate(ranked_lists(slots, _log_lists(source, read, problems, options.map), choices), 1)
     _close(read, problems, before)
-    if not lenient:
+    if read.bad == read.records:
+        raise_misfit(source, "trace", problems)
+    if not options.lenient:
         problems.raise_any()
 
 
@@ -136,8 +138,10 @@ def trec_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterat
     yield from enumerate(ranked_lists(slots, lists, choices), 1)
 
 
-def _log_lists(source: Source, read: Input, problems: Problems) -> Iterator[tuple[str, list[str], list[float] | None]]:
-    for line, run in _records(source, _LogIds, read, "trace", problems, trace_keys()):
+def _log_lists(
+    source: Source, read: Input, problems: Problems, map: tuple[str, ...]
+) -> Iterator[tuple[str, list[str], list[float] | None]]:
+    for line, run in _records(source, _LogIds, read, "trace", problems, trace_keys(), map):
         qid = run.qid or run.q_id
         given: Sequence[str | _Scored] | UnsetType = run.topk if run.topk is not UNSET else run.retrieved_ids
         if qid in (UNSET, "") or (given is UNSET and not run.error):
@@ -153,12 +157,18 @@ def _log_lists(source: Source, read: Input, problems: Problems) -> Iterator[tupl
 
 def _lacking(given: object) -> str:
     if given is UNSET:
-        return "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
+        return NO_BLOCKS
     return "qid: expected a name for the question, found none"
 
 
 def _records(
-    source: Source, record: type[Record], read: Input, name: str, problems: Problems, keys: Keys
+    source: Source,
+    record: type[Record],
+    read: Input,
+    name: str,
+    problems: Problems,
+    keys: Keys,
+    map: tuple[str, ...] = (),
 ) -> Iterator[tuple[int, Record]]:
     """Records of a file, decoded at once, or of an iterable."""
     if not isinstance(source, (str, os.PathLike)):
@@ -166,7 +176,11 @@ def _records(
         yield from read_records(plain, record, read, name, problems)
         return
     if isinstance(source, Files):
-        yield from _many(source, record, read, problems, keys)
+        yield from _many(source, record, read, name, problems, keys, map)
+        return
+    if map or is_other_format(source):
+        yield from typed_records(source, record, problems, read, keys, mapping=(name, map))
+        check_mapping(read)
         return
     read.path = os.fspath(source)
     reader = Reader(source, record, problems, keys=keys)
@@ -176,12 +190,18 @@ def _records(
 
 
 def _many(
-    files: Files, record: type[Record], read: Input, problems: Problems, keys: Keys
+    files: Files,
+    record: type[Record],
+    read: Input,
+    name: str,
+    problems: Problems,
+    keys: Keys,
+    map: tuple[str, ...],
 ) -> Iterator[tuple[int, Record]]:
     digests = []
     for path in files.paths:
         part = Input()
-        yield from _records(path, record, part, "", problems, keys)
+        yield from _records(path, record, part, name, problems, keys, map)
         digests.append(part.digest)
         read += part
     read.path, read.files, read.digest = files.pattern, files.paths, joined(digests)

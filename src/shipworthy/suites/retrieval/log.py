@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import UNSET
 
-from ...core.contracts import DetailedTrace, Place
+from ...core.contracts import NO_BLOCKS, DetailedTrace, Place
 
 
 class LogLine(DetailedTrace):
@@ -19,7 +19,7 @@ class LogLine(DetailedTrace):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.topk is UNSET and self.retrieved_ids is UNSET and not self.error:
-            raise ValueError("topk: expected the retrieved blocks, found neither topk nor retrieved_ids")
+            raise ValueError(NO_BLOCKS)
         for number in self.delta_s or ():
             if not 0 <= number <= 1:
                 raise ValueError(f"delta_s: expected distances clipped to 0 … 1, got {number}")

@@ -183,17 +183,17 @@ def _list_metrics(wanted: Iterable[Wanted], choices: Choices) -> dict[str, Metri
     for one in wanted:
         name = one.name(choices.preset)
         named[name] = MeanOfLists(name, _OF_LISTS[one.kind], of=name, wanted=one, choices=choices)
-    missing = Count("missing", "questions without a list", "lower", high=None, of=("missing",), completes=True)
+    missing = Count("missing", "questions without a result list", "lower", high=None, of=("missing",), completes=True)
     return named | {"missing": missing}
 
 
 _OF_LISTS = {
-    "precision": "relevant among retrieved",
-    "recall": "relevant that were retrieved",
+    "precision": "share of retrieved blocks that are relevant",
+    "recall": "share of relevant blocks that were retrieved",
     "ndcg": "discounted gain",
-    "mrr": "reciprocal rank of the first relevant",
+    "mrr": "1 / rank of the first relevant block",
     "map": "average precision",
-    "success": "some relevant retrieved",
+    "success": "share of questions with a relevant block",
 }
 
 
@@ -204,22 +204,22 @@ def _absent(choices: Choices) -> tuple[str, ...]:
 
 def _cited_metrics(choices: Choices) -> Iterator[Metric]:
     absent = _absent(choices)
-    cites = "questions whose answer cites a relevant block or the anchor section"
+    cites = "share of questions whose answer cites a relevant block or the right section"
     yield _share("coverage", cites, could="citable", why=_UNSAID, against=(*absent, "uncited", "uncovered"))
     yield _share(
         "citation_accuracy",
-        "answered questions whose citation has the gold section and byte range",
+        "share of answered questions whose citation is in the gold section and byte range",
         could="ranged",
         why="no answer to a question with a gold byte range cites anything",
         against=("off-place",),
     )
-    yield _share("answer_rate", "questions with any citation", why=_UNSAID, against=(*absent, "uncited"))
-    median = "median distance of the cited snippet from the question"
+    yield _share("answer_rate", "share of questions with any citation", why=_UNSAID, against=(*absent, "uncited"))
+    median = "median distance between the cited text and the question"
     yield Distance("delta_s_median", median, "lower", of="delta_s", p=Fraction(50))
     yield Distance("delta_s_p90", "90th percentile of that distance", "lower", of="delta_s", p=Fraction(90))
-    groups = "groups of one question and seed whose paraphrases all converge"
+    groups = "share of questions whose paraphrases all reach the same evidence"
     yield Computed("lambda_convergent", groups, formula=_convergent)
-    steps = "steps in the title tree between the cited section and the anchor"
+    steps = "steps in the table of contents between the cited section and the right one"
     yield Mean("anchor_proximity", steps, "lower", high=None, of="anchor_proximity")
 
 
@@ -230,15 +230,15 @@ def _ranking_metrics(choices: Choices) -> Iterator[Metric]:
     for k in choices.k:
         divided = f"relevant blocks among the first {k}, divided by {k} as trec_eval does"
         yield _share(f"P_{k}", divided, could="rankable", against=against)
-        yield _share(f"anchor_hit@{k}", f"some block of the first {k} lies in the anchor section")
-        yield _share(f"negative_rate@{k}", f"hard negatives among the first {k}", "lower")
+        yield _share(f"anchor_hit@{k}", f"share of questions with a block of the right section in the first {k}")
+        yield _share(f"negative_rate@{k}", f"share of hard negatives among the first {k}", "lower")
 
 
 def _counts() -> Iterator[Metric]:
-    yield _share("negative_first", "a hard negative outranks every relevant block", "lower")
+    yield _share("negative_first", "share of questions where a hard negative outranks every relevant block", "lower")
     absent = "questions without a log line"
     yield Count("missing", absent, "lower", high=None, of=("missing",), completes=True, against=("missing",))
-    bad = "questions with coverage 0 or a cited snippet in the risk band"
+    bad = "questions with coverage 0, or a cited text far from the question"
     yield Count("bad_qids", bad, "lower", high=None, of=("bad_qid",))
 
 
@@ -246,7 +246,7 @@ _OF_BLOCKS = {
     "precision": "relevant blocks among those retrieved",
     "recall": "gold places found",
     "ndcg": "discounted gain",
-    "mrr": "reciprocal rank of the first relevant block",
+    "mrr": "1 / rank of the first relevant block",
     "map": "average precision",
 }
 _UNSAID = "no line of the log says what its answer cites (answer_citations)"
@@ -257,7 +257,7 @@ class Distance(Percentile, frozen=True, kw_only=True):
 
     def measure(self, tally: Tally) -> Measure:
         measure = super().measure(tally)
-        why = "delta_s is not logged, and there is no text of a cited block to make it from"
+        why = "the log has no delta_s, and no text of a cited block to compute it from (--texts)"
         return measure if measure.n else msgspec.structs.replace(measure, missing=why)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ...core.gates import as_written
-from ...core.options import AllowMissing, Opt, ReadingOptions
+from ...core.options import AllowMissing, Mapped, Opt, ReadingOptions
 from ...errors import UsageError
 from ..answers.options import check_depths
 from .embedders import NAMES, check_name
@@ -34,9 +34,10 @@ _PRESET = "  [default: the preset's]"
 class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that people can choose about the retrieval suite; None leaves it to the preset."""
 
+    map: Mapped = ()
     preset: Annotated[
         Literal["native", "trec", "trec-c"] | None,
-        Opt("Named set of the choices below.  [default: native; trec with --qrels]"),
+        Opt("Preset for the choices below.  [default: native; trec with --qrels]"),
     ] = None
     k: Annotated[tuple[int, ...], Opt("Depths of precision@k and recall@k.", "N[,N…]")] = (1, 3, 5, 10)
     match: Annotated[
@@ -44,36 +45,43 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
         Opt("What makes a block relevant: its id, its byte range, or its text. The last two survive a re-chunking."),
     ] = "ids"
     min_overlap: Annotated[
-        str, Opt("Share of a gold range, or of a block, that must be covered.", "SHARE", kind="number")
+        str,
+        Opt(
+            "With --match offsets or text: share of the gold range, or of the block, that must overlap.",
+            "SHARE",
+            kind="number",
+        ),
     ] = "0.5"
     denominator: Annotated[
         Literal["returned", "k"] | None, Opt(f"What precision divides by: blocks returned, or k.{_PRESET}")
     ] = None
-    order: Annotated[Literal["list", "score"] | None, Opt(f"Ranks by the list's order, or by score.{_PRESET}")] = None
+    order: Annotated[Literal["list", "score"] | None, Opt(f"Rank by list order or by score.{_PRESET}")] = None
     ties: Annotated[
         Literal["list", "docid_desc"] | None,
-        Opt(f"Equal scores: as listed, or by id downwards as trec_eval has it.{_PRESET}"),
+        Opt(f"Order of equal scores: as listed, or by descending id like trec_eval.{_PRESET}"),
     ] = None
     duplicates: Annotated[
         Literal["first", "occupy_slot", "error"] | None,
-        Opt(f"A repeated id: first place counts, keeps its slots, or is an error.{_PRESET}"),
+        Opt(f"Repeated ids: count the first, let each take a rank, or fail.{_PRESET}"),
     ] = None
-    missing_query: Annotated[Literal["zero", "skip", "error"] | None, Opt(f"A question without a list.{_PRESET}")] = (
-        None
-    )
+    missing_query: Annotated[
+        Literal["zero", "skip", "error"] | None,
+        Opt(f"A question without a result list scores 0, is skipped, or is an error.{_PRESET}"),
+    ] = None
     no_relevant: Annotated[
-        Literal["skip", "zero", "error"] | None, Opt(f"A question without relevant blocks.{_PRESET}")
+        Literal["skip", "zero", "error"] | None,
+        Opt(f"A question without relevant blocks scores 0, is skipped, or is an error.{_PRESET}"),
     ] = None
     recall: Annotated[
         Literal["fraction", "all", "any"] | None,
-        Opt(f"Share of the relevant blocks found, all of them, or any.{_PRESET}"),
+        Opt(f"What recall counts: the share of relevant blocks found, all of them, or any.{_PRESET}"),
     ] = None
-    rel_level: Annotated[int, Opt("Lowest grade that is relevant, with --qrels.", "N", least=1)] = 1
+    rel_level: Annotated[int, Opt("Lowest grade that counts as relevant, with --qrels.", "N", least=1)] = 1
     score_bits: Annotated[
         int | None, Opt("Bits in which scores are compared: 32 or 64.", least=1, cli=False, config=False)
     ] = None
-    depth: Annotated[int | None, Opt("Look at so many ranks at most.", "N", least=1)] = None
-    window: Annotated[int, Opt("Bytes by which a gold range is widened.", "N", least=0)] = 30
+    depth: Annotated[int | None, Opt("Use only the first N ranks.", "N", least=1)] = None
+    window: Annotated[int, Opt("Widen each gold range by this many bytes.", "N", least=0)] = 30
     offset_match: Annotated[
         Literal["overlap", "contained", "endpoints"], Opt("How a cited range must fit the widened gold range.")
     ] = "overlap"
@@ -81,7 +89,7 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
         Literal["strict", "reference"], Opt("`reference` computes what the original pseudocode describes.")
     ] = "strict"
     allow_missing: AllowMissing = 0
-    by: Annotated[tuple[str, ...], Opt("Also report by a field of the gold item.", "FIELD")] = ()
+    by: Annotated[tuple[str, ...], Opt("Also report by this field of the gold item, such as type.", "FIELD")] = ()
     metrics: Annotated[str | None, Opt("Only these ranking metrics: P@5,R@10,nDCG@10,MRR,MAP,success@5.", "LIST")] = (
         None
     )

@@ -30,7 +30,7 @@ def _lacking_lists(findings: Findings) -> list[str]:
             f"no question is left to score: of {tally['items']}, {tally['missing']} have no list and "
             f"{tally['no_relevant']} nothing relevant; {plural(others, 'list')} of other questions",
             where=findings.material.reads["shadow"].path,
-            hint="Do the two files belong together?",
+            hint="Check that the two files belong together.",
             code="log-empty",
         )
     return []
@@ -41,7 +41,7 @@ def _lacking(findings: Findings) -> Iterator[str]:
     holes = findings.evidence.part(LIVE)["missing"]
     if 0 < holes <= findings.context.options.allow_missing and any(gate.bound.sign for gate in findings.gates):
         among = plural(findings.tally["items"], "question")
-        yield f"{holes} of {among} have no line in live's log: a baseline that counts them as 0 is too low"
+        yield f"{holes} of {among} have no line in live's log, so live is no fair baseline"
     if any(gate.metric == "lambda_convergent" for gate in findings.gates):
         yield from _holes(findings.tally, len(noticed_in(findings.gathered, "shadow").seeds))
 

@@ -24,14 +24,14 @@ _SEVERITY = {
     )
 }
 _WORDS = {
-    "missing": "there is no log line",
+    "missing": "the log has no line for it",
     "error": "every run failed",
     "uncited": "the answer cites nothing",
-    "uncovered": "cites nothing relevant and nothing in the anchor section",
-    "far": "the cited snippet is in the risk band",
-    "answered": "cites something although it is unanswerable",
+    "uncovered": "cites neither a relevant block nor the right section",
+    "far": "the cited text is far from the question",
+    "answered": "cites a source although it is unanswerable",
     "not-retrieved": "nothing relevant was retrieved",
-    "off-place": "no citation fits the gold section and byte range",
+    "off-place": "no citation is in the gold section and byte range",
 }
 
 
@@ -78,13 +78,13 @@ def item(verdict: Verdict, choices: Choices) -> Row:
 
 
 def short_list(verdict: LogVerdict, choices: Choices) -> str:
-    """`precision@5 0.667 of 3 returned; trec P_5 0.400` for the shallowest k that a list does not fill."""
+    """`precision@5 0.667 with 3 returned; trec_eval P_5 0.400` for the shallowest k that a list does not fill."""
     lengths = [line.ranked.returned for line in verdict.lines]
     k = next((k for k in choices.k if lengths and min(lengths) < k), None)
     if k is None or choices.denominator == "k" or f"precision@{k}" not in verdict.values:
         return ""
     value, trec = verdict.values[f"precision@{k}"], verdict.values[f"P_{k}"]
-    return f"precision@{k} {decimal(value)} of {min(lengths)} returned; trec P_{k} {decimal(trec)}"
+    return f"precision@{k} {decimal(value)} with {min(lengths)} returned; trec_eval P_{k} {decimal(trec)}"
 
 
 def offences(verdict: Verdict | ListVerdict, context: Context) -> Iterable[Offence]:
@@ -125,5 +125,5 @@ def _telling(verdict: LogVerdict) -> Line | None:
 def _reason_in_words(verdict: LogVerdict, line: Line | None) -> str:
     words = _WORDS[verdict.reason]
     if verdict.reason == "far":
-        words += f" (ΔS {float(verdict.values['delta_s']):.4f})"
-    return words if line is None or len(verdict.lines) < 2 else f"{words} ({len(verdict.lines)} runs)"
+        words += f" (semantic distance ΔS {float(verdict.values['delta_s']):.2f})"
+    return words if line is None or len(verdict.lines) < 2 else f"{words}; {len(verdict.lines)} runs"

@@ -8,7 +8,7 @@ from functools import partial
 
 from ...core.cases import Case
 from ...core.contracts import Gold
-from ...core.sources import GoldSet, Input, load_gold, read_texts, stream_traces
+from ...core.sources import BLOCKS, GoldSet, Input, load_gold, read_texts, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.jsonl import Problems
 from ...reading.lock import lock_problems
@@ -47,13 +47,13 @@ def _read_lists(sources: Sources, options: Options, choices: Choices) -> Materia
         stream = run_lists(os.fspath(sources["run"]), log, slots, choices)
     else:
         problems = Problems()
-        slots = gold_slots(sources["gold"], gold, problems)
+        slots = gold_slots(sources["gold"], gold, problems, options.map)
         source = sources.get("run", sources.get("shadow"))
         if is_run_file(source):
             problems.raise_any()
             stream = trec_lists(os.fspath(source), log, slots, choices)
         else:
-            stream = log_lists(source, log, slots, choices, problems, options.lenient)
+            stream = log_lists(source, log, slots, choices, problems, options)
     assert options.metrics is not None
     wanted = tuple(parse_wanted(options.metrics))
     return Material(
@@ -61,7 +61,7 @@ def _read_lists(sources: Sources, options: Options, choices: Choices) -> Materia
         expected=relevant_counts(slots),
         streams={"shadow": stream},
         reads={"gold": gold, "shadow": log},
-        incomplete=lock_problems(sources.get("gold")),
+        incomplete=lock_problems(sources.get("gold"), options.map),
     )
 
 
@@ -77,11 +77,11 @@ def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material
         streams={
             name: log_of_run(os.fspath(given[name]), log)
             if sources.get("qrels") is not None or is_run_file(given[name])
-            else stream_traces(given[name], log, record=LogLine, lenient=options.lenient)
+            else stream_traces(given[name], log, record=LogLine, lenient=options.lenient, map=options.map, needs=BLOCKS)
             for name, log in logs.items()
         },
         reads={"gold": gold.source} | logs | reads,
-        incomplete=lock_problems(sources.get("gold")),
+        incomplete=lock_problems(sources.get("gold"), options.map),
     )
 
 
@@ -116,7 +116,7 @@ def _context(sources: Sources, options: Options, choices: Choices, reads: dict[s
 def _gold(sources: Sources, options: Options, choices: Choices) -> GoldSet:
     if sources.get("qrels") is not None:
         return gold_of_qrels(os.fspath(sources["qrels"]), choices.rel_level)
-    return load_gold(sources["gold"], lenient=options.lenient, by=choices.by)
+    return load_gold(sources["gold"], lenient=options.lenient, by=choices.by, map=options.map)
 
 
 def _expected(gold: GoldSet, choices: Choices, texts: Mapping[str, str]) -> Mapping[str, Expected]:

@@ -14,7 +14,7 @@ from ...core.tally import NAMED, Tally
 from ...text import first_few, plural
 from ..answers.explain import judging_shown
 from . import pooled, sensitivity
-from .hints import diagnose, reasons, total
+from .hints import diagnose, reasons, titled, total
 from .metrics import ASIDE, first_holes
 from .options import BARS, names_rcr
 from .reference import compat
@@ -178,13 +178,17 @@ def offences(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[
         yield Offence((-len(verdict.failed), -len(verdict.flips), verdict.qid), lambda: card(verdict))
 
 
+# What differs between runs, in words.
+_DIFFERS = {"status": "answered or refused", "containment": "expected text", "constraint": "constraints"}
+
+
 def card(verdict: Verdict) -> Row:
-    """Which bars a question misses, by how much, and which of its runs differ."""
+    """Which thresholds a question misses, by how much, and which of its runs differ."""
     gold = verdict.question.gold
-    misses = ", ".join(f"{name} {float(verdict.values[name] or 0):.3f}" for name in verdict.failed)
-    flips = [f"{flip.cell} ({', '.join(flip.differs)})" for flip in verdict.flips]
+    misses = ", ".join(f"{titled(name)} {float(verdict.values[name] or 0):.3f}" for name in verdict.failed)
+    flips = [f"{flip.cell} ({', '.join(_DIFFERS.get(fact, fact) for fact in flip.differs)})" for flip in verdict.flips]
     more = f" and {len(flips) - 3} more" if len(flips) > 3 else ""
-    where = f"; differs from most runs: {', '.join(flips[:3])}{more}" if flips else ""
+    where = f"; runs that differ from the majority: {', '.join(flips[:3])}{more}" if flips else ""
     return {
         "qid": verdict.qid,
         "reason": verdict.failed[0],

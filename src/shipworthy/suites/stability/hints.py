@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.evidence import Row
 from ...core.tally import Tally
+from ...glossary import find_term
 from ...text import plural
 from .options import BARS
 from .verdict import Verdict
@@ -35,8 +36,14 @@ _CAUSES = {
 _AXIS = {"jitter": "rewording", "seed": "seed"}
 
 
+def titled(name: str) -> str:
+    """`citation-set stability (css)`."""
+    term = find_term(name, "stability")
+    return term.title if term else name
+
+
 def causes(verdict: Verdict) -> Iterator[str]:
-    """What is behind each bar that a question misses."""
+    """What is behind each threshold that a question misses."""
     return (_cause(name, verdict) for name in verdict.failed)
 
 
@@ -51,13 +58,13 @@ def _cause(name: str, verdict: Verdict) -> str:
 
 
 def reasons(tally: Tally) -> list[str]:
-    """Which bars the failing questions miss."""
+    """Which thresholds the failing questions miss."""
     if not tally["failing"]:
         return []
     missed = {name: tally[f"failing_{name}"] for name in BARS}
     by_count = sorted((-count, name) for name, count in missed.items() if count)
-    bars = ", ".join(f"{name} {-count}" for count, name in by_count)
-    return [f"thresholds missed, by number of questions: {bars}"]
+    bars = ", ".join(f"{titled(name)} {-count}" for count, name in by_count)
+    return [f"questions that miss each threshold: {bars}"]
 
 
 def diagnose(aside: Tally, tables: Mapping[str, Sequence[Row]]) -> list[str]:
@@ -69,7 +76,7 @@ def _referred(count: int) -> list[str]:
     if not count:
         return []
     are = "question is" if count == 1 else "questions are"
-    return [f"{count} {are} wrong in every run in the same way. The answers suite decides about that."]
+    return [f"{count} {are} wrong in every run in the same way. Judge them with `shipworthy score`."]
 
 
 def _culprits(tables: Mapping[str, Sequence[Row]]) -> list[str]:

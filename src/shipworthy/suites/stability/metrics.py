@@ -23,15 +23,15 @@ ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
 LAMBDA_GATES = ("lambda_convergent >= 0.80", "lambda_collapse <= 0", "lambda_split <= 0.10")
 ASIDE = "aside"  # the part of the evidence that no metric is made of
 _MEANS = {
-    "acr": "the mean over answerable questions of runs with a right claim",
-    "cghc": "the mean over answerable questions of runs with a citation hit",
-    "css": "the mean over questions of citations that all answers share",
-    "css_all": "the same over all runs, refusals included",
-    "jaccard": "the mean over questions of the overlap of two answers' citations",
-    "ned50": "the mean over questions of the median edit distance",
-    "iaa": "the mean over questions of pairs of answers with the same wording",
-    "rcr": "the mean over questions of the larger of refusals and answers",
-    "refusal_rate": "the mean over unanswerable questions of runs that refuse",
+    "acr": "share of runs with the expected text, averaged over answerable questions",
+    "cghc": "share of runs with a citation hit, averaged over answerable questions",
+    "css": "share of citations that all answers to a question have in common, averaged",
+    "css_all": "the same with refusals included",
+    "jaccard": "overlap of two answers' citations, averaged over questions",
+    "ned50": "median edit distance between two answers, averaged over questions",
+    "iaa": "share of pairs of answers with the same wording, averaged over questions",
+    "rcr": "larger of the shares of refusals and answers, averaged over questions",
+    "refusal_rate": "share of runs that refuse, averaged over unanswerable questions",
 }
 
 
@@ -128,7 +128,7 @@ class RunShare(Metric, frozen=True, kw_only=True):
     def measure(self, tally: Tally) -> Measure:
         k, n = tally[self.of], tally["runs"]
         if not n:
-            return Measure(self.name, "mean", None, 0, missing="there is no run")
+            return Measure(self.name, "mean", None, 0, missing="there are no runs")
         shares = {Fraction(share): count for share, count in tally.values(self.of).items()}
         interval, bounds = stats.mean_spread(shares, 0, 1) or (None, (None, None))
         return Measure(self.name, "mean", Fraction(k, n), tally["judged"], interval=interval, bounds=bounds)
@@ -156,10 +156,13 @@ def _means() -> Iterator[Metric]:
 
 
 def _agreeing() -> Iterator[Metric]:
-    worded, cited = "questions whose answers are all worded alike", "questions whose answers all cite the same"
+    worded, cited = (
+        "questions whose answers all have the same wording",
+        "questions whose answers all cite the same sources",
+    )
     yield Rate("identical_answers", worded, of="identical_claims", among="compared")
     yield Rate("identical_citations", cited, of="identical_citations", among="compared")
-    differing = "questions of which some run differs from the majority"
+    differing = "questions where some run differs from the majority"
     yield Rate("flipped", differing, "lower", of="flipped", among="judged")
 
 
@@ -185,7 +188,7 @@ def split_gates(options: Options) -> tuple[list[Gate], list[Gate]]:
     bars = {} if options.only_gates else default_bars()
     bars |= {gate.metric: gate for gate in named if gate.metric in BARS}
     if not bars and not named:
-        raise UsageError("no gate is left to decide by", hint="Name one with --gates.", code="gate-none")
+        raise UsageError("no gates are left", hint="Name at least one with --gates.", code="gate-none")
     relative = next((bar for bar in bars.values() if bar.bound.sign or bar.slice), None)
     if relative:
         raise UsageError(

@@ -21,11 +21,11 @@ class Bar(NamedTuple):
 
 
 BARS = {
-    "acr": Bar("runs whose claim contains a gold substring", "higher", "answerable"),
-    "cghc": Bar("runs that cite gold evidence within what was retrieved", "higher", "answerable"),
-    "css": Bar("citations that all answered runs share, of those that any has", "higher", "answerable"),
+    "acr": Bar("runs whose answer contains the expected text", "higher", "answerable"),
+    "cghc": Bar("runs that cite an expected source that was retrieved", "higher", "answerable"),
+    "css": Bar("sources cited by every answered run, as a share of those cited by any", "higher", "answerable"),
     "ned50": Bar("median edit distance between two answers", "lower", "answerable"),
-    "scu_cons": Bar("1 if every answer keeps the constraints", "higher", "answerable"),
+    "scu_cons": Bar("1 if every answer keeps the constraints, else 0", "higher", "answerable"),
     "refusal_rate": Bar("runs that refuse", "higher", "unanswerable"),
     "iaa": Bar("pairs of answers with the same wording", "higher", "answerable"),
     "jaccard": Bar("mean overlap of the citations of two answers", "higher", "answerable"),
@@ -56,9 +56,9 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     ] = ()
     sweep: Annotated[
         str | None,
-        Opt("Which sweep of the file; `all` mixes them.  [default: that of the last line]", "ID", shown=False),
+        Opt("The sweep to judge, or `all` to mix them.  [default: the sweep of the last line]", "ID", shown=False),
     ] = None
-    arm: Annotated[str | None, Opt("Which arm, where the runs are of several.", "NAME", shown=False)] = None
+    arm: Annotated[str | None, Opt("The arm to judge, if the file has several.", "NAME", shown=False)] = None
     accuracy: Accuracy = "gate"
     by: By = ()
     profile: Profile = "strict"

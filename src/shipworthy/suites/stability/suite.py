@@ -48,7 +48,7 @@ def read(sources: Sources, options: Options) -> Material:
             streams={"runs": stream},
             named=gold.items,
             reads=reads,
-            incomplete=lock_problems(sources["gold"]),
+            incomplete=lock_problems(sources["gold"], options.map),
         )
     require_answerable(gold)
     context = _context(options, paraphrased=any(item.paraphrases for item in gold.items.values()))
@@ -57,7 +57,7 @@ def read(sources: Sources, options: Options) -> Material:
         expected=gold.ready(partial(_ready, judging=context.judging)),
         streams={"runs": stream},
         reads=reads,
-        incomplete=lock_problems(sources["gold"]),
+        incomplete=lock_problems(sources["gold"], options.map),
     )
 
 

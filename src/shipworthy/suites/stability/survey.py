@@ -42,12 +42,12 @@ class SweepRuns:
         """Runs of different configurations differ for another reason than instability."""
         if wanted is None and len(self.arms) > 1:
             raise DataError(
-                f"the runs are of {len(self.arms)} arms: {', '.join(sorted(self.arms))}",
+                f"the file has runs of {len(self.arms)} arms: {', '.join(sorted(self.arms))}",
                 hint="Choose one with --arm.",
                 code="stability-arms",
             )
         if wanted is not None and wanted not in self.arms:
-            raise DataError(f"there is no run of arm {wanted!r}", hint="Check --arm.", code="arm-without-traces")
+            raise DataError(f"there are no runs of arm {wanted!r}", hint="Check --arm.", code="arm-without-traces")
 
 
 class StabilitySurvey:

@@ -37,7 +37,7 @@ class Sweeps:
         if chosen not in self.lines:
             known = ", ".join(sorted(name or "(none)" for name in self.lines))
             raise DataError(
-                f"there is no run of sweep {chosen!r}", hint=f"The file has: {known}.", code="sweep-unknown"
+                f"there are no runs of sweep {chosen!r}", hint=f"The file has: {known}.", code="sweep-unknown"
             )
         return chosen
 
