@@ -15,7 +15,7 @@ import click
 
 from shipworthy.cli import COMMANDS, group
 from shipworthy.codes import CODES
-from shipworthy.config.keys import Key, configurable, inputs_of, options_of, schema
+from shipworthy.config.keys import SECTIONS, Key, configurable, inputs_of, options_of, schema
 from shipworthy.core.options import SuiteOptions, fields_of
 from shipworthy.glossary import TERMS, Term
 from shipworthy.suites import SUITES
@@ -97,6 +97,7 @@ _TAKES = {
 }
 _COMMON = "<!-- made by docs/generate.py from SuiteOptions -->\n"
 _SUITES = "<!-- made by docs/generate.py from each suite's inputs and Options -->\n"
+_REST = "<!-- made by docs/generate.py from the other tables of the file -->\n"
 _END = "<!-- /made -->\n"
 
 
@@ -105,6 +106,7 @@ def config() -> str:
     text = (DOCS / "config.md").read_text("utf-8")
     common = {name: Key(field.kind, field.opt.help) for name, field in fields_of(SuiteOptions).items()}
     text = _made(text, _COMMON, [*_table(common), ""])
+    text = _made(text, _REST, [line for name, keys in SECTIONS.items() for line in _section(name, keys)])
     return _made(text, _SUITES, [line for name in configurable() for line in _suite_tables(name)])
 
 
@@ -122,6 +124,10 @@ def _suite_tables(name: str) -> Iterator[str]:
         key: value for key, value in options_of(name).items() if key not in common or value.says != common[key].opt.help
     }
     yield from ("Options:", "", *_table(own), "")
+
+
+def _section(name: str, keys: Mapping[str, Key]) -> Iterator[str]:
+    yield from (f"### `[{name}]`", "", *_table(keys), "")
 
 
 def _table(keys: Mapping[str, Key]) -> Iterator[str]:

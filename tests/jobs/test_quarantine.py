@@ -109,7 +109,7 @@ def test_flaky_questions_are_listed_from_history(project: Path, cli: Cli) -> Non
         check(path, label=f"n{night}")
     url = load_config(path).history_url()
     ran = cli("history", "flaky", "--history", url)
-    assert ran.code == 0 and ran.out.split() == ["A1", "passed", "4", "of", "6,", "turned", "4", "times"]
+    assert ran.code == 0 and ran.out.split() == ["A1", "passed", "4", "of", "6,", "changed", "4", "times"]
     ran = cli("history", "flaky", "--history", url, "--turns", "1", "--json")
     assert [one["qid"] for one in ran.json["flaky"]] == ["A1", "A2"] and ran.json["runs"] == 6
-    assert "no question turned 2 times" in cli("history", "flaky", "--history", url, "--last", "2").out
+    assert "no question changed 2 times" in cli("history", "flaky", "--history", url, "--last", "2").out

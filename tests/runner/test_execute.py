@@ -378,7 +378,7 @@ def test_ctrl_c_keeps_what_is_finished_and_exits_130(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=FOREVER)
         assert process.returncode == 130
-        assert "go on with --resume" in said and "Traceback" not in said
+        assert "continue with --resume" in said and "Traceback" not in said
         assert len(lines(out)) == 40
         assert not (tmp_path / "t.jsonl.lock").exists()
         server.hold_after = float("inf")
@@ -405,7 +405,7 @@ def test_the_command_says_why_runs_failed(tmp_path: Path) -> None:
     with FaultServer() as server:
         arguments = ["--gold", str(gold_file), "--target", server.url("/404"), "--out", str(tmp_path / "t.jsonl")]
         result = CliRunner().invoke(command, arguments)
-    assert "Failures: http-404 1. The first: a: http-404: HTTP 404: no such path" in result.output
+    assert "Failures: http-404 1. First: a: http-404: HTTP 404: no such path" in result.output
     assert isinstance(result.exception, EnvironmentFailure) and result.exception.code == "run-all-failed"
 
 
@@ -454,7 +454,7 @@ def test_the_command_asks_only_what_failed(tmp_path: Path) -> None:
         return CliRunner().invoke(command, arguments)
 
     nothing = invoked(a=True, b=True)
-    assert nothing.exit_code == 0 and "nothing to ask" in nothing.output and not out.exists()
+    assert nothing.exit_code == 0 and "nothing is sent" in nothing.output and not out.exists()
     assert isinstance(invoked(z=False).exception, UsageError) and not out.exists()
     assert invoked(a=True, b=False, c=False).exit_code == 0
     assert {record["qid"] for record in lines(out)} == {"b", "c"}

@@ -35,7 +35,8 @@ def write_out(data: str | bytes | Iterable[bytes]) -> None:
     try:
         if not isinstance(data, str) and hasattr(stream, "buffer"):
             stream.flush()
-            stream.buffer.writelines([data] if isinstance(data, bytes) else data)
+            for piece in [data] if isinstance(data, bytes) else data:
+                stream.buffer.write(piece)
         else:
             text = data if isinstance(data, str) else b"".join([data] if isinstance(data, bytes) else data).decode()
             stream.write(_encodable(text, stream))

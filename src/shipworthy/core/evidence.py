@@ -156,20 +156,16 @@ class StoredCards:
             self._file.close()
 
     def keep(self, card: Row) -> Callable[[], Row]:
-        import pickle
-
-        data = pickle.dumps(card, pickle.HIGHEST_PROTOCOL)
+        data = spill.packed(card)
         with spill.told("write", "the temporary folder/"):
             offset = self._file.seek(0, 2)
             self._file.write(data)
         return partial(self.read, offset, len(data))
 
     def read(self, offset: int, length: int) -> Row:
-        import pickle
-
         with spill.told("read", "the temporary folder/"):
             self._file.seek(offset)
-            return dict(pickle.loads(self._file.read(length)))
+            return dict(spill.unpacked(self._file.read(length)))
 
 
 def _is_stored(card: Callable[[], Row]) -> bool:

@@ -28,26 +28,22 @@ class Names:
             self._write()
 
     def _write(self) -> None:
-        import pickle
-
         self._file = self._file or spill.temporary()
         with spill.told("write", "the temporary folder/"):
             for part, names in enumerate(_divided(self._names)):
-                data = pickle.dumps(names)
+                data = spill.packed(names)
                 self._pieces[part].append((self._file.seek(0, 2), len(data)))
                 self._file.write(data)
         self._names = set()
 
     def parts(self) -> Iterator[set[str]]:
         """The names in parts by their hash, however they are kept; one part is in memory at a time."""
-        import pickle
-
         for part, names in enumerate(_divided(self._names)):
             found = set(names)
             for offset, length in self._pieces[part] if self._file is not None else ():
                 assert self._file is not None
                 self._file.seek(offset)
-                found.update(pickle.loads(self._file.read(length)))
+                found.update(spill.unpacked(self._file.read(length)))
             yield found
 
     def __iter__(self) -> Iterator[str]:
@@ -68,6 +64,11 @@ class Names:
     def __del__(self) -> None:
         if self._file is not None:
             self._file.close()
+
+    def __eq__(self, other: object) -> bool:
+        return set(self) == set(other) if isinstance(other, Names) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Names, (list(self),)

@@ -146,17 +146,13 @@ TOGETHER = 64  # entries that are read at a time
 
 
 def _packed(entry: Entry) -> bytes:
-    import pickle
-
-    order = pickle.dumps(entry[0], pickle.HIGHEST_PROTOCOL)
+    order = spill.packed(entry[0])
     return len(order).to_bytes(4, "little") + order + entry[1]
 
 
 def _unpacked(data: bytes) -> Entry:
-    import pickle
-
     end = 4 + int.from_bytes(data[:4], "little")
-    return pickle.loads(data[4:end]), data[end:]
+    return spill.unpacked(data[4:end]), data[end:]
 
 
 def _order_of(entry: Entry) -> Order:

@@ -92,9 +92,7 @@ class Spill:
             self._write(bucket)
 
     def _write(self, bucket: int) -> None:
-        import pickle  # here, as below: a run without a limit starts sooner without them
-
-        data = pickle.dumps(self._waiting[bucket], pickle.HIGHEST_PROTOCOL)
+        data = packed(self._waiting[bucket])
         with told("write", self.path):
             self._file.write(data)
         self._pieces[bucket].append((self._size, len(data)))
@@ -119,15 +117,13 @@ class Spill:
             yield from self._read(file, bucket)
 
     def _read(self, file: IO[bytes], bucket: int) -> Iterator[Any]:
-        import pickle
-
         for offset, length in self._pieces[bucket]:
             file.seek(offset)
-            yield from pickle.loads(file.read(length))
+            yield from unpacked(file.read(length))
 
     def in_order(self, key: Callable[[Any], Any]) -> Iterator[Any]:
         """All records, where those of each bucket are in order already; one open file for all buckets."""
-        import heapq
+        import heapq  # here, as below: a run without a limit starts sooner without it
 
         with told("read", self.path), open(self.path, "rb") as file:
             yield from heapq.merge(*(self._read(file, bucket) for bucket in range(self.buckets)), key=key)
@@ -186,6 +182,23 @@ def temporary() -> IO[bytes]:
 
     with told("write", f"{_chosen() or 'the temporary folder'}/"):
         return tempfile.TemporaryFile(dir=_chosen())
+
+
+# The only place that pickles: what this very process wrote to a file of its own, and reads back from nowhere else.
+
+
+def packed(value: object) -> bytes:
+    """A value as bytes for a temporary file."""
+    import pickle
+
+    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+
+
+def unpacked(data: bytes) -> Any:
+    """The value again."""
+    import pickle
+
+    return pickle.loads(data)
 
 
 def _chosen() -> str | None:
