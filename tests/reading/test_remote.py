@@ -19,8 +19,8 @@ from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.errors import EnvironmentFailure, UsageError
 from shipworthy.jobs.check import check
+from shipworthy.reading.files import is_remote
 from shipworthy.reading.lock import freeze
-from shipworthy.reading.remote import is_remote
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -17,8 +17,8 @@ from ..core.policy import Waiver
 from ..core.quarantine import Quarantined
 from ..errors import EnvironmentFailure, UsageError
 from ..language.refusal import read_phrases
+from ..reading.files import is_remote
 from ..reading.mapping import FieldMap
-from ..reading.remote import is_remote
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import NamedTuple, cast
+from typing import cast
 
 import msgspec
 
@@ -17,7 +17,7 @@ from .metrics import Better, Mean, Measure, Metric
 from .tally import Tally
 
 
-class CustomKey(NamedTuple):
+class CustomKey(msgspec.Struct, frozen=True):
     """What a key of a metric's table takes, and what it means."""
 
     kind: str  # text, real, words

@@ -20,8 +20,6 @@ from .inputs import Input, relative
 from .metrics import Measure, Metric
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
-from .quarantine import set_apart
-from .subset import keep_gold, kept, narrow, said
 from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
 from .tally import Tally
 
@@ -35,6 +33,9 @@ def evaluate(
     quarantined = getattr(options, "quarantine", ())
     if not quarantined:
         return _evaluated(suite, sources, options, engine, tick)
+    from .quarantine import set_apart  # these two here and below: most runs judge every question
+    from .subset import kept
+
     sources = kept(sources)
     counted = _evaluated(suite, sources, options, engine, tick)
     return set_apart(counted, _evaluated(suite, sources, _all_counted(options), engine, None), quarantined)
@@ -47,11 +48,7 @@ def _all_counted(options: SuiteOptions) -> SuiteOptions:
 def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None) -> Decision:
     options = suite.complete(options, sources)
     wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
-    some = bool(getattr(options, "where", ()) or getattr(options, "quarantine", ()))
-    sources = keep_gold(sources) if some else sources
-    material = suite.read(sources, options)
-    if some:
-        narrow(material, sources, options, suite.key)
+    material = _read(suite, sources, options)
     material.tick = tick
     with gc_paused():
         judged = engine(suite, material)
@@ -69,6 +66,18 @@ def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: En
         return _decision(suite, findings, _by_reference(findings, suite.reference(findings)))
     _measure(suite, findings)
     return _decision(suite, findings, suite.explain(findings))
+
+
+def _read(suite: Suite, sources: Sources, options: SuiteOptions) -> Material:
+    """What the suite makes of its inputs, narrowed to the questions that the options choose."""
+    if not (getattr(options, "where", ()) or getattr(options, "quarantine", ())):
+        return suite.read(sources, options)
+    from .subset import keep_gold, narrow
+
+    sources = keep_gold(sources)
+    material = suite.read(sources, options)
+    narrow(material, sources, options, suite.key)
+    return material
 
 
 def _known(suite: Suite, options: SuiteOptions) -> dict[str, Metric]:
@@ -223,12 +232,18 @@ def _allowed(findings: Findings) -> int:
 
 def _tolerated(findings: Findings) -> list[str]:
     """What the user allowed to be lost, for the report's first line."""
-    first = [said(findings.material.subset)] if findings.material.subset else []
+    first = [_subset(findings.material.subset)] if findings.material.subset else []
     count = findings.evidence.unjudged["unjudged"]
     if not count or count > _allowed(findings):
         return first
     total, allowed = plural(_questions(findings), "question"), _allowed(findings)
     return [*first, f"{count} of {total} not judged, as --allow-missing {allowed} permits"]
+
+
+def _subset(subset: Mapping[str, Any]) -> str:
+    from .subset import said
+
+    return said(subset)
 
 
 # --- the decision ---

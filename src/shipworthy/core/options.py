@@ -93,9 +93,18 @@ Chosen = TypeVar("Chosen", bound=SuiteOptions)
 @cache
 def fields_of(options: type[SuiteOptions]) -> dict[str, Field]:
     """Every option of a suite by name, in the order of its declaration."""
-    hints = get_type_hints(options, include_extras=True)
+    hints = _hints(options)
     defaults = dict(zip(options.__struct_fields__[::-1], options.__struct_defaults__[::-1], strict=False))
     return {name: _field(name, hints[name], defaults.get(name)) for name in options.__struct_fields__}
+
+
+def _hints(options: type[SuiteOptions]) -> Mapping[str, Any]:
+    """The annotations as types; to have `typing` evaluate them is slow, and needed only where they are texts."""
+    own = [vars(part).get("__annotations__", {}) for part in reversed(options.__mro__)]
+    hints = {name: hint for annotations in own for name, hint in annotations.items()}
+    return (
+        get_type_hints(options, include_extras=True) if any(isinstance(hint, str) for hint in hints.values()) else hints
+    )
 
 
 def _field(name: str, hint: Any, default: Any) -> Field:

@@ -14,8 +14,7 @@ from typing import IO, Any
 from zlib import crc32
 
 from ..errors import EnvironmentFailure, UsageError
-from ..reading.remote import is_remote
-from ..reading.remote import size_of as remote_size
+from ..reading.files import is_remote
 from ..text import visible
 
 LEAST = 32_000_000  # bytes: the program itself takes as much
@@ -222,5 +221,7 @@ def _bytes(source: object) -> int:
 
 def _size(path: str) -> int | None:
     if is_remote(path):
+        from ..reading.remote import size_of as remote_size
+
         return remote_size(path)
     return os.path.getsize(path) if os.path.isfile(path) else None

@@ -169,7 +169,7 @@ def renamed(result: ReadUnit | Failed, path: str) -> ReadUnit | Failed:
         return result
     read = result.read
     for problems in (read.found, read.values):
-        problems.first = [problem._replace(path=path) for problem in problems.first]
+        problems.first = [replace(problem, path=path) for problem in problems.first]
     read.warnings = [replace(warned, where=path + warned.where.removeprefix(whole)) for warned in read.warnings]
     read.fits = {path: any(read.fits.values())} if read.fits else {}
     read.path = path

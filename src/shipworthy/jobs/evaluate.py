@@ -15,8 +15,8 @@ from ..core.spill import limited
 from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
 from ..errors import UsageError
+from ..reading.files import is_remote
 from ..reading.many import expanded
-from ..reading.remote import is_remote
 from ..suites import load_suite
 
 

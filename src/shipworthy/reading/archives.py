@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import visible
+from .files import is_remote
 from .limits import BLOCK, Damaged
 from .parts import PACKED, Part
 
@@ -39,11 +40,10 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
 
 
 def _opened(path: str, watch: Callable[[bytes], object] | None, part: Part | None) -> io.RawIOBase:
-    if "://" in path and not os.path.exists(path):
-        from .remote import Watched, is_remote
+    if is_remote(path) and not os.path.exists(path):
+        from .remote import Watched
 
-        if is_remote(path):
-            return Watched(path, watch)
+        return Watched(path, watch)
     return _Watched(path, watch, part)
 
 

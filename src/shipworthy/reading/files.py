@@ -63,3 +63,9 @@ def create_new(path: str | os.PathLike[str], data: bytes) -> bool:
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
     return True
+
+
+def is_remote(path: object) -> bool:
+    """Whether it is an address; its scheme has two letters at least, because C:// is a drive."""
+    scheme, sign, _ = path.partition("://") if isinstance(path, str) else ("", "", "")
+    return bool(sign) and len(scheme) > 1 and scheme[0].isalpha() and scheme.isascii() and scheme.isalnum()

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import accumulate, repeat
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
+from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 import msgspec
 
@@ -46,7 +46,7 @@ _NAMES = frozenset(("qid", "q_id", "id", "prompt_id"))  # a line that has one is
 Record = TypeVar("Record")
 
 
-class Problem(NamedTuple):
+class Problem(msgspec.Struct, frozen=True):
     """One thing wrong with one line: where, what was found and expected, what next."""
 
     path: str
@@ -136,6 +136,7 @@ class Reader(Generic[Record]):
         self._amend = amend or (lambda line, value: None)  # may mend an object that the fast path refused
         self._hash = hashlib.sha256()
         self._shape: Shape | None = None
+        self._sample: dict[str, Any] | None = None  # an object to learn the shape of, should there be a further block
         self._misses = 0
 
     @property
@@ -159,6 +160,8 @@ class Reader(Generic[Record]):
         try:
             if _suspicious(text):
                 return None
+            if learning and self._sample is not None:
+                self._shape, self._sample = learn(self._sample, self.record, self._keys), None
             if self._shape is not None and (records := self._shape.read(text, lines)) is not None:
                 self._misses = 0
                 return records
@@ -172,7 +175,7 @@ class Reader(Generic[Record]):
             return None
         if learning and self._misses < MISSES:
             self._misses += 1
-            self._shape = learn(objects[-1], self.record, self._keys)
+            self._sample = objects[-1]
         return found
 
     def _one_by_one(self, first: int, lines: list[bytes]) -> Iterator[tuple[int, Record]]:

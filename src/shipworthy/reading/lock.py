@@ -11,6 +11,7 @@ import msgspec
 
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import plural, visible
+from .files import is_remote
 from .jsonl import Problems
 from .limits import MAX_LOCK
 from .strict import Refused, as_record, strict_json
@@ -226,9 +227,11 @@ def locks_of(gold: str | os.PathLike[str]) -> list[str]:
 
 
 def _lock_elsewhere(gold: str) -> list[str]:
-    from .remote import exists, is_remote
+    if not is_remote(gold):
+        return []
+    from .remote import exists
 
-    return [lock_path(gold)] if is_remote(gold) and exists(lock_path(gold)) else []
+    return [lock_path(gold)] if exists(lock_path(gold)) else []
 
 
 def read_lock(path: str | os.PathLike[str]) -> Lock:
@@ -264,9 +267,11 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
 
 
 def _opened(path: str | os.PathLike[str]) -> Any:
-    from .remote import is_remote, open_remote
+    if not is_remote(path):
+        return open(path, "rb")
+    from .remote import open_remote
 
-    return open_remote(os.fspath(path)) if is_remote(path) else open(path, "rb")
+    return open_remote(os.fspath(path))
 
 
 def _digests_of(path: str | os.PathLike[str], map: Iterable[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import msgspec
 
 from ..errors import UsageError
 from ..text import visible
+from .files import is_remote
 
 ENDINGS = tuple(
     f"{name}{packed}"
@@ -47,9 +48,11 @@ def expanded(source: object) -> object:
 
 def _elsewhere(path: str) -> object:
     """The files of a pattern or a folder at an address."""
-    from .remote import found_at, is_remote
+    if not is_remote(path):
+        return path
+    from .remote import found_at
 
-    found = found_at(path) if is_remote(path) else None
+    found = found_at(path)
     if found is None:
         return path
     kept = [name for name in found if name.lower().endswith(ENDINGS) and not _hidden(name)]

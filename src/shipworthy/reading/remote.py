@@ -11,12 +11,6 @@ from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..text import visible
 
 
-def is_remote(path: object) -> bool:
-    """Whether it is an address; its scheme has two letters at least, because C:// is a drive."""
-    scheme, sign, _ = path.partition("://") if isinstance(path, str) else ("", "", "")
-    return bool(sign) and len(scheme) > 1 and scheme[0].isalpha() and scheme.isascii() and scheme.isalnum()
-
-
 def open_remote(path: str) -> Any:
     """A file elsewhere, open for reading bytes."""
     with _told(path):

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import DataError, UsageError
 from ..text import visible
+from .files import is_remote
 from .limits import MAX_ROW
 from .parts import Part
 
@@ -137,11 +138,10 @@ def _finite(value: Any) -> bool:
 
 
 def open_for_reading(path: str) -> Any:
-    if "://" in path and not os.path.exists(path):
-        from .remote import is_remote, open_remote
+    if is_remote(path) and not os.path.exists(path):
+        from .remote import open_remote
 
-        if is_remote(path):
-            return open_remote(path)
+        return open_remote(path)
     try:
         return open(path, "rb")
     except (OSError, ValueError) as error:

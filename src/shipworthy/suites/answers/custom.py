@@ -222,8 +222,6 @@ def calibrations(findings: Findings) -> dict[str, Agreed]:
 
 def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
     """The outcomes, with the gates on a judge's score that is not calibrated only warning."""
-    if not findings.context.custom:
-        return findings.outcomes, []
     known = calibrations(findings)
     caps = {
         one.spec.name: known[one.spec.name].shortfall if one.spec.name in known else "it has no calibration"

@@ -14,7 +14,7 @@ from ...core.metrics import Measure
 from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import Tally
 from ...text import first_few, fold
-from . import custom, matching
+from . import matching
 from .hints import REFUSALS, diagnose
 from .judge import SEVERITY, Context, Judging, Verdict
 from .options import JudgingOptions, Options
@@ -76,26 +76,34 @@ def explain(findings: Findings) -> Explanation:
     context: Context = findings.context
     tally = findings.tally
     names = {name: tally.named(name) for name in (*NAMED_FACTS, *(one.spec.name for one in context.custom))}
+    notes, calibration = _custom(findings) if context.custom else ([], {})
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
         named=names | {"unknown_qids": findings.gathered.unknown_of("trace").names},
         diagnosis=diagnose(findings, context.options.k, context.judging),
         offenders=findings.evidence.offenders(),
-        sections=sections(tally) | _calibration(findings),
-        warnings=custom.warnings(findings),
+        sections=sections(tally) | calibration,
+        warnings=notes,
         headline=headline(findings.measures, tally, context.options, findings.gates),
         compat=compat(findings),
     )
 
 
-def _calibration(findings: Findings) -> dict[str, object]:
-    found = custom.calibrations(findings)
-    return {"calibration": {name: one.block() for name, one in found.items()}} if found else {}
+def _custom(findings: Findings) -> tuple[list[str], dict[str, object]]:
+    """What metrics of the config add: warnings, and how well judges agree with people."""
+    from .custom import calibrations, warnings
+
+    found = {name: one.block() for name, one in calibrations(findings).items()}
+    return warnings(findings), {"calibration": found} if found else {}
 
 
 def shown(context: Context) -> dict[str, object]:
-    more = {"custom_metrics": custom.shown(context.custom)} if context.custom else {}
-    return judging_shown(context.options, context.judging) | more
+    own = judging_shown(context.options, context.judging)
+    if not context.custom:
+        return own
+    from .custom import shown as definitions
+
+    return own | {"custom_metrics": definitions(context.custom)}
 
 
 def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object]:
@@ -107,7 +115,12 @@ def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object
 
 
 def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    yield (verdict.qid,), row(verdict) | (custom.columns(context.custom, verdict) if context.custom else {})
+    shown_row = row(verdict)
+    if context.custom:
+        from .custom import columns
+
+        shown_row |= columns(context.custom, verdict)
+    yield (verdict.qid,), shown_row
 
 
 def row(verdict: Verdict) -> Row:

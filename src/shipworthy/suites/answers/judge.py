@@ -14,12 +14,12 @@ from ...core.contracts import Gold, Trace, ids_of
 from ...language import refusal
 from ...text import tidy
 from . import matching
-from .custom import Ready, Value, values
 from .options import JudgingOptions, Options
 
 if TYPE_CHECKING:
     from ...language.contradiction import Rules
     from ...reading.idmap import IdMap
+    from .custom import Ready, Value
 
 # reasons, the most severe first
 SEVERITY = {
@@ -182,6 +182,8 @@ def judge(case: Case, context: Context) -> Verdict:
     verdict = judge_traces(case.gold, traces, context.judging)
     verdict.slices = slices_of(case.gold.gold, context.options.by)
     if context.custom:
+        from .custom import values
+
         verdict.custom = values(context.custom, verdict)
     return verdict
 

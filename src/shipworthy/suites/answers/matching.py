@@ -17,7 +17,7 @@ from ...text import fold
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
 ABSENT, INSIDE, DENIED, FOUND = "missing", "inside", "denied", "found"  # from worst to best
 _RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, DENIED, FOUND))}
-_QUANTITY = re.compile(r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?")
+_QUANTITY = r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?"  # few gold sets ask for numbers
 
 
 class Needle(msgspec.Struct, frozen=True):
@@ -177,7 +177,7 @@ def _number(needle: Needle, claim: str, expected: Wanted) -> str:
     value, unit = goal
     slack = _slack(expected.tolerance, value)
     best = ABSENT
-    for match in _QUANTITY.finditer(claim):
+    for match in re.finditer(_QUANTITY, claim):
         if abs(Decimal(match[2]) - value) > slack or (unit and unit not in (match[1], match[3])):
             continue
         if not (expected.guarded and _denied(claim, match.start(2), match.end(2), needle.written)):
@@ -189,7 +189,7 @@ def _number(needle: Needle, claim: str, expected: Wanted) -> str:
 @lru_cache(maxsize=8192)
 def quantity(written: str) -> tuple[Decimal, str] | None:
     """The number and unit of an expected text such as `30 days`, `$1,200` or `5%`."""
-    match = _QUANTITY.search(_spelled(written))
+    match = re.search(_QUANTITY, _spelled(written))
     return (Decimal(match[2]), match[1] or match[3] or "") if match else None
 
 

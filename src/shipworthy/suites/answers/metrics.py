@@ -11,7 +11,6 @@ from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of
 from ...core.metrics import Count, Measure, Metric, Rate
 from ...core.tally import Fact, Tally
-from . import custom
 from .judge import Context, Verdict
 from .reference import REFERENCE, facts_of
 
@@ -60,6 +59,8 @@ def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
     named = [name for name, applies in _named(verdict) if applies]
     found = tuple(answer_facts(verdict, context.options.k))
     if context.custom:
+        from . import custom
+
         found += tuple(custom.facts(context.custom, verdict))
         named += custom.failing(verdict)
     yield Counted(found, verdict.slices, "", verdict.qid, named)

@@ -15,13 +15,16 @@ from ...core.suite import InputSpec, Material, Sources, Suite
 from ...language.refusal import TOKEN
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
-from . import custom, explain, matching
+from . import explain, matching
 from .judge import Context, Expected, Judging, expect, judge, unjudged
 from .metrics import aliases, facts, gates, metrics
 from .options import Options, id_map_file, sliced
 
 if TYPE_CHECKING:
     from ...core.control import Control, Setup
+    from ...core.gates import Outcome
+    from ...core.suite import Findings
+    from .custom import Ready
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -36,13 +39,12 @@ def read(sources: Sources, options: Options) -> Material:
         for item, line in gold.placed():
             matching.check(item, f"{gold.source.path}:{line}")
     trace = Input()
-    defined = custom.prepare(options.custom_metrics, _taken(options), len(gold.items), reads)
     return Material(
         context=Context(
             options=options,
             judging=judging,
             compat=as_reference or options.on_duplicate == "last",
-            custom=defined,
+            custom=_defined(options, len(gold.items), reads),
         ),
         expected=gold.ready(partial(_ready, judging=judging)),
         streams={
@@ -65,6 +67,23 @@ def read(sources: Sources, options: Options) -> Material:
 
 def _ready(item: Gold, number: int, line: int, judging: Judging) -> Expected:
     return expect(item, judging)
+
+
+def _defined(options: Options, items: int, reads: dict[str, Input]) -> tuple[Ready, ...]:
+    """The metrics that the config defines, made ready. Most runs have none, and start sooner without their code."""
+    if not options.custom_metrics:
+        return ()
+    from .custom import prepare
+
+    return prepare(options.custom_metrics, _taken(options), items, reads)
+
+
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    if not findings.context.custom:
+        return findings.outcomes, []
+    from .custom import review as reviewed
+
+    return reviewed(findings)
 
 
 def _taken(options: Options) -> set[str]:
@@ -131,6 +150,6 @@ SUITE = Suite(
     explain=explain.explain,
     shown=explain.shown,
     reference=explain.reference,
-    review=custom.review,
+    review=review,
     controls=controls,
 )
