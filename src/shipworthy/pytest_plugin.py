@@ -121,7 +121,7 @@ def _shown(case: dict[str, str]) -> str:
     return inert("\n".join(visible(line) for line in dict.fromkeys(lines) if line))
 
 
-class Judged:
+class ShortDecision:
     """A decision whose repr is short enough to be read in a failed assertion."""
 
     def __init__(self, decision: Decision) -> None:
@@ -138,12 +138,12 @@ class Judged:
 
 
 @pytest.fixture(scope="session")
-def shipworthy() -> Callable[..., Judged]:
+def shipworthy() -> Callable[..., ShortDecision]:
     """Judge in a test of your own: `assert shipworthy(gold, traces).ships`."""
 
-    def judge(gold: object, traces: object, *, suite: str = "answers", **options: Any) -> Judged:
+    def judge(gold: object, traces: object, *, suite: str = "answers", **options: Any) -> ShortDecision:
         from .jobs.evaluate import evaluate
 
-        return Judged(evaluate(suite, gold=gold, trace=traces, **options))
+        return ShortDecision(evaluate(suite, gold=gold, trace=traces, **options))
 
     return judge

@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., object])
 _LAST = ("only_gates", "require_proof", "offenders", "lenient")  # what every suite has comes after its own
 
 
-class Numbers(click.ParamType[tuple[int, ...]]):
+class NumberList(click.ParamType[tuple[int, ...]]):
     """`5`, `1,3,5,10` or `0-4`."""
 
     name = "N[,N…]"
@@ -77,7 +77,7 @@ def _option_flag(field: Field, suite: Suite) -> Callable[[F], F]:
     names = (field.flag, *field.opt.flags, field.name)
     if field.kind == "flag":
         return click.option(*names, is_flag=True, default=None, help=field.opt.help)
-    kinds: dict[str, object] = {"numbers": Numbers(), "whole": click.IntRange(field.opt.least)}
+    kinds: dict[str, object] = {"numbers": NumberList(), "whole": click.IntRange(field.opt.least)}
     kind = click.Choice(field.choices) if field.choices else kinds.get(field.kind)
     metavar = "NAME=VALUE,…" if field.kind == "gates" else field.opt.metavar or None
     return click.option(

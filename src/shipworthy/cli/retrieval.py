@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..suites import load_suite
 from ._output import emit
 from ._say import say, say_json
-from ._scoring import Numbers, only_flags, scoring_flags
+from ._scoring import NumberList, only_flags, scoring_flags
 from ._scoring import score as score_suite
 
 SUITE = load_suite("retrieval")
@@ -79,7 +79,7 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
 @click.option("--live-index", default="", metavar="NAME", help="Sent as `index` to the live endpoint.")
 @click.option("--shadow-index", default="", metavar="NAME", help="Sent as `index` to the shadow endpoint.")
 @click.option("--out", default="runs", show_default=True, metavar="DIR", help="Where live.jsonl and shadow.jsonl go.")
-@click.option("--seeds", type=Numbers(), default=(0,), help="Seeds, such as 0,1.  [default: 0]")
+@click.option("--seeds", type=NumberList(), default=(0,), help="Seeds, such as 0,1.  [default: 0]")
 @click.option(
     "--header",
     "headers",

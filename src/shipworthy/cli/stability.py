@@ -9,7 +9,7 @@ import click
 from ..errors import UsageError
 from ..suites import load_suite
 from ._output import emit
-from ._scoring import Numbers, scoring_flags
+from ._scoring import NumberList, scoring_flags
 from ._scoring import score as score_suite
 from ._target import run_target, target_flags
 
@@ -94,7 +94,7 @@ def score(form: str, outputs: tuple[str, ...], **given: Any) -> int:
     metavar="FILE",
     help="Journal of runs to write.",
 )
-@click.option("--seeds", type=Numbers(), default=SEEDS, show_default=True, help="Seeds to run.")
+@click.option("--seeds", type=NumberList(), default=SEEDS, show_default=True, help="Seeds to run.")
 @click.option(
     "--jitters",
     multiple=True,

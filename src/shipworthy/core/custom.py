@@ -57,7 +57,7 @@ _PLACE = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
 _REAL = r"-?[0-9]{1,12}(?:\.[0-9]{1,18})?"
 
 
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+class CalibrationBar(msgspec.Struct, frozen=True, kw_only=True):
     """Labels of people that a judge's score is held against."""
 
     labels: str
@@ -80,7 +80,7 @@ class Custom(msgspec.Struct, frozen=True, kw_only=True):
     low: str = ""
     high: str = ""
     source: str = ""
-    calibration: Calibration | None = None
+    calibration: CalibrationBar | None = None
     folder: str = ""  # where the module of `py` is looked for first
 
     @property
@@ -176,7 +176,7 @@ def _real(name: str, key: str, value: object) -> str:
     return written
 
 
-def _calibration(name: str, given: object) -> Calibration | None:
+def _calibration(name: str, given: object) -> CalibrationBar | None:
     if given is None:
         return None
     if not isinstance(given, Mapping) or not isinstance(given.get("labels"), str) or given.keys() - CALIBRATION.keys():
@@ -185,7 +185,7 @@ def _calibration(name: str, given: object) -> Calibration | None:
     if not isinstance(items, int) or isinstance(items, bool) or items < 1:
         raise _wrong(name, "items takes a whole number of at least 1")
     bar = _real(name, "at_least", given.get("at_least", KAPPA))
-    return Calibration(labels=os.path.abspath(given["labels"]), at_least=bar, items=items)
+    return CalibrationBar(labels=os.path.abspath(given["labels"]), at_least=bar, items=items)
 
 
 def _check(spec: Custom) -> None:

@@ -57,7 +57,7 @@ KINDS = {concept(word): re.compile(pattern) for word, pattern in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Statement:
     """The smallest thing that can be an answer, with the words around it."""
 
     text: str
@@ -73,7 +73,7 @@ class Candidate:
     """A block and the unit in it that fits the question best."""
 
     block: CorpusBlock
-    unit: Unit
+    unit: Statement
     score: float
 
 
@@ -94,19 +94,19 @@ def asks_count(question: str) -> bool:
     return _COUNT.search(normalise(question)) is not None
 
 
-def has_number(unit: Unit) -> bool:
+def has_number(unit: Statement) -> bool:
     """Whether the unit states a number; the digits in a line of code are not a statement."""
     return unit.type != "code" and _NUMBER.search(unit.text.casefold()) is not None
 
 
-def counts(unit: Unit, question: str) -> bool:
+def counts(unit: Statement, question: str) -> bool:
     """Whether the unit counts what is asked for: a number beside the thing, or in the column of that name."""
     counted = _COUNTED.search(normalise(question))
     things = leading_terms(counted[1]) if counted else set()
     return not things or any(not things.isdisjoint(tokens(near)) for near in _beside_numbers(unit))
 
 
-def mentions(unit: Unit, term: str) -> bool:
+def mentions(unit: Statement, term: str) -> bool:
     """Whether the unit has the term, or a value of the kind that the term asks for."""
     return term in unit.own or (term in KINDS and KINDS[term].search(unit.text.casefold()) is not None)
 
@@ -124,7 +124,7 @@ def views(candidate: Candidate) -> list[str]:
 
 
 @cache
-def units(block: CorpusBlock) -> tuple[Unit, ...]:
+def units(block: CorpusBlock) -> tuple[Statement, ...]:
     """Sentences of prose, rows of a table, commented steps of code, the caption of a figure."""
     texts, heading = _CUTS[block.type](block.text)
     title = frozenset(tokens(f"{block.title} {heading}"))
@@ -133,12 +133,12 @@ def units(block: CorpusBlock) -> tuple[Unit, ...]:
     kind = "rule" if block.text.startswith(LOCKED) else block.type
     labels = [text.split(";")[0].partition(": ")[2] if kind == "table" else "" for text in texts]
     return tuple(
-        Unit(text, kind, frozenset(tokens(label)), frozenset(tokens(text)), title, around)
+        Statement(text, kind, frozenset(tokens(label)), frozenset(tokens(text)), title, around)
         for text, label in zip(texts, labels, strict=True)
     )
 
 
-def _fit(where: Index, terms: list[str], asked: str, unit: Unit) -> float:
+def _fit(where: Index, terms: list[str], asked: str, unit: Statement) -> float:
     total = 0.0
     for term in terms:
         places = (
@@ -154,7 +154,7 @@ def _fit(where: Index, terms: list[str], asked: str, unit: Unit) -> float:
     return total - RULE_MALUS * (unit.type == "rule")
 
 
-def _beside_numbers(unit: Unit) -> Iterator[str]:
+def _beside_numbers(unit: Statement) -> Iterator[str]:
     """The words next to each number: three after it, one before it, or the name of its column."""
     for clause in normalise(unit.text).split("; ") if unit.type == "table" else [normalise(unit.text)]:
         column, _, cell = clause.partition(": ")

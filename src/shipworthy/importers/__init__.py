@@ -17,7 +17,7 @@ from .documents import Library
 from .drafts import Drafts
 from .formats import CHOICES, Format, checked, recognise, unknown_table
 from .readers import table
-from .spans import Item, Judgement, Late, Question, Span, Text
+from .spans import Item, Late, Query, RelevantDocument, Span, Text
 from .tree import Forest, Run
 
 __all__ = ["CHOICES", "Coverage", "Importer", "remarks"]
@@ -135,10 +135,10 @@ class Importer:
     def _table(self, records: Records) -> Iterator[Item]:
         return table.read(records, self.mapped, self.options.separator)
 
-    def _learn(self, item: Text | Question | Judgement) -> None:
+    def _learn(self, item: Text | Query | RelevantDocument) -> None:
         if isinstance(item, Text):
             self.library.add(item.id, item.text)
-        elif isinstance(item, Question):
+        elif isinstance(item, Query):
             self.assembler.texts[item.qid] = item.text
             self.drafts.ask(item.qid, item.text)
         else:

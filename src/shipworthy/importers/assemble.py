@@ -14,7 +14,7 @@ from ..text import fold
 from .citations import cited
 from .documents import Document, Library, distinct, document_list, documents_of, filled
 from .messages import Picked, answer_in, question_in
-from .spans import Expected, Score, Span
+from .spans import ExpectedAnswer, Score, Span
 from .tree import Run
 from .values import last_line, loosened, number, text_of, whole
 
@@ -50,7 +50,7 @@ class Assembled(msgspec.Struct):
     facts: dict[str, str]
     documents: list[Document]
     notes: Counter[str]
-    expected: Expected | None = None
+    expected: ExpectedAnswer | None = None
     dataset: bool = False
 
 
@@ -306,5 +306,5 @@ def _source(run: Run, facts: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in source.items() if value}
 
 
-def _expected(run: Run) -> Expected | None:
+def _expected(run: Run) -> ExpectedAnswer | None:
     return next((span.expected for span in [run.root, *run.spans] if span.expected is not None), None)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from .assemble import Assembled
-from .spans import Expected, Judgement
+from .spans import ExpectedAnswer, RelevantDocument
 
 LONGEST = 8  # words of a reference that can still be a substring that answers contain
 
@@ -28,7 +28,7 @@ class Drafts(msgspec.Struct):
     def ask(self, qid: str, question: str) -> None:
         self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})["question"] = question
 
-    def judge(self, judgement: Judgement, question: str) -> None:
+    def judge(self, judgement: RelevantDocument, question: str) -> None:
         qid = judgement.qid
         item = self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})
         if judgement.grade > 0 and judgement.id not in item.setdefault("relevant", []):
@@ -40,7 +40,7 @@ class Drafts(msgspec.Struct):
         return sum("gold_claim_substr" not in item for item in self.items.values())
 
 
-def _describe(item: dict[str, Any], expected: Expected) -> None:
+def _describe(item: dict[str, Any], expected: ExpectedAnswer) -> None:
     notes = [item["notes"]] if item.get("notes") else []
     substrings = list(expected.substrings)
     if not substrings and expected.reference:

@@ -17,7 +17,7 @@ class Score(msgspec.Struct, frozen=True):
     kind: str = ""  # HUMAN, LLM, CODE, as far as the source says so
 
 
-class Expected(msgspec.Struct):
+class ExpectedAnswer(msgspec.Struct):
     """What a source says about the right answer: material for a gold draft, never used for scoring here."""
 
     substrings: list[str] = []
@@ -55,7 +55,7 @@ class Span(msgspec.Struct):
     names: list[str] = []  # counts as a qid only where the gold set has it
     meta: dict[str, Any] = {}
     scores: list[Score] = []
-    expected: Expected | None = None
+    expected: ExpectedAnswer | None = None
     arm: str = ""
     model: str = ""
     seed: int | None = None
@@ -87,14 +87,14 @@ class Text(msgspec.Struct, frozen=True):
     text: str
 
 
-class Question(msgspec.Struct, frozen=True):
+class Query(msgspec.Struct, frozen=True):
     """A query of a retrieval set."""
 
     qid: str
     text: str
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class RelevantDocument(msgspec.Struct, frozen=True):
     """A document that is relevant to a query."""
 
     qid: str
@@ -102,4 +102,4 @@ class Judgement(msgspec.Struct, frozen=True):
     grade: float
 
 
-Item = Span | Late | Text | Question | Judgement
+Item = Span | Late | Text | Query | RelevantDocument

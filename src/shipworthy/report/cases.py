@@ -17,7 +17,7 @@ _TEXT = 4000  # characters of one claim or question
 MOST_NAME = 200  # characters of a case's name
 
 
-class Case(msgspec.Struct, frozen=True):
+class ReportedCase(msgspec.Struct, frozen=True):
     """One test: `kind` is empty where it passes, else failure, error or skipped."""
 
     suite: str
@@ -29,23 +29,25 @@ class Case(msgspec.Struct, frozen=True):
     sort: str = ""  # what kind of failure
 
 
-def cases(shown: views.Shown) -> Iterator[Case]:
+def cases(shown: views.Shown) -> Iterator[ReportedCase]:
     """Every gate and every item of every suite; what could not be run is an error.
 
     Whoever runs them as tests fails exactly where the decision does not ship.
     """
     listed = [case for decision in views.decisions(shown) for case in (*gate_cases(decision), *item_cases(decision))]
     if isinstance(shown, Board):
-        listed += [Case(name, "gates", "run", "error", views.failed(name), why) for name, why in shown.failures.items()]
+        listed += [
+            ReportedCase(name, "gates", "run", "error", views.failed(name), why) for name, why in shown.failures.items()
+        ]
     yield from listed
     if shown.exit_code and not any(case.kind in ("failure", "error") for case in listed):
         for decision in views.decisions(shown):
             if decision.exit_code:
                 reasons = "\n".join(views.reasons(decision))
-                yield Case(decision.suite, "gates", "verdict", "error", decision.verdict, reasons)
+                yield ReportedCase(decision.suite, "gates", "verdict", "error", decision.verdict, reasons)
 
 
-def gate_cases(decision: Decision) -> Iterator[Case]:
+def gate_cases(decision: Decision) -> Iterator[ReportedCase]:
     for outcome in decision.outcomes:
         kind = gate_kind(outcome)
         told = words.finding(outcome) if kind else sentence(outcome)
@@ -53,7 +55,7 @@ def gate_cases(decision: Decision) -> Iterator[Case]:
         if kind == "skipped":
             excuse = f"waived: {outcome.waived}" if outcome.waived else outcome.gate.severity
             told = told if outcome.state == "NOT-APPLICABLE" else f"{excuse}: {told}"
-        yield Case(decision.suite, "gates", str(outcome.gate), kind, told, text, outcome.state)
+        yield ReportedCase(decision.suite, "gates", str(outcome.gate), kind, told, text, outcome.state)
 
 
 def gate_kind(outcome: Outcome) -> str:
@@ -72,7 +74,7 @@ def _bounds(outcome: Outcome) -> str:
     return f"95 % interval {interval}" if interval else ""
 
 
-def item_cases(decision: Decision) -> Iterator[Case]:
+def item_cases(decision: Decision) -> Iterator[ReportedCase]:
     """Every item. Failing ones of a decision that stops nothing are skipped, so that no reader stops either."""
     told = views.cards_by_name(decision)
     for item in decision.items:
@@ -80,10 +82,10 @@ def item_cases(decision: Decision) -> Iterator[Case]:
         if views.failing(item):
             yield item_case(decision, item, told.get(name, {}))
         else:
-            yield Case(decision.suite, "items", name)
+            yield ReportedCase(decision.suite, "items", name)
 
 
-def item_case(decision: Decision, item: Row, offender: Row) -> Case:
+def item_case(decision: Decision, item: Row, offender: Row) -> ReportedCase:
     """A failing item, with everything that is known about it."""
     facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [], {})}
     reason = str(facts.get("reason") or facts.get("failed") or facts.get("state") or "fails")
@@ -92,7 +94,7 @@ def item_case(decision: Decision, item: Row, offender: Row) -> Case:
     broken = item.get("status") in ("missing", "error")
     kind = "skipped" if decision.exit_code == 0 else "error" if broken else "failure"
     message = f"within the gates: {message}" if decision.ships else message
-    return Case(decision.suite, "items", views.name_of(item), kind, message, text, reason)
+    return ReportedCase(decision.suite, "items", views.name_of(item), kind, message, text, reason)
 
 
 def _value(value: object) -> str:
@@ -109,5 +111,5 @@ def _part(value: object) -> str:
     return str(value)
 
 
-def name_of(case: Case) -> str:
+def name_of(case: ReportedCase) -> str:
     return visible(case.name, MOST_NAME)

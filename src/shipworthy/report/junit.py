@@ -9,7 +9,7 @@ from ..core.board import Board
 from ..core.decision import Decision
 from ..text import inert, visible
 from . import views
-from .cases import Case, gate_cases, item_case
+from .cases import ReportedCase, gate_cases, item_case
 
 
 def render(shown: views.Shown) -> bytes:
@@ -37,7 +37,7 @@ def _items(decision: Decision) -> tree.Element:
     return _suite(f"{decision.suite} items", list(map(_as_case, cases)))
 
 
-def _as_case(case: Case) -> tree.Element:
+def _as_case(case: ReportedCase) -> tree.Element:
     return _case(f"{case.suite}.{case.group}", case.name, case.kind, case.message, case.text, case.sort)
 
 

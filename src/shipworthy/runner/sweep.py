@@ -20,7 +20,7 @@ from .pace import Limits
 from .plan import Arm, Plan, Question, make_plan
 from .progress import Progress, progress_for
 from .targets import Target, TargetOptions, parse_target
-from .targets.base import Mapped
+from .targets.base import MappedTarget
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +174,7 @@ async def run_async(
         stopped=execution.stopped,
         errors=dict(sorted(execution.errors.items())),
         first_error=execution.first_error,
-        unmatched=asked.unmatched() if isinstance(asked, Mapped) else {},
+        unmatched=asked.unmatched() if isinstance(asked, MappedTarget) else {},
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..cells import cell, refuse_formula
 from ..container import Records
 from ..dialects import kind_of
-from ..spans import Expected, Item, Joined, Score, Span
+from ..spans import ExpectedAnswer, Item, Joined, Score, Span
 from ..values import first, mapping, nanoseconds, number, sequence, text_of
 
 _CASES = ("testCases", "test_results", "test_cases")
@@ -58,7 +58,7 @@ def _span(case: Mapping[str, object], where: str, in_table: bool) -> Span:
     span.meta = mapping(told)
     span.names = [name for name in [text_of(case.get("name"))] if name]
     span.dataset = answer is None and cited is None
-    span.expected = Expected(reference=text_of(first(case, _REFERENCE)))
+    span.expected = ExpectedAnswer(reference=text_of(first(case, _REFERENCE)))
     span.cost = number(first(case, ("token_cost", "tokenCost")))
     spent = number(first(case, ("completion_time", "completionTime")))
     span.e2e_ms = None if spent is None else spent * 1000

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..container import Records
 from ..dialects import describe
-from ..spans import Expected, Item, Score, Span
+from ..spans import ExpectedAnswer, Item, Score, Span
 from ..values import first, loosened, mapping, nanoseconds, number, sequence, text_of
 from .otlp import error_of
 
@@ -103,7 +103,7 @@ def _score(assessment: Mapping[str, object]) -> Iterator[Score]:
         yield Score(text_of(first(assessment, ("assessment_name", "name"))), scored, kind)
 
 
-def _expected(assessments: list[Mapping[str, object]]) -> Expected | None:
+def _expected(assessments: list[Mapping[str, object]]) -> ExpectedAnswer | None:
     told: dict[str, Any] = {}
     for part in assessments:
         expectation = mapping(part.get("expectation"))
@@ -115,11 +115,11 @@ def _expected(assessments: list[Mapping[str, object]]) -> Expected | None:
     return _expectations(told) if told else None
 
 
-def _expectations(told: Mapping[str, object]) -> Expected:
+def _expectations(told: Mapping[str, object]) -> ExpectedAnswer:
     facts = [text for text in map(text_of, sequence(told.get("expected_facts"))) if text]
     cited = [
         text
         for text in map(text_of, sequence(first(told, ("retrieved_context", "expected_retrieved_context"))))
         if text
     ]
-    return Expected(facts, cited, text_of(told.get("expected_response")), match_all=len(facts) > 1)
+    return ExpectedAnswer(facts, cited, text_of(told.get("expected_response")), match_all=len(facts) > 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...errors import DataError
 from ...text import visible
 from ..container import Records
-from ..spans import Expected, Item, Score, Span
+from ..spans import ExpectedAnswer, Item, Score, Span
 from ..values import first, loosened, mapping, number, sequence, text_of
 
 KNOWN_VERSIONS = ("1", "2", "3", "4")
@@ -110,9 +110,9 @@ def _scores(row: Mapping[str, object]) -> Iterator[Score]:
             yield Score(name, scored, "CODE")
 
 
-def expected_of(case: Mapping[str, object]) -> Expected:
+def expected_of(case: Mapping[str, object]) -> ExpectedAnswer:
     """What the assertions say about the right answer; those that say nothing of the kind are listed."""
-    expected = Expected()
+    expected = ExpectedAnswer()
     for entry in sequence(case.get("assert")):
         told = mapping(entry)
         kind, value = text_of(told.get("type")), told.get("value")

@@ -8,7 +8,7 @@ from ...errors import DataError
 from ...text import visible
 from ..cells import cell, texts_in
 from ..container import Records
-from ..spans import Expected, Item, Score, Span
+from ..spans import ExpectedAnswer, Item, Score, Span
 from ..values import first, number, text_of
 
 _ANSWERS = ("response", "answer")
@@ -61,7 +61,7 @@ def _span(record: Mapping[str, object], where: str) -> Span:
     span.dataset = answer is None and not texts and not ids
     references = texts_in(first(record, _REFERENCES), where)
     cited = texts_in(record.get("reference_context_ids"), where)
-    span.expected = Expected(citations=cited, reference=references[0] if references else "")
+    span.expected = ExpectedAnswer(citations=cited, reference=references[0] if references else "")
     span.scores = [
         Score(name, value)
         for name, part in record.items()

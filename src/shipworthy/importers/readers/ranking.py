@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import DataError
 from ...text import visible
 from ..container import Records
-from ..spans import Item, Judgement, Question, Span, Text
+from ..spans import Item, Query, RelevantDocument, Span, Text
 from ..values import number, text_of
 
 _QRELS_HEADER = {"query-id", "corpus-id", "score"}
@@ -47,7 +47,7 @@ def read_corpus(records: Records) -> Iterator[Item]:
 
 def read_queries(records: Records) -> Iterator[Item]:
     for line, record in records:
-        yield Question(_named(record, "_id", records, line), text_of(record.get("text")))
+        yield Query(_named(record, "_id", records, line), text_of(record.get("text")))
 
 
 def read_qrels(records: Records) -> Iterator[Item]:
@@ -57,7 +57,7 @@ def read_qrels(records: Records) -> Iterator[Item]:
         if grade is None:
             where = f"{visible(records.path)}:{line}"
             raise DataError("the relevance is no number", where=where, hint="Write 0 or 1.", code="import-number")
-        yield Judgement(_named(record, query, records, line), _named(record, document, records, line), grade)
+        yield RelevantDocument(_named(record, query, records, line), _named(record, document, records, line), grade)
 
 
 def read_results(records: Records) -> Iterator[Item]:

@@ -11,7 +11,7 @@ from ...reading.values import MapError
 from ...text import visible
 from ..cells import cell, refuse_formula, texts_in
 from ..container import Records
-from ..spans import Expected, Item, Span
+from ..spans import ExpectedAnswer, Item, Span
 from ..values import loosened, number, text_of
 
 # our field → the column names that mean it without being told
@@ -94,7 +94,7 @@ def _span(record: Mapping[str, object], where: str, mapped: FieldMap, separator:
     span.e2e_ms = number(value("e2e_ms"))
     span.arm = text_of(value("arm"))
     span.dataset = answer is None and "claim" not in mapped.sources and not ids and not contents and not span.error
-    span.expected = Expected(reference=text_of(value("gold_claim")))
+    span.expected = ExpectedAnswer(reference=text_of(value("gold_claim")))
     return span
 
 

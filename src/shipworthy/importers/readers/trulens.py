@@ -8,7 +8,7 @@ from ...errors import DataError
 from ...text import visible
 from ..container import Records
 from ..dialects import describe
-from ..spans import Expected, Item, Late, Score, Span
+from ..spans import ExpectedAnswer, Item, Late, Score, Span
 from ..values import Unreadable, first, literal, loosened, mapping, nanoseconds, number, text_of
 from .otlp import error_of
 
@@ -90,7 +90,7 @@ def _span(row: Mapping[str, object], attributes: Mapping[str, object], where: st
     )
     describe(span, attributes, events)
     if truth := text_of(attributes.get(f"{_OWN}record_root.ground_truth_output")):
-        span.expected = Expected(reference=truth)
+        span.expected = ExpectedAnswer(reference=truth)
     return span
 
 

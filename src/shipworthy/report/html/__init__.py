@@ -34,7 +34,7 @@ _ORDER = {"NO-SHIP": 0, "NO VERDICT": 0, "MEASURED": 2, "SHIP": 3}  # failing su
 _MARKS = {"good": "✓", "bad": "✗", "odd": "?", "dim": "="}
 
 
-class Term(NamedTuple):
+class MetricName(NamedTuple):
     """A metric, its plain name and what it counts."""
 
     anchor: str
@@ -50,7 +50,7 @@ class GateView(NamedTuple):
     mood: str
     state: str
     doubt: str  # why a gate that passes is not certain
-    term: Term
+    term: MetricName
     text: str
     severity: str
     value: str
@@ -78,7 +78,7 @@ class SuiteView(NamedTuple):
     worst: str
     findings: list[FindingView]
     gates: list[GateView]
-    terms: list[Term]
+    terms: list[MetricName]
     cards: list[Card]
     failing: int
     blocks: list[Block]
@@ -166,10 +166,10 @@ def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingV
     return [*found, *(FindingView(reason, "", []) for reason in words.other_reasons(decision))]
 
 
-def _term(measure: Measure, prefix: str) -> Term:
+def _term(measure: Measure, prefix: str) -> MetricName:
     slug = re.sub(r"[^\w-]", "_", measure.name, flags=re.ASCII)
     anchor_name = f"term-{prefix}{slug}" if measure.says else ""
-    return Term(anchor_name, visible(measure.name, 120), words.definition(measure), words.described(measure))
+    return MetricName(anchor_name, visible(measure.name, 120), words.definition(measure), words.described(measure))
 
 
 def _gate(outcome: Outcome, prefix: str) -> GateView:

@@ -26,7 +26,7 @@ class Target(Protocol):
 
 
 @runtime_checkable
-class Mapped(Protocol):
+class MappedTarget(Protocol):
     """A target whose responses are mapped, and that notes which fields came."""
 
     def unmatched(self) -> dict[str, str]: ...

@@ -38,7 +38,7 @@ _TOKEN, _TOKEN_SECONDS = 32, 5.0  # bytes of it, and how long they may take
 _FRAME = 1000  # bytes that a frame is larger than the result in it
 
 
-class Refused(Exception):
+class FunctionUnavailable(Exception):
     """The function can't be had: what the worker says of it."""
 
 
@@ -78,14 +78,14 @@ class Worker:
 
     @classmethod
     async def started(cls, job: Job, seconds: float) -> Worker:
-        """A worker that has imported the function; Refused if it can't, AskFailed if it dies or takes too long."""
+        """A worker that has imported the function. FunctionUnavailable if it can't, AskFailed if it dies or hangs."""
         worker = cls(job)
         try:
             async with asyncio.timeout(seconds):
                 await worker._met()
                 first = await worker._exchanged(encoded(msgspec.to_builtins(job)))
             if first.get("ready") is not True:
-                raise Refused(str(first.get("refused")))
+                raise FunctionUnavailable(str(first.get("refused")))
             worker.takes = tuple(map(str, first.get("takes") or ()))
         except BaseException as error:
             worker.kill()
@@ -216,7 +216,7 @@ class Workers:
             return
         try:
             await self._start()
-        except Refused as refusal:
+        except FunctionUnavailable as refusal:
             raise AskFailed("python", self._secrets.hide(visible(str(refusal), 200))) from None
         except OSError as error:
             raise AskFailed("crash", f"no process could be started for the function: {error.strerror}") from None
@@ -298,7 +298,7 @@ def workers_for(place: str, options: TargetOptions, **given: Any) -> Workers:
         )
     try:
         return Workers(place, options, **given)
-    except (Refused, AskFailed) as refusal:
+    except (FunctionUnavailable, AskFailed) as refusal:
         text = f"can't be imported: {refusal.what}" if isinstance(refusal, AskFailed) else str(refusal)
         raise UsageError(
             visible(options.secrets.hide(text), 400),

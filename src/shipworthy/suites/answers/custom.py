@@ -21,7 +21,7 @@ from ...text import plural, visible
 if TYPE_CHECKING:  # most runs have none of it
     from ...core.suite import Findings
     from .calibration import Agreed, Labels
-    from .functions import Source
+    from .functions import FunctionSource
 
 Value = bool | Fraction | None
 SAMPLE = 50  # about so many items are run twice; all of them where there are fewer
@@ -55,7 +55,7 @@ class Ready(msgspec.Struct, frozen=True):
     """A metric made ready: the source of its function, the labels of its calibration."""
 
     spec: Custom
-    source: Source | None = None
+    source: FunctionSource | None = None
     labels: Labels | None = None
     every: int = 1  # one item in so many is run twice
 

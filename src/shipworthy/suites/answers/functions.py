@@ -25,14 +25,14 @@ Value = bool | Fraction | None
 _loaded: dict[tuple[str, str], ModuleType] = {}
 
 
-class Source(msgspec.Struct, frozen=True):
+class FunctionSource(msgspec.Struct, frozen=True):
     """The module of a function: its file, and the digest of what was read from it."""
 
     path: str
     digest: str
 
 
-def find_source(spec: Custom) -> Source:
+def find_source(spec: Custom) -> FunctionSource:
     """The module's file: in the config's folder, else where Python finds it."""
     name = spec.py.partition(":")[0]
     stem = os.path.join(spec.folder or os.getcwd(), *name.split("."))
@@ -45,12 +45,12 @@ def find_source(spec: Custom) -> Source:
         raise _wrong(spec, f"there is no module {name!r} with Python source", "It is looked for beside the config.")
     try:
         with open(path, "rb") as stream:
-            return Source(path, hashlib.file_digest(stream, "sha256").hexdigest())
+            return FunctionSource(path, hashlib.file_digest(stream, "sha256").hexdigest())
     except OSError as error:
         raise _wrong(spec, f"the module can't be read: {error.strerror}") from None
 
 
-def load(spec: Custom, source: Source) -> Callable[[object, object], object]:
+def load(spec: Custom, source: FunctionSource) -> Callable[[object, object], object]:
     """The function, from the bytes that the digest is of: cached bytecode could be older."""
     name, _, attribute = spec.py.partition(":")
     key = (source.path, source.digest)
@@ -71,7 +71,7 @@ class _Exactly(importlib.machinery.SourceFileLoader):
         return self.source_to_code(self.source, self.path)
 
 
-def _executed(spec: Custom, name: str, source: Source) -> ModuleType:
+def _executed(spec: Custom, name: str, source: FunctionSource) -> ModuleType:
     with open(source.path, "rb") as stream:
         code = stream.read()
     if hashlib.sha256(code).hexdigest() != source.digest:
@@ -108,7 +108,7 @@ def _importing(folder: str) -> Iterator[None]:
             sys.path.remove(place)
 
 
-def call(spec: Custom, source: Source, gold: Gold, trace: Trace, every: int) -> Value:
+def call(spec: Custom, source: FunctionSource, gold: Gold, trace: Trace, every: int) -> Value:
     """What the function says of one item; of a sample it is asked twice, and must say the same."""
     function = load(spec, source)
     first = _called(spec, function, gold, trace)
