@@ -9,7 +9,6 @@ ShipworthyError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 
 class ShipworthyError(Exception):
@@ -22,7 +21,7 @@ class ShipworthyError(Exception):
         self.where, self.what, self.hint, self.code = where, what, hint, code
         super().__init__(str(self))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, self.__dict__)  # from a worker process
 
     def __str__(self) -> str:
@@ -43,7 +42,7 @@ class EnvironmentFailure(ShipworthyError):
     exit_code = 4
 
 
-def _restored(kind: type[ShipworthyError], args: tuple[Any, ...], state: dict[str, Any]) -> ShipworthyError:
+def _restored(kind: type[ShipworthyError], args: tuple[object, ...], state: dict[str, object]) -> ShipworthyError:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)

@@ -120,7 +120,7 @@ def main(args: list[str] | None = None) -> int:
 
 def _run(args: list[str] | None) -> int:
     try:
-        code: Any = group.main(args, standalone_mode=False)
+        code: object = group.main(args, standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code

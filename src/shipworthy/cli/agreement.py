@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import click
 
@@ -30,7 +29,7 @@ def command() -> None:
     help="Write the disagreements as TSV (qid, scholar, auditor, final, why), even if there are none.",
 )
 @scoring_flags(SUITE)
-def score(disagreements: str | None, form: str, outputs: tuple[str, ...], **given: Any) -> int:
+def score(disagreements: str | None, form: str, outputs: tuple[str, ...], **given: object) -> int:
     """Score the labels of two validators and decide.
 
     \b
@@ -64,5 +63,5 @@ def _rows(items: Iterable[dict[str, object]]) -> bytes:
     from ..report.tsv import cell
     from ..suites.agreement.explain import COLUMNS, disagreements
 
-    rows: list[list[Any]] = [list(COLUMNS), *([item[name] for name in COLUMNS] for item in disagreements(items))]
+    rows: list[list[object]] = [list(COLUMNS), *([item[name] for name in COLUMNS] for item in disagreements(items))]
     return "".join("\t".join(map(cell, row)) + "\n" for row in rows).encode("utf-8", "backslashreplace")

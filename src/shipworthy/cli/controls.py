@@ -36,7 +36,7 @@ SUITES = [load_suite(name) for name in with_controls()]
     help="Also write the results, as JSON to a .json file and as text to any other. Repeatable.",
 )
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
-def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple[str, ...], **flags: Any) -> int:
+def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple[str, ...], **flags: object) -> int:
     """Score runs that are known to be good or bad: do your gates tell them apart?
 
     A configuration that lets a bad one ship, or stops a good one, is broken: exit 1. A control that can't be made from

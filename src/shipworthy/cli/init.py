@@ -33,7 +33,7 @@ MOST_LINES = 40  # of the response that are shown
     help="Also write a GitLab job or pre-commit hooks. Repeatable.",
 )
 @asking_flags
-def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], **given: Any) -> None:
+def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], **given: object) -> None:
     """Connect your service, or write a starter project.
 
     With --url, one question is sent to your service. The response is shown with the mapping that was understood, and

@@ -40,7 +40,7 @@ def command() -> None:
     "--arms", metavar="FILE|NAMES", help="Arms that must have traces: a TOML file, or names separated by commas."
 )
 @scoring_flags(SUITE, without=["arms"])
-def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: Any) -> int:
+def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: object) -> int:
     """Score latency and accuracy together and decide.
 
     \b

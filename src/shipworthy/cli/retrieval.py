@@ -154,7 +154,7 @@ def mirror(
 @click.option("--texts", metavar="FILE", help="Texts of blocks: JSON lines with id and text.")
 @only_flags(SUITE, EMBEDDER)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def calibrate(gold: str, texts: str | None, as_json: bool, **given: Any) -> int:
+def calibrate(gold: str, texts: str | None, as_json: bool, **given: object) -> int:
     """Suggest thresholds for semantic distance (ΔS) from the gold set's relevant blocks and negatives.
 
     \b

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from ._say import say_json
@@ -32,5 +30,5 @@ def _schema(name: str) -> dict[str, object]:
     from ..core.contracts import DetailedTrace, Gold
     from ..reading.lock import Lock
 
-    types: dict[str, Any] = {"gold": Gold, "trace": DetailedTrace, "lock": Lock}
+    types: dict[str, object] = {"gold": Gold, "trace": DetailedTrace, "lock": Lock}
     return msgspec.json.schema(types[name])

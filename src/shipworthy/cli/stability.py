@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from ..errors import UsageError
@@ -73,7 +71,7 @@ def command() -> None:
     help="Rewordings (jitters) that the grid must have.  [default: all that occur]",
 )
 @scoring_flags(SUITE, without=["jitters"])
-def score(form: str, outputs: tuple[str, ...], **given: Any) -> int:
+def score(form: str, outputs: tuple[str, ...], **given: object) -> int:
     """Compare the runs of each question with each other and decide.
 
     \b
@@ -113,7 +111,7 @@ def score(form: str, outputs: tuple[str, ...], **given: Any) -> int:
 )
 @click.option("--paraphrases", is_flag=True, help="Also send each paraphrase of the gold set.")
 @scoring_flags(SUITE, without=["runs", "seeds", "jitters", "sweep", "arm", "map"])
-def run(form: str, outputs: tuple[str, ...], runs: str, paraphrases: bool, **given: Any) -> int:
+def run(form: str, outputs: tuple[str, ...], runs: str, paraphrases: bool, **given: object) -> int:
     """Send every question under every seed and rewording to your system, then score the runs.
 
     \b

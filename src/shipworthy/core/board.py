@@ -33,11 +33,11 @@ class Board(msgspec.Struct):
             return EXIT[self.verdict]
         return max([*self.exit_codes.values(), *(decision.exit_code for decision in self.decisions)], default=3)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         body = self.body() | {"suites": {decision.suite: report(decision) for decision in self.decisions}}
         return body | {"digest": digest(body), "run": self.run}
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         """The report without its suites: their place is kept, because readers see them in the middle of it."""
         return {
             "shipworthy": {"report": REPORT, "definitions": DEFINITIONS, "board": True},

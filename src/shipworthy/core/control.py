@@ -32,7 +32,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     named: bool = True  # whether somebody asked for this suite by name, and not for all of them
 
 
-def with_gold(gold: Sequence[Any], controls: Iterable[Control]) -> Iterator[Control]:
+def with_gold(gold: Sequence[object], controls: Iterable[Control]) -> Iterator[Control]:
     """Controls that are judged by the gold set that they were made from."""
     for control in controls:
         yield msgspec.structs.replace(control, data={"gold": gold, **control.data})

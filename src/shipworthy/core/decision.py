@@ -98,14 +98,14 @@ def report(decision: Decision) -> dict[str, Any]:
     return plain
 
 
-def plain_items(decision: Decision) -> Iterator[dict[str, Any]]:
+def plain_items(decision: Decision) -> Iterator[dict[str, object]]:
     """The rows of the items as plain values, one after the other."""
     return (msgspec.to_builtins(item, enc_hook=_plain) for item in decision.items)
 
 
-def body_of(decision: Decision) -> dict[str, Any]:
+def body_of(decision: Decision) -> dict[str, object]:
     """The report as plain values, without its items, its digest and what is no part of it."""
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "shipworthy": {
             "report": REPORT,
             "definitions": DEFINITIONS,
@@ -180,8 +180,8 @@ def encode(value: object, *, sort_keys: bool = False, indent: int | None = 2) ->
     return text.encode("utf-8", "backslashreplace")
 
 
-def measure_dict(measure: Measure) -> dict[str, Any]:
-    shown: dict[str, Any] = {"kind": measure.kind, "value": number(measure.value), "n": measure.n}
+def measure_dict(measure: Measure) -> dict[str, object]:
+    shown: dict[str, object] = {"kind": measure.kind, "value": number(measure.value), "n": measure.n}
     if measure.kind == "rate":
         shown |= {"numerator": measure.k, "denominator": measure.n}
     elif measure.value is not None:
@@ -199,7 +199,7 @@ def measure_dict(measure: Measure) -> dict[str, Any]:
     return shown
 
 
-def outcome_dict(outcome: Outcome) -> dict[str, Any]:
+def outcome_dict(outcome: Outcome) -> dict[str, object]:
     gate = outcome.gate
     shown = {
         "gate": str(gate),

@@ -240,7 +240,7 @@ def _tolerated(findings: Findings) -> list[str]:
     return [*first, f"{count} of {total} not judged, as --allow-missing {allowed} permits"]
 
 
-def _subset(subset: Mapping[str, Any]) -> str:
+def _subset(subset: Mapping[str, object]) -> str:
     from .subset import said
 
     return said(subset)
@@ -301,7 +301,7 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
     return decision
 
 
-def _where(material: Material) -> dict[str, Any]:
+def _where(material: Material) -> dict[str, object]:
     return {"where": material.subset["where"]} if material.subset else {}
 
 

@@ -108,7 +108,7 @@ class Stream:
     `records` and `close` are top-level functions, or partials of such, so that another process can have them.
     """
 
-    def __init__(self, source: Any, read: Input, records: Records, close: Close, *, splits: bool = True) -> None:
+    def __init__(self, source: object, read: Input, records: Records, close: Close, *, splits: bool = True) -> None:
         self.source, self.read = source, read
         self._records, self._close = records, close
         self.splits = splits and isinstance(source, (str, os.PathLike))  # whether a record can be read without others
@@ -136,7 +136,7 @@ class Stream:
             digests.append(part.digest)
         self.read.digest = joined(digests)
 
-    def part(self, file: int, source: Any, read: Input) -> Iterator[Numbered]:
+    def part(self, file: int, source: object, read: Input) -> Iterator[Numbered]:
         """Records of a file, or of a part of one, with places that tell files apart."""
         start = file * FILE
         for place, record in self._records(source, read):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems
@@ -18,8 +17,8 @@ _MAY_BE_ABSENT = ("error", "refused", "qid", "question", "cost_usd", "e2e_ms", "
 
 
 def mapped_rows(
-    rows: Iterable[tuple[int, Any]], kind: str, pairs: Iterable[str], read: Input, problems: Problems
-) -> Iterator[tuple[int, Any]]:
+    rows: Iterable[tuple[int, object]], kind: str, pairs: Iterable[str], read: Input, problems: Problems
+) -> Iterator[tuple[int, object]]:
     """Rows with their mapped fields in place. Traces that our own runner wrote are in shape already."""
     seen = read.mapped = Mapped(kind, tuple(pairs))
     mapping, cells = FieldMap.parse(seen.pairs, kind), bool(getattr(rows, "cells", False))
@@ -51,7 +50,7 @@ def check_matched(seen: Mapped, path: str) -> None:
         _check(mapping, seen.found, seen.count, seen.example, path)
 
 
-def _check(mapping: FieldMap, found: set[str], count: int, example: Mapping[str, Any], path: str) -> None:
+def _check(mapping: FieldMap, found: set[str], count: int, example: Mapping[str, object], path: str) -> None:
     for field, source in mapping.sources.items():
         if field in _MAY_BE_ABSENT or field in found:
             continue

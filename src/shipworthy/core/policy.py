@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
@@ -126,7 +125,7 @@ def check_waivers(waivers: Iterable[Waiver], decisions: Sequence[Decision]) -> N
             )
 
 
-def nearest_to_passing(decision: Decision) -> list[dict[str, Any]]:
+def nearest_to_passing(decision: Decision) -> list[dict[str, object]]:
     """For each blocking gate that fails: how many cases would make it pass, and the items closest to passing."""
     failing = [
         outcome
@@ -139,7 +138,7 @@ def nearest_to_passing(decision: Decision) -> list[dict[str, Any]]:
     ]
 
 
-def nearest(items: Iterable[Mapping[str, Any]], outcome: Outcome) -> list[str]:
+def nearest(items: Iterable[Mapping[str, object]], outcome: Outcome) -> list[str]:
     """Failing items that lack least: one check away before two, gold evidence ranked high before low, then by name.
 
     A row does not say which slices it is in, so a gate on a slice names none.
@@ -154,7 +153,7 @@ def nearest(items: Iterable[Mapping[str, Any]], outcome: Outcome) -> list[str]:
     return [row_name(row) for row in nsmallest(NEAREST, counted, key=_distance)]
 
 
-def _distance(row: Mapping[str, Any]) -> tuple[int, int, str]:
+def _distance(row: Mapping[str, object]) -> tuple[int, int, str]:
     lacking = sum(1 for check in ("contained", "cited") if row.get(check) is False)
     rank = row.get("recall_rank")
     return lacking, rank if isinstance(rank, int) else 1 << 30, str(row.get("qid", ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 
@@ -39,7 +38,7 @@ def set_apart(counted: Decision, whole: Decision, quarantined: Iterable[str]) ->
         f"{first_few([visible(name, 60) for name in names])}; {failing} of {len(rows)} fail; "
         f"with them the decision is {whole.verdict}"
     )
-    block: dict[str, Any] = {
+    block: dict[str, object] = {
         "questions": len(names),
         "failing": failing,
         "decision_on_all": whole.verdict,

@@ -164,19 +164,19 @@ class ShelvedReady(Mapping[str, Any]):
 
     def __init__(self, items: ShelvedItems, ready: Ready, only: Collection[str] | None = None) -> None:
         self._items, self._ready, self._only = items, ready, only
-        self._in_hand: tuple[int, dict[str, Any]] = -1, {}
+        self._in_hand: tuple[int, dict[str, object]] = -1, {}
 
     def only(self, names: Collection[str]) -> ShelvedReady:
         return ShelvedReady(self._items, self._ready, names)
 
-    def bucket(self, number: int) -> dict[str, Any]:
+    def bucket(self, number: int) -> dict[str, object]:
         if self._in_hand[0] != number:
             self._in_hand = -1, {}
             found = self._items.bucket(number)
             self._in_hand = number, {qid: self._made(pair) for qid, pair in found.items() if self._has(qid)}
         return self._in_hand[1]
 
-    def _made(self, found: Found) -> Any:
+    def _made(self, found: Found) -> object:
         return self._ready(found[1], found[0], found[0])
 
     def _has(self, qid: str) -> bool:

@@ -78,13 +78,13 @@ class Spill:
     def __init__(self, path: str, buckets: int, together: int) -> None:
         self.path, self.buckets = path, buckets
         self._together = together
-        self._waiting: list[list[Any]] = [[] for _ in range(buckets)]
+        self._waiting: list[list[object]] = [[] for _ in range(buckets)]
         self._pieces: list[list[tuple[int, int]]] = [[] for _ in range(buckets)]  # offset and length
         self._size = 0
         with told("write", path):
             self._file = open(path, "xb")  # noqa: SIM115 — closed when all is written
 
-    def add(self, bucket: int, record: Any) -> None:
+    def add(self, bucket: int, record: object) -> None:
         waiting = self._waiting[bucket]
         waiting.append(record)
         if len(waiting) >= self._together:
@@ -115,7 +115,7 @@ class Spill:
         with told("read", self.path), open(self.path, "rb") as file:
             yield from self._read(file, bucket)
 
-    def _read(self, file: IO[bytes], bucket: int) -> Iterator[Any]:
+    def _read(self, file: IO[bytes], bucket: int) -> Iterator[object]:
         for offset, length in self._pieces[bucket]:
             file.seek(offset)
             yield from unpacked(file.read(length))
@@ -127,7 +127,7 @@ class Spill:
         with told("read", self.path), open(self.path, "rb") as file:
             yield from heapq.merge(*(self._read(file, bucket) for bucket in range(self.buckets)), key=key)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"_file": None, "_waiting": []}
 
 

@@ -56,11 +56,11 @@ def narrow(material: Material, sources: Sources, options: Any, key: Callable[[An
 
 
 def _only(expected: Mapping[str, Any], chosen: set[str]) -> Mapping[str, Any]:
-    only: Callable[[set[str]], Mapping[str, Any]] | None = getattr(expected, "only", None)  # of a set on disk
+    only: Callable[[set[str]], Mapping[str, object]] | None = getattr(expected, "only", None)  # of a set on disk
     return {qid: item for qid, item in expected.items() if qid in chosen} if only is None else only(chosen)
 
 
-def _without(stream: Iterable[Numbered], left: Collection[str], key: Callable[[Any], str]) -> Iterator[Numbered]:
+def _without(stream: Iterable[Numbered], left: Collection[str], key: Callable[[object], str]) -> Iterator[Numbered]:
     return (numbered for numbered in stream if key(numbered[1]) not in left)
 
 

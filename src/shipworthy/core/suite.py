@@ -124,7 +124,7 @@ class Reference(msgspec.Struct, kw_only=True):
 # What a suite does where it says nothing else. Functions, not lambdas, so that a suite can be pickled.
 
 
-def as_given(options: Any, sources: Sources) -> Any:
+def as_given(options: object, sources: Sources) -> object:
     return options
 
 
@@ -132,15 +132,15 @@ def no_rows(verdict: Any, context: Any) -> Iterable[Any]:
     return ()
 
 
-def no_change(context: Any, gathered: Gathered, material: Material) -> Any:
+def no_change(context: object, gathered: Gathered, material: Material) -> object:
     return context
 
 
-def no_records(case: Case, verdict: Any) -> bool:
+def no_records(case: Case, verdict: object) -> bool:
     return case.gold is not None and not all(case.records.values())
 
 
-def no_aliases(options: Any) -> Mapping[str, str]:
+def no_aliases(options: object) -> Mapping[str, str]:
     return {}
 
 

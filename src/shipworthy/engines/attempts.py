@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import EnvironmentFailure
 
@@ -16,7 +16,7 @@ class Failed(NamedTuple):
     error: Exception
 
 
-def attempt(work: Callable[..., Any], *given: Any) -> Any:
+def attempt(work: Callable[..., object], *given: object) -> object:
     """What the work gives, or how it failed."""
     try:
         return work(*given)
@@ -27,5 +27,5 @@ def attempt(work: Callable[..., Any], *given: Any) -> Any:
         return Failed(error)
 
 
-def named(task: Any) -> str:
+def named(task: object) -> str:
     return str(getattr(task, "label", "a group of questions"))

@@ -84,7 +84,7 @@ class _Cluster:
         }
 
     def _run(
-        self, work: Callable[..., Any], shared: tuple[Any, ...], tasks: Iterable[Any]
+        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[object]
     ) -> Iterator[tuple[int, Any]]:
         """Results with the numbers of their tasks, as they come. What dies with a worker is sent and done again."""
         distributed = _package("distributed")
@@ -102,8 +102,8 @@ class _Cluster:
                     raise _died(error) from None
 
     def _done(
-        self, work: Callable[..., Any], shared: tuple[Any, ...], tasks: Mapping[int, Any]
-    ) -> Iterator[tuple[int, Any]]:
+        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Mapping[int, object]
+    ) -> Iterator[tuple[int, object]]:
         distributed, delayed = _package("distributed"), _package("dask").delayed
         # Gold travels once to each worker.
         sent = [self._client.scatter(value, broadcast=True, hash=False) for value in shared]
@@ -126,7 +126,7 @@ def _died(error: Exception) -> EnvironmentFailure:
 # --- what runs on a worker ---
 
 
-def told(work: Callable[..., Any], number: int, *given: Any) -> tuple[int, tuple[str, str], Any]:
+def told(work: Callable[..., object], number: int, *given: object) -> tuple[int, tuple[str, str], object]:
     """The number of a task, what it was done with, and what came of it."""
     return number, made_with(), attempt(work, *given)
 
@@ -151,7 +151,7 @@ def cut_file(size: int, path: str) -> KnownParts | None:
     return None if parts is None else KnownParts(list(parts), parts.digest)
 
 
-def judge_cases(suite: Suite, context: Any, cases: list[Case]) -> Evidence:
+def judge_cases(suite: Suite, context: object, cases: list[Case]) -> Evidence:
     return judge(suite, cases, context)
 
 
@@ -180,7 +180,7 @@ def renamed(result: ReadUnit | Failed, path: str) -> ReadUnit | Failed:
 
 
 @contextmanager
-def _connected(scheduler: str) -> Iterator[Any]:
+def _connected(scheduler: str) -> Iterator[object]:
     """A client of the scheduler, for as long as it is needed."""
     distributed = _package("distributed")
     if not scheduler:

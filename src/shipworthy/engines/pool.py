@@ -28,9 +28,9 @@ class _Worker:
         self.process = context.Process(target=_serve, args=(theirs, work, shared), daemon=True)
         self.process.start()
         theirs.close()
-        self.task: tuple[int, Any, int] | None = None  # number, task, which try
+        self.task: tuple[int, object, int] | None = None  # number, task, which try
 
-    def give(self, number: int, task: Any, tries: int) -> None:
+    def give(self, number: int, task: object, tries: int) -> None:
         self.task = number, task, tries
         self.pipe.send((number, task))
 
@@ -40,7 +40,7 @@ class _Worker:
         self.process.join()
 
 
-def _serve(pipe: connection.Connection, work: Callable[..., Any], shared: tuple[Any, ...]) -> None:
+def _serve(pipe: connection.Connection, work: Callable[..., object], shared: tuple[object, ...]) -> None:
     """The worker's side: tasks in, results or errors out, until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and stops its workers
     import gc
@@ -55,8 +55,12 @@ def _serve(pipe: connection.Connection, work: Callable[..., Any], shared: tuple[
 
 
 def run(
-    work: Callable[..., Any], shared: tuple[Any, ...], tasks: Iterable[Any], jobs: int, start: str | None = None
-) -> Iterator[tuple[int, Any]]:
+    work: Callable[..., object],
+    shared: tuple[object, ...],
+    tasks: Iterable[object],
+    jobs: int,
+    start: str | None = None,
+) -> Iterator[tuple[int, object]]:
     """`work(*shared, task)` for each task, in so many processes; results with their numbers, as they come.
 
     `work` is a top-level function. Where processes are forked, `shared` costs nothing, however large it is.
@@ -87,17 +91,17 @@ def run(
 class _Tasks:
     """Tasks with their numbers, taken as they are needed: cutting a file goes on while its first parts are read."""
 
-    def __init__(self, tasks: Iterable[Any]) -> None:
+    def __init__(self, tasks: Iterable[object]) -> None:
         self._numbered = enumerate(tasks)
 
-    def up_to(self, count: int) -> Iterator[tuple[int, Any, int]]:
+    def up_to(self, count: int) -> Iterator[tuple[int, object, int]]:
         for _ in range(count):
             for number, task in self._numbered:
                 yield number, task, 1
                 break
 
 
-def _replaced(worker: _Worker, context: Any, work: Callable[..., Any], shared: tuple[Any, ...]) -> _Worker:
+def _replaced(worker: _Worker, context: object, work: Callable[..., object], shared: tuple[object, ...]) -> _Worker:
     """A new worker on the task of one that died."""
     worker.process.join()
     code = worker.process.exitcode

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Any
 
 from ..core import spill
 from ..core.cases import Case, Gathered, Numbered
@@ -69,7 +68,7 @@ class SpilledGathered(Gathered):
         for pair in records if tick is None else ticking(records, tick):
             self._spill.add(spill.bucket_of(key(pair[1]), buckets), (source, pair))
 
-    def expected_of(self, bucket: int) -> Mapping[str, Any] | None:
+    def expected_of(self, bucket: int) -> Mapping[str, object] | None:
         """The gold items of a bucket."""
         if self._whole is None:
             return None
@@ -119,11 +118,11 @@ class SpilledGathered(Gathered):
     def second(self, source: str) -> Numbered | None:
         return self._seconds.get(source)
 
-    def some_cases(self, expected: Mapping[str, Any] | None) -> Iterator[Case]:
+    def some_cases(self, expected: Mapping[str, object] | None) -> Iterator[Case]:
         for bucket in self.buckets():
             yield from bucket.cases(self.expected_of(bucket.number))
 
-    def cases(self, expected: Mapping[str, Any] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
+    def cases(self, expected: Mapping[str, object] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
         """All cases in the order in which they would be judged in memory: sorted by bucket, and merged."""
         assert names is None
         ordered = self._store.file()

@@ -161,7 +161,7 @@ def add_up(evidence: Evidence, results: Iterable[tuple[int, Any]]) -> Evidence:
     return evidence
 
 
-def judge_some(suite: Suite, context: Any, gathered: Gathered, material: Material, names: list[str]) -> Evidence:
+def judge_some(suite: Suite, context: object, gathered: Gathered, material: Material, names: list[str]) -> Evidence:
     """Judge the questions of these names."""
     return judge(suite, gathered.cases(material.expected, names), context)
 

@@ -73,7 +73,7 @@ class Assembler:
         text = question.text if question else self.texts.get(qid, "")
         if question and question.guessed:
             notes[question.guessed] += 1
-        trace: dict[str, Any] = {"qid": qid}
+        trace: dict[str, object] = {"qid": qid}
         if text:
             trace["q"] = text
             facts["question"] = "yes"
@@ -240,9 +240,9 @@ def _gives_documents(span: Span) -> bool:
 def _retrieved(documents: list[Document]) -> dict[str, object]:
     if not documents:
         return {}
-    topk: list[dict[str, Any]] = []
+    topk: list[dict[str, object]] = []
     for document in documents:
-        place: dict[str, Any] = {"id": document.id}
+        place: dict[str, object] = {"id": document.id}
         if document.score is not None:
             place["score"] = document.score
         if document.text:
@@ -295,7 +295,7 @@ def _scored(run: Run) -> dict[str, object]:
     scores: dict[str, Score] = {score.name: score for span in run.spans for score in span.scores}
     if not scores:
         return {}
-    scored: dict[str, Any] = {"scores": {name: score.value for name, score in scores.items()}}
+    scored: dict[str, object] = {"scores": {name: score.value for name, score in scores.items()}}
     if kinds := {name: score.kind for name, score in scores.items() if score.kind}:
         scored["score_sources"] = kinds
     return scored

@@ -230,7 +230,7 @@ def _table(path: str, separator: str) -> Iterator[Record]:
 
 
 def _cells(names: list[str], cells: list[str]) -> dict[str, object]:
-    row: dict[str, Any] = {}
+    row: dict[str, object] = {}
     for name, cell in zip(names, cells, strict=True):
         if name not in row:  # DataFrames write an index that is also a column twice
             row[name] = cell if cell != "" else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -173,5 +172,5 @@ def _sources(counts: dict[str, int], names: dict[str, str], noun: str) -> str:
 
 
 def as_json(coverage: Coverage) -> dict[str, object]:
-    built: dict[str, Any] = msgspec.to_builtins(coverage)
+    built: dict[str, object] = msgspec.to_builtins(coverage)
     return {**built, "guessed": guesses(coverage), "missing": list(remarks(coverage))}

@@ -138,7 +138,7 @@ def _describe_retrieval(span: Span, attributes: Attributes, results: list[Attrib
 
 def _describe_run(span: Span, attributes: Attributes) -> None:
     span.root = span.root or attributes.get("langfuse.internal.is_app_root") in (True, "true")
-    meta: dict[str, Any] = dict(span.meta)
+    meta: dict[str, object] = dict(span.meta)
     for name in _METADATA:
         meta.update(mapping(attributes.get(name)))
     for name in _METADATA_BELOW:
@@ -216,7 +216,7 @@ def listed(attributes: Attributes, name: str) -> list[object]:
     if (value := attributes.get(name)) is not None:
         value = loosened(value)
         return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
-    entries: dict[int, dict[str, Any]] = {}
+    entries: dict[int, dict[str, object]] = {}
     for key, part in attributes.items():
         if key.startswith(f"{name}.") and (match := re.fullmatch(r"(\d{1,6})\.(.+)", key[len(name) + 1 :])):
             entries.setdefault(int(match[1]), {})[match[2]] = part

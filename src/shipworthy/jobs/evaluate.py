@@ -31,7 +31,7 @@ def evaluate(
     jobs: int | None = None,
     scheduler: str | None = None,
     memory_limit: str | int | None = None,
-    **options: Any,
+    **options: object,
 ) -> Decision: ...
 @overload
 def evaluate(
@@ -43,18 +43,18 @@ def evaluate(
     jobs: int | None = None,
     scheduler: str | None = None,
     memory_limit: str | int | None = None,
-    **inputs_and_options: Any,
+    **inputs_and_options: object,
 ) -> Decision: ...
 def evaluate(
     suite: object,
     /,
-    *inputs: Any,
+    *inputs: object,
     tick: core.Tick | None = None,
     engine: str = "inline",
     jobs: int | None = None,
     scheduler: str | None = None,
     memory_limit: str | int | None = None,
-    **given: Any,
+    **given: object,
 ) -> Decision:
     """Score with a suite, and decide.
 
@@ -102,7 +102,7 @@ def run_suite(
     }
     if engine not in ("inline", "auto"):
         decision.run = decision.run | {"engine": engine}
-    call: dict[str, Any] = {"inputs": paths, "options": recorded(options) | _files(options, decision)}
+    call: dict[str, object] = {"inputs": paths, "options": recorded(options) | _files(options, decision)}
     # How letters fold depends on Python's Unicode tables: a report says by which it was made, outside its digest.
     decision.run = decision.run | {"call": call | {"unicode": unicodedata.unidata_version}}
     return decision

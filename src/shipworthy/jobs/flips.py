@@ -133,7 +133,7 @@ class _Tracked:
 
 
 def _held(report: Mapping[str, Any], gate: str) -> bool:
-    outcomes: Iterable[Mapping[str, Any]] = report.get("outcomes", [])
+    outcomes: Iterable[Mapping[str, object]] = report.get("outcomes", [])
     return any(one["gate"] == gate and one["holds"] for one in outcomes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from .limits import MAX_KEYS
 from .strict import Refused
@@ -26,7 +25,7 @@ class Keys:
         self._meant: dict[str, str] = {}  # misspelt key → the known one
         self._inner = inner or {}  # the keys of a field that is an object
 
-    def suspect(self, objects: list[dict[str, Any]]) -> bool:
+    def suspect(self, objects: list[dict[str, object]]) -> bool:
         """Whether any of the objects may have a misspelt key: a quick look, and `check` decides."""
         names = set[str]().union(*objects)
         if not names <= self._harmless and any(map(self.meant, names - self._harmless)):
@@ -36,7 +35,7 @@ class Keys:
                 return True
         return False
 
-    def check(self, value: Mapping[str, Any]) -> None:
+    def check(self, value: Mapping[str, object]) -> None:
         """Refuse an object with a misspelt key, unless it has the well-spelt one too."""
         for name in value:
             if name not in self._harmless and (meant := self.meant(name)) and meant not in value:

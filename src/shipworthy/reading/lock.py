@@ -169,7 +169,7 @@ def item_digests(gold: str | os.PathLike[str], map: Iterable[str] = ()) -> dict[
     return found
 
 
-def rows_of(gold: str | os.PathLike[str]) -> Iterable[tuple[int, dict[str, Any]]]:
+def rows_of(gold: str | os.PathLike[str]) -> Iterable[tuple[int, dict[str, object]]]:
     """The items of a gold file as they stand in it, with their lines."""
     from .formats import raw_rows  # scoring JSON lines starts sooner without it
 
@@ -178,19 +178,19 @@ def rows_of(gold: str | os.PathLike[str]) -> Iterable[tuple[int, dict[str, Any]]
     problems.raise_any()
 
 
-def content_digest(items: Mapping[str, Any]) -> str:
+def content_digest(items: Mapping[str, object]) -> str:
     """sha256 of what scoring reads of a gold set, whatever the order of its lines and keys."""
     if hasattr(items, "content_digest"):  # a set on disk, which never has all its digests in memory
         return str(items.content_digest())
     return set_digest({qid: item_digest(item) for qid, item in items.items()})
 
 
-def item_digest(item: Any) -> str:
+def item_digest(item: object) -> str:
     """sha256 of what scoring reads of an item."""
     return hashlib.sha256(_encoded(item)).hexdigest()
 
 
-def _encoded(item: Any) -> bytes:
+def _encoded(item: object) -> bytes:
     try:
         return msgspec.json.encode(_bare(item))
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8; the slower canonical form spells it out

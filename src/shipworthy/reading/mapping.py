@@ -117,7 +117,7 @@ class JsonPath(NamedTuple):
             )
         return cls(written, tuple(steps))
 
-    def of(self, value: Any, decode: Decode = str) -> Any:
+    def of(self, value: object, decode: Decode = str) -> object:
         """The value at the path, or None; `decode` opens a text that the path leads into."""
         if isinstance(value, dict) and self.written in value:
             return value[self.written]
@@ -146,7 +146,7 @@ class Source(NamedTuple):
             )
         return cls(JsonPath.parse(path, where), _compiled(pattern, where), written)
 
-    def of(self, record: Any, kind: str, decode: Decode = str) -> Any:
+    def of(self, record: object, kind: str, decode: Decode = str) -> object:
         value = self.path.of(record, decode)
         if self.pattern is None or value is None:
             return value
@@ -178,10 +178,10 @@ class FieldMap:
     def __bool__(self) -> bool:
         return bool(self.sources)
 
-    def picked(self, record: Any, cells: bool = False) -> dict[str, Any]:
+    def picked(self, record: object, cells: bool = False) -> dict[str, object]:
         """The mapped fields that the record has, flat. `cells`: values are texts of a table."""
         fields = KINDS[self.kind]
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for field, source in self.sources.items():
             value = source.of(record, fields[field], json_in_cell if cells else str)
             if value is not None:
@@ -194,7 +194,7 @@ class FieldMap:
         """The fields of a trace that the mapping picks out of a record, in the contract's shape."""
         return nested(self.picked(record))
 
-    def row(self, record: Mapping[str, Any], cells: bool = False, found: Callable[[str], object] = str) -> Any:
+    def row(self, record: Mapping[str, object], cells: bool = False, found: Callable[[str], object] = str) -> object:
         """A record of a file in the contract's shape: its own fields, and over them the mapped ones."""
         own = {name: value for name, value in record.items() if value is not None}
         if cells:
@@ -223,12 +223,12 @@ class FieldMap:
         return found
 
 
-def in_shape(record: Mapping[str, Any]) -> bool:
+def in_shape(record: Mapping[str, object]) -> bool:
     """Whether a trace has nothing that `nested` would move, and no null that stands for an absent field."""
     return _MOVED.isdisjoint(record) and None not in record.values()
 
 
-def nested(fields: Mapping[str, Any]) -> dict[str, Any]:
+def nested(fields: Mapping[str, object]) -> dict[str, object]:
     """Flat fields as a trace has them: claim and citations within answer_json, passages with their ids."""
     trace = {name: value for name, value in fields.items() if name not in (*_ANSWER, "refused")}
     answer = {name: fields[name] for name in _ANSWER if name in fields}
@@ -257,9 +257,9 @@ def without_markers(text: str, pattern: regex.Pattern[str]) -> str:
     return re.sub(r"[ \t]{2,}", " ", bare).strip()
 
 
-def _resolved(cited: list[Any], retrieved: list[Any]) -> list[Any]:
+def _resolved(cited: list[object], retrieved: list[object]) -> list[object]:
     known = {name for name in retrieved if isinstance(name, str)}
-    ids: list[Any] = []
+    ids: list[object] = []
     for name in cited:
         parts = [name] if not isinstance(name, str) or name in known else re.split(r"\s*[,;]\s*", name.strip())
         for part in filter(None, parts):
@@ -268,7 +268,7 @@ def _resolved(cited: list[Any], retrieved: list[Any]) -> list[Any]:
     return list(dict.fromkeys(ids))
 
 
-def _matched(texts: list[str], pattern: regex.Pattern[str], kind: str, written: str) -> Any:
+def _matched(texts: list[str], pattern: regex.Pattern[str], kind: str, written: str) -> object:
     try:
         matches = [match for text in texts for match in pattern.finditer(text, timeout=PATTERN_SECONDS)]
     except TimeoutError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from ..errors import DataError, ShipworthyError
 from ..text import visible
@@ -46,12 +45,12 @@ def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
     return DataError(what, where=f"{where}:{rows[0][0]}", hint=hint, code=_CODES[kind])
 
 
-def _looks_like(row: Mapping[str, Any], kind: str) -> bool:
+def _looks_like(row: Mapping[str, object], kind: str) -> bool:
     other = "trace" if kind == "gold" else "gold"
     return bool(set(_SWAPPED[other][0]) & set(row))
 
 
-def _first_rows(source: object) -> list[tuple[int, dict[str, Any]]]:
+def _first_rows(source: object) -> list[tuple[int, dict[str, object]]]:
     try:
         if isinstance(source, (str, os.PathLike)):
             if not os.path.isfile(source):
@@ -62,9 +61,9 @@ def _first_rows(source: object) -> list[tuple[int, dict[str, Any]]]:
     return []
 
 
-def _merged(rows: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+def _merged(rows: list[tuple[int, dict[str, object]]]) -> dict[str, object]:
     """All fields of the rows; of each the first value that is not empty."""
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     for _, row in rows:
         for name, value in row.items():
             if not merged.get(name):

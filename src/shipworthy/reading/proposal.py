@@ -55,7 +55,7 @@ MARKERS = (
 _LIKE_AN_ID = re.compile(r"\d{1,3}|[A-Za-z]+[-_#:/.]?\d[\w.#:/-]*")
 
 
-def propose(record: Any, kind: str = "trace", file: bool = False) -> dict[str, str]:
+def propose(record: object, kind: str = "trace", file: bool = False) -> dict[str, str]:
     """field → path, for the fields that are recognised; `file`: the record brings its own qid and question."""
     if not isinstance(record, Mapping):
         return {}
@@ -77,14 +77,14 @@ def flags(mapping: Mapping[str, str]) -> str:
     return visible(" ".join(f"--map {_quoted(f'{field}={path}')}" for field, path in mapping.items()))
 
 
-def fields_of(record: Any, most: int = _SHOWN) -> str:
+def fields_of(record: object, most: int = _SHOWN) -> str:
     """The fields of a record, for a message: `answer, sources[*].id, sources[*].text`."""
     names = [path for path, _ in _leaves(record)]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return visible(", ".join(names[:most]), 400) + more if names else "nothing"
 
 
-def foreign(record: Any) -> str:
+def foreign(record: object) -> str:
     """The tool whose rows look like this; nothing where none is recognised."""
     if not isinstance(record, Mapping):
         return ""
@@ -104,7 +104,7 @@ def _quoted(text: str) -> str:
     return text if re.fullmatch(r"[\w.=/:-]+", text) else "'" + text.replace("'", "'\\''") + "'"
 
 
-def _claim(record: Mapping[str, Any]) -> tuple[str, str] | None:
+def _claim(record: Mapping[str, object]) -> tuple[str, str] | None:
     """Path and text of the answer: the best name nearest to the top."""
     for path in ("choices[0].message.content", "choices[0].text"):
         if isinstance(text := _at(record, path), str):
@@ -124,7 +124,7 @@ def _claim(record: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _retrieved(record: Mapping[str, Any]) -> dict[str, str]:
+def _retrieved(record: Mapping[str, object]) -> dict[str, str]:
     for path, values in _lists(record, (*_LISTS, "citations")):
         found = _of_list(path, values)
         if found:
@@ -132,7 +132,7 @@ def _retrieved(record: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _of_list(path: str, values: list[Any]) -> dict[str, str]:
+def _of_list(path: str, values: list[object]) -> dict[str, str]:
     first = values[0]
     if isinstance(first, str):
         as_ids = all(isinstance(one, str) and len(one) <= 64 and " " not in one for one in values)
@@ -145,7 +145,7 @@ def _of_list(path: str, values: list[Any]) -> dict[str, str]:
     return found | ({"evidence": f"{path}[*].{text_key}"} if text_key else {})
 
 
-def _citations(record: Mapping[str, Any], claim: tuple[str, str] | None, found: Mapping[str, str]) -> dict[str, str]:
+def _citations(record: Mapping[str, object], claim: tuple[str, str] | None, found: Mapping[str, str]) -> dict[str, str]:
     """Inline markers in the answer, else a list that is called citations, else what is shown as its sources."""
     if claim:
         known = {str(name) for name in _values(record, found.get("retrieved_ids", ""))}
@@ -175,7 +175,7 @@ def _plain(record: Mapping[str, Any], wanted: Mapping[str, Any], own: set[str]) 
     return found
 
 
-def _lists(record: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
+def _lists(record: Mapping[str, object], names: Iterable[str]) -> Iterator[tuple[str, list[object]]]:
     """Lists with something in them under any of the names: at the top first, then one and two levels down."""
     level: list[tuple[str, Mapping[str, Any]]] = [("", record)]
     for _ in range(3):
@@ -191,7 +191,7 @@ def _lists(record: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[st
         ]
 
 
-def _values(record: Any, path: str) -> list[Any]:
+def _values(record: object, path: str) -> list[object]:
     """The values at a path with [*] in it."""
     if not path:
         return []
@@ -202,13 +202,13 @@ def _values(record: Any, path: str) -> list[Any]:
     return [] if value is None else flat(value)
 
 
-def _at(record: Any, path: str) -> Any:
+def _at(record: object, path: str) -> object:
     from .mapping import JsonPath
 
     return JsonPath.parse(path).of(record)
 
 
-def _leaves(value: Any, prefix: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
+def _leaves(value: object, prefix: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, object]]:
     """Every path to something that is not an object; of a list the first element stands for all."""
     if isinstance(value, Mapping) and value and depth:
         for name, inner in value.items():

@@ -16,13 +16,13 @@ from .strict import Refused, strict_json
 _HINT = "Give the report that --json or -o FILE.json wrote."
 
 
-def row_name(row: Mapping[str, Any]) -> str:
+def row_name(row: Mapping[str, object]) -> str:
     """What a row is about: its question, with the arm where there are several."""
     name = str(row.get("qid", row.get("id", row.get("prompt_id", ""))))
     return f"{name} ({row['arm']})" if row.get("arm") else name
 
 
-def row_passes(row: Mapping[str, Any]) -> bool:
+def row_passes(row: Mapping[str, object]) -> bool:
     """A row passes when it says so; where it does not say, when nothing is held against it."""
     for word in ("passed", "pass", "ok"):
         if isinstance(row.get(word), bool):
@@ -60,7 +60,7 @@ def exact_text(text: object) -> Fraction | None:
     return Fraction(text) if isinstance(text, str) and re.fullmatch(_EXACT, text, re.ASCII) else None
 
 
-def failing_qids(report: Mapping[str, Any] | str | os.PathLike[str]) -> set[str]:
+def failing_qids(report: Mapping[str, object] | str | os.PathLike[str]) -> set[str]:
     """The questions to ask again: those that failed in the report, in any suite of a board."""
     found = load_report(report) if isinstance(report, (str, os.PathLike)) else report
     return {

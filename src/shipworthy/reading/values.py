@@ -16,7 +16,7 @@ class MapError(ValueError):
     """A mapped value that the field can't take."""
 
 
-def convert(value: Any, kind: str, field: str, cells: bool = False) -> Any:
+def convert(value: object, kind: str, field: str, cells: bool = False) -> object:
     """A value as its field takes it; `cells`: a text of a table, where a blank is nothing. None: nothing is there."""
     if cells and isinstance(value, str):
         if not value.strip():
@@ -27,22 +27,22 @@ def convert(value: Any, kind: str, field: str, cells: bool = False) -> Any:
     return read_value(value, field) if read_value else value
 
 
-def _text(value: Any, field: str) -> Any:
+def _text(value: object, field: str) -> object:
     """A name may be written as a number; whether a claim is a text is for the contract to say."""
     return str(value) if field in ("qid", "run_id") and type(value) is int else value
 
 
-def _flag(value: Any, field: str) -> bool:
+def _flag(value: object, field: str) -> bool:
     if not isinstance(value, bool):
         raise MapError(f"{field}: expected true or false, found {visible(json.dumps(value, default=str), 40)}")
     return value
 
 
-def _ids(value: Any, field: str) -> list[Any]:
+def _ids(value: object, field: str) -> list[object]:
     return [_id(one, field) for one in flat(value)]
 
 
-def _id(value: Any, field: str) -> str:
+def _id(value: object, field: str) -> str:
     if isinstance(value, dict):
         inner = next((value[key] for key in _ID_KEYS if isinstance(value.get(key), (str, int))), None)
         if inner is None:
@@ -54,16 +54,16 @@ def _id(value: Any, field: str) -> str:
     return str(value)
 
 
-def _texts(value: Any, field: str) -> list[Any]:
+def _texts(value: object, field: str) -> list[object]:
     return flat(value)
 
 
-def _passages(value: Any, field: str) -> list[Any]:
+def _passages(value: object, field: str) -> list[object]:
     """Texts, or objects with an id and a text under one of the usual names."""
     return [_passage(one, place, field) for place, one in enumerate(flat(value), 1)]
 
 
-def _passage(value: Any, place: int, field: str) -> Any:
+def _passage(value: object, place: int, field: str) -> object:
     if not isinstance(value, dict):
         if not isinstance(value, str):
             raise MapError(f"{field}: expected texts, found {visible(json.dumps(value, default=str), 40)}")
@@ -73,21 +73,21 @@ def _passage(value: Any, place: int, field: str) -> Any:
     return {"id": str(name), "text": text}
 
 
-def flat(value: Any) -> list[Any]:
+def flat(value: object) -> list[object]:
     """A list without lists in it; one value is a list of one."""
     if not isinstance(value, list):
         return [value]
     return [part for one in value for part in (flat(one) if isinstance(one, list) else [one])]
 
 
-def _number_cell(text: str, field: str) -> Any:
+def _number_cell(text: str, field: str) -> object:
     try:
         return int(text) if text.lstrip("+-").isdigit() and len(text) < 19 else float(text)
     except ValueError:
         raise MapError(f"{field}: expected a number, found {visible(text, 40)!r}") from None
 
 
-def _whole_cell(text: str, field: str) -> Any:
+def _whole_cell(text: str, field: str) -> object:
     return int(text) if text.lstrip("-").isdigit() and len(text) < 19 else text
 
 
@@ -97,18 +97,18 @@ def _flag_cell(text: str, field: str) -> bool:
     return text.lower() == "true"
 
 
-def _list_cell(text: str, field: str) -> Any:
+def _list_cell(text: str, field: str) -> object:
     """A list as JSON, or separated by semicolons."""
     if text.startswith("["):
         return _json_cell(text, field)
     return [part.strip() for part in text.split(";") if part.strip()]
 
 
-def _ids_cell(text: str, field: str) -> Any:
+def _ids_cell(text: str, field: str) -> object:
     return _ids(_list_cell(text, field), field)
 
 
-def json_in_cell(text: str) -> Any:
+def json_in_cell(text: str) -> object:
     """The list or object that a cell holds as JSON; else the text."""
     if text.lstrip()[:1] not in ("{", "["):
         return text
@@ -118,7 +118,7 @@ def json_in_cell(text: str) -> Any:
         return text
 
 
-def _json_cell(text: str, field: str) -> Any:
+def _json_cell(text: str, field: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from .._version import __version__
 from ..core.decision import Decision, number
@@ -26,7 +25,7 @@ def render(shown: views.Shown) -> str:
     return json.dumps({"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]}, indent=1) + "\n"
 
 
-def _events(decision: Decision) -> Iterator[dict[str, Any]]:
+def _events(decision: Decision) -> Iterator[dict[str, object]]:
     suite = decision.suite
     yield _event(suite, suite, int(decision.ships), decision.verdict, "; ".join(decision.reasons))
     for outcome in decision.outcomes:
@@ -40,7 +39,7 @@ def _events(decision: Decision) -> Iterator[dict[str, Any]]:
         yield from _of_item(decision, item)
 
 
-def _of_item(decision: Decision, item: Row) -> Iterator[dict[str, Any]]:
+def _of_item(decision: Decision, item: Row) -> Iterator[dict[str, object]]:
     passes = not views.failing(item)
     about = {"shipworthy.qid": views.name_of(item)}
     why = str(item.get("reason") or "")
@@ -52,7 +51,7 @@ def _of_item(decision: Decision, item: Row) -> Iterator[dict[str, Any]]:
             yield _event(f"{decision.suite}.item.{name}", decision.suite, float(value), label, "") | about
 
 
-def _event(name: str, suite: str, value: float, label: str, explanation: str) -> dict[str, Any]:
+def _event(name: str, suite: str, value: float, label: str, explanation: str) -> dict[str, object]:
     told = {"gen_ai.evaluation.score.label": label, "gen_ai.evaluation.explanation": explanation}
     return {
         "gen_ai.evaluation.name": name,
@@ -62,7 +61,7 @@ def _event(name: str, suite: str, value: float, label: str, explanation: str) ->
     }
 
 
-def _record(event: Mapping[str, Any], now: str) -> dict[str, Any]:
+def _record(event: Mapping[str, object], now: str) -> dict[str, object]:
     failed = event.get("gen_ai.evaluation.score.label") in ("fail", "FAIL", "NO-SHIP", "NO VERDICT", "NO-DATA")
     return {
         "timeUnixNano": now,
@@ -73,7 +72,7 @@ def _record(event: Mapping[str, Any], now: str) -> dict[str, Any]:
     }
 
 
-def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _attributes(values: Mapping[str, object]) -> list[dict[str, object]]:
     return [{"key": key, "value": _any_value(value)} for key, value in values.items()]
 
 

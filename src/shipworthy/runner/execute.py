@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from ..errors import EnvironmentFailure, ShipworthyError
 from ..reading.jsonl import MAX_LINE
@@ -63,7 +62,7 @@ class Execution:
         self.first_error = ""
         self.stopped = ""  # why not everything was asked
         self._answers = 0
-        self._held: list[dict[str, Any]] = []  # unanswered runs in a row, written once the target is heard again
+        self._held: list[dict[str, object]] = []  # unanswered runs in a row, written once the target is heard again
 
     async def run(self, requests: Iterable[list[Ask]], warmup: Iterable[Ask] = ()) -> None:
         """Ask everything; whatever ends it, what is finished is in the journal and on disk.
@@ -252,7 +251,7 @@ def reused(record: dict[str, object], ask: Ask) -> dict[str, object]:
 
 def _asked(ask: Ask) -> dict[str, object]:
     """What a record says of the run itself."""
-    asked: dict[str, Any] = {
+    asked: dict[str, object] = {
         "qid": ask.qid,
         "run_id": ask.run_id,
         "seed": ask.seed,
@@ -304,7 +303,7 @@ def _unwritten(record: dict[str, object], secrets: Secrets, error: str) -> tuple
 def header_of(plan: Plan, target: Target, options: TargetOptions, planned: int | None = None) -> Header:
     """What a resume must have in common with the first run: who is asked what, not how fast."""
     name = options.secrets.hide(target.name)
-    config: dict[str, Any] = {
+    config: dict[str, object] = {
         "target": name,
         "mapping": dict(options.mapping) if isinstance(options.mapping, Mapping) else list(options.mapping),
         "seeds": plan.seeds,
@@ -313,7 +312,7 @@ def header_of(plan: Plan, target: Target, options: TargetOptions, planned: int |
         "arms": plan.arms,
         "profile": plan.profile,
     }
-    further: dict[str, Any] = {"temperatures": [heat for heat in plan.temperatures if heat is not None]}
+    further: dict[str, object] = {"temperatures": [heat for heat in plan.temperatures if heat is not None]}
     further |= {"method": options.method, "query": dict(options.query), "body": options.body}
     config |= {name: value for name, value in further.items() if value}
     asked, configured, created = gold_digest(plan.questions), digest_of(config), datetime.now(UTC)

@@ -134,7 +134,7 @@ class Generator:
         self.plan, self.target, self.secrets, self.timeout = plan, target, secrets, timeout
 
     async def run(self, bounds: Mapping[float, int], warmup: int, journal: Journal, table: Path) -> list[LoadStep]:
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         steps: list[LoadStep] = []
         try:
             for ask in schedule(self.plan, 0, warmup):
@@ -177,7 +177,7 @@ class Generator:
         return record
 
     def _row(self, record: dict[str, object]) -> dict[str, object]:
-        shown: dict[str, Any] = self.secrets.hide_all({name: record[name] for name in CSV_FIELDS if name in record})
+        shown: dict[str, object] = self.secrets.hide_all({name: record[name] for name in CSV_FIELDS if name in record})
         return shown
 
 

@@ -31,7 +31,7 @@ class RetrieveTarget:
         self._client, self._index = HttpClient(url, options, where), index
 
     async def ask(self, ask: Ask) -> dict[str, object]:
-        body: dict[str, Any] = {"q": ask.question, "qid": ask.qid, "seed": ask.seed}
+        body: dict[str, object] = {"q": ask.question, "qid": ask.qid, "seed": ask.seed}
         line = parsed(await self._client.post(body | ({"index": self._index} if self._index else {})))
         try:
             msgspec.convert({**line, "qid": "-"}, LogLine)

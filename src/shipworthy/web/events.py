@@ -14,7 +14,7 @@ class EventStream:
     """`text` is all pieces in a row; `body` holds the fields of the JSON events, later ones over earlier ones."""
 
     def __init__(self) -> None:
-        self.body: dict[str, Any] = {}
+        self.body: dict[str, object] = {}
         self._pieces: list[str] = []
         self._rest, self._data = b"", list[str]()
         self._events = 0

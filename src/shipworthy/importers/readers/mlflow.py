@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..container import Records
 from ..dialects import describe
@@ -104,7 +103,7 @@ def _score(assessment: Mapping[str, object]) -> Iterator[Score]:
 
 
 def _expected(assessments: list[Mapping[str, object]]) -> ExpectedAnswer | None:
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     for part in assessments:
         expectation = mapping(part.get("expectation"))
         value = first(expectation, ("value",))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import Any
 
 from ...errors import DataError
 from ...text import visible
@@ -86,7 +85,7 @@ def read_trec_run(records: Records) -> Iterator[Item]:
 def _ranked(qid: str, scored: list[tuple[str, float]], where: str) -> Span:
     """Highest score first; equal ones in the order of the file."""
     ordered = sorted(scored, key=lambda pair: -pair[1])
-    documents: list[Any] = [{"id": name, "score": score} for name, score in ordered]
+    documents: list[object] = [{"id": name, "score": score} for name, score in ordered]
     return Span("", where, qid=qid, documents=documents, ranked_only=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ...errors import DataError
 from ...text import visible
@@ -65,7 +64,7 @@ def _structured(record: dict[str, object], records: Records, line: int) -> dict[
 
 def flattened(attributes: Mapping[str, object]) -> dict[str, object]:
     """Attributes by dotted names, also where a tool nests them: `{"input": {"value": …}}`."""
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
     for name, value in attributes.items():
         if isinstance(value, Mapping) and name in _NESTED:
             flat |= {f"{name}.{below}": part for below, part in _below(value).items()}
@@ -75,7 +74,7 @@ def flattened(attributes: Mapping[str, object]) -> dict[str, object]:
 
 
 def _below(value: Mapping[str, object]) -> dict[str, object]:
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
     for name, part in value.items():
         if isinstance(part, Mapping):
             flat |= {f"{name}.{below}": inner for below, inner in _below(part).items()}

@@ -139,7 +139,7 @@ def _refusal(differences: Sequence[str]) -> DataError:
 
 def _rescored(
     base: Mapping[str, Any], head: Mapping[str, Any], differences: list[str], reach: Reach
-) -> tuple[dict[str, Any], str]:
+) -> tuple[dict[str, object], str]:
     """The base scored again with the head's gold set, gates and options, where its own traces are at hand unchanged."""
     suite = head["shipworthy"].get("suite")
     if base["shipworthy"].get("suite") != suite:
@@ -269,7 +269,7 @@ def _unpaired(
     new: Fraction,
     worse: Fraction,
     slip: Fraction | None,
-    measures: tuple[Mapping[str, Any], Mapping[str, Any]],
+    measures: tuple[Mapping[str, object], Mapping[str, object]],
     pairs: dict[str, tuple[Fraction, Fraction]],
     sign: int,
     unit: str,
@@ -319,7 +319,7 @@ def _newcombe(measures: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[fl
     return new - old - low, new - old + high
 
 
-def _slip(name: str, measure: Mapping[str, Any], old: Fraction, given: Fraction | None) -> Fraction | None:
+def _slip(name: str, measure: Mapping[str, object], old: Fraction, given: Fraction | None) -> Fraction | None:
     """How much worse a metric may get: 0.02 for rates and means from 0 to 1, 15 % for latencies, nothing for counts."""
     if given is not None:
         return given
@@ -341,7 +341,7 @@ def _direction(name: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> i
     return None
 
 
-def _diagnosis(base: Mapping[str, Any], head: Mapping[str, object], lost: list[str], gained: list[str]) -> list[str]:
+def _diagnosis(base: Mapping[str, object], head: Mapping[str, object], lost: list[str], gained: list[str]) -> list[str]:
     """Both ways at once, on the same gold set: the environments differ rather than the pipeline."""
     if len(lost) >= 2 and len(gained) >= 2 and min(len(lost), len(gained)) * 3 >= max(len(lost), len(gained)):
         return [

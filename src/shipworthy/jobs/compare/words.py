@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
@@ -68,7 +67,7 @@ def comparison_dict(comparison: Comparison) -> dict[str, object]:
         }
         for change in comparison.changes
     ]
-    plain: dict[str, Any] = msgspec.to_builtins(
+    plain: dict[str, object] = msgspec.to_builtins(
         {
             "verdict": comparison.verdict,
             "suite": comparison.suite,

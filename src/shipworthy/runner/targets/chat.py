@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from ...core.contracts import Passage
 from ...core.sources import Input, stream_traces
@@ -59,7 +58,7 @@ class ChatTarget:
         if not isinstance(content, str):
             raise AskFailed("wrong-shape", f"nothing at {_CONTENT.written}")
         ids = [piece.id for piece in evidence]
-        trace: dict[str, Any] = {"answer_json": parse_answer(content, ids), "retrieved_ids": ids}
+        trace: dict[str, object] = {"answer_json": parse_answer(content, ids), "retrieved_ids": ids}
         usage = reply.get("usage")
         if isinstance(usage, dict):
             counts = {"in": usage.get("prompt_tokens"), "out": usage.get("completion_tokens")}

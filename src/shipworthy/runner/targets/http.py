@@ -128,7 +128,7 @@ class HttpTarget:
         self._check_question()
         self._client = HttpClient(template, options)
         self._matched: set[str] = set()
-        self._example: dict[str, Any] = {}
+        self._example: dict[str, object] = {}
 
     def unmatched(self) -> dict[str, str]:
         """Mapped fields that no response had, each with what the responses have."""

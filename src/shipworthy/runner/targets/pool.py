@@ -162,7 +162,7 @@ class Worker:
             cancelled.add_note(self.last_words())
             raise
 
-    async def _received(self, loop: asyncio.AbstractEventLoop) -> dict[str, Any]:
+    async def _received(self, loop: asyncio.AbstractEventLoop) -> dict[str, object]:
         size = int.from_bytes(await self._exactly(loop, SIZE), "big")
         if size > self._limit:
             raise AskFailed("too-large", f"the result is larger than {self._limit - _FRAME:,} bytes")

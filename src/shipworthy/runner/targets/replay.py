@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...errors import DataError
 from ...reading.jsonl import read_objects
 from ..failures import AskFailed
@@ -33,8 +31,8 @@ class ReplayTarget:
 
     def __init__(self, path: str, options: TargetOptions) -> None:
         self.name = f"replay:{path}"
-        self._by_run: dict[str, dict[str, Any]] = {}
-        self._by_qid: dict[str, dict[str, Any]] = {}
+        self._by_run: dict[str, dict[str, object]] = {}
+        self._by_qid: dict[str, dict[str, object]] = {}
         for number, trace in read_objects(path):
             if number == 1 and "shipworthy_journal" in trace:
                 continue  # the header of a journal

@@ -45,7 +45,7 @@ class Channel:
 
     def read(self) -> dict[str, Any]:
         """The next request; EOFError when the judge has hung up."""
-        frame: dict[str, Any] = json.loads(self._exactly(int.from_bytes(self._exactly(SIZE), "big")))
+        frame: dict[str, object] = json.loads(self._exactly(int.from_bytes(self._exactly(SIZE), "big")))
         return frame
 
     def write(self, payload: bytes) -> None:
@@ -116,7 +116,7 @@ def main(given: socket.socket) -> None:
     """Answer requests until the judge hangs up."""
     channel = Channel(given)
     start = channel.read()
-    requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    requests: queue.SimpleQueue[dict[str, object] | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(channel, requests), daemon=True).start()
     try:
         sys.path[:], sys.argv = start["path"], [start["place"]]
@@ -190,7 +190,7 @@ def _codec() -> Any:
     return importlib.import_module("msgspec")
 
 
-def _accepted(function: Callable[..., Any], offered: list[str]) -> frozenset[str]:
+def _accepted(function: Callable[..., object], offered: list[str]) -> frozenset[str]:
     """Those of the offered arguments that the function has a parameter for, besides the question."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -205,7 +205,7 @@ async def _awaited(result: Any) -> Any:
     return await result
 
 
-def _listen(channel: Channel, requests: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+def _listen(channel: Channel, requests: queue.SimpleQueue[dict[str, object] | None]) -> None:
     """Hand requests to the main thread. When the judge is gone nothing stays behind, not even an endless call."""
     try:
         while True:
@@ -218,7 +218,7 @@ def _listen(channel: Channel, requests: queue.SimpleQueue[dict[str, Any] | None]
     os._exit(1)
 
 
-def _failed(request: Mapping[str, Any], kind: str, why: str) -> bytes:
+def _failed(request: Mapping[str, object], kind: str, why: str) -> bytes:
     return json.dumps({"id": request["id"], "failed": kind, "why": why}).encode()
 
 

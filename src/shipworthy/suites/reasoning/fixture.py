@@ -243,7 +243,7 @@ def _fraction(kind: type, value: object) -> Fraction:
     return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
 
 
-def _mapping(raw: object, what: str, where: str) -> Mapping[str, Any]:
+def _mapping(raw: object, what: str, where: str) -> Mapping[str, object]:
     if not isinstance(raw, Mapping):
         hint = "See the page on writing cases."
         raise DataError(f"{what} is not an object", where=where, hint=hint, code="fixture-field")
