@@ -109,6 +109,11 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     return finish(decision, show(decision, form), outputs)
 
 
+def shows_items(form: str, outputs: Iterable[str]) -> bool:
+    """Whether anything that was asked for may show a row for each item; what is printed for people does not."""
+    return form != "text" or bool(outputs) or bool(os.environ.get("GITHUB_STEP_SUMMARY"))
+
+
 def show(decision: Decision | Board, form: str) -> bool:
     """Print the decision; False where standard output takes no more, such as on a full disk."""
     try:

@@ -9,7 +9,7 @@ import click
 
 from ..errors import UsageError
 from ..suites import load_suite
-from ._output import emit
+from ._output import emit, shows_items
 from ._say import say, say_json
 from ._scoring import NumberList, only_flags, scoring_flags
 from ._scoring import score as score_suite
@@ -49,6 +49,8 @@ def score(form: str, outputs: tuple[str, ...], write_trec: str | None, **given: 
             hint="Leave it out.",
             code="retrieval-inputs",
         )
+    if given["metrics"]:
+        given["per_question"] = shows_items(form, outputs)
     decision = score_suite(SUITE, given)
     if write_trec:
         _write_trec(write_trec, gold, {"run.txt": log})

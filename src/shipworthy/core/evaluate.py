@@ -48,7 +48,8 @@ def _all_counted(options: SuiteOptions) -> SuiteOptions:
 def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None) -> Decision:
     options = suite.complete(options, sources)
     wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
-    material = _read(suite, sources, options)
+    with gc_paused():
+        material = _read(suite, sources, options)
     material.tick = tick
     with gc_paused():
         judged = engine(suite, material)

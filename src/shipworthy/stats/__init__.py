@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         raters_spread,
         shares_spread,
     )
-    from .bounded import Spread, mean_bounds, mean_spread
+    from .bounded import Spread, mean_bounds, mean_spread, ratio_spread
     from .means import (
         Clustered,
         cluster_se,
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         exact_sum,
         mean_interval,
         mean_interval_of_counts,
+        ratio_sum,
     )
     from .nights import drop_evidence
     from .paired import (
@@ -119,6 +120,8 @@ __all__ = [
     "proven",
     "quantile_ranks",
     "raters_spread",
+    "ratio_spread",
+    "ratio_sum",
     "refute_p",
     "refuted",
     "shares_spread",
@@ -144,7 +147,7 @@ _HOMES = {
         "raters_spread",
         "shares_spread",
     ),
-    "bounded": ("Spread", "mean_bounds", "mean_spread"),
+    "bounded": ("Spread", "mean_bounds", "mean_spread", "ratio_spread"),
     "means": (
         "Clustered",
         "cluster_se",
@@ -152,6 +155,7 @@ _HOMES = {
         "exact_sum",
         "mean_interval",
         "mean_interval_of_counts",
+        "ratio_sum",
     ),
     "nights": ("drop_evidence",),
     "paired": (

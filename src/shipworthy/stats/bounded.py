@@ -41,6 +41,13 @@ def mean_spread(counts: Values, low: Fraction | int, high: Fraction | int) -> Sp
     return Spread(found[0], found[1]) if found else None
 
 
+def ratio_spread(counts: Mapping[tuple[int, int], int]) -> Spread | None:
+    """`mean_spread` of values in 0..1 that are given as numerator and denominator, in lowest terms."""
+    shares = [(part, whole, count) for (part, whole), count in counts.items()]
+    found = _share_bounds(shares, Fraction(0), Fraction(1), (ALPHA / 2, ALPHA))
+    return Spread(found[0], found[1]) if found else None
+
+
 def mean_bounds(
     counts: Values, low: Fraction | int, high: Fraction | int, alpha: Fraction = ALPHA
 ) -> tuple[float, float] | None:
@@ -55,7 +62,12 @@ def mean_bounds(
 def _bounds(
     counts: Values, low: Fraction, high: Fraction, alphas: tuple[Fraction, ...]
 ) -> list[tuple[float, float]] | None:
-    shares = _shares(counts, low, high - low)
+    return _share_bounds(_shares(counts, low, high - low), low, high, alphas)
+
+
+def _share_bounds(
+    shares: list[tuple[int, int, int]], low: Fraction, high: Fraction, alphas: tuple[Fraction, ...]
+) -> list[tuple[float, float]] | None:
     if not shares or not all(0 <= part <= whole for part, whole, _ in shares):
         return None
     rising, falling = _points(shares), _points([(whole - part, whole, count) for part, whole, count in shares])

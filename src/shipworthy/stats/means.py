@@ -106,12 +106,23 @@ def _clustered(mean: Fraction, n: int, groups: int, squares: Fraction, between: 
 
 
 def exact_sum(counts: Mapping[Number, int]) -> Fraction:
-    """The sum of a multiset. Numerators of one denominator are added first: fractions are slow to add."""
+    """The sum of a multiset."""
+    exact = ((value if isinstance(value, (int, Fraction)) else Fraction(value), n) for value, n in counts.items())
+    return _sum((value.numerator, value.denominator, n) for value, n in exact)
+
+
+def ratio_sum(counts: Mapping[tuple[int, int], int]) -> Fraction:
+    """The sum of a multiset of values that are given as numerator and denominator."""
+    return _sum((part, whole, n) for (part, whole), n in counts.items())
+
+
+def _sum(ratios: Iterable[tuple[int, int, int]]) -> Fraction:
+    """Numerators of one denominator are added first, and one fraction is made at the end: fractions are slow to add."""
     numerators: dict[int, int] = {}
-    for value, count in counts.items():
-        exact = value if isinstance(value, (int, Fraction)) else Fraction(value)
-        numerators[exact.denominator] = numerators.get(exact.denominator, 0) + exact.numerator * count
-    return sum((Fraction(total, denominator) for denominator, total in numerators.items()), Fraction(0))
+    for part, whole, count in ratios:
+        numerators[whole] = numerators.get(whole, 0) + part * count
+    common = math.lcm(*numerators)
+    return Fraction(sum(total * (common // whole) for whole, total in numerators.items()), common)
 
 
 def _t_quantile(df: int) -> float:

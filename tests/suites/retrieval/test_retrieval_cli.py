@@ -84,3 +84,21 @@ def test_bars_for_distances_are_suggested(tmp_path: Path, cli: Any) -> None:
     assert "--gates 'delta_s_median<=" in cli("retrieval", "calibrate", *given).out
     ran = cli("retrieval", "calibrate", *given, "--embedder", "precomputed")
     assert ran.code == 2 and "[embedder-setting]" in ran.err
+
+
+def test_rows_are_made_only_for_an_output_that_shows_them(
+    tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shipworthy.suites.retrieval import rows
+
+    made: list[Any] = []
+    whole = rows.list_item
+    monkeypatch.setattr(rows, "list_item", lambda *given: made.append(given) or whole(*given))
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text("q1 0 a 1\nq2 0 b 1\n")
+    run.write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\n")
+    call = ("retrieval", "score", "--qrels", qrels, "--run", run, "--metrics", "P@5,MRR")
+    printed = cli(*call).out
+    assert not made
+    assert len(cli(*call, "--json").json["items"]) == len(made) == 2
+    assert cli(*call, "-o", tmp_path / "report.json").out == printed and len(made) == 4

@@ -111,13 +111,13 @@ def test_lists_that_many_questions_share_are_valued_once(tmp_path: Path, monkeyp
     from shipworthy.suites.retrieval import ranking
 
     asked: list[Any] = []
-    counted = ranking.value.__wrapped__
+    counted = ranking.ratio
 
-    def value(*arguments: Any) -> Fraction:
+    def ratio(*arguments: Any) -> tuple[int, int]:
         asked.append(arguments)
         return counted(*arguments)
 
-    monkeypatch.setattr(ranking, "value", value)
+    monkeypatch.setattr(ranking, "ratio", ratio)
     names = [f"q{number}" for number in range(500)]
     gold = [{"qid": name, "relevant": ["a"]} for name in names]
     log = [{"qid": name, "retrieved_ids": ["x", "a"] if number % 2 else ["a"]} for number, name in enumerate(names)]

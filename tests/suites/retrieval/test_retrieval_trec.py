@@ -155,6 +155,21 @@ def test_ties_score_order_and_32_bit_scores(tmp_path: Path) -> None:
     assert values(measure(*paths, "P@1", score_bits=64))["P_1"] == 1.0
 
 
+def test_scores_in_any_spelling_of_a_number(tmp_path: Path) -> None:
+    plain = measure(*write(tmp_path, "q 0 b 1\n", "q Q0 a 1 10 t\nq Q0 b 2 5 t\nq Q0 c 3 0.5 t\n"), METRICS)
+    for scores in (("+10", "5.", ".5"), ("1e1", "05", "5E-1"), ("1_0", "5", "0.50"), ("10", "-0", "-0.5")):
+        run = "".join(f"q Q0 {name} 1 {score} t\n" for name, score in zip("abc", scores, strict=True))
+        assert measure(*write(tmp_path, "q 0 b +1\n", run), METRICS).measures == plain.measures
+
+
+def test_lines_of_a_query_that_stand_apart_in_the_qrels_count_together(tmp_path: Path) -> None:
+    together = measure(*write(tmp_path, "q1 0 a 1\nq1 0 b 2\nq2 0 c 1\n", RUN), METRICS)
+    apart = measure(*write(tmp_path, "q1 0 a 1\nq2 0 c 1\nq1 0 z 0\nq1 0 b 2\nq1 0 a 1\n", RUN), METRICS)
+    assert apart.measures == together.measures
+    with pytest.raises(DataError, match=r"\[qrels-repeated\]"):
+        measure(*write(tmp_path, "q1 0 a 1\nq2 0 c 1\nq1 0 a 2\n", RUN), METRICS)
+
+
 def test_a_repeated_document_is_an_error_or_counts_once(tmp_path: Path) -> None:
     paths = write(tmp_path, "q 0 a 1\nq 0 b 1\n", "q Q0 a 1 .9 t\nq Q0 a 2 .8 t\nq Q0 x 3 .7 t\nq Q0 b 4 .6 t\n")
     with pytest.raises(DataError, match=r"'a' twice.*\[retrieval-duplicate\]"):
@@ -199,6 +214,10 @@ def test_queries_without_relevant_documents_and_unknown_ones(tmp_path: Path) -> 
         (QRELS, "q9 Q0 a 1 .9 t\n", r"no question is left.*2 have no list.*1 list of other questions.*\[log-empty\]"),
         (QRELS, "", r"no question is left.*\[log-empty\]"),
         (QRELS, "q1 Q0 a 1 inf t\n", r"\[run-score\]"),
+        (QRELS, "q1 Q0 a 1 1e400 t\n", r"run\.txt:1: score: expected a finite number.*\[run-score\]"),
+        (QRELS, "q1 Q0 a 1 0,9 t\n", r"run\.txt:1: score: expected a number, got '0,9'.*\[run-line\]"),
+        (QRELS, 'q1 Q0 a 1 "9" t\n', r"run\.txt:1: score: expected a number.*\[run-line\]"),
+        ("q 0 a 1.5\n", RUN, r"qrels\.txt:1: relevance: expected an integer, got '1\.5'.*\[qrels-line\]"),
     ],
 )
 def test_bad_lines_are_named(tmp_path: Path, qrels: str, run: str, message: str) -> None:

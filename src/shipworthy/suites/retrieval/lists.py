@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TypeGuard, TypeVar
 
 import msgspec
@@ -19,18 +20,18 @@ from ...reading.keys import Keys
 from ...reading.many import Files
 from .options import Choices, Options
 from .ranking import Duplicate, Ranked, RankedList, arrange
-from .trec import Scattered, name_of, read_qrels, read_run, read_whole_run
+from .trec import FALLING, Scattered, name_of, read_qrels, read_run, read_whole_run
 
 Source = str | os.PathLike[str] | Iterable[object]  # a file, or the records themselves
 Name = str | bytes  # bytes as a TREC file has them, text as JSON lines have it
 Record = TypeVar("Record", bound=msgspec.Struct)
-N = TypeVar("N", bound=Name)
 
 
 class Slot(msgspec.Struct, gc=False):
     """What one question has to find."""
 
-    wanted: tuple[Name, ...] | frozenset[Name]
+    name: str  # the question's, as reports have it
+    wanted: tuple[Name, ...]
     grades: dict[bytes, int] | None = None  # only where relevance is graded, as TREC files can say
 
 
@@ -62,13 +63,12 @@ class _LogIds(msgspec.Struct):
 Slots = dict[Name, Slot]  # by qid
 Lists = Iterable[tuple[Name, Sequence[Name], Sequence[float] | None]]
 _STRINGS = frozenset((str,))
-_FEW = 9  # names that are quicker looked for one by one
 _NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody asked about
 
 
 def relevant_counts(slots: Slots) -> dict[str, int]:
     """How much there is to find for each question: all that is left of it once the lists are ranked."""
-    return {_shown(qid): len(slot.wanted) for qid, slot in slots.items()}
+    return {slot.name: len(slot.wanted) for slot in slots.values()}
 
 
 # --- TREC files ---
@@ -82,7 +82,7 @@ def qrels_slots(path: str, read: Input, choices: Choices) -> Slots:
         grades = judged.pop(qid)
         graded = choices.rel_level > 1 or max(grades.values(), default=0) > 1
         names = [name for name, level in grades.items() if level >= choices.rel_level] if graded else list(grades)
-        slots[qid] = _slot(names, grades if graded else None)
+        slots[qid] = Slot(name_of(qid), tuple(names), grades if graded else None)
     return slots
 
 
@@ -106,7 +106,7 @@ def gold_slots(source: Source, read: Input, problems: Problems, map: tuple[str, 
             what = "the qid is missing" if qid in (UNSET, "") else f"duplicate qid {qid!r}"
             problems.add(Problem(read.path, line, what, "Give each question its own qid.", "gold-repeated"))
             continue
-        slots[str(qid)] = _slot(list(dict.fromkeys(_names(item.relevant or item.gold_citations))))
+        slots[str(qid)] = Slot(str(qid), tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))))
     read.records = len(slots)
     _close(read, problems)
     if not slots and not problems.total:
@@ -224,21 +224,22 @@ def _all_strings(places: Sequence[object]) -> TypeGuard[list[str]]:
 # --- lists of either kind ---
 
 
-def _slot(names: Sequence[Name], grades: dict[bytes, int] | None = None) -> Slot:
-    return Slot(tuple(names) if len(names) < _FEW else frozenset(names), grades)
-
-
 def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[RankedList]:
     """What each list hits; lists of questions that the gold does not have are passed on without their ids."""
     shared: dict[Ranked, Ranked] = {}
+    as_listed = choices.depth is None and choices.order == "list"
+    falling = choices.depth is None and choices.order == "score"
     for qid, names, scores in lists:
         slot = slots.get(qid)
         if slot is None:
             yield RankedList(_shown(qid), _NOTHING)
             continue
-        names = _in_order(qid, names, scores, choices)
-        ranked = _ranked(slot, names)
-        yield RankedList(_shown(qid), shared.setdefault(ranked, ranked))
+        places = dict(zip(names, count(1), strict=False))
+        if len(places) < len(names) or not (as_listed or (falling and scores is FALLING)):
+            names = _in_order(qid, names, scores, choices)
+            places = dict(zip(reversed(names), range(len(names), 0, -1), strict=True))
+        ranked = _ranked(slot, len(names), places)
+        yield RankedList(slot.name, shared.setdefault(ranked, ranked))
 
 
 def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> Sequence[Name]:
@@ -259,23 +260,15 @@ def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, 
     return names if order is None else [names[place] for place in order]
 
 
-def _ranked(slot: Slot, names: Sequence[Name]) -> Ranked:
-    """Where the wanted names stand; one that is repeated keeps its slots, and hits where it stands first."""
-    hits = sorted(place + 1 for place in _places(slot.wanted, names).values())
+def _ranked(slot: Slot, returned: int, places: Mapping[Name, int]) -> Ranked:
+    """The ranks of the wanted names; one that is repeated keeps its ranks, and hits at the first of them."""
+    hits = sorted([places[name] for name in slot.wanted if name in places])
     if slot.grades is None:
-        return Ranked(len(names), len(slot.wanted), tuple(hits))
-    gained = {place: grade for name, place in _places(slot.grades, names).items() if (grade := slot.grades[name])}
-    gains = [gained.get(place, 0) for place in range(max(gained, default=-1) + 1)]
+        return Ranked(returned, len(slot.wanted), tuple(hits))
+    gained = {places[name]: grade for name, grade in slot.grades.items() if grade and name in places}
+    gains = [gained.get(rank, 0) for rank in range(1, max(gained, default=0) + 1)]
     ideal = tuple(sorted(slot.grades.values(), reverse=True))
-    return Ranked(len(names), len(slot.wanted), tuple(hits), (), tuple(gains), ideal)
-
-
-def _places(wanted: Collection[N], names: Sequence[Name]) -> dict[N, int]:
-    """Where each of the wanted names stands first; a table is worth its while only where there are many."""
-    if len(wanted) < _FEW:
-        return {name: names.index(name) for name in wanted if name in names}
-    first = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
-    return {name: first[name] for name in wanted if name in first}
+    return Ranked(returned, len(slot.wanted), tuple(hits), (), tuple(gains), ideal)
 
 
 def _shown(qid: str | bytes) -> str:

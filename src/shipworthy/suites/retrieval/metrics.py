@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from typing import cast
 
 import msgspec
 
@@ -16,8 +16,9 @@ from ...core.tally import Fact, Tally
 from .hints import hint_facts
 from .judge import RISK, STABLE, Context, ListVerdict, LogVerdict, Verdict
 from .options import Choices, Options, choices_of
-from .ranking import LISTS, Wanted, default_metrics, fact_of_lists, lists_of_fact, mean_value, parse_wanted, spellings
+from .ranking import Ranked, Ratio, Wanted, default_metrics, mean_ratio, parse_wanted, spellings
 
+LISTS = "lists"  # the fact whose values are the ranked lists of a question
 LIVE = "live"  # the part of the evidence that counts what the index that serves does
 REFERENCE = "reference"  # the parts that count what the original pseudocode does
 LIVE_REFERENCE = "live reference"
@@ -59,7 +60,8 @@ def facts(verdict: Verdict | ListVerdict, context: Context) -> Iterable[Counted]
 
 
 def _counted_lists(verdict: ListVerdict) -> Counted:
-    scored = ("scored", fact_of_lists(verdict.lists)) if verdict.scored else ()
+    # What was seen of the question is its lists themselves; many questions of a large file share theirs with others.
+    scored = ("scored", cast(Fact, (LISTS, verdict.lists))) if verdict.scored else ()
     if verdict.lists and verdict.relevant:
         return Counted(("items", *scored))
     named = [name for name, there in (("missing", verdict.lists), ("no_relevant", verdict.relevant)) if not there]
@@ -287,11 +289,20 @@ class MeanOfLists(Mean, frozen=True, kw_only=True):
 
     def measure(self, tally: Tally) -> Measure:
         denominator, recall = self.choices.denominator, self.choices.recall
-        values: Counter[Fact] = Counter()
-        for fact, count in tally.counts.items():
-            if isinstance(fact, str) and fact.startswith(LISTS):
-                values[self.of, mean_value(self.wanted, lists_of_fact(fact), denominator, recall)] += count
-        return super().measure(Tally(values))
+        values: dict[Ratio, int] = {}
+        for lists, count in _lists(tally):
+            worth = mean_ratio(self.wanted, lists, denominator, recall)
+            values[worth] = values.get(worth, 0) + count
+        spread = stats.ratio_spread(values)
+        if spread is None:  # no value, or an nDCG that is above 1 in its last bit
+            return super().measure(Tally({(self.of, Fraction(*worth)): count for worth, count in values.items()}))
+        n = sum(values.values())
+        return Measure(self.name, "mean", stats.ratio_sum(values) / n, n, None, spread.interval, spread.bounds)
+
+
+def _lists(tally: Tally) -> Iterator[tuple[tuple[Ranked, ...], int]]:
+    seen = ((fact[1], count) for fact, count in tally.counts.items() if fact[0] == LISTS)
+    return cast(Iterator[tuple[tuple[Ranked, ...], int]], seen)
 
 
 def _share(

@@ -9,15 +9,19 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import gcd, lcm
 from typing import NamedTuple
 
 import msgspec
 
 from ...errors import UsageError
 from .options import Choices
+
+Ratio = tuple[int, int]  # numerator and denominator
 
 
 class Ranked(NamedTuple):
@@ -148,24 +152,34 @@ def arrange(ids: Sequence[object], scores: Sequence[float] | None, choices: Choi
     return order
 
 
-@lru_cache(maxsize=1 << 16)
 def value(wanted: Wanted, ranked: Ranked, denominator: str = "returned", recall: str = "fraction") -> Fraction:
     """The metric of one list; nothing relevant to find, or nothing retrieved, gives 0."""
+    return _fraction(*ratio(wanted, ranked, denominator, recall))
+
+
+_fraction = lru_cache(maxsize=1 << 16)(Fraction)
+
+
+def ratio(wanted: Wanted, ranked: Ranked, denominator: str = "returned", recall: str = "fraction") -> Ratio:
+    """The same as two integers without a common divisor: a million lists are added up without making fractions."""
     k = wanted.k if wanted.k is not None else ranked.returned
     if wanted.kind == "precision":
-        among = k if denominator == "k" else min(k, ranked.returned)
-        return Fraction(_within(ranked.hits, k), among) if among else Fraction(0)
-    if not ranked.relevant and wanted.kind != "ndcg":
-        return Fraction(0)
+        return _reduced(bisect_right(ranked.hits, k), k if denominator == "k" else min(k, ranked.returned))
+    if wanted.kind == "ndcg":
+        return _ndcg(ranked, wanted.k).as_integer_ratio()
+    if not ranked.relevant:
+        return 0, 1
     if wanted.kind == "recall":
         return _recall(ranked, k, recall)
-    if wanted.kind == "success":
-        return Fraction(bool(ranked.hits) and ranked.hits[0] <= k)
-    if wanted.kind == "mrr":
-        return Fraction(1, ranked.hits[0]) if ranked.hits and ranked.hits[0] <= k else Fraction(0)
     if wanted.kind == "map":
         return _average_precision(ranked, k)
-    return Fraction(_ndcg(ranked, wanted.k))
+    first = ranked.hits[0] if ranked.hits and ranked.hits[0] <= k else 0
+    return (int(first > 0), 1) if wanted.kind == "success" or not first else (1, first)
+
+
+def _reduced(part: int, whole: int) -> Ratio:
+    shared = gcd(part, whole)
+    return (part // shared, whole // shared) if whole else (0, 1)
 
 
 def mean_value(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Fraction:
@@ -179,46 +193,36 @@ def mean(values: Sequence[Fraction]) -> Fraction:
     return Fraction(sum(values, Fraction(0)), len(values)) if values else Fraction(0)
 
 
-LISTS = "lists "
+def mean_ratio(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Ratio:
+    """The same as two integers."""
+    if len(lists) == 1:
+        return ratio(one, lists[0], denominator, recall)
+    return mean_value(one, lists, denominator, recall).as_integer_ratio()
 
 
-@lru_cache(maxsize=1 << 16)
-def fact_of_lists(lists: tuple[Ranked, ...]) -> str:
-    """The lists of a question as a fact to be counted; most questions of a large file share theirs with others."""
-    return LISTS + msgspec.json.encode(lists).decode()
-
-
-@lru_cache(maxsize=1 << 16)
-def lists_of_fact(fact: str) -> tuple[Ranked, ...]:
-    return msgspec.json.decode(fact[len(LISTS) :], type=tuple[Ranked, ...])
-
-
-def _within(ranks: Sequence[int], k: int) -> int:
-    return sum(1 for rank in ranks if rank <= k)
-
-
-def _news(ranked: Ranked) -> list[tuple[int, int]]:
-    """Rank and number of gold places that are found there for the first time, without the ranks that add none."""
-    if not ranked.news:
-        return [(rank, 1) for rank in ranked.hits]
-    return [(rank, count) for rank, count in zip(ranked.hits, ranked.news, strict=True) if count]
-
-
-def _recall(ranked: Ranked, k: int, recall: str) -> Fraction:
-    covered = sum(count for rank, count in _news(ranked) if rank <= k)
+def _recall(ranked: Ranked, k: int, recall: str) -> Ratio:
+    within = bisect_right(ranked.hits, k)
+    covered = sum(ranked.news[:within]) if ranked.news else within
     if recall == "all":
-        return Fraction(covered == ranked.relevant)
-    return Fraction(bool(covered)) if recall == "any" else Fraction(covered, ranked.relevant)
+        return int(covered == ranked.relevant), 1
+    return (int(covered > 0), 1) if recall == "any" else _reduced(covered, ranked.relevant)
 
 
 def _needed(ranked: Ranked) -> int:
     """How many blocks it takes to cover what there is: a block that covers two gold places saves one."""
-    return ranked.relevant - sum(count - 1 for _, count in _news(ranked))
+    return ranked.relevant - sum(count - 1 for count in ranked.news if count) if ranked.news else ranked.relevant
 
 
-def _average_precision(ranked: Ranked, k: int) -> Fraction:
-    precisions = [Fraction(nth, rank) for nth, (rank, _) in enumerate(_news(ranked), 1) if rank <= k]
-    return sum(precisions, Fraction(0)) / _needed(ranked)
+def _found(ranked: Ranked, k: int | None) -> Sequence[int]:
+    """The ranks up to k at which gold places are found for the first time."""
+    hits = ranked.hits if k is None else ranked.hits[: bisect_right(ranked.hits, k)]
+    return [rank for rank, count in zip(hits, ranked.news, strict=False) if count] if ranked.news else hits
+
+
+def _average_precision(ranked: Ranked, k: int) -> Ratio:
+    ranks = _found(ranked, k)
+    common = lcm(*ranks)
+    return _reduced(sum([nth * (common // rank) for nth, rank in enumerate(ranks, 1)]), common * _needed(ranked))
 
 
 def _ndcg(ranked: Ranked, k: int | None) -> float:
@@ -230,5 +234,14 @@ def _ndcg(ranked: Ranked, k: int | None) -> float:
     needed = _needed(ranked)
     if not needed:
         return 0.0
-    best = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(k or needed, needed) + 1))
-    return math.fsum(1 / math.log2(rank + 1) for rank, _ in _news(ranked) if k is None or rank <= k) / best
+    return math.fsum(map(_discount, _found(ranked, k))) / _best(min(k or needed, needed))
+
+
+@lru_cache(maxsize=1 << 16)
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+@lru_cache(maxsize=1 << 12)
+def _best(ranks: int) -> float:
+    return math.fsum(map(_discount, range(1, ranks + 1)))

@@ -13,7 +13,7 @@ from ...core.metrics import decimal
 from .judge import Context, Line, ListVerdict, LogVerdict, Verdict
 from .options import Choices
 from .pairs import changed
-from .ranking import Ranked, Wanted, mean_value
+from .ranking import Ranked, Wanted, mean_ratio
 
 ITEM, CHANGE = 0, 1  # rows of changes stand behind those of items, which are as many as there are questions
 
@@ -59,8 +59,9 @@ def list_item(verdict: ListVerdict, context: Context) -> Row:
 @lru_cache(maxsize=1 << 16)
 def _worth(
     lists: tuple[Ranked, ...], wanted: tuple[Wanted, ...], preset: str, denominator: str, recall: str
-) -> dict[str, float | int | None]:
-    return {one.name(preset): number(mean_value(one, lists, denominator, recall)) for one in wanted}
+) -> dict[str, float]:
+    ratios = {one.name(preset): mean_ratio(one, lists, denominator, recall) for one in wanted}
+    return {name: part / whole for name, (part, whole) in ratios.items()}
 
 
 def item(verdict: Verdict, choices: Choices) -> Row:

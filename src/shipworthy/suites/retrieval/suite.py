@@ -17,7 +17,7 @@ from .controls import controls
 from .embedders import make_embedder
 from .explain import baseline, explain, shown
 from .inputs import complete, is_plain
-from .judge import Context, Expected, judge
+from .judge import Context, Expected, ListVerdict, judge
 from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists, trec_lists
 from .log import LogLine, runs_of
 from .matching import prepare
@@ -138,7 +138,9 @@ def unjudged(case: Case, verdict: object) -> bool:
     """A question that a log has no run of, or a run that failed and was not made again."""
     if not all(case.records.values()):
         return True
-    runs = (run for lines in case.records.values() if isinstance(lines[0], LogLine) for run in runs_of(lines))
+    if isinstance(verdict, ListVerdict):
+        return False
+    runs = (run for lines in case.records.values() for run in runs_of(lines))
     return any(run.error for run in runs)
 
 
