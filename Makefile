@@ -28,7 +28,9 @@ $(VENV)/.dev: $(VENV)/.base
 demo: $(VENV)/.base
 	@$(BIN)/shipworthy demo
 
+# Compiled first: hundreds of tests start the command, and where byte code is not kept each start compiles it anew.
 test: $(VENV)/.dev
+	@$(BIN)/python -m compileall -q src tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.dev

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import Cli, gold, trace, write_lines
+from conftest import EFFORT, Cli, gold, trace, write_lines
 from shipworthy.config import load_config
 from shipworthy.errors import ShipworthyError, UsageError
 
@@ -126,7 +126,7 @@ def test_a_config_that_is_none_is_a_usage_error(name: str, tmp_path: Path) -> No
     assert all(len(line) < 2000 for line in str(caught.value).splitlines())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 @given(data=st.data())
 def test_any_damage_is_a_usage_error_or_harmless(data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Flip, cut or insert bytes anywhere: an error of ours, or a config."""

@@ -104,7 +104,7 @@ def test_any_text_is_gates_or_a_usage_error(text: str) -> None:
     assert as_written(text) is None or isinstance(as_written(text), Fraction)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=67 * EFFORT, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 9), st.sampled_from([">=", "≥", "=", " >= "]))
 def test_what_is_a_gate_comes_back_as_it_was_written(number: int, digits: int, op: str) -> None:
     whole, rest = divmod(number, 10**digits)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from shipworthy import UsageError, evaluate
 from shipworthy.demo import FAULTS, INDEXES, Knobs, answer, gold_path, retrieve
 from shipworthy.demo.blocks import blocks, document, locked_rules
@@ -230,7 +231,7 @@ def test_odd_questions_are_refused_and_nothing_breaks(question: str) -> None:
     assert retrieve(question)["answer_json"]["claim"] == REFUSAL
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20 * EFFORT, deadline=None)
 @given(st.text(max_size=80), st.sampled_from(INDEXES), st.integers(1, 50))
 def test_any_text_gives_a_well_formed_log_line(question: str, index: str, k: int) -> None:
     line = retrieve(question, index=index, k=k)

@@ -19,7 +19,7 @@ from histories import made, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import Cli
+from conftest import EFFORT, Cli
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
 from shipworthy.history import History, exact_value
 from shipworthy.history import store as storing
@@ -371,7 +371,7 @@ def test_unchanged_histories_alarm_at_most_once_in_twenty(rate: float, flip: flo
     assert false <= 9
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10 * EFFORT, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 11), max_size=4), min_size=5, max_size=12))
 def test_nightly_counts_each_item_at_most_once(failing: list[set[int]]) -> None:
     found = nightly(runs_of(*[night(set(one), 12) for one in failing]))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import Cli, gold, trace, write_lines
+from conftest import EFFORT, Cli, gold, trace, write_lines
 from shipworthy.core.contracts import Trace
 from shipworthy.core.sources import Input, load_gold, stream_traces
 from shipworthy.errors import DataError, ShipworthyError, UsageError
@@ -126,7 +126,7 @@ def test_a_trec_file_that_is_damaged_is_an_error(tmp_path: Path) -> None:
         stream.read()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 @given(data=st.data(), kind=st.sampled_from(["gz", "zst"]))
 def test_any_damage_of_an_archive_is_told(data: Any, kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Flip, cut or insert bytes: an error of ours, or every item as it was. Gzip's header has bytes without meaning."""

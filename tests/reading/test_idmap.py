@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from shipworthy.errors import UsageError
 from shipworthy.reading.idmap import STEPS, mismatch, parse_id_map
 
@@ -112,13 +113,13 @@ def test_many_ids_are_searched_by_sample_and_counted_in_full() -> None:
     assert found.scheme.name == "casefold,drop-prefix=s3://b/,drop-prefix=docs/,drop-extension"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20 * EFFORT, deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=8), st.lists(st.text(max_size=20), max_size=8))
 def test_any_ids_are_survived_and_order_does_not_matter(gold: list[str], trace: list[str]) -> None:
     assert mismatch(gold, trace) == mismatch(gold[::-1], trace[::-1] + trace)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20 * EFFORT, deadline=None)
 @given(st.sampled_from(sorted(STEPS)), st.text(max_size=40))
 def test_a_step_never_fails(name: str, id: str) -> None:
     step = "drop-prefix=a/" if name == "drop-prefix" else name

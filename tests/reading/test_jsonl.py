@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import gold, trace
+from conftest import EFFORT, gold, trace
 from shipworthy.core.contracts import Trace
 from shipworthy.core.sources import Input, load_gold, stream_traces
 from shipworthy.errors import DataError, UsageError
@@ -204,7 +204,7 @@ def test_answerable_is_never_guessed(value: str, tmp_path: Path) -> None:
         load_gold(path)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 @given(data=st.data())
 def test_any_damage_is_told_or_harmless(data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Flip, cut or insert a byte: either the line is refused with its place, or it reads as the definition says."""

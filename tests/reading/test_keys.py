@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import REAL_DATA, Cli, gold, trace, write_lines
+from conftest import EFFORT, REAL_DATA, Cli, gold, trace, write_lines
 from shipworthy import evaluate
 from shipworthy.core.contracts import Trace, gold_keys, trace_keys
 from shipworthy.core.sources import Input, load_gold, stream_traces
@@ -187,7 +187,7 @@ def written(value: Any, blank: str) -> str:
     return json.dumps(value)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=167 * EFFORT, deadline=None)
 @given(
     pairs=st.lists(st.tuples(st.sampled_from("abc"), values), max_size=4),
     blank=st.sampled_from(["", " ", "\t"]),

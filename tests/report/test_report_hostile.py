@@ -16,6 +16,7 @@ from junitparser import JUnitXml
 from markdown_it import MarkdownIt
 from xmlschema import XMLSchema
 
+from conftest import EFFORT
 from report_helpers import PAYLOADS, board, decision
 from shipworthy import report
 from shipworthy.report import markdown, terminal, tsv, views
@@ -67,7 +68,7 @@ def test_no_host_finds_a_mention_or_a_bare_link_in_markdown(name: str) -> None:
 
 
 @given(ANY)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=67 * EFFORT, deadline=None)
 def test_any_text_in_a_cell_stays_one_cell_of_text(text: str) -> None:
     for made in (markdown.prose(text), markdown.code(text)):
         table = markdown.table(("a", "b"), [(made, "end")])
@@ -138,13 +139,13 @@ def test_annotations_are_ours_alone(name: str) -> None:
 
 
 @given(ANY)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=67 * EFFORT, deadline=None)
 def test_any_text_is_inert_in_a_log(text: str) -> None:
     assert not COMMAND.search(inert(views.legible(text)))
 
 
 @given(ANY)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 def test_any_text_in_json_is_the_same_and_hides_nothing(text: str) -> None:
     content = dumps({text: [text]}).decode("utf-8")
     assert json.loads(content) == {text: [text]}

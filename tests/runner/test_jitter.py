@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from shipworthy.errors import UsageError
 from shipworthy.runner.jitter import JITTERS, jitter
 from waiting import FOREVER
@@ -108,7 +109,7 @@ def test_strict_examples(name: str, question: str, expected: str) -> None:
 
 
 @given(QUESTIONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 def test_strict_jitters_keep_what_is_asked(question: str) -> None:
     for name in ("ws", "syn", "order", "punct"):
         changed = jitter(question, name)
@@ -122,7 +123,7 @@ def test_strict_jitters_keep_what_is_asked(question: str) -> None:
 
 
 @given(QUESTIONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 def test_idempotence(question: str) -> None:
     for name in ("none", "ws", "syn"):
         once = jitter(question, name)
@@ -136,7 +137,7 @@ def test_idempotence(question: str) -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from(JITTERS), st.sampled_from(["strict", "reference"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=67 * EFFORT, deadline=None)
 def test_any_text_is_jittered(question: str, name: str, profile: str) -> None:
     assert jitter(question, name, profile) == jitter(question, name, profile)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from shipworthy import stats
 from shipworthy.core.gates import Gate, compare
 from shipworthy.core.metrics import Mean
@@ -106,7 +107,7 @@ def test_the_order_of_the_values_does_not_show(values: dict[Fraction, int], chan
     assert stats.mean_bounds(values, 0, 1) == pytest.approx((1 - upside_down[1], 1 - upside_down[0]))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=7 * EFFORT, deadline=None)
 @given(st.integers(600, 3000), st.randoms(use_true_random=False))
 def test_very_many_values_are_put_on_a_grid_that_gives_nothing_away(n: int, chance: random.Random) -> None:
     fine = Counter(Fraction(chance.randrange(700_000, 1_000_000), 1_000_000) for _ in range(n))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from shipworthy import stats
 
 SCORES = st.lists(st.integers(0, 6), max_size=14)
@@ -42,7 +43,7 @@ def test_nights_that_are_all_the_same_are_no_evidence() -> None:
     assert max(stats.drop_evidence(range(90))) < 1  # ever better
 
 
-@settings(max_examples=50)
+@settings(max_examples=17 * EFFORT)
 @given(SCORES, st.integers(1, 5), st.integers(-3, 3))
 def test_only_the_order_counts_and_no_later_night_changes_it(scores: list[int], by: int, plus: int) -> None:
     found = stats.drop_evidence(scores)
@@ -51,7 +52,7 @@ def test_only_the_order_counts_and_no_later_night_changes_it(scores: list[int], 
     assert all(math.isfinite(one) and one >= 0 for one in found)
 
 
-@settings(max_examples=50)
+@settings(max_examples=17 * EFFORT)
 @given(st.lists(st.integers(0, 6), min_size=7, max_size=14))
 def test_a_worse_last_night_is_never_less_evidence(scores: list[int]) -> None:
     worse = [*scores[:-1], scores[-1] - 1]

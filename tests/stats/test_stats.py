@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import VECTORS
+from conftest import EFFORT, VECTORS
 from shipworthy import stats
 from shipworthy.stats import binomial, samples
 
@@ -25,7 +25,7 @@ GATES = [Fraction(n, 20) for n in range(1, 20)]
 counts = st.integers(1, 150).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 gates = st.sampled_from(GATES)
 directions = st.sampled_from([">=", "<="])
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=20 * EFFORT, deadline=None)
 
 
 def exact(number: float) -> Fraction:

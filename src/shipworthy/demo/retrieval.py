@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from ..errors import EnvironmentFailure
 from .blocks import CorpusBlock, blocks
@@ -90,13 +90,13 @@ def lexical(where: Index, question: str, k: int) -> Scored:
 
 def semantic(where: Index, question: str, k: int) -> Scored:
     """The k best blocks by cosine of character trigrams of concepts: near spellings and word parts meet."""
-    return _best(where, _unit_length(_shape(question), where.gram_idf).items(), where.grams, k)
+    return _best(where, _vector(where.name, question).items(), where.grams, k)
 
 
 def distance(where: Index, question: str, views: Iterable[str]) -> float:
     """ΔS: one minus the best cosine between the question's trigrams and a view of the text, to four places."""
-    asked = _unit_length(_shape(question), where.gram_idf)
-    shown = [_unit_length(_shape(view), where.gram_idf) for view in views]
+    asked = _vector(where.name, question)
+    shown = [_vector(where.name, view) for view in views]
     cosines = [sum(weight * view.get(gram, 0.0) for gram, weight in asked.items()) for view in shown]
     return round(min(1.0, max(0.0, 1 - max(cosines))), 4)
 
@@ -139,6 +139,11 @@ def _cosine(shapes: list[Counter[str]], idf: Mapping[str, float]) -> Postings:
         for gram, weight in _unit_length(shape, idf).items():
             postings.setdefault(gram, []).append((position, weight))
     return postings
+
+
+@lru_cache(maxsize=4096)  # the same sentences are held against one question after another
+def _vector(name: str, text: str) -> Mapping[str, float]:
+    return _unit_length(_shape(text), index(name).gram_idf)
 
 
 def _unit_length(shape: Counter[str], idf: Mapping[str, float]) -> dict[str, float]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import VECTORS, gold, refusal, trace, unanswerable, write_lines
+from conftest import EFFORT, VECTORS, gold, refusal, trace, unanswerable, write_lines
 from engines.scattered import scattered
 from shipworthy import stats
 from shipworthy.core import evaluate as core
@@ -323,7 +323,7 @@ def test_it_must_be_clear_what_is_compared() -> None:
 TABLES = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=40)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=17 * EFFORT, deadline=None)
 @given(TABLES, st.integers(0, 1000))
 def test_any_split_and_order_counts_the_same(labels: list[tuple[str, str]], seed: int) -> None:
     pairs = [pair(str(n), *both) for n, both in enumerate(labels)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from latency_runs import GOLD, score, served
 from scattered import scattered
 
-from conftest import trace
+from conftest import EFFORT, trace
 from shipworthy.core.decision import report
 from shipworthy.core.evaluate import evaluate
 from shipworthy.core.metrics import Percentile
@@ -70,7 +70,7 @@ POINTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20 * EFFORT, deadline=None)
 @given(POINTS)
 def test_the_frontier_is_what_no_point_dominates(points: list[ArmPoint]) -> None:
     front = frontier(points)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from shipworthy.core.contracts import Trace
 from shipworthy.core.metrics import Percentile
 from shipworthy.core.tally import Tally
@@ -25,7 +26,7 @@ def test_percentiles_are_interpolated_on_unrounded_milliseconds() -> None:
     assert shown == {"p50": Fraction(5, 2), "p90": Fraction(37, 10), "p95": Fraction(385, 100)}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=17 * EFFORT, deadline=None)
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=80), st.sampled_from([50, 90, 95, 99]))
 def test_a_percentile_lies_between_its_neighbours_and_below_its_bound(values: list[int], p: int) -> None:
     tally = Tally()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import EFFORT
 from engines.scattered import scattered
 from shipworthy.core import evaluate as core
 from shipworthy.core.decision import Decision
@@ -259,7 +260,7 @@ def test_what_the_report_says_of_the_useful_rate_is_what_was_decided(outcomes):
     assert shown == [{"require_useful": needed} for needed in (False, True, True, True)]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10 * EFFORT, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 60), st.booleans(), st.booleans()), max_size=30))
 def test_the_weeks_add_up_to_the_whole(tmp_path_factory, entries):
     from datetime import date, timedelta
@@ -289,7 +290,7 @@ PEOPLE = [
 ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=7 * EFFORT, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(0, 1000))
 def test_any_split_and_order_gives_the_same_report(shuffler: random.Random, seed: int):
     shuffled = [*PEOPLE, PEOPLE[3]]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from conftest import Ran, write_lines
+from conftest import EFFORT, Ran, write_lines
 from engines.scattered import scattered
 from report_helpers import PAYLOADS
 from shipworthy import report, stats
@@ -186,7 +186,7 @@ ITEMS = st.lists(st.dictionaries(st.integers(0, 4), st.sampled_from("abc"), min_
 COMPLETE = st.integers(2, 4).flatmap(
     lambda raters: st.lists(st.lists(st.sampled_from("abc"), min_size=raters, max_size=raters), min_size=1, max_size=9)
 )
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=20 * EFFORT, deadline=None)
 
 
 def ratings_of(items: list[dict[int, str]]) -> Rows:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from retrieval_helpers import METRICS, measure_ids, values
 
-from conftest import write_lines
+from conftest import EFFORT, write_lines
 from shipworthy.core.sources import read_gold
 from shipworthy.errors import DataError, UsageError
 from shipworthy.suites.retrieval.log import LogLine
@@ -48,7 +48,7 @@ def test_json_lines_of_ids_say_what_is_wrong(tmp_path: Path) -> None:
         measure_ids(gold, log, "R@5", preset="trec")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=17 * EFFORT, deadline=None)
 @given(st.lists(st.booleans(), max_size=12), st.integers(0, 4))
 def test_values_stay_within_bounds(hits: list[bool], missed: int) -> None:
     from shipworthy.suites.retrieval.ranking import Ranked, Wanted, value

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from retrieval_helpers import HALF, RANGED, line, question, score, value
 
+from conftest import EFFORT
 from shipworthy.errors import DataError
 from shipworthy.suites.retrieval.matching import shares_text
 
@@ -74,7 +75,7 @@ def test_text_matches_across_a_new_cut() -> None:
     assert (value(found, "recall@1"), value(found, "recall@3"), value(found, "precision@3")) == (0, 1, Fraction(2, 3))
 
 
-@settings(max_examples=60)
+@settings(max_examples=20 * EFFORT)
 @given(
     st.text("ab", min_size=1, max_size=30),
     st.integers(0, 29),

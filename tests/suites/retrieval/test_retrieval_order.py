@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from retrieval_helpers import RANGED, line, question, score
 from scattered import scattered
 
+from conftest import EFFORT
 from shipworthy.core.decision import encode, report
 from shipworthy.core.evaluate import evaluate, gather, judge, settle
 from shipworthy.core.evidence import Evidence
@@ -35,7 +36,7 @@ def drawn(seed: int = 5) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return gold, log
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10 * EFFORT, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_lines_changes_nothing(shuffled: random.Random) -> None:
     gold, log = drawn()
@@ -44,7 +45,7 @@ def test_the_order_of_lines_changes_nothing(shuffled: random.Random) -> None:
     assert report(score(gold, other, log)) == report(score(gold, log, other))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=7 * EFFORT, deadline=None)
 @given(st.permutations(range(12)), st.integers(0, 12))
 def test_facts_of_parts_add_up_to_the_whole(order: list[int], cut: int) -> None:
     gold, log = drawn()

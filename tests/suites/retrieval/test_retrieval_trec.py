@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from retrieval_helpers import METRICS, measure, measure_ids, values
 
-from conftest import write_lines
+from conftest import EFFORT, write_lines
 from shipworthy.core.decision import report
 from shipworthy.core.sources import Input, read_gold
 from shipworthy.errors import DataError, UsageError
@@ -78,7 +78,7 @@ PEERS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20 * EFFORT, deadline=None)
 @given(collections)
 def test_agrees_with_ir_measures_on_ties_duplicates_and_grades(tmp_path_factory: Any, data: dict[str, Any]) -> None:
     ir_measures = pytest.importorskip("ir_measures")

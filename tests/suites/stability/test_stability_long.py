@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 from stability_helpers import score
 
-from conftest import gold, trace
+from conftest import EFFORT, gold, trace
 from shipworthy.suites.stability import spread
 
 
@@ -58,7 +58,7 @@ def test_ordinary_claims_are_compared_in_full(cells: list[int]) -> None:
     assert ned50 is not None and 0 < ned50 < 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 @given(st.text("ab ", max_size=40), st.text("ab ", max_size=40))
 def test_the_bound_is_never_below_the_distance(one: str, other: str) -> None:
     with pytest.MonkeyPatch.context() as patch:

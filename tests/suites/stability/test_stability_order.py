@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scattered import scattered
 from stability_helpers import grid, score
 
-from conftest import gold, trace, unanswerable
+from conftest import EFFORT, gold, trace, unanswerable
 from shipworthy.core.decision import encode, report
 from shipworthy.core.evaluate import evaluate, gather, judge, settle
 from shipworthy.core.evidence import Evidence
@@ -31,7 +31,7 @@ def test_the_order_of_lines_changes_nothing() -> None:
         assert report(score(items, shuffled))["digest"] == first
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=7 * EFFORT, deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", "c", "u"]), unique=True), st.integers(0, 4))
 def test_facts_of_parts_add_up_to_the_whole(order: list[str], cut: int) -> None:
     items = [gold("a"), gold("b"), gold("c"), unanswerable("u")]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stability_helpers import JITTERS, SEEDS, grid, only, score
 
-from conftest import VECTORS, gold, trace, unanswerable
+from conftest import EFFORT, VECTORS, gold, trace, unanswerable
 from shipworthy.core.decision import report
 from shipworthy.suites.stability import reference
 
@@ -133,7 +133,7 @@ _traces = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 @given(
     st.lists(_traces, min_size=1, max_size=5),
     st.lists(st.sampled_from(SUBSTRINGS), max_size=2),

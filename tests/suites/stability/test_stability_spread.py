@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stability_helpers import grid, only, score
 
-from conftest import gold, trace
+from conftest import EFFORT, gold, trace
 from shipworthy.core.decision import report
 from shipworthy.suites.stability.spread import citation_overlap, distance_and_agreement
 from shipworthy.text import canon
@@ -27,7 +27,7 @@ def edits(one: str, other: str) -> int:
     return row[-1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20 * EFFORT, deadline=None)
 @given(st.lists(st.text(alphabet="aé東😀 b", max_size=8), min_size=2, max_size=7))
 def test_ned50_is_the_exact_median_of_all_pairs_in_code_points(claims: list[str]) -> None:
     ned50, iaa = distance_and_agreement(claims)
@@ -42,7 +42,7 @@ def test_ned50_needs_two_answers() -> None:
     assert distance_and_agreement(["", ""]) == (Fraction(0), Fraction(1))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20 * EFFORT, deadline=None)
 @given(st.lists(st.frozensets(st.sampled_from("abcd")), min_size=1, max_size=6))
 def test_citation_overlap_is_intersection_over_union(sets: list[frozenset[str]]) -> None:
     whole, pairwise = citation_overlap(sets)
