@@ -11,7 +11,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from .sentences import Span, sentences
+from .sentences import sentences
 from .tables import lines_of, negation_hints, word_set, words_of
 from .words import Token, is_content, tokens
 
@@ -35,14 +35,12 @@ class Clause(NamedTuple):
 
 def clauses(text: str) -> list[Clause]:
     """The clauses of a text, in order, with spans in that text."""
-    return [clause for sentence in sentences(text) for clause in _of_sentence(text, sentence)]
-
-
-def _of_sentence(text: str, sentence: Span) -> Iterator[Clause]:
-    found = tokens(text, sentence.start, sentence.end)
-    question = sentence.text.rstrip("\"'”’)*_ ").endswith("?")
-    for part in parts(text, found):
-        yield Clause(part, len(cues(part)) % 2 == 1, question, part[0].start, part[-1].end)
+    listed: list[Clause] = []
+    for sentence in sentences(text):
+        question = sentence.text.rstrip("\"'”’)*_ ").endswith("?")
+        for part in parts(text, tokens(text, sentence.start, sentence.end)):
+            listed.append(Clause(part, len(cues(part)) % 2 == 1, question, part[0].start, part[-1].end))
+    return listed
 
 
 def negated_at(text: str, start: int, end: int) -> bool:
@@ -74,21 +72,14 @@ def _window(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _reaches(part: Sequence[Token], cue: Cue, place: int) -> bool:
     """Whether the cue stands before the place, and nothing between ends its reach."""
-    if cue[1] > place:
+    between = [token.norm for token in part[cue[1] : place]]
+    if cue[1] > place or not word_set("negation", "bounds").isdisjoint(between):
         return False
     nominal = part[cue[0]].norm in word_set("negation", "nominal")
-    if nominal and (place - cue[1] > NOUN or _verb_between(part, cue[1], place)):
+    if nominal and (len(between) > NOUN or not word_set("negation", "forms_of_be").isdisjoint(between)):
         return False
-    met = False
-    for token in part[cue[1] : place]:
-        if token.norm in word_set("negation", "bounds") or (met and token.norm in word_set("negation", "ends")):
-            return False
-        met = met or is_content(token)
-    return True
-
-
-def _verb_between(part: Sequence[Token], start: int, end: int) -> bool:
-    return any(token.norm in word_set("negation", "forms_of_be") for token in part[start:end])
+    first = next((n for n in range(cue[1], place) if is_content(part[n])), place)
+    return word_set("negation", "ends").isdisjoint(token.norm for token in part[first + 1 : place])
 
 
 def _denied_after(part: Sequence[Token], after: int) -> bool:
@@ -96,37 +87,30 @@ def _denied_after(part: Sequence[Token], after: int) -> bool:
     words = [token.norm for token in part[after : after + 2]]
     if not words or words[0] not in word_set("negation", "forms_of_be"):
         return False
-    return words[0].endswith("nt") or words[0].endswith("n't") or words[1:] in (["not"], ["never"])
+    return words[0].endswith(("nt", "n't")) or words[1:] in (["not"], ["never"])
 
 
 def cues(part: Sequence[Token]) -> list[Cue]:
     """The negations among the tokens; "nor" after another one only goes on with it."""
     words = [token.norm for token in part]
-    first = _phrases()
+    phrases = _phrases()
     found: list[Cue] = []
     n = 0
     while n < len(words):
-        if words[n] not in first and not words[n].endswith("n't"):
-            n += 1
-            continue
-        length, denying = _cue_at(words, n)
-        if denying and not (found and words[n] == "nor"):
-            found.append((n, n + length))
-        n += max(length, 1)
+        size, denies = 1, words[n].endswith("n't")
+        for phrase, denying in phrases.get(words[n], ()):
+            if words[n : n + len(phrase)] == phrase:
+                size, denies = len(phrase), denying
+                break
+        if denies and not (found and words[n] == "nor"):
+            found.append((n, n + size))
+        n += size
     return found
-
-
-def _cue_at(words: list[str], n: int) -> tuple[int, bool]:
-    """How many words from here are a cue or an idiom, and which of the two."""
-    for phrase, denying in _phrases().get(words[n], ()):
-        if words[n : n + len(phrase)] == phrase:
-            return len(phrase), denying
-    return (1, True) if words[n].endswith("n't") else (0, False)
 
 
 @cache
 def _phrases() -> dict[str, list[tuple[list[str], bool]]]:
-    """Cues and idioms by their first word, the longest first."""
+    """Cues, and idioms that deny nothing, by their first word; the longest first."""
     listed = [(text.split(), True) for text in lines_of("cues")]
     listed += [(text.split(), False) for text in words_of("negation", "idioms")]
     by_first: dict[str, list[tuple[list[str], bool]]] = {}
@@ -141,9 +125,9 @@ def _phrases() -> dict[str, list[tuple[list[str], bool]]]:
 def parts(text: str, found: list[Token]) -> Iterator[list[Token]]:
     """The tokens of a text cut into clauses: at signs, and before words that open a clause of their own."""
     begin = 0
+    openers = word_set("negation", "openers")
     gaps = [text[one.end : other.start] for one, other in pairwise(found)]
     lists = _list_commas(found, gaps) if any("," in gap for gap in gaps) else ()
-    openers = word_set("negation", "openers")
     for n in range(1, len(found)):
         if _breaks(gaps[n - 1], n in lists) or (found[n].norm in openers and _opens(found, n)):
             yield found[begin:n]

@@ -10,11 +10,12 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from ..errors import UsageError
+from ..text import fold
 from .tables import lines_of, table
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ LONGEST_PHRASE = 1000
 # Letters, small capitals and digits that look like letters of the token; NFKD sees to accents and full-width letters.
 LOOKALIKES = {"c": "сϲⲥᴄ", "e": "еεⲉᴇ", "i": "іιıⲓɪl1", "n": "пոռɴ", "o": "оοօⲟᴏ0", "t": "тτⲧᴛ", "x": "хχⲭ"}
 FILLERS = "\u115f\u1160"  # letters that show as a blank
+READ = 6000  # characters of an answer that are read; a refusal has said so by then
+SENTENCE = 400  # characters of a sentence
+LACKING = ("unable", "silent", "model", "asks")
+_WORD = re.compile(r"n/a\b|[a-z]+")
+_NAME = re.compile(r"\{[a-z]+\}")
+_QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”")
 
 
 def is_exact(claim: str) -> bool:
@@ -75,17 +82,12 @@ def read_phrases(path: str | os.PathLike[str]) -> list[str]:
     """The phrases of a file: one a line, `#` starts a comment line, blank lines are skipped."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            lines = [line.strip() for line in file]
+            lines = [(number, line.strip()) for number, line in enumerate(file, start=1)]
     except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        message = f"the phrases can't be read: {getattr(problem, 'strerror', None) or 'it is not UTF-8 text'}"
         hint = "Give a UTF-8 text file with one phrase a line."
-        message = f"the phrases can't be read: {reason}"
         raise UsageError(message, where=str(path), hint=hint, code="refusal-phrases-unreadable") from None
-    phrases = [
-        _checked(line, where=f"{path}:{number}")
-        for number, line in enumerate(lines, start=1)
-        if line and not line.startswith("#")
-    ]
+    phrases = [_checked(line, f"{path}:{number}") for number, line in lines if line and not line.startswith("#")]
     if not phrases:
         hint = "Write one refusal wording a line, or drop the option to use the exact token only."
         raise UsageError("no phrase in the file", where=str(path), hint=hint, code="refusal-phrases-empty")
@@ -94,12 +96,12 @@ def read_phrases(path: str | os.PathLike[str]) -> list[str]:
 
 # --- natural: what each sentence does, in order ---
 
-READ = 6000  # characters of an answer that are read; a refusal has said so by then
-SENTENCE = 400  # characters of a sentence
-_WORD = re.compile(r"[a-z]+(?:/[a-z]+)?")
-_NAME = re.compile(r"\{([a-z]+)\}")
-LACKING = ("unable", "silent", "model", "asks")
-_QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”")
+
+class Sentence(NamedTuple):
+    """A sentence without the courtesy that it opens with; its words, and the names of the lists that they are in."""
+
+    text: str
+    has: set[str]
 
 
 def refuses(claim: str) -> bool:
@@ -109,73 +111,84 @@ def refuses(claim: str) -> bool:
         return False
     from .sentences import sentences  # most answers lack nothing, and are read no further
 
-    statements = [_bare(" ".join(span.text[:SENTENCE].split())) for span in sentences(text)]
-    lacking = [_kind(statement, LACKING) for statement in statements]
+    said = [_read(" ".join(span.text[:SENTENCE].split())) for span in sentences(text)]
+    lacking = [_lack(sentence) for sentence in said]
     if not any(lacking):
         return False
-    told = [lack or _kind(text, ("preamble", "gives")) for lack, text in zip(lacking, statements, strict=True)]
+    told = [lack or _kind(sentence, "preamble", "gives") for lack, sentence in zip(lacking, said, strict=True)]
     kinds = [kind for kind in told if kind != "preamble"]
     said_more = kinds[1:2] != ["gives"] or any(kind in LACKING for kind in kinds[1:])
-    return said_more if kinds[0] in LACKING else _concludes(told, statements)
+    return said_more if kinds[0] in LACKING else _concludes(told, said)
 
 
-def _concludes(told: list[str], statements: list[str]) -> bool:
+def _concludes(told: list[str], said: list[Sentence]) -> bool:
     """Whether an answer that begins with how one would go about it ends with not being able to, and gives no value."""
     last = max((n for n, kind in enumerate(told) if kind in ("unable", "model")), default=0)
-    drawn = "preamble" in told[:last] or _kind(statements[last], ("concluding",))
+    drawn = "preamble" in told[:last] or _kind(said[last], "concluding")
     if not (last and drawn) or "gives" in told[last:]:
         return False
-    return not any(_kind(statement, ("value",)) for statement in statements[:last])
+    return not any(_kind(sentence, "value") for sentence in said[:last])
 
 
-def _kind(statement: str, names: tuple[str, ...]) -> str:
-    """The first of the kinds that the sentence is of, or nothing."""
-    words = set(_WORD.findall(statement))
-    if names is LACKING and words.isdisjoint(_signs()):
-        return ""
-    for name in names:
-        for needs, pattern in _patterns(name):
-            if not any(map(words.isdisjoint, needs)) and (match := pattern.search(statement)):
-                return "" if names is LACKING and _answers(statement, match.end()) else name
-    return ""
+def _read(text: str) -> Sentence:
+    bare = _patterns("courtesy")[0][1].sub("", text, count=1)
+    words = set(_WORD.findall(bare))
+    return Sentence(bare, words.union(name for name, listed in _lists().items() if not words.isdisjoint(listed)))
 
 
-def _bare(statement: str) -> str:
-    """A sentence without the courtesy that it opens with."""
-    return _patterns("courtesy")[0][1].sub("", statement, count=1)
-
-
-def _answers(statement: str, end: int) -> bool:
-    """Whether a sentence answers beside what it lacks: yes or no before it, a number after a "but"."""
+def _lack(sentence: Sentence) -> str:
+    """How the sentence says that there is no answer; one with yes or no before it, or a number after, does not."""
+    kind, end = _first(sentence, LACKING) if not _signs().isdisjoint(sentence.has) else ("", 0)
     (_, before), (_, after) = _patterns("answering")
-    return bool(before.search(statement) or after.search(statement, end))
+    return "" if kind and (before.search(sentence.text) or after.search(sentence.text, end)) else kind
+
+
+def _kind(sentence: Sentence, *names: str) -> str:
+    return _first(sentence, names)[0]
+
+
+def _first(sentence: Sentence, names: Iterable[str]) -> tuple[str, int]:
+    """The first of the kinds that the sentence is of, or nothing, and where the words end that say so."""
+    for name in names:
+        for needed, pattern in _patterns(name):
+            if needed <= sentence.has and (match := pattern.search(sentence.text)):
+                return name, match.end()
+    return "", 0
 
 
 def _written_out(text: str) -> str:
     """Lower case, straight apostrophes, contractions in full, without stars."""
     text = text.lower().replace("’", "'").replace("*", "")
-    if "'" in text:
-        for short, full in _section("contractions").items():
-            text = re.sub(short, full, text)
-    return text
+    if "'" not in text:
+        return text
+    full = table("refusals")["contractions"]
+    return _short().sub(lambda match: str(full[match[0]]), text)
 
 
 @cache
-def _patterns(name: str) -> list[tuple[list[frozenset[str]], re.Pattern[str]]]:
-    """The expressions of one kind, each with the word lists that a sentence must have a word of."""
-    return [(_needed(text), re.compile(_NAME.sub(_filled, text))) for text in _section("patterns")[name]]
+def _short() -> re.Pattern[str]:
+    """Contractions: whole words such as "it's", and endings such as "n't"."""
+    listed = [short if short[0] in "n'" else rf"\b{short}" for short in table("refusals")["contractions"]]
+    return re.compile(rf"(?:{'|'.join(listed)})\b")
+
+
+@cache
+def _patterns(name: str) -> list[tuple[frozenset[str], re.Pattern[str]]]:
+    """The expressions of one kind, each with the words and word lists that no match can do without."""
+    return [(_needed(text), re.compile(_NAME.sub(_filled, text))) for text in table("refusals")["patterns"][name]]
 
 
 def _filled(match: re.Match[str]) -> str:
-    gaps = {"gap": r"[^.!?]{0,80}?", "near": r"[^.!?,]{0,80}?"}
-    return gaps.get(match[1]) or f"(?:{'|'.join(sorted(_words(match[1]), key=len, reverse=True))})"
+    gaps = {"{gap}": r"[^.!?]{0,80}?", "{near}": r"[^.!?,]{0,80}?"}
+    return gaps.get(match[0]) or f"(?:{'|'.join(sorted(_lists()[match[0]], key=len, reverse=True))})"
 
 
-def _needed(text: str) -> list[frozenset[str]]:
-    """The lists named outside of every bracket, which no match can do without."""
-    while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
+def _needed(text: str) -> frozenset[str]:
+    """The words and the names of lists that stand outside of every bracket."""
+    while (shorter := re.sub(r"[\[(][^()\[\]]*[\])]", "~", text)) != text:
         text = shorter
-    return [] if "|" in text else [_words(name) for name in _NAME.findall(text) if name not in ("gap", "near")]
+    words = re.findall(r"(?<![^ ^])(?:[a-z]+|\{[a-z]+\})(?= |$)", re.sub(r"\\b|\{gap\}|\{near\}", " ", text))
+    return frozenset() if "|" in text else frozenset(words)
 
 
 @cache
@@ -184,14 +197,9 @@ def _signs() -> frozenset[str]:
 
 
 @cache
-def _words(name: str) -> frozenset[str]:
-    return frozenset(_section("words")[name].split())
-
-
-def _section(key: str) -> dict[str, Any]:
-    section = table("refusals")[key]
-    assert isinstance(section, dict)
-    return section
+def _lists() -> dict[str, frozenset[str]]:
+    """The word lists by their names in patterns, such as {source}."""
+    return {f"{{{name}}}": frozenset(words.split()) for name, words in table("refusals")["words"].items()}
 
 
 # --- near: a skeleton of the text, made one character at a time so that hostile input stays linear ---
@@ -238,19 +246,12 @@ def _checked(phrase: str, where: str) -> str:
     phrase = phrase.strip()
     if len(phrase) <= LONGEST_PHRASE and _canonical(phrase):
         return phrase
-    raise UsageError(
-        f"a refusal phrase needs letters or digits and at most {LONGEST_PHRASE:,} characters",
-        where=where,
-        hint="Write the wording as the system says it; end it with * to match how a claim begins.",
-        code="refusal-phrase-invalid",
-    )
+    message = f"a refusal phrase needs letters or digits and at most {LONGEST_PHRASE:,} characters"
+    hint = "Write the wording as the system says it; end it with * to match how a claim begins."
+    raise UsageError(message, where=where, hint=hint, code="refusal-phrase-invalid")
 
 
 def _canonical(text: str) -> str:
-    """NFC, case folded, white space collapsed, straight apostrophes, without punctuation at the end."""
-    folded = unicodedata.normalize("NFC", text).replace("\u2019", "'").casefold()
-    words = " ".join(folded.split())
-    end = len(words)
-    while end and not words[end - 1].isalnum():
-        end -= 1
-    return words[:end]
+    """Folded, with straight apostrophes and without punctuation at the end."""
+    folded = fold(text.replace("\u2019", "'"))
+    return folded[: next((end for end in range(len(folded), 0, -1) if folded[end - 1].isalnum()), 0)]

@@ -2,79 +2,113 @@
 
 from __future__ import annotations
 
-import difflib
-import os
-from collections.abc import Iterable, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from .tables import table
 from .words import stem
 
-SIDED = ("predicates", "opposites")  # "left, left | right, right"
-TABLES = (*SIDED, "exclusive", "synonyms", "words", "bounds", "units")
-Tables = dict[str, dict[str, list[str]]]  # table → name → lines
+if TYPE_CHECKING:
+    import os
+
+_SIDES = r"[^|]*\w[^|]*\|[^|]*\w[^|]*"
+# Each table with the shape of its lines and an example, in the order in which they are applied.
+SHAPES = {
+    "synonyms": (r".*\w.*=.*\w.*", "sofa = couch"),
+    "words": (r".*\w.*", "solely, exclusively"),
+    "bounds": (r".*\w.*", "at most, up to"),
+    "predicates": (_SIDES, "accept, allow | reject, deny"),
+    "opposites": (_SIDES, "warm, hot | cold"),
+    "exclusive": (r".*\w.*,.*\w.*", "red, green, blue"),
+    "units": (r"(?:[1-9]\d*(?:/[1-9]\d*)?|\d+\.\d*[1-9]\d*) +\S.*", "60 minute, min"),
+}
+Line = tuple[str, str, str]  # table, name, text
+
+
+class Term(NamedTuple):
+    """A word or phrase: its stems or the first of its synonyms, and what it does to a statement."""
+
+    name: str
+    kind: str = ""  # words, bounds, yes, no; nothing for a word that only says what it is about
+    label: str = ""  # the list that it is in
 
 
 class Rules:
-    """Every term by its stems: what it is called, which side of which pair it stands on, what it does to a clause."""
+    """Every term by its stems: what it is called, what it does, and which terms can't stand in its place."""
 
-    def __init__(self, tables: Tables) -> None:
-        self.names: dict[str, str] = {}  # term → the first of its synonyms
-        self.roles: dict[str, tuple[str, str]] = {}  # term → kind and name, such as ("words", "only")
-        self.pairs: set[frozenset[str]] = set()  # terms that can't both fill one place
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self.terms: dict[str, Term] = {}
+        self.rivals: defaultdict[str, set[str]] = defaultdict(set)
         self.units: dict[str, tuple[str, Fraction]] = {}  # name → dimension and factor
         self.longest: dict[str, int] = {}  # first word of a phrase → words in the longest one
-        for line in _lines(tables, "synonyms"):
-            first, *others = map(term, line.split("="))
-            self.names.update((other, self.names.get(first, first)) for other in others)
-        for kind in ("words", "bounds"):
-            for name, listed in tables[kind].items():
-                self.roles.update((term(word), (kind, name)) for line in listed for word in line.split(","))
-        self._sides(tables)
-        for name, listed in tables["units"].items():
-            for line in listed:
-                factor, names = _unit(name, line)
-                self.units.update((term(unit), (name, factor)) for unit in names)
-        for phrase in [*self.names, *self.roles, *(word for pair in self.pairs for word in pair)]:
-            first, *rest = phrase.split()
-            if rest:
-                self.longest[first] = max(self.longest.get(first, 0), len(rest) + 1)
+        order = list(SHAPES)
+        for kind, label, text in sorted(lines, key=lambda line: order.index(line[0])):
+            self._read(kind, label, text)
 
-    def _sides(self, tables: Tables) -> None:
-        for kind in SIDED:
-            for family, lines in tables[kind].items():
-                for line in lines:
-                    left, right = ([self.name(word) for word in _split(side)] for side in line.split("|"))
-                    self.pairs |= {frozenset((one, other)) for one in left for other in right if one != other}
-                    if kind == "predicates":
-                        self.roles.update((word, ("yes", family)) for word in left)
-                        self.roles.update((word, ("no", family)) for word in right)
-        for name, lines in tables["exclusive"].items():
-            members = [self.name(member) for line in lines for member in _split(line)]
-            if len(members) < 2:
-                raise _mistake(f"exclusive.{name}", "names fewer than two members", "Write 'red, green, blue'.")
-            self.pairs |= {frozenset((one, other)) for one in members for other in members if one != other}
+    def _read(self, kind: str, label: str, text: str) -> None:
+        if kind == "units":
+            factor, _, names = text.partition(" ")
+            self.units.update((stems_of(name), (label, Fraction(factor))) for name in _split(names))
+        elif kind == "synonyms":
+            first, *others = text.split("=")
+            self._know([first, *others], Term(self._name(first)))
+        elif kind in ("words", "bounds"):
+            self._know(_split(text), Term("", kind, label))
+        elif kind == "exclusive":
+            self._exclude([[word] for word in _split(text)])
+        else:
+            yes, no = map(_split, text.split("|"))
+            if kind == "predicates":
+                self._know(yes, Term("", "yes", label))
+                self._know(no, Term("", "no", label))
+            self._exclude([yes, no])
 
-    def name(self, word: str) -> str:
-        return self.names.get(stems := term(word), stems)
+    def _exclude(self, sides: Sequence[Sequence[str]]) -> None:
+        """No two words of different sides can stand in one place."""
+        for side in sides:
+            self._know(side, Term(""))
+        named = [set(map(self._name, side)) for side in sides]
+        for names in named:
+            for name in names:
+                self.rivals[name] |= set().union(*named) - names
+
+    def _know(self, words: Iterable[str], term: Term) -> None:
+        """Add the words, with what is new about them."""
+        for word in words:
+            stems = stems_of(word)
+            known = self.terms.get(stems, Term(stems))
+            self.terms[stems] = Term(term.name or known.name, term.kind or known.kind, term.label or known.label)
+            first, *rest = stems.split()
+            self.longest[first] = max(self.longest.get(first, 1), len(rest) + 1)
+
+    def _name(self, word: str) -> str:
+        return self.terms.get(stems := stems_of(word), Term(stems)).name
+
+    def stems_of_names(self, names: Container[str]) -> set[str]:
+        """Every term that goes by one of the names."""
+        return {stems for stems, term in self.terms.items() if term.name in names}
+
+    def term_at(self, stems: Sequence[str], n: int) -> tuple[int, Term]:
+        """The longest term that begins here, and how many words it has."""
+        for length in range(self.longest.get(stems[n], 1), 1, -1):
+            if term := self.terms.get(" ".join(stems[n : n + length])):
+                return min(length, len(stems) - n), term
+        return 1, self.terms.get(stems[n]) or Term(stems[n])
 
 
-def term(text: str) -> str:
+def stems_of(text: str) -> str:
     """A word or phrase as its stems."""
     return " ".join(map(stem, text.lower().split()))
 
 
-def load_rules(extra: Mapping[str, object] | None = None) -> Rules:
+def load_rules(extra: Mapping[str, Any] | None = None) -> Rules:
     """The bundled rules, with a project's tables added to them."""
-    if not extra:
-        return _bundled()
-    merged = _checked(table("contradiction"))
-    for name, rows in _checked(extra).items():
-        for row, lines in rows.items():
-            merged[name].setdefault(row, []).extend(lines)
-    return Rules(merged)
+    return Rules([*_lines(table("contradiction")), *_lines(extra)]) if extra else _bundled()
 
 
 def read_rules(path: str | os.PathLike[str]) -> Rules:
@@ -87,68 +121,36 @@ def read_rules(path: str | os.PathLike[str]) -> Rules:
 
 @cache
 def _bundled() -> Rules:
-    return Rules(_checked(table("contradiction")))
+    return Rules(_lines(table("contradiction")))
 
 
-def _checked(tables: Mapping[str, object]) -> Tables:
-    checked: Tables = {name: {} for name in TABLES}
-    for name, rows in tables.items():
-        _known(name, TABLES, "table")
+def _lines(tables: Mapping[str, Any]) -> Iterator[Line]:
+    """Every line of the tables, with its place; a mistake is refused with the place and the right shape."""
+    for kind, rows in tables.items():
+        _check_name(kind, SHAPES, "table")
+        shape, example = SHAPES[kind]
         if not isinstance(rows, Mapping):
-            raise _mistake(name, "is not a table", f"Write [{name}] with one name per line.")
-        for row, lines in rows.items():
-            listed = [lines] if isinstance(lines, str) else lines
-            if not isinstance(listed, list | tuple) or not all(isinstance(line, str) for line in listed):
-                raise _mistake(
-                    f"{name}.{row}", "is neither a text nor a list of texts", "Put the terms in quotation marks."
-                )
-            checked[name][str(row)] = list(listed)
-            _check_lines(name, str(row), list(listed))
-    return checked
+            raise _mistake(kind, "is not a table", f"Write [{kind}], and below it a name = ['{example}'].")
+        for label, value in rows.items():
+            if kind in ("words", "bounds"):
+                _check_name(label, table("contradiction")[kind], f"list in [{kind}]")
+            for text in value if isinstance(value, list) else [value]:
+                if not isinstance(text, str) or not re.fullmatch(shape, text):
+                    raise _mistake(f"{kind}.{label}", f"can't be read: {text!r}", f"Write '{example}'.")
+                yield kind, label, text
 
 
-def _check_lines(name: str, row: str, lines: list[str]) -> None:
-    where = f"{name}.{row}"
-    if name in ("words", "bounds"):
-        bundled = table("contradiction")[name]
-        assert isinstance(bundled, Mapping)
-        _known(row, bundled, f"list in [{name}]")
-    for line in lines:
-        if not line.strip(" ,|="):
-            raise _mistake(where, "has an empty line", "Remove it or name the terms.")
-        if name in SIDED and line.count("|") != 1:
-            raise _mistake(where, f"'{line}' has not exactly one '|'", "Write 'accept, allow | reject, deny'.")
-        if name == "synonyms" and "=" not in line:
-            raise _mistake(where, f"'{line}' has no '='", "Write 'sofa = couch'.")
-        if name == "units":
-            _unit(where, line)
+def _check_name(name: str, known: Iterable[str], what: str) -> None:
+    if name not in known:
+        from difflib import get_close_matches
 
-
-def _known(name: str, known: Iterable[str], what: str) -> None:
-    names = list(known)
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(names)}."
-        raise _mistake(name, f"is no {what} of the contradiction rules", hint)
+        near = get_close_matches(name, known, 1)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(known)}."
+        raise _mistake(name, f"is not a {what} of the contradiction rules", hint)
 
 
 def _mistake(where: str, what: str, hint: str) -> UsageError:
     return UsageError(f"{where} {what}", where="contradiction rules", hint=hint, code="contradiction-rule")
-
-
-def _unit(where: str, line: str) -> tuple[Fraction, list[str]]:
-    factor, _, names = line.strip().partition(" ")
-    try:
-        value = Fraction(factor)
-    except (ValueError, ZeroDivisionError):
-        value = Fraction(0)
-    if value <= 0 or not _split(names):
-        raise _mistake(where, f"'{line}' is no unit", "Write the factor and the names: '60 minute, min'.")
-    return value, _split(names)
-
-
-def _lines(tables: Tables, name: str) -> list[str]:
-    return [line for lines in tables[name].values() for line in lines]
 
 
 def _split(text: str) -> list[str]:

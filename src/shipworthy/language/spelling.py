@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 
@@ -20,16 +20,16 @@ SIGNS |= {ord(char): '"' for char in "“”„‟″«»"}
 SIGNS |= {ord(char): "-" for char in "‐‑‒–—―−﹣"}
 BLANK = {ord(char): " " for char in "\t\v\f\x1c\x1d\x1e\x1f\x85"}
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_SCALES = SCALES | {"dozen": 12}
 PASSES = 6  # more than any text that people write needs; each reads the text once
 
+_DIGIT = re.compile(r"\d")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _LINE_MARK = re.compile(r"(?m)^[ ]*(?:(?:#{1,6}|[*+•-])[ ]+)+")
 _EMPHASIS = re.compile(r"\*+(?=\S)|(?<=\S)\*+|(?<![^\W_])_+|_+(?![^\W_])|~~+|`+")
 _GROUPED = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+)(?![\d,]*\d)")
 _BARE_FRACTION = re.compile(r"(?<![\w.,])\.(?=\d)")
 _ZEROS = re.compile(r"((?<!\w)(?:\w{1,12}[ ]){1,2})?(?<![\w.])(\d{1,30})\.(\d{1,30})(?![\d.]*\d)(?![^\W\d_])")
-_SCALED = re.compile(r"(?<![\w.,])(\d{1,15}(?:\.\d{1,15})?)[ -](hundred|thousand|million|billion|trillion)\b")
+_SCALED = re.compile(rf"(?<![\w.,])(\d{{1,15}}(?:\.\d{{1,15}})?)[ -]({'|'.join(SCALES)})\b")
 _HYPHEN = re.compile(r"(?<=\d)-(?=[^\W\d_]{2})")
 _PERCENT = re.compile(r"(?<=\d)[ ]?(?:%|per cent\b|percent\b|percentage points?\b)")
 _BEFORE = re.compile(r"(?:us[ ]?\$|\$|\busd|€|\beur|£|\bgbp)[ ]?(?=\d)")
@@ -39,23 +39,19 @@ _AFTER = re.compile(
 _CLOCK = re.compile(r"(?<=\d)[ ]?([ap])\.?m\b\.?(?!\w)")
 _MONEY = {"$": "$", "us$": "$", "us $": "$", "usd": "$", "dollar": "$", "us dollar": "$"}
 _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "pounds sterling": "£"}
+Step = tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def spelled(text: str) -> str:
     """The text in one spelling: letters, signs, Markdown, numbers, units and dates in one form."""
     for _ in range(PASSES):  # one form may uncover another: `**thirty**-day` is a number only without its stars
         plain = letters(text)
-        bare = " ".join(_markdown(plain).split())
-        text = bare
-        if _DIGIT.search(bare) or _any(bare, _number_starts()):
-            text = " ".join(_values(bare).split())
+        text = " ".join(_markdown(plain).split())
+        if _DIGIT.search(text) or any(map(text.__contains__, _steps()[0][0])):
+            text = " ".join(_values(text).split())
         if text == plain:
             break
     return text
-
-
-_DIGIT = re.compile(r"\d")
-_DATED = re.compile(r"\d-\d\d-\d|\d(?:st|nd|rd|th)? (?:of )?[a-z]{3}|[a-z]\.? \d")
 
 
 def letters(text: str) -> str:
@@ -69,40 +65,49 @@ def letters(text: str) -> str:
 
 def _markdown(text: str) -> str:
     """Without emphasis, code marks, bullets, headings and the targets of links."""
-    text = text.translate(BLANK).replace("\r", "\n")
+    if not text.isprintable():
+        text = text.translate(BLANK).replace("\r", "\n")
     if "](" in text:
         text = _LINK.sub(r"\1", text).replace("](", "] (")
-    if any(sign in text for sign in ("*", "_", "`", "~~")):
+    if any(map(text.__contains__, "*_`~")):
         text = _EMPHASIS.sub("", text)
-    return _LINE_MARK.sub("", text)
+    return _LINE_MARK.sub("", text) if any(map(text.__contains__, "#*+•-")) else text
 
 
 def _values(text: str) -> str:
-    """Numbers, money, units and dates in one form; what a text can't have is not looked for."""
-    if _any(text, _number_starts()):
-        text = _number_words().sub(_digits, text)
-    if "," in text:
-        text = _GROUPED.sub(lambda match: match[1].replace(",", ""), text)
-    if _any(text, tuple(SCALES)):
-        text = _SCALED.sub(_scaled, text)
-    if "." in text:
-        text = _ZEROS.sub(_without_zeros, _BARE_FRACTION.sub("0.", text))
-    if "-" in text:
-        text = _HYPHEN.sub(" ", text)
-    if _any(text, ("%", "per")):
-        text = _PERCENT.sub("%", text)
-    if _any(text, ("$", "€", "£", "usd", "eur", "gbp", "dollar", "sterling")):
-        text = _BEFORE.sub(lambda match: _MONEY[match[0].strip()], text)
-        text = _AFTER.sub(lambda match: _MONEY[match[2].removesuffix("s")] + match[1], text)
-    if _any(text, ("am", "pm", ".m")):
-        text = _CLOCK.sub(r" \1m", text)
-    pattern, names = _units()
-    text = pattern.sub(lambda match: f"{match[1]} {names[match[2]]}", text)
-    return _dates().sub(_dated, text) if _DATED.search(text) else text
+    """Numbers, money, units and dates in one form."""
+    for hints, pattern, form in _steps():
+        if any(map(text.__contains__, hints)):
+            text = pattern.sub(form, text)
+    return text
 
 
-def _any(text: str, parts: tuple[str, ...]) -> bool:
-    return any(map(text.__contains__, parts))
+@cache
+def _steps() -> tuple[Step, ...]:
+    """What is put into one form, in order; the first of each says which letters a text needs to have any of it."""
+    point = tuple(f".{digit}" for digit in range(10))
+    money = ("$", "€", "£", "usd", "eur", "gbp", "dollar", "sterling")
+    units, names = _units()
+    return (
+        (shortest({*number_words(), *SCALES, "dozen"}), _number_words(), _digits),
+        ((",",), _GROUPED, lambda match: match[1].replace(",", "")),
+        (tuple(SCALES), _SCALED, lambda match: number(str(Decimal(match[1]) * SCALES[match[2]]))),
+        (point, _BARE_FRACTION, "0."),
+        (point, _ZEROS, _without_zeros),
+        (("-",), _HYPHEN, " "),
+        (("%", "per"), _PERCENT, "%"),
+        (money, _BEFORE, lambda match: _MONEY[match[0].strip()]),
+        (money, _AFTER, lambda match: _MONEY[match[2].removesuffix("s")] + match[1]),
+        (("am", "pm", ".m"), _CLOCK, r" \1m"),
+        (("",), units, lambda match: f"{match[1]} {names[match[2]]}"),
+        (("-", *(name[:3] for name in words_of("words", "months"))), _dates(), _dated),
+    )
+
+
+def shortest(words: Iterable[str]) -> tuple[str, ...]:
+    """Letters of which every text has some that has one of the words."""
+    listed = set(words)
+    return tuple(sorted(word for word in listed if not any(other in word for other in listed - {word})))
 
 
 # --- number words ---
@@ -116,55 +121,29 @@ def number_words() -> Mapping[str, int]:
 
 
 @cache
-def _number_starts() -> tuple[str, ...]:
-    """What every text with a number word has in it; most texts have none of it."""
-    return (*number_words(), *SCALES, "dozen")
-
-
-@cache
 def _number_words() -> re.Pattern[str]:
-    names = "|".join(sorted([*number_words(), *SCALES, "dozen"], key=len, reverse=True))
-    several = "hundred|thousand|million|billion|dozen"
-    return re.compile(rf"\b(?:an?[ ](?={several}))?(?:{names})(?:[ -](?:and[ ])?(?:{names}))*\b")
+    """One number in words: "thirty", "two hundred and six", "a million", "two dozen"; never "5 million"."""
+    small, tens = "|".join(words_of("words", "cardinals")[::-1]), "|".join(words_of("words", "tens"))
+    below_100 = rf"(?:(?:{tens})(?:[ -](?:{'|'.join(words_of('words', 'cardinals')[1:10])})\b)?|(?:{small})\b)"
+    several = rf"(?:(?:{below_100}|an?)[ -]|(?<!\d[ -]))"
+    below_1000 = rf"(?:{several}hundred\b(?:[ -](?:and[ ])?{below_100})?|{below_100})"
+    large = rf"(?:(?:{below_1000}|an?)[ -]|(?<!\d[ -]))(?:thousand|million|billion|trillion)\b"
+    joint = "[ -](?:and[ ])?"
+    first = "|".join([*number_words(), *SCALES, "dozen", "an?[ -]"])
+    above = rf"{large}(?:{joint}{large})*(?:{joint}{below_1000})?"
+    return re.compile(rf"\b(?={first})(?:{several}dozen|{above}|{below_1000})\b")
 
 
 def _digits(match: re.Match[str]) -> str:
-    """A run of number words as digits: each number that the run holds."""
-    if match[0] in SCALES and re.search(r"\d[ -]$", match.string[max(0, match.start() - 2) : match.start()]):
-        return match[0]  # "5 million" is read with its digits
-    written: list[str] = []
+    """A number in words as digits."""
     total = current = 0
-    last = ""
-    for word in re.split(r"[ -]", match[0].removeprefix("a ").removeprefix("an ")):
-        scale = _SCALES.get(word, 0)
-        ended = last != "" and not _joins(total, current, last, word, scale)
-        if ended:
-            written.append(str(total + current))
-            total = current = 0
-        if word == "and":
-            written += ["and"] if ended else []
-            last = "" if ended else word
-            continue
+    for word in re.split("[ -]", match[0]):
+        scale = SCALES.get(word, 12 if word == "dozen" else 0)
         if scale > 100:
             total, current = total + max(current, 1) * scale, 0
         else:
-            current = max(current, 1) * scale if scale else current + number_words()[word]
-        last = word
-    return " ".join([*written, str(total + current)])
-
-
-def _joins(total: int, current: int, last: str, word: str, scale: int) -> bool:
-    """Whether a word goes on with the number before it: twenty five, two hundred and six, two thousand ten."""
-    if word == "and":
-        return last in SCALES
-    if scale:
-        return last != "and" and 0 < current < min(scale, 1000) and (not total or total >= 1000 * scale)
-    value = number_words()[word]
-    return current % 100 == 0 or (last != "and" and current % 100 >= 20 and current % 10 == 0 and 0 < value < 10)
-
-
-def _scaled(match: re.Match[str]) -> str:
-    return number(str(Decimal(match[1]) * SCALES[match[2]]))
+            current = max(current, 1) * scale if scale else current + number_words().get(word, 0)
+    return str(total + current)
 
 
 # --- digits, units, dates ---

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import cache
-
-Table = Mapping[str, object]
+from typing import Any
 
 
 @cache
-def table(name: str) -> Table:
+def table(name: str) -> dict[str, Any]:
     """The tables of `data/NAME.toml`."""
     import tomllib  # scoring plain answers reads no list
 
@@ -33,10 +31,7 @@ def lines_of(name: str) -> tuple[str, ...]:
 def words_of(name: str, key: str) -> tuple[str, ...]:
     """The words of one list: written as text with blanks between, or as a list where they hold blanks themselves."""
     listed = table(name)[key]
-    if isinstance(listed, str):
-        return tuple(listed.split())
-    assert isinstance(listed, list)
-    return tuple(str(word) for word in listed)
+    return tuple(listed.split() if isinstance(listed, str) else listed)
 
 
 @cache

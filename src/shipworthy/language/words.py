@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from functools import cache, lru_cache
 from threading import Lock
-from typing import NamedTuple
+
+import msgspec
 
 from .spelling import letters, number, number_words, spelled
 from .tables import word_set
@@ -18,35 +19,29 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)*\Z|\d{1,3}(?:,\d{3})+(?:\.\d+)?\Z")
 _stemming = Lock()
 
 
-class Token(NamedTuple):
+class Token(msgspec.Struct, frozen=True, gc=False):
     """A word as it stands in a text: how it is written, how it is compared, where, and the number that it names."""
 
     text: str
     norm: str
+    number: str | None
     start: int
     end: int
-    number: str | None
 
 
 def tokens(text: str, start: int = 0, end: int = sys.maxsize) -> list[Token]:
     """Every word and number of the text, or of the stretch of it that is asked for, in order."""
-    return [_token(match) for match in _TOKEN.finditer(text, start, end)]
-
-
-def _token(match: re.Match[str]) -> Token:
-    text = match[0]
-    norm, value = _norm(text)
-    return Token(text, norm, match.start(), match.end(), value)
+    return [Token(*_norm(match[0]), *match.span()) for match in _TOKEN.finditer(text, start, end)]
 
 
 @lru_cache(maxsize=65_536)
-def _norm(text: str) -> tuple[str, str | None]:
-    """How a word is compared, and its number in one spelling. "One" is a pronoun as often, and is left a word."""
+def _norm(text: str) -> tuple[str, str, str | None]:
+    """A word, how it is compared, and its number in one spelling. "One" is a pronoun as often, and is left a word."""
     norm = letters(text)
     if norm[:1].isdigit():
-        return norm, number(norm) if _NUMBER.match(norm) else None
+        return text, norm, number(norm) if _NUMBER.match(norm) else None
     value = number_words().get(norm)
-    return norm, None if value is None or norm == "one" else str(value)
+    return text, norm, None if value is None or norm == "one" else str(value)
 
 
 @lru_cache(maxsize=65_536)
