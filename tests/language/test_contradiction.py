@@ -467,6 +467,7 @@ def test_added_rules_widen_the_bundled_ones() -> None:
         ({"units": {"length": ["1852 nautical mile, nmi"]}}, "The zone is at most 2 nmi.", "The zone is 5 km."),
         ({"words": {"negators": ["nowise"]}}, "The tug tows barges.", "The tug nowise tows barges."),
         ({"synonyms": {"sea": ["tug = towboat"]}}, "The tug tows barges.", "The towboat never tows barges."),
+        ({"synonyms": {"sea": ["reject = veto"]}}, "The pilot accepts tugs.", "The pilot vetoes tugs."),
         ({"exclusive": {"sea": ["tug, ferry, yacht"]}}, "Pier four is for the ferry.", "Pier four is for the yacht."),
         ({"bounds": {"at_most": ["not beyond"]}}, "The zone is not beyond 2 km.", "The zone is 5 km."),
     ],

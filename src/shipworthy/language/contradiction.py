@@ -16,7 +16,7 @@ from .clauses import parts
 from .rules import Rules, load_rules, read_rules, stems_of
 from .sentences import sentences
 from .spelling import SCALES, letters, number_words, spelled
-from .statements import DUTIES, Statement, clash
+from .statements import DUTIES, Statement, clash, joined
 from .tables import lines_of
 from .words import stem, tokens
 
@@ -40,13 +40,13 @@ class Contradiction(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """A constraint made ready, with what tells most claims from those that may contradict it."""
+    """A constraint made ready, with the words that a claim must have to contradict it."""
 
     sentences: list[tuple[str, list[Statement]]]
     folded: set[str]
-    matter: set[str]  # what it is about: a claim without any of these words is about something else
-    turns: set[str]  # no claim contradicts it without one of these words; empty where one can
-    counts: bool  # or without a number
+    matter: set[str]  # what it is about: one of these words,
+    turns: set[str]  # and one of these, or a number if it counts something; empty where any claim may contradict it
+    counts: bool
 
 
 def contradicts(constraint: str, claim: str, rules: Rules | None = None) -> Contradiction | None:
@@ -67,7 +67,7 @@ def contradicts(constraint: str, claim: str, rules: Rules | None = None) -> Cont
 
 
 def _may_oppose(locked: Locked, text: str) -> bool:
-    """Whether the sentence has what a contradiction needs; most have not, and are read no further."""
+    """Whether the sentence has the words that a contradiction needs; most don't, and are not read any further."""
     words = set(map(stem, _WORD.findall(letters(text))))
     if locked.matter.isdisjoint(words):
         return False
@@ -101,12 +101,13 @@ def _turns(statements: list[Statement], about: set[str], counts: bool, rules: Ru
 def _statements(text: str, rules: Rules) -> list[Statement]:
     """What a sentence says as a whole and, where it has several clauses, what each of them says in its case."""
     text = _PRICE.sub(r"\1 dollar ", _REPLY.sub("", spelled(text)).replace("%", " percent"))
-    found = tokens(text)
-    listed = [part for part in parts(text, found) if len(part) > 1]
-    if len(listed) < 2:
-        return [Statement(found, rules, least=2)]
-    whole = Statement(found, rules, least=len(found) + 1)
-    return [whole, *(Statement(part, rules, 3, whole.cases) for part in listed)]
+    cut = list(parts(text, tokens(text)))
+    read = [Statement(part, rules, least=3) for part in cut]
+    clauses = [statement for statement, part in zip(read, cut, strict=True) if len(part) > 1]
+    whole = joined(read, rules, least=2 if len(clauses) < 2 else LONGEST)
+    for clause in clauses:
+        clause.cases = whole.cases
+    return [whole, *clauses] if len(clauses) > 1 else [whole]
 
 
 def _why(one: Statement, other: Statement, rules: Rules) -> str | None:

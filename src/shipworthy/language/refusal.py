@@ -132,8 +132,10 @@ def _concludes(told: list[str], said: list[Sentence]) -> bool:
 
 def _read(text: str) -> Sentence:
     bare = _patterns("courtesy")[0][1].sub("", text, count=1)
-    words = set(_WORD.findall(bare))
-    return Sentence(bare, words.union(name for name, listed in _lists().items() if not words.isdisjoint(listed)))
+    has = set(_WORD.findall(bare))
+    if not has.isdisjoint(_signs()):  # else it lacks nothing, and no list is looked for
+        has |= {name for name, words in _lists().items() if not has.isdisjoint(words)}
+    return Sentence(bare, has)
 
 
 def _lack(sentence: Sentence) -> str:
@@ -159,17 +161,17 @@ def _first(sentence: Sentence, names: Iterable[str]) -> tuple[str, int]:
 def _written_out(text: str) -> str:
     """Lower case, straight apostrophes, contractions in full, without stars."""
     text = text.lower().replace("’", "'").replace("*", "")
-    if "'" not in text:
-        return text
-    full = table("refusals")["contractions"]
-    return _short().sub(lambda match: str(full[match[0]]), text)
+    for short, pattern, full in _contractions() if "'" in text else ():
+        text = pattern.sub(full, text) if short in text else text
+    return text
 
 
 @cache
-def _short() -> re.Pattern[str]:
-    """Contractions: whole words such as "it's", and endings such as "n't"."""
-    listed = [short if short[0] in "n'" else rf"\b{short}" for short in table("refusals")["contractions"]]
-    return re.compile(rf"(?:{'|'.join(listed)})\b")
+def _contractions() -> list[tuple[str, re.Pattern[str], str]]:
+    """Whole words such as "it's", and endings such as "n't"."""
+    written = {short: rf"{short}\b" for short in table("refusals")["contractions"]}
+    written |= {short: rf"\b{text}" for short, text in written.items() if short[0] not in "n'"}
+    return [(short, re.compile(written[short]), full) for short, full in table("refusals")["contractions"].items()]
 
 
 @cache

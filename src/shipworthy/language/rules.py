@@ -49,6 +49,8 @@ class Rules:
         order = list(SHAPES)
         for kind, label, text in sorted(lines, key=lambda line: order.index(line[0])):
             self._read(kind, label, text)
+        for stems, term in self.terms.items():  # a synonym does what the first of its line does
+            self.terms[stems] = self.terms.get(term.name, term)
 
     def _read(self, kind: str, label: str, text: str) -> None:
         if kind == "units":

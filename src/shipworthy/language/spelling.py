@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
 
-from .tables import word_set, words_of
+from .tables import shortest, word_set, words_of
 
 SIGNS: dict[int, str] = {ord(char): "'" for char in "‘’‚‛′´ʼ＇"}
 SIGNS |= {ord(char): '"' for char in "“”„‟″«»"}
@@ -39,7 +39,7 @@ _AFTER = re.compile(
 _CLOCK = re.compile(r"(?<=\d)[ ]?([ap])\.?m\b\.?(?!\w)")
 _MONEY = {"$": "$", "us$": "$", "us $": "$", "usd": "$", "dollar": "$", "us dollar": "$"}
 _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "pounds sterling": "£"}
-Step = tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]]
+Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def spelled(text: str) -> str:
@@ -47,7 +47,7 @@ def spelled(text: str) -> str:
     for _ in range(PASSES):  # one form may uncover another: `**thirty**-day` is a number only without its stars
         plain = letters(text)
         text = " ".join(_markdown(plain).split())
-        if _DIGIT.search(text) or any(map(text.__contains__, _steps()[0][0])):
+        if _DIGIT.search(text) or any(map(text.__contains__, _number_hints())):
             text = " ".join(_values(text).split())
         if text == plain:
             break
@@ -76,38 +76,31 @@ def _markdown(text: str) -> str:
 
 def _values(text: str) -> str:
     """Numbers, money, units and dates in one form."""
-    for hints, pattern, form in _steps():
+    for hints, forms in _steps():
         if any(map(text.__contains__, hints)):
-            text = pattern.sub(form, text)
+            for pattern, form in forms:
+                text = pattern.sub(form, text)
     return text
 
 
 @cache
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[tuple[tuple[str, ...], list[Form]], ...]:
     """What is put into one form, in order; the first of each says which letters a text needs to have any of it."""
-    point = tuple(f".{digit}" for digit in range(10))
-    money = ("$", "€", "£", "usd", "eur", "gbp", "dollar", "sterling")
     units, names = _units()
+    scaled: Form = (_SCALED, lambda match: number(str(Decimal(match[1]) * SCALES[match[2]])))
+    before: Form = (_BEFORE, lambda match: _MONEY[match[0].strip()])
+    after: Form = (_AFTER, lambda match: _MONEY[match[2].removesuffix("s")] + match[1])
     return (
-        (shortest({*number_words(), *SCALES, "dozen"}), _number_words(), _digits),
-        ((",",), _GROUPED, lambda match: match[1].replace(",", "")),
-        (tuple(SCALES), _SCALED, lambda match: number(str(Decimal(match[1]) * SCALES[match[2]]))),
-        (point, _BARE_FRACTION, "0."),
-        (point, _ZEROS, _without_zeros),
-        (("-",), _HYPHEN, " "),
-        (("%", "per"), _PERCENT, "%"),
-        (money, _BEFORE, lambda match: _MONEY[match[0].strip()]),
-        (money, _AFTER, lambda match: _MONEY[match[2].removesuffix("s")] + match[1]),
-        (("am", "pm", ".m"), _CLOCK, r" \1m"),
-        (("",), units, lambda match: f"{match[1]} {names[match[2]]}"),
-        (("-", *(name[:3] for name in words_of("words", "months"))), _dates(), _dated),
+        ((",",), [(_GROUPED, lambda match: match[1].replace(",", ""))]),
+        (_number_hints(), [(_number_words(), _digits), scaled]),
+        (tuple(f".{digit}" for digit in range(10)), [(_BARE_FRACTION, "0."), (_ZEROS, _without_zeros)]),
+        (("-",), [(_HYPHEN, " ")]),
+        (("%", "per"), [(_PERCENT, "%")]),
+        (("$", "€", "£", "usd", "eur", "gbp", "dollar", "sterling"), [before, after]),
+        (("am", "pm", ".m"), [(_CLOCK, r" \1m")]),
+        (("",), [(units, lambda match: f"{match[1]} {names[match[2]]}")]),
+        (("-", *(name[:3] for name in words_of("words", "months"))), [(_dates(), _dated)]),
     )
-
-
-def shortest(words: Iterable[str]) -> tuple[str, ...]:
-    """Letters of which every text has some that has one of the words."""
-    listed = set(words)
-    return tuple(sorted(word for word in listed if not any(other in word for other in listed - {word})))
 
 
 # --- number words ---
@@ -118,6 +111,11 @@ def number_words() -> Mapping[str, int]:
     """The words that name a number below a hundred."""
     small = {word: value for value, word in enumerate(words_of("words", "cardinals"))}
     return small | {word: 10 * value for value, word in enumerate(words_of("words", "tens"), start=2)}
+
+
+@cache
+def _number_hints() -> tuple[str, ...]:
+    return shortest({*number_words(), *SCALES, "dozen"})
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -40,14 +40,14 @@ def clash(one: Amount, other: Amount) -> bool:
 class Statement:
     """A clause, read once, term by term."""
 
-    def __init__(self, found: Sequence[Token], rules: Rules, least: int, cases: Iterable[str] = ()) -> None:
+    def __init__(self, found: Sequence[Token], rules: Rules, least: int) -> None:
         self.least = least  # words that it must share with a denial of something else
         self.content: set[str] = set()
         self.negative = False
         self.roles: set[str] = set()  # must, optional, possible, only, any
         self.chosen = ""  # what "only" allows
         self.predicates: dict[str, str] = {}  # family → the word that says yes or no
-        self.cases = set(cases)  # words that narrow it to a case: if, unless, after
+        self.cases: set[str] = set()  # words that narrow it to a case: if, unless, after
         self.amounts: list[Amount] = []
         self.years: set[str] = set()
         self.joints: set[str] = set()  # and, or
@@ -55,10 +55,14 @@ class Statement:
         self._stems = [stem(token.norm) for token in self._found]
         self._denied = dict(cues(self._found))
         self._bound, self._choosing = "", False
-        n = 0
-        while n < len(self._found):
-            known = self._stems[n] in rules.longest or n in self._denied or self._found[n].number is not None
-            n += self._take(n) if known else self._take_content(self._found[n], self._stems[n])
+        after = 0  # the first word that has not been taken in
+        for n, (token, stemmed) in enumerate(zip(self._found, self._stems, strict=True)):
+            if n < after:
+                continue
+            if stemmed in rules.longest or token.number is not None or n in self._denied:
+                after = n + self._take(n)
+            else:
+                self._take_content(token, stemmed)
 
     @property
     def duty(self) -> str:
@@ -88,13 +92,13 @@ class Statement:
             self._take_content(token, term.name)
         return length
 
-    def _take_content(self, token: Token, name: str) -> int:
+    def _take_content(self, token: Token, name: str) -> None:
         if is_content(token):
             self.content.add(name)
-            self.chosen = self.chosen or (name if self._choosing else "")
+            if self._choosing and not self.chosen:
+                self.chosen = name
         elif name in ("and", "or"):
             self.joints.add(name)
-        return 1
 
     def _take_role(self, n: int, term: Term) -> None:
         if term.label == "negators":
@@ -124,6 +128,22 @@ class Statement:
             self.amounts.append(Amount(dimension, bound, low, high, text))
         self._bound = ""
         return last - n + (2 if unit in rules.units else 1)
+
+
+def joined(clauses: Sequence[Statement], rules: Rules, least: int) -> Statement:
+    """What the clauses say together; two of them that deny cancel out."""
+    if len(clauses) == 1:
+        clauses[0].least = least
+        return clauses[0]
+    whole = Statement((), rules, least)
+    for clause in clauses:
+        whole.negative ^= clause.negative
+        whole.chosen = whole.chosen or clause.chosen
+        whole.predicates |= clause.predicates
+        whole.amounts += clause.amounts
+        for name in ("content", "roles", "cases", "years", "joints"):
+            getattr(whole, name).update(getattr(clause, name))
+    return whole
 
 
 def _last_joined(found: Sequence[Token], n: int) -> int:

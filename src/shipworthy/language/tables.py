@@ -42,5 +42,9 @@ def word_set(name: str, key: str) -> frozenset[str]:
 @cache
 def negation_hints() -> tuple[str, ...]:
     """Letters without which no text denies anything: a look at them saves reading most texts."""
-    longest = {max(cue.split(), key=len) for cue in lines_of("cues")} | {"n't", "n’t"}
-    return tuple(sorted(word for word in longest if not any(other in word for other in longest - {word})))
+    return shortest({max(cue.split(), key=len) for cue in lines_of("cues")} | {"n't", "n’t"})
+
+
+def shortest(words: set[str]) -> tuple[str, ...]:
+    """The words that have no other of them inside: a text with any of the words has one of these."""
+    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))

@@ -61,9 +61,7 @@ def _stemmer() -> Callable[[str], str]:
 
 def is_content(token: Token) -> bool:
     """Whether the token says what the text is about: a number, or a word that is no mere joint."""
-    if token.number is not None:
-        return True
-    return len(token.norm) > 1 and token.norm not in word_set("words", "stop")
+    return token.number is not None or (len(token.norm) > 1 and token.norm not in word_set("words", "stop"))
 
 
 def content_stems(text: str) -> list[str]:
