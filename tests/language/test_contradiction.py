@@ -266,7 +266,7 @@ POLICIES_KEPT = [
     ("Delivery takes 3 to 5 days.", "Delivery takes 4 days."),
     # one of several numbers, one of several things
     ("Delivery takes 3 and 5 days respectively.", "Delivery takes 6 days."),
-    ("The plan covers the 2016-17 season.", "The plan covers the 2016-17 season at home."),
+    ("The plan covers the 2023-24 season.", "The plan covers the 2023-24 season at home."),
     ("Red and blue seats cost 30 dollars.", "Red seats cost 10 dollars."),
     ("Guests pay by card or invoice.", "Guests do not pay by invoice."),
 ]

@@ -147,7 +147,7 @@ def joined(clauses: Sequence[Statement], rules: Rules, least: int) -> Statement:
 
 
 def _last_joined(found: Sequence[Token], n: int) -> int:
-    """The last of the numbers that are joined with this one: "3 to 5", "2016-17", "20 and 19"."""
+    """The last of the numbers that are joined with this one: "3 to 5", "2023-24", "30 and 19"."""
     while True:
         joint = 1 if n + 2 < len(found) and found[n + 1].norm in ("to", "and", "or") else 0
         if n + joint + 1 >= len(found) or found[n + joint + 1].number is None:
