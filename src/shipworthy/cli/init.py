@@ -97,38 +97,56 @@ def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> None:
 def _print(found: Connection) -> None:
     import json
 
-    from ..runner.plan import Ask
-    from ..runner.template import fill
-
     secrets = found.options.secrets
     say(f"Sent to {secrets.hide(found.url).partition('?')[0]}:")
-    body = fill(found.body, Ask("init", "init", 0, "none", 0, "", found.question)) if found.body is not None else None
-    say(f"  {json.dumps(body, ensure_ascii=False)}" if body is not None else f"  {found.question}")
+    say(f"  {_request(found)}")
     say("Response:")
     lines = json.dumps(secrets.hide_all(found.response), ensure_ascii=False, indent=2).splitlines()
     for line in lines[:MOST_LINES]:
-        say(f"  {line[:200]}")
+        say(f"  {_cut(line, 78)}")
     if len(lines) > MOST_LINES:
         say(f"  … {len(lines) - MOST_LINES} more lines")
     say("Understood:")
     for field, path in found.mapping.items():
         got = secrets.hide_all(found.fields.get(field))
         shown = json.dumps(got, ensure_ascii=False) if got is not None else "nothing in this response"
-        say(f"  {field:<14} {path:<28} {shown[:120]}")
+        say(f"  {field:<14} {path}")
+        say(f"  {'':<14} {_cut(shown, 62)}")
     _print_absent(found)
 
 
+def _request(found: Connection) -> str:
+    """The request as it went out: the filled body, else the query."""
+    import json
+
+    from ..runner.plan import Ask
+    from ..runner.template import fill, parse_body
+
+    ask = Ask("init", "init", 0, "none", 0, "", found.question)
+    if found.body is not None:
+        return json.dumps(fill(parse_body(found.body), ask), ensure_ascii=False)
+    query = ", ".join(f"{name}={fill(value, ask)}" for name, value in found.options.query.items())
+    return f"{found.options.method or 'GET'} {query or found.question}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
 def _print_absent(found: Connection) -> None:
+    ours = "answer_json" in found.response
     if not found.answered:
         say("  This is a refusal, so citations may be missing. Send a question that it can answer:")
-        say("  shipworthy init --url URL --question 'YOUR QUESTION'")
-    if "citations" not in found.mapping and "answer_json" not in found.response:
-        say("  No citations were recognised, so citations are not judged. Map them: --map citations=PATH")
+        say("  shipworthy init --url URL --question 'YOUR QUESTION' --force")
+    if "citations" not in found.mapping and not ours:
+        say("  No citations were recognised. Map them with --map citations=PATH,")
+        say("  or leave gold_citations out of the gold file: citations are then not judged.")
     if "retrieved_ids" not in found.mapping and "retrieved_ids" not in found.response:
-        say("  No retrieved ids were recognised, so recall is not judged. Map them: --map 'retrieved_ids=PATH[*].id'")
+        say("  No retrieved ids were recognised, so recall is n/a and no citation can be confirmed.")
+        say("  Map them with --map 'retrieved_ids=PATH[*].id', or leave gold_citations out of the gold file.")
     if found.refused_with:
         say(f"To a question that it can't answer it says: {found.refused_with[:200]}")
         if found.refusal:
-            say('  That is a refusal in its own words: refusal = "natural" is set.')
+            say('  That is a refusal in its own words, so refusal = "natural" is set.')
         elif found.refused_with.strip().casefold() != "not in context":
             say("  If that is a refusal, write its wording into a file and set refusal_phrases to it.")

@@ -32,12 +32,13 @@ TRACE = "runs/trace.jsonl"
 # Bodies that services commonly take, tried in turn while the service refuses the request itself.
 _FIELDS = ("question", "query", "q", "input", "prompt", "message", "text")
 _CHAT = {"messages": [{"role": "user", "content": "{question}"}]}
-_REFUSED_REQUEST = ("http-400", "http-415", "http-422", "http-500")
+_CHAT_PATH = re.compile(r"/(chat/)?completions/?$|/chat/?$")
+_REFUSED_REQUEST = ("http-400", "http-405", "http-415", "http-422", "http-500")
 _ADVICE = {
     "http-401": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
     "http-403": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
     "http-404": "Check the path of the URL.",
-    "http-405": "It wants another method: try --method GET --query 'question={question}'.",
+    "http-405": "POST and GET were tried with the usual field names. Say what it takes with --method, --query or --body.",
     "bad-json": "Give the URL of the API, not of a page, and check whether it needs --header or --body.",
     "redirect": "Give the URL that it redirects to.",
     "timeout": "Give it longer: --timeout-sec 300.",
@@ -67,7 +68,9 @@ def connect(
     answerable, unanswerable = _questions(gold)
     asked = question or answerable or QUESTION
     response, used = _first_response(url, options, asked, timeout)
-    mapping = dict(_given(options)) or propose(response)
+    given = dict(_given(options))
+    proposed = propose(response, claim_path=given.get("claim", given.get("answer", "")))
+    mapping = given if {"answer_json"} & set(given) else {**proposed, **given}
     if not {"claim", "answer", "answer_json", "refused"} & set(mapping) and "answer_json" not in response:
         raise UsageError(
             f"the response has no field that looks like an answer; it has {fields_of(response)}",
@@ -120,27 +123,36 @@ def _first_response(
     url: str, options: TargetOptions, question: str, timeout: float
 ) -> tuple[dict[str, object], TargetOptions]:
     """The first response that is an answer, and the request that got it."""
-    failure: AskFailed | None = None
+    failures: list[AskFailed] = []
     for used in _requests(url, options):
+        if failures and not options.method and (used.method == "GET") != (failures[0].kind == "http-405"):
+            continue  # a service that takes no POST is asked by GET, and no other is
         target = HttpTarget(url, msgspec.structs.replace(used, mapping={}))
         response, failed = run_blocking(_raw(target, question, timeout))
         if failed is None:
             return response, used
-        failure = failure or failed
+        failures.append(failed)
         if failed.kind not in _REFUSED_REQUEST or options.body is not None:
-            failure = failed
             break
-    assert failure is not None
-    raise _no_response(url, options.secrets, failure)
+    if failures[-1].kind in _REFUSED_REQUEST:  # the first that says more than that the method is wrong
+        failures = [one for one in failures if one.kind != "http-405"][:1] or failures
+    raise _no_response(url, options.secrets, failures[-1])
 
 
 def _requests(url: str, options: TargetOptions) -> Iterator[TargetOptions]:
-    if options.body is not None or options.query or options.method.upper() == "GET" or "{" in url.replace("${", ""):
+    """What the user said should be sent, else what services commonly take: by POST, then by GET."""
+    if options.body is not None or options.query or "{" in url.replace("${", ""):
         yield options
         return
-    for field in _FIELDS:
-        yield msgspec.structs.replace(options, body={field: "{question}"})
-    yield msgspec.structs.replace(options, body=_CHAT)
+    bodies: list[object] = [*({field: "{question}"} for field in _FIELDS), _CHAT]
+    if _CHAT_PATH.search(url):
+        bodies = [_CHAT]
+    if options.method.upper() != "GET":
+        for body in bodies:
+            yield msgspec.structs.replace(options, body=body)
+    if not options.method or options.method.upper() == "GET":
+        for field in _FIELDS:
+            yield msgspec.structs.replace(options, method="GET", query={field: "{question}"})
 
 
 async def _raw(target: HttpTarget, question: str, timeout: float) -> tuple[dict[str, object], AskFailed | None]:
@@ -188,6 +200,8 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
             code="target-unreachable",
         )
     advice = _ADVICE.get(kind, """Say what it takes: --body '{"question": "{question}"}'.""")
+    if kind in _REFUSED_REQUEST and _CHAT_PATH.search(url):
+        advice = f"Say what it takes: --body '{json.dumps({'model': 'MODEL', **_CHAT})}'."
     return UsageError(failure.what, where=secrets.hide(url), hint=advice, code="init-response")
 
 

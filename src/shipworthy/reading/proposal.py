@@ -9,6 +9,7 @@ from typing import Any
 from ..text import visible
 
 _DEPTH = 4  # levels of objects that are looked into
+_CHAT = "choices[0].message"  # where chat services put what they say, and what they base it on
 _SHOWN = 12  # fields that a message lists
 _CLAIM = (
     *("answer", "claim", "response", "output", "text", "result", "completion", "reply", "generated_text"),
@@ -22,7 +23,7 @@ _CITED = ("citations", "cited", "cited_ids", "references")
 _SHOWN_AS_SOURCES = ("sources", "references")  # what a service shows under these names is what it cites
 _ID = (
     *("id", "doc_id", "document_id", "chunk_id", "source_id", "source", "metadata.id", "metadata.doc_id"),
-    *("metadata.source", "document.id", "node.id", "title", "url"),
+    *("metadata.source", "document.id", "node.id", "doc", "document", "key", "title", "url"),
 )
 _TEXT = ("text", "content", "page_content", "snippet", "passage", "body")
 _PLAIN: dict[str, dict[str, tuple[tuple[str, ...], type | tuple[type, ...]]]] = {
@@ -55,8 +56,11 @@ MARKERS = (
 _LIKE_AN_ID = re.compile(r"\d{1,3}|[A-Za-z]+[-_#:/.]?\d[\w.#:/-]*")
 
 
-def propose(record: object, kind: str = "trace", file: bool = False) -> dict[str, str]:
-    """field → path, for the fields that are recognised; `file`: the record brings its own qid and question."""
+def propose(record: object, kind: str = "trace", file: bool = False, claim_path: str = "") -> dict[str, str]:
+    """field → path, for the fields that are recognised.
+
+    `file`: the record brings its own qid and question. `claim_path`: where the answer is, if that is known.
+    """
     if not isinstance(record, Mapping):
         return {}
     found: dict[str, str] = {}
@@ -64,7 +68,8 @@ def propose(record: object, kind: str = "trace", file: bool = False) -> dict[str
         found |= _plain(record, _FILE, {"qid", "question"} & set(record))
     if kind == "gold":
         return found | _plain(record, _PLAIN["gold"], set(record))
-    claim = _claim(record)
+    given = _at(record, claim_path) if claim_path and not claim_path.startswith("re:") else None
+    claim = (claim_path, given) if isinstance(given, str) else _claim(record)
     if claim:
         found["claim"] = claim[0]
     found |= _retrieved(record)
@@ -106,14 +111,14 @@ def _quoted(text: str) -> str:
 
 def _claim(record: Mapping[str, object]) -> tuple[str, str] | None:
     """Path and text of the answer: the best name nearest to the top."""
-    for path in ("choices[0].message.content", "choices[0].text"):
+    for path in (f"{_CHAT}.content", "choices[0].text"):
         if isinstance(text := _at(record, path), str):
             return path, text
     level: list[tuple[str, Mapping[str, Any]]] = [("", record)]
     for _ in range(_DEPTH):
-        for name in _CLAIM:
+        for key in _CLAIM:
             for prefix, inner in level:
-                if isinstance(inner.get(name), str):
+                if name := _named(inner, (key,), str):
                     return f"{prefix}{name}", inner[name]
         level = [
             (f"{prefix}{name}.", value)
@@ -139,8 +144,7 @@ def _of_list(path: str, values: list[object]) -> dict[str, str]:
         return {"retrieved_ids": path} if as_ids else {"evidence": path}
     if not isinstance(first, Mapping):
         return {}
-    id_key = next((key for key in _ID if isinstance(_at(first, key), (str, int))), "")
-    text_key = next((key for key in _TEXT if isinstance(first.get(key), str)), "")
+    id_key, text_key = _named(first, _ID, (str, int)), _named(first, _TEXT, str)
     found = {"retrieved_ids": f"{path}[*].{id_key}"} if id_key else {}
     return found | ({"evidence": f"{path}[*].{text_key}"} if text_key else {})
 
@@ -158,7 +162,7 @@ def _citations(record: Mapping[str, object], claim: tuple[str, str] | None, foun
         if ids:
             return {"citations": ids}
     ids = found.get("retrieved_ids", "")
-    return {"citations": ids} if ids.partition("[")[0].rpartition(".")[2] in _SHOWN_AS_SOURCES else {}
+    return {"citations": ids} if ids.partition("[*]")[0].rpartition(".")[2] in _SHOWN_AS_SOURCES else {}
 
 
 def _plain(record: Mapping[str, Any], wanted: Mapping[str, Any], own: set[str]) -> dict[str, str]:
@@ -178,10 +182,12 @@ def _plain(record: Mapping[str, Any], wanted: Mapping[str, Any], own: set[str]) 
 def _lists(record: Mapping[str, object], names: Iterable[str]) -> Iterator[tuple[str, list[object]]]:
     """Lists with something in them under any of the names: at the top first, then one and two levels down."""
     level: list[tuple[str, Mapping[str, Any]]] = [("", record)]
+    if isinstance(message := _at(record, _CHAT), Mapping):
+        level.append((f"{_CHAT}.", message))
     for _ in range(3):
-        for name in names:
+        for key in names:
             for prefix, inner in level:
-                if isinstance(inner.get(name), list) and inner[name]:
+                if (name := _named(inner, (key,), list)) and inner[name]:
                     yield f"{prefix}{name}", inner[name]
         level = [
             (f"{prefix}{name}.", value)
@@ -218,6 +224,18 @@ def _leaves(value: object, prefix: str = "", depth: int = _DEPTH) -> Iterator[tu
         yield from _leaves(value[0], f"{prefix}[*]", depth - 1)
     elif prefix:
         yield prefix, value
+
+
+def _named(record: Mapping[str, Any], keys: Iterable[str], types: type | tuple[type, ...]) -> str:
+    """The first of the keys that the record has with such a value, in the record's own spelling."""
+    spelled = {_plainly(name): name for name in record if _simple(name)}
+    names = (spelled.get(_plainly(key), key) for key in keys)
+    return next((name for name in names if isinstance(_at(record, name), types)), "")
+
+
+def _plainly(name: str) -> str:
+    """A name without case and joints: docId, doc_id and DocID are one."""
+    return re.sub(r"[_-]", "", name).casefold()
 
 
 def _simple(name: object) -> bool:
