@@ -56,7 +56,7 @@ def test_every_command_of_the_page_does_what_it_says(
 
     ran = cli(*connect)
     assert ran.code == 0, ran.err
-    for line in PAGE.split("    Understood:")[1].split("Read the right column")[0].splitlines()[1:]:
+    for line in PAGE.split("    Understood:")[1].split("Below each field")[0].splitlines()[1:]:
         assert line.strip() in ran.out, line
     ran = cli(*connect)
     assert ran.code == 2 and "[init-exists]" in ran.err

@@ -47,7 +47,7 @@ def test_no_ship_is_one_with_the_reason_in_counts(cli: Cli, files: tuple[Path, P
     assert ran.code == 1
     assert ran.out.startswith("NO-SHIP  3 of 6 answers were correct and correctly cited; at least 5 must be")
     assert "Failing items, worst first (3 of 3)" in ran.out
-    assert "To pass precision >= 0.80, fix 2 of the other 3. Closest to passing: A0, A1, A2." in ran.out
+    assert "To pass precision >= 0.80, fix 2 of the 3 that fail. Closest to passing: A0, A1, A2." in ran.out
 
 
 def test_verbose_shows_passing_gates_and_what_they_mean(cli: Cli, files: tuple[Path, Path]) -> None:

@@ -17,14 +17,15 @@ from conftest import Cli, write_lines
     [
         ("a.json", "a.json: no such file."),
         ("runs/a", "runs/a: no such file."),
-        ("a", "is neither a file nor a recorded run"),
+        ("a", "a: is neither a file nor a recorded run"),
     ],
 )
 def test_compare_says_that_a_file_is_missing(
     name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ran = cli("compare", name, "b.json")
+    Path("there.json").write_text("not looked at before the other is known to be there")
+    ran = cli("compare", *(("there.json", name) if name != "a" else (name, "there.json")))
     assert ran.code == 2 and said in ran.err and "[no-file]" in ran.err
 
 

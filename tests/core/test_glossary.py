@@ -79,7 +79,7 @@ def test_a_failing_rate_is_told_in_counts_first() -> None:
         "71 of 120 answers were correct and correctly cited; at least 96 must be (precision 0.592 < 0.80)"
     )
     assert of_rate("chr", ">=", "0.75", 88, 120) == (
-        "88 of 120 answers cited an expected source; at least 90 must (chr 0.733 < 0.75)"
+        "88 of 120 answers were correctly cited; at least 90 must be (chr 0.733 < 0.75)"
     )
 
 

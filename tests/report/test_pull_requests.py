@@ -30,7 +30,7 @@ def test_the_verdict_comes_first_and_what_stops_it_in_words():
     lines = text.splitlines()
     assert re.fullmatch(r"<!-- shipworthy:[0-9a-f]{16} -->", lines[0])
     assert lines[2].startswith("## ❌ NO-SHIP")
-    assert "at least 2 must be (precision 0.500 \\< 0.80). Fix the other one." in text.split("<details>")[0]
+    assert "at least 2 must be (precision 0.500 \\< 0.80). Fix the one that fails." in text.split("<details>")[0]
 
 
 def test_each_config_has_its_own_marker():

@@ -69,7 +69,7 @@ def test_markdown_says_the_verdict_first_and_each_gate_with_counts_and_interval(
     row = next(line for line in lines if line.startswith("| ✗ | `precision >= 0.80`"))
     assert row.split(" | ")[2:] == ["0.500", "1/2", "0.095 to 0.905", "FAIL (within noise) |"]
     found = "- 1 of 2 answers was correct and correctly cited; at least 2 must be (precision 0.500 \\< 0.80)."
-    assert f"{found} Fix the other one. Closest to passing: `Q2`." in lines
+    assert f"{found} Fix the one that fails. Closest to passing: `Q2`." in lines
     assert any("`Q2`" in line and "`It takes a while.`" in line and "`forty-two days`" in line for line in lines)
 
 
@@ -238,7 +238,7 @@ def test_the_terminal_report_imports_nothing_heavy() -> None:
 
 def test_what_would_turn_it_speaks_of_counts_for_rates_and_of_distance_for_the_rest() -> None:
     words = views.turning(small())
-    assert "precision >= 0.80: fix the other one; the miss is within noise; closest to passing: Q2" in words
+    assert "precision >= 0.80: fix the one that fails; the miss is within noise; closest to passing: Q2" in words
     late = evaluate([gold("Q1"), gold("Q2")], [trace("Q1")], gates=["missing<=0"], only_gates=True)
     assert views.turning(late) == ["missing <= 0: lower it by 1 from 1"]
 

@@ -66,7 +66,7 @@ def test_the_verdict_comes_first_with_what_stops_it_in_words() -> None:
     words = " ".join(read.text[read.text.index("To the verdict") :].split())
     assert "✗ NO-SHIP answers · 3 questions · 3 of 5 gates pass" in words
     found = "1 of 2 answers was correct and correctly cited; at least 2 must be (precision 0.500 < 0.80)."
-    assert words.index(f"{found} Fix the other one.") < words.index("Gates State")
+    assert words.index(f"{found} Fix the one that fails.") < words.index("Gates State")
     assert "Closest to passing: Q2" in words
 
 
@@ -224,7 +224,7 @@ def test_counts_among_so_many_read_as_a_share() -> None:
 
 
 def test_what_to_fix_is_told_once() -> None:
-    assert words_of(small()).count("(precision 0.500 < 0.80). Fix the other one.") == 1
+    assert words_of(small()).count("(precision 0.500 < 0.80). Fix the one that fails.") == 1
     assert "Turns" not in words_of(small())
 
 

@@ -13,6 +13,7 @@ from ..engines import SETTINGS
 from ..errors import UsageError
 from ..suites import load_suite
 from ._output import Ticker, emit, engine_flags, output_flags
+from ._say import say
 
 if TYPE_CHECKING:
     from ..core.decision import Decision
@@ -203,6 +204,18 @@ def scoring_command(name: str, command_name: str = "score", description: str = "
     @click.command(command_name, context_settings={"max_content_width": 100}, help=description or suite.description)
     @scoring_flags(suite)
     def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
-        return emit(score(suite, given), form, outputs)
+        trace, pairs = given.get("trace"), given.get("map") or ()
+        decision = score(suite, given)
+        if not decision.ships:
+            _tell_unmapped(trace, pairs)
+        return emit(decision, form, outputs)
 
     return command
+
+
+def _tell_unmapped(trace: object, pairs: Iterable[str]) -> None:
+    """Where a mapping reads the answers only, say how the file's sources are read too."""
+    from ..reading.misfit import unmapped
+
+    if more := unmapped(trace, pairs):
+        say(f"shipworthy: {trace}: sources are not mapped, so citations fail. Add {more}", err=True)

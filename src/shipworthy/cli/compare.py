@@ -68,6 +68,8 @@ def command(
 
     if mapping and not gold:
         raise UsageError("has no effect without --gold", where="--map", hint="Add --gold FILE.", code="map-field")
+    for name in (base, head):
+        _check_there(name)
     one, other = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
     found = compare(one, other, gold=gold, map=mapping, slips=_slips(slips), only=only, rescore=not no_rescore)
     if as_json:
@@ -83,12 +85,11 @@ def _side(name: str, suite: str, url: str) -> dict[str, object]:
     from ..reading.reports import load_report
     from .history import opened_history
 
-    if not os.path.exists(name) and _is_file_name(name):
-        hint = "Check the path, or name a run of the history."
-        raise UsageError("no such file", where=name, hint=hint, code="no-file")
     try:
         report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
     except ShipworthyError as error:
+        if error.code == "report-invalid" and not name.endswith(".json"):
+            error.hint = "To compare two trace files, add --gold FILE."
         if error.code != "history-no-run" and (url or error.code != "history-absent"):
             raise
         hint = "Check the path; `shipworthy history list` shows the runs."
@@ -105,6 +106,15 @@ def _side(name: str, suite: str, url: str) -> dict[str, object]:
             code="compare-board",
         )
     return suites[chosen]  # type: ignore[no-any-return]
+
+
+def _check_there(name: str) -> None:
+    """A file that was named and is not there is said before the other one is read."""
+    from ..errors import UsageError
+
+    if not os.path.exists(name) and _is_file_name(name):
+        hint = "Check the path, or name a run of the history."
+        raise UsageError("no such file", where=name, hint=hint, code="no-file")
 
 
 def _is_file_name(name: str) -> bool:

@@ -147,9 +147,16 @@ def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], giv
             "every run failed",
             where=out,
             code="run-all-failed",
-            hint="Fix the cause of the first error, then run again with --overwrite.",
+            hint=_remedy(summary, target),
         )
     return 0
+
+
+def _remedy(summary: RunSummary, target: str) -> str:
+    """What to do where no request was understood: the request is most likely not what the service takes."""
+    if set(summary.errors) <= {"http-400", "http-415", "http-422"} and target.startswith(("http:", "https:")):
+        return f"Say what it takes with --body, or let `shipworthy init --url {target}` find out."
+    return "Fix the cause of the first error, then run again with --overwrite."
 
 
 def _print_plan(plan: Plan) -> None:
@@ -162,11 +169,13 @@ def _print_plan(plan: Plan) -> None:
 
 
 def _print_summary(summary: RunSummary) -> None:
+    from ..text import plural
+
     done = summary.resumed + summary.finished
     reused = f"{summary.reused} reused, " if summary.reused else ""
     say(
         f"{done} of {summary.planned} runs in {summary.out}: {summary.failed} failed, {summary.resumed} resumed, "
-        f"{reused}{summary.requests} requests, {summary.seconds:.1f} s"
+        f"{reused}{plural(summary.requests, 'request')}, {summary.seconds:.1f} s"
     )
     if summary.distinct_prompts < summary.planned:
         say(f"{summary.distinct_prompts} distinct prompts: seeds, arms and some rewordings send the same text again")

@@ -50,7 +50,7 @@ TERMS: tuple[Term, ...] = (
         "that were retrieved.",
         "answers that cite a gold source and nothing that was not retrieved / answered questions",
         "answers",
-        "cited an expected source",
+        "were correctly cited",
         "chr >= 0.75",
     ),
     Term(

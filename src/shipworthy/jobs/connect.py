@@ -38,7 +38,7 @@ _ADVICE = {
     "http-401": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
     "http-403": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
     "http-404": "Check the path of the URL.",
-    "http-405": "POST and GET were tried with the usual field names. Say what it takes with --method, --query or --body.",
+    "http-405": "POST and GET were tried with the usual names. Say what it takes: --method, --query or --body.",
     "bad-json": "Give the URL of the API, not of a page, and check whether it needs --header or --body.",
     "redirect": "Give the URL that it redirects to.",
     "timeout": "Give it longer: --timeout-sec 300.",

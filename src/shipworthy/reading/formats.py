@@ -101,7 +101,7 @@ def foreign_rows(path: str, tool: str) -> DataError:
     return DataError(
         f"these are {tool} rows",
         where=visible(path),
-        hint=f"Turn them into gold and traces: shipworthy import {visible(path)}",
+        hint=f"Turn them into traces: shipworthy import {visible(path)} --gold gold.jsonl --out runs/trace.jsonl",
         code="foreign-rows",
     )
 

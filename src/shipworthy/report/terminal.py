@@ -17,6 +17,7 @@ from .terminal_layout import LONGEST, STYLES, Layout, Paint, wrapped
 
 # counts that stand below the first line
 _SCOPE = ("shipped", "refused", "empty", "missing", "error", "raters", "ratings", "rated_once")
+_CARD_LINES = 3  # of a question or an answer
 _COLOUR = rf"(\x1b\[(?:0|{'|'.join(STYLES.values())})m)"
 
 
@@ -79,6 +80,9 @@ def _suites(board: Board, layout: Layout) -> Iterator[str]:
 def _finding(board: Board) -> str:
     """What stops the board, in words: the first reason of the first suite that stops it."""
     stopping = [decision for decision in board.decisions if decision.verdict == board.verdict]
+    unrun = [suite for suite in board.failures if suite != "controls"]
+    if unrun and not stopping:
+        return f"{', '.join(unrun)} could not be run; {views.scope(board)}"
     if board.verdict == "SHIP" or not stopping:
         return views.scope(board)
     reasons = stopping[0].reasons or [views.worst_gate(stopping[0])]
@@ -214,8 +218,10 @@ def _offender(offender: Row, paint: Paint, width: int) -> Iterator[str]:
         ("cited", _cited(offender)),
     ]
     for label, text in lines:
-        if text:
-            yield f"      {paint('dim', label.ljust(8))}  {visible(str(text), width - 16)}"
+        first, *more = wrapped(visible(str(text or ""), _CARD_LINES * (width - 20)), " " * 16, width) or [""]
+        if first:
+            yield f"      {paint('dim', label.ljust(8))}  {first[16:]}"
+            yield from more
 
 
 def _cited(offender: Row) -> str:
@@ -224,8 +230,10 @@ def _cited(offender: Row) -> str:
     cited = ", ".join(offender["citations"]) or "nothing"
     wanted = ", ".join(offender.get("gold_citations") or [])
     rank = offender.get("gold_rank")
-    place = f" (expected {wanted}, {f'retrieved at rank {rank}' if rank else 'not retrieved'})" if wanted else ""
-    return cited + place
+    if not wanted:
+        return cited
+    unknown = "not retrieved" if offender.get("retrieved_ids") else "nothing retrieved is logged"
+    return f"{cited} (expected {wanted}, {f'retrieved at rank {rank}' if rank else unknown})"
 
 
 def _list(title: str, lines: list[str], layout: Layout) -> Iterator[str]:

@@ -167,12 +167,12 @@ def to_fix(outcome: Outcome) -> str:
     """`fix 12 of these 16`: how many of the cases that count against a rate must change for its gate to pass."""
     measure = outcome.measure
     against = measure.k if outcome.gate.op == "<=" else measure.n - (measure.k or 0)
+    falling = outcome.gate.op == "<="  # the sentence before counts those that fail, else those that pass
     if against != outcome.turn:
-        which = "these" if outcome.gate.op == "<=" else "the other"  # the sentence before counts what it names
-        return f"fix {outcome.turn} of {which} {against}"
+        return f"fix {outcome.turn} of these {against}" if falling else f"fix {outcome.turn} of the {against} that fail"
     if against != 1:
-        return f"fix all {against}"
-    return "fix that one" if outcome.gate.op == "<=" else "fix the other one"
+        return f"fix all {against}" if falling else f"fix all {against} that fail"
+    return "fix that one" if falling else "fix the one that fails"
 
 
 def value(outcome: Outcome) -> str:

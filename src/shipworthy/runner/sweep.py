@@ -40,15 +40,17 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     errors: dict[str, int] = {}  # failures of this call by kind: http-500, timeout, …
     first_error: str = ""
     stopped: str = ""  # why not everything was asked; empty if it was
-    unmatched: dict[str, str] = {}  # mapped fields that no response had → what the responses have
+    unmatched: dict[str, tuple[str, str]] = {}  # mapped fields that no response had → what they have, the flag to try
 
     def check_mapping(self, where: str = "--map") -> None:
         """A field that was mapped and never came is an error: scores without it would mislead."""
-        for field, names in self.unmatched.items():
+        for field, (names, likely) in self.unmatched.items():
+            have = "which has" if self.finished == 1 else "which have"
+            path = f"Try {likely}" if likely else f"Correct the path of {field}"
             raise UsageError(
-                f"the mapping of {field} matches nothing in {plural(self.finished, 'response')}, which have {names}",
+                f"the mapping of {field} matches nothing in {plural(self.finished, 'response')}, {have} {names}",
                 where=where,
-                hint=f"Correct the path of {field}, or leave it out, then run again.",
+                hint=f"{path}, or leave it out. Then run again.",
                 code="map-nothing",
             )
 

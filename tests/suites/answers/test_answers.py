@@ -301,7 +301,7 @@ def test_offenders_come_worst_first_with_one_reason() -> None:
 
 DIAGNOSES = [
     ([trace("A", "no", ["d2"])], "answers are not grounded"),
-    ([trace("A", "no")], "wording misses the expected text"),
+    ([trace("A", "no")], "answers miss the expected text"),
     ([trace("A", cite=["d2"])], "other sources are cited"),
     ([trace("A", cite=["d2"], found=["d2"])], "Recall is low"),
     ([trace("A"), trace("U")], "refusal rule is too weak"),

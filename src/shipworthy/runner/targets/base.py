@@ -29,7 +29,7 @@ class Target(Protocol):
 class MappedTarget(Protocol):
     """A target whose responses are mapped, and that notes which fields came."""
 
-    def unmatched(self) -> dict[str, str]: ...
+    def unmatched(self) -> dict[str, tuple[str, str]]: ...
 
 
 class TargetOptions(msgspec.Struct, kw_only=True):

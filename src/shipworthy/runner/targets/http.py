@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from ...errors import UsageError
-from ...reading.proposal import fields_of
+from ...reading.proposal import fields_of, flags, propose
 from ...text import visible
 from ...web.address import Url, vetted_url
 from ...web.client import Client, Reply, RequestFailed, Wiring
@@ -130,10 +130,14 @@ class HttpTarget:
         self._matched: set[str] = set()
         self._example: dict[str, object] = {}
 
-    def unmatched(self) -> dict[str, str]:
-        """Mapped fields that no response had, each with what the responses have."""
+    def unmatched(self) -> dict[str, tuple[str, str]]:
+        """Mapped fields that no response had, each with what the responses have and the flag that fits them."""
         names = set(self._mapping.sources) - self._matched - _MAY_BE_ABSENT if self._example else set()
-        return {name: fields_of(self._example) for name in sorted(names)}
+        likely = propose(self._example) if names else {}
+        return {
+            name: (fields_of(self._example), flags({name: likely[name]}) if name in likely else "")
+            for name in sorted(names)
+        }
 
     async def ask(self, ask: Ask) -> dict[str, object]:
         return checked(self._trace(*await self._answer(ask)))

@@ -195,6 +195,10 @@ def reason_in_words(verdict: Verdict) -> str:
     """The one reason in words, with what is particular to the item."""
     if verdict.status == "error":
         return f"the run failed: {verdict.why}"
+    if verdict.reason == "leak" and verdict.wider:
+        return "refused in other words, but only the refusal token counts (accept them: --refusal natural)"
+    if verdict.reason == "out-of-scope" and not verdict.logged:
+        return "its citation can't be confirmed: the trace does not say what was retrieved"
     if verdict.reason == "containment":
         return _lacking(verdict)
     words = _WORDS.get(verdict.reason, "")

@@ -23,14 +23,44 @@ def diagnose(findings: Findings, k: Sequence[int], judging: Judging) -> list[str
     failed = {outcome.gate.metric for outcome in outcomes if outcome.state.startswith("FAIL")}
     recall = findings.measures[f"recall@{max(k)}"].value
     scheme = _ids(findings, judging) if failed else []
-    hints = [*scheme, *_uncited(tally)]
+    unmeasured = _unmeasured(tally)
+    hints = [*unmeasured, *scheme, *_uncited(tally)]
     bound = next((outcome.bound for outcome in outcomes if outcome.gate.key == "chr"), None)
     if "chr" in failed and bound is not None and not hints:
         hints += _unreachable(tally, max(k), bound)
     # Ids that can't match explain low recall and missed citations; nothing else is worth saying about them.
     known_recall = None if recall is None or scheme else float(recall)
+    other = _other_refusals(findings, judging)
+    if other and tally["under_refused"] == _refused_in_other_words(tally):
+        failed.discard("under_refusal")  # no question was really answered
+    if "precision" in failed and _only_leaks(findings):
+        failed.discard("precision")
+        hints.append(_leaks(tally))
+    elif "precision" in failed and "chr" not in failed:
+        hints.append(_missed(tally))
     hints += [words for applies, words in _patterns(failed, known_recall, bool(hints)) if applies]
-    return [*_other_refusals(findings, judging), *_unmeasured(tally), *hints, *_side_remarks(tally, judging)]
+    return [*other, *hints, *_side_remarks(tally, judging, bool(other))]
+
+
+def _only_leaks(findings: Findings) -> bool:
+    """Whether precision would pass if the unanswerable questions had been refused."""
+    tally = findings.tally
+    bound = next((outcome.bound for outcome in findings.outcomes if outcome.gate.key == "precision"), None)
+    answerable = tally["answered"] - tally["under_refused"]
+    return bound is not None and bool(answerable) and tally["correct"] >= bound * answerable
+
+
+def _missed(tally: Tally) -> str:
+    cited = " although citations are right" if tally[SOURCED] else ""
+    return f"Precision is low{cited}: answers miss the expected text. Check the answer format, or the gold set."
+
+
+def _leaks(tally: Tally) -> str:
+    leaks, answered = tally["under_refused"], tally["answered"]
+    return (
+        f"Precision is low because {leaks} of {answered} answers went to unanswerable questions; "
+        f"{tally['correct']} of the other {answered - leaks} are correct."
+    )
 
 
 def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[tuple[bool, str]]:
@@ -46,11 +76,6 @@ def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[t
             precision and hits and not explained,
             "Precision and citation hit rate are both low: answers are not grounded. Check the guard, retrieval "
             "(lexical and semantic together) and the reranker.",
-        ),
-        (
-            precision and not hits,
-            "Precision is low although citations are right: the wording misses the expected text. Check the answer "
-            "format, or the gold set.",
         ),
         (low and bool(failed), "Recall is low: check the index, its manifest and the chunking."),
         ("under_refusal" in failed, "Unanswerable questions are answered: the refusal rule is too weak."),
@@ -73,7 +98,7 @@ def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[t
 def _other_refusals(findings: Findings, judging: Judging) -> list[str]:
     """The first thing to say where the pipeline refuses, but not with the token."""
     tally = findings.tally
-    refused = tally["wider unanswerable refused"] - tally["exact unanswerable refused"]
+    refused = _refused_in_other_words(tally)
     unanswerable = tally["unanswerable"]
     if judging.declared or not refused or refused * MANY_REFUSALS < unanswerable:
         return []
@@ -84,6 +109,10 @@ def _other_refusals(findings: Findings, judging: Judging) -> list[str]:
         'answered. Accept natural refusals with --refusal natural (refusal = "natural" in the config), or list '
         "your wording with --refusal-phrases FILE."
     ]
+
+
+def _refused_in_other_words(tally: Tally) -> int:
+    return int(tally["wider unanswerable refused"] - tally["exact unanswerable refused"])
 
 
 def _unreachable(tally: Tally, k: int, bound: Fraction) -> list[str]:
@@ -114,8 +143,9 @@ def _unmeasured(tally: Tally) -> list[str]:
         )
     elif tally["answered"] and not tally[LOGGED]:
         remarks.append(
-            "No trace says what was retrieved: recall is n/a, and every citation counts as not retrieved. Log "
-            "retrieved_ids, or map the field: --map 'retrieved_ids=contexts[*].id'."
+            "No trace says what was retrieved, so recall is n/a and no citation can be confirmed. Log retrieved_ids, "
+            "or map the field that has them: --map 'retrieved_ids=PATH'. If your system can't tell, leave "
+            "gold_citations out of the gold set: citations are then not judged."
         )
     return remarks
 
@@ -144,14 +174,15 @@ def _uncited(tally: Tally) -> list[str]:
     ]
 
 
-def _side_remarks(tally: Tally, judging: Judging) -> list[str]:
+def _side_remarks(tally: Tally, judging: Judging, told: bool) -> list[str]:
+    """What else is worth a look; `told`: refusals in other words were mentioned before."""
     remarks = []
     if wide := tally["wider_refusal"]:
         if judging.declared:
             remarks.append(
-                f"{plural(wide, 'answer')} counted as refusals by the {judging.rule.name} rule, not by the token."
+                f"{plural(wide, 'refusal')} in the pipeline's own words, accepted by the rule {judging.rule.name!r}."
             )
-        else:
+        elif not told:
             remarks.append(
                 f"{plural(wide, 'answer')} read like a refusal in other words, but counted as answers. If they are "
                 "refusals, use the exact token or --refusal natural."
