@@ -23,7 +23,7 @@ TEXTS = {
     "doc8": "The API limit is 1,200 requests per minute.",
     "doc9": "Backups are kept for 90 days and then deleted.",
 }
-# Correct answers in other spellings than the gold set's; then one that denies its text, one to an unanswerable question.
+# Correct answers in other spellings than the gold set's; then one that denies its text, and one that should refuse.
 ANSWERS = {
     "cost": ("The Team plan costs **$49** per user per month [doc1].", ["doc1", "doc3"]),
     "return": ("You have thirty days from delivery to return an item [doc2].", ["doc2", "doc9"]),

@@ -141,7 +141,8 @@ def test_what_would_make_it_pass_is_on_the_board(project: Path) -> None:
     write(project / "trace.jsonl", [trace("A1", cite=("d2",)), trace("A2"), refusal("U1")])
     answers = run(project).decisions[0]
     assert {"gate": "precision >= 0.80", "turn": 1, "nearest": ["A1"]} in answers.sections["turns"]
-    assert "precision >= 0.80: fix the one that fails; the miss is within noise; closest to passing: A1" in views.turning(answers)
+    expected = "precision >= 0.80: fix the one that fails; the miss is within noise; closest to passing: A1"
+    assert expected in views.turning(answers)
 
 
 @pytest.mark.parametrize(

@@ -43,12 +43,12 @@ def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
 _QID = ("qid", "q_id", "id")
 
 
-def _missing(row: Mapping[str, Any], kind: str) -> str:
+def _missing(row: Mapping[str, object], kind: str) -> str:
     nameless = kind == "trace" and not set(_QID) & set(row) and "qid" not in propose(row, kind, file=True)
     return "no record has a qid, which says which question it answers" if nameless else _MISSING[kind]
 
 
-def _hint(row: Mapping[str, Any], kind: str, where: str) -> str:
+def _hint(row: Mapping[str, object], kind: str, where: str) -> str:
     """The mapping that would read the file, or what else is probably wrong with it."""
     likely = propose(row, kind, file=True)
     wanted = {field: path for field, path in likely.items() if field != path}
@@ -62,7 +62,7 @@ def _hint(row: Mapping[str, Any], kind: str, where: str) -> str:
     return _about_layout(row, where) or f"Needed: {', '.join(_WANTED[kind])}."
 
 
-def _about_layout(row: Mapping[str, Any], where: str) -> str:
+def _about_layout(row: Mapping[str, object], where: str) -> str:
     """What is wrong with the layout of a file: another separator, no header, records within an object."""
     names = list(row)
     if where.endswith((".csv", ".tsv")):
