@@ -120,7 +120,9 @@ def _whole(decision: Decision, layout: Layout) -> Iterator[str]:
 
 def _summary(decision: Decision) -> str:
     held, among = views.gates_held(decision)
-    gates = f"{held} of {plural(among, 'gate')} pass{'es' if among == 1 else ''}" if among else "no gate applies"
+    every = all(outcome.gate.severity == "block" for outcome in decision.outcomes)
+    kind = "gate" if every else "blocking gate"
+    gates = f"{held} of {plural(among, kind)} pass{'es' if among == 1 else ''}" if among else "no gate applies"
     return f"{decision.suite}: {gates if decision.outcomes else 'no gate was set'}"
 
 

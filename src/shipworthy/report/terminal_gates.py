@@ -60,6 +60,8 @@ def _gate(outcome: Outcome, cells: tuple[str, str, str], sizes: list[int], layou
     mark, style = ("w", "odd") if outcome.waived else _MARKS[outcome.state]
     gate, value, counts = (cell.ljust(size) for cell, size in zip(cells, sizes, strict=True))
     words = visible(f"waived: {outcome.waived}" if outcome.waived else state_in_words(outcome), LONGEST)
+    if outcome.gate.severity != "block" and not outcome.holds:
+        words = f"{words[:-1]}, does not block)" if words.endswith(")") else f"{words} (does not block)"
     word, _, rest = words.partition(" (")
     taken = sum(sizes) + 10
     fits = taken + len(words) <= width

@@ -103,8 +103,8 @@ def _prompts(aside: Tally) -> list[str]:
     if effective == runs:
         return []
     return [
-        f"{runs - effective:,} of the {runs:,} runs were duplicates: some rewordings changed nothing, so the same text "
-        "was sent again with the same seed."
+        f"{runs - effective:,} of the {runs:,} runs were duplicates: some rewordings changed nothing, so their text "
+        "and seed are those of another run."
     ]
 
 
