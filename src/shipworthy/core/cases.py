@@ -10,12 +10,15 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ..errors import DataError
+from ..reading.quick import Lines, Shape
 from .tally import NAMED
 
 FILE = 1 << 40  # places of the second file of an input begin here: no file has so many lines
 
 Keep = Literal["last", "first", "worst", "error", "all"]
 Numbered = tuple[int, Any]  # a record with its place in its file
+Kept = Numbered | tuple[int, bytes, Shape]  # the same, or a line that becomes a record when somebody asks for it
+Slot = list[Numbered] | tuple[Kept]  # the records of a question; a tuple where only one counts
 
 
 class Case(msgspec.Struct):
@@ -76,13 +79,55 @@ class Gathered:
     def __init__(self, expected: Collection[str] | None, survey: Survey | None = None) -> None:
         self._expected = expected  # None: every record is about a case of its own making
         self.survey = survey
-        self.slots: dict[str, dict[str, list[Numbered]]] = {}
+        self.slots: dict[str, dict[str, Slot]] = {}
+        self._highest: dict[str, int] = {}  # place of an input up to which records were taken
         self.unknown: dict[str, Unknown] = {}  # by input
         self.superseded = 0  # records that another one of the same question replaced
 
-    def take(self, source: str, records: Iterable[Numbered], keep: Keep, key: Callable[[Any], str]) -> None:
+    def take(
+        self,
+        source: str,
+        records: Iterable[Numbered],
+        keep: Keep,
+        key: Callable[[Any], str],
+        tick: Callable[[int], None] | None = None,
+    ) -> None:
         """Put records where they belong. `keep` says which of several records of a question count."""
-        slots = self.slots.setdefault(source, {})
+        self.slots.setdefault(source, {})
+        packs = keep == "last" and self.survey is None and hasattr(records, "batches")
+        batches: Iterable[Iterable[Numbered]] = records.batches(key) if packs else (records,)
+        number = 0
+        for batch in batches:
+            if isinstance(batch, Lines) and self._take_lines(source, batch):
+                number += len(batch)
+            else:
+                number = self._take_each(source, batch, keep, key, tick, number)
+            if tick is not None:
+                tick(number)
+
+    def _take_lines(self, source: str, lines: Lines) -> bool:
+        """Lines at once, each of which replaces those before it; False where some may not. They are decoded later."""
+        latest = dict(zip(lines.names, lines.packed(), strict=False))
+        slots, (place, *_) = self.slots[source], next(lines.packed())
+        known = self._expected is None or all(map(self._expected.__contains__, latest))
+        if not known or place <= self._highest.get(source, -1):
+            return False
+        before = len(slots)
+        slots.update(zip(latest, zip(latest.values(), strict=False), strict=False))
+        self.superseded += len(lines) - (len(slots) - before)
+        self._highest[source] = place + len(lines) - 1
+        return True
+
+    def _take_each(
+        self,
+        source: str,
+        records: Iterable[Numbered],
+        keep: Keep,
+        key: Callable[[Any], str],
+        tick: Callable[[int], None] | None,
+        number: int,
+    ) -> int:
+        slots, highest = self.slots[source], self._highest.get(source, -1)
         expected, survey = self._expected, self.survey
         for place, record in records:
             name = key(record)
@@ -91,20 +136,28 @@ class Gathered:
             if survey is not None:
                 survey.add(source, place, record, known)
             if slot is not None:
-                self._settle(slot, (place, record), keep)
+                slots[name] = self._settled(slot, (place, record), keep)
             elif known:
-                slots[name] = [(place, record)]
+                slots[name] = ((place, record),) if keep in ("last", "first") else [(place, record)]
             else:
                 self.unknown_of(source).meet(place, name)
+            highest = max(highest, place)
+            number += 1
+            if tick is not None and not number & 0x3FFF:
+                tick(number)
+        self._highest[source] = highest
+        return number
 
-    def _settle(self, slot: list[Numbered], pair: Numbered, keep: Keep) -> None:
+    def _settled(self, slot: Slot, pair: Kept, keep: Keep) -> Slot:
+        """The records of a question that count, once there is another."""
         if keep in ("last", "first"):
             self.superseded += 1
-            if (pair[0] > slot[0][0]) == (keep == "last"):
-                slot[0] = pair
-        else:
-            slot.append(pair)
-            self.superseded += keep == "worst"
+            return (pair,) if (pair[0] > slot[0][0]) == (keep == "last") else slot
+        self.superseded += keep == "worst"
+        if isinstance(slot, tuple):
+            return [*slot, pair]
+        slot.append(pair)
+        return slot
 
     def unknown_of(self, source: str) -> Unknown:
         return self.unknown.setdefault(source, Unknown())
@@ -118,18 +171,19 @@ class Gathered:
                 if name not in own:
                     own[name] = slot
                 else:
-                    self._join(own[name], slot, keep.get(source, "all"))
+                    own[name] = self._joined(own[name], slot, keep.get(source, "all"))
         for source, met in other.unknown.items():
             own_unknown = self.unknown_of(source)
             own_unknown += met
         if self.survey is not None:
             self.survey += other.survey
 
-    def _join(self, slot: list[Numbered], other: list[Numbered], keep: Keep) -> None:
+    def _joined(self, slot: Slot, other: Slot, keep: Keep) -> Slot:
         for pair in other:
-            self._settle(slot, pair, keep)
+            slot = self._settled(slot, pair, keep)
         if keep == "worst":
             self.superseded -= len(other) - 1  # all but one of them were counted where they were gathered
+        return slot
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is expected, which is large, and which whoever merges this has already."""
@@ -161,12 +215,12 @@ class Gathered:
         return min(seconds, key=_place_of, default=None)
 
     @staticmethod
-    def _records(slot: list[Numbered] | None) -> list[Any]:
+    def _records(slot: Slot | None) -> list[Any]:
         if slot is None:
             return []
         if len(slot) == 1:
-            return [slot[0][1]]
-        return [record for _, record in sorted(slot, key=_place_of)]
+            return [_record_of(slot[0])]
+        return [_record_of(pair) for pair in sorted(slot, key=_place_of)]
 
     @property
     def unknown_total(self) -> int:
@@ -191,5 +245,9 @@ def spot(place: int) -> str:
     return f"line {line} of file {file + 1}" if file else f"line {line}"
 
 
-def _place_of(pair: Numbered) -> int:
+def _place_of(pair: Kept) -> int:
     return pair[0]
+
+
+def _record_of(pair: Kept) -> Any:
+    return pair[1] if len(pair) == 2 else pair[2].decode(pair[1])

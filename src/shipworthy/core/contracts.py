@@ -1,7 +1,7 @@
 """Contracts: what a gold item and a trace are, and what makes a record invalid."""
 
-from collections.abc import Iterable
-from typing import Any, Literal, cast
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -62,7 +62,8 @@ class Gold(msgspec.Struct, omit_defaults=True):
     fields: dict[str, str] = {}  # further string fields, for segmentation
 
     def __post_init__(self) -> None:
-        self.qid = _one_qid(self.qid, self.q_id, self.id)
+        if not self.qid or self.qid.isspace() or self.q_id is not UNSET or self.id is not UNSET:
+            self.qid = _one_qid(self.qid, self.q_id, self.id)
 
     @property
     def citations(self) -> list[str]:
@@ -138,6 +139,13 @@ class Trace(msgspec.Struct, omit_defaults=True):
             self.qid = _one_qid(self.qid, self.q_id)
         if self.answer_json is None and not self.error:
             raise ValueError("answer_json: expected object, got null")
+
+    @staticmethod
+    def __lean__(value: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Types by which decoding an object like this one checks what is checked above; None where it can't."""
+        if "qid" not in value or "q_id" in value or not isinstance(value.get("answer_json", {}), dict):
+            return None
+        return {"qid": Annotated[str, msgspec.Meta(min_length=1)]}
 
     @property
     def answer(self) -> Answer:

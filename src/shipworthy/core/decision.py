@@ -11,6 +11,7 @@ import msgspec
 
 from .gates import Outcome, certainty, sentence
 from .metrics import Measure
+from .rows import Rows
 
 DEFINITIONS = "1"  # 1: the first published definitions
 REPORT = 1  # 1: the first published report format
@@ -147,12 +148,41 @@ def digest_of(decision: Decision) -> str:
         if key != "items":
             found.update(_compact(body[key]))
             continue
-        found.update(b"[")
-        for place, item in enumerate(plain_items(decision)):
-            found.update((b", " if place else b"") + _compact(item))
-        found.update(b"]")
+        found = _with_items(found, decision)
     found.update(b"}")
     return found.hexdigest()
+
+
+def _with_items(found: Any, decision: Decision) -> Any:
+    """The hash with the items in it. Every format has the digest: what came out is kept for the next."""
+    before, items = found.digest(), decision.items
+    if isinstance(items, Rows) and items.hashed[0] == before:
+        return items.hashed[1].copy()
+    found.update(b"[")
+    for place, batch in enumerate(_compact_items(decision)):
+        found.update((b", " if place else b"") + batch)
+    found.update(b"]")
+    if isinstance(items, Rows):
+        items.hashed = before, found.copy()
+    return found
+
+
+def _compact_items(decision: Decision) -> Iterator[bytes]:
+    """The items on one line with sorted keys, several at a time where they are JSON already."""
+    batches = decision.items.as_json(ordered=True) if isinstance(decision.items, Rows) else None
+    if batches is None:
+        return map(_compact, plain_items(decision))
+    return (one_line(batch)[1:-1] for batch in batches)
+
+
+def one_line(data: bytes) -> bytes:
+    """JSON of text and whole numbers as the standard library writes it: a blank after each comma and colon."""
+    try:
+        return msgspec.json.format(data, indent=0)
+    except msgspec.DecodeError:  # half of a surrogate pair
+        import json
+
+        return _compact(json.loads(data))
 
 
 def _compact(value: object) -> bytes:

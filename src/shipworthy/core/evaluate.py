@@ -94,8 +94,7 @@ def gather(suite: Suite, material: Material, streams: Mapping[str, Iterable[Numb
     """Records by question, and the survey of them."""
     gathered = Gathered(material.expected, suite.survey(material) if suite.survey else None)
     for source, records in streams.items():
-        counted = records if material.tick is None else ticking(records, material.tick)
-        gathered.take(source, counted, material.keep.get(source, "all"), suite.key)
+        gathered.take(source, records, material.keep.get(source, "all"), suite.key, material.tick)
     return gathered
 
 

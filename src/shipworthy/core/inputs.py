@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from ..reading.jsonl import Problems, Reader
 from ..reading.many import Files
+from ..reading.quick import Lines
 from .cases import FILE, Numbered
 
 _SHOWN = 3  # warnings of a kind
@@ -98,19 +101,42 @@ class Input(msgspec.Struct):
         return self
 
 
+Key = Callable[[Any], str]  # record → the question it is about
+Batch = Iterable[Numbered]  # records with their places, or `Lines` of them
 Records = Callable[[Any, Input], Iterator[Numbered]]  # (source, input to note things in) → records with their places
+Batches = Callable[[Any, Input, Key | None], Iterator[Batch]]  # the same in batches
 Close = Callable[[Any, Input], None]  # what is checked once all of an input was read
+
+
+class Pairs:
+    """Records with their places, one by one or in batches."""
+
+    def __init__(self, batches: Callable[[Key | None], Iterator[Batch]]) -> None:
+        self.batches = batches
+
+    def __iter__(self) -> Iterator[Numbered]:
+        return chain.from_iterable(self.batches(None))
 
 
 class Stream:
     """The records of one input, in order. Iterating reads it whole; `parts` of it may be read anywhere.
 
-    `records` and `close` are top-level functions, or partials of such, so that another process can have them.
+    `records`, `close` and `batches` are top-level functions, or partials of such, so that another process can have
+    them.
     """
 
-    def __init__(self, source: object, read: Input, records: Records, close: Close, *, splits: bool = True) -> None:
+    def __init__(
+        self,
+        source: object,
+        read: Input,
+        records: Records,
+        close: Close,
+        *,
+        splits: bool = True,
+        batches: Batches | None = None,
+    ) -> None:
         self.source, self.read = source, read
-        self._records, self._close = records, close
+        self._close, self._batches = close, partial(_one_batch, records) if batches is None else batches
         self.splits = splits and isinstance(source, (str, os.PathLike))  # whether a record can be read without others
 
     @property
@@ -121,26 +147,28 @@ class Stream:
         return [os.fspath(self.source)] if isinstance(self.source, (str, os.PathLike)) else []
 
     def __iter__(self) -> Iterator[Numbered]:
+        return chain.from_iterable(self.batches(None))
+
+    def batches(self, key: Key | None) -> Iterator[Batch]:
+        """All records; with a key, as lines that are not yet made records where that is possible."""
         if isinstance(self.source, Files):
-            yield from self._many(self.source)
+            yield from self._many(self.source, key)
         else:
-            yield from self._records(self.source, self.read)
+            yield from self._batches(self.source, self.read, key)
         self._close(self.source, self.read)
 
-    def _many(self, files: Files) -> Iterator[Numbered]:
+    def _many(self, files: Files, key: Key | None) -> Iterator[Batch]:
         digests = []
         for index, path in enumerate(files.paths):
             part = Input()
-            yield from self.part(index, path, part)
+            yield from self.part(index, path, part).batches(key)
             self.add(part)
             digests.append(part.digest)
         self.read.digest = joined(digests)
 
-    def part(self, file: int, source: object, read: Input) -> Iterator[Numbered]:
+    def part(self, file: int, source: object, read: Input) -> Pairs:
         """Records of a file, or of a part of one, with places that tell files apart."""
-        start = file * FILE
-        for place, record in self._records(source, read):
-            yield place + start, record
+        return Pairs(lambda key: (_moved(batch, file * FILE) for batch in self._batches(source, read, key)))
 
     def add(self, part: Input) -> None:
         """Keep what reading a part has told; parts are added in their order."""
@@ -152,6 +180,16 @@ class Stream:
         """Check what only the whole input tells, after all parts were added; `digests` are those of its files."""
         self.read.digest = digests[0] if not isinstance(self.source, Files) else joined(digests)
         self._close(self.source, self.read)
+
+
+def _one_batch(records: Records, source: Any, read: Input, _key: Key | None) -> Iterator[Batch]:
+    yield records(source, read)
+
+
+def _moved(batch: Batch, by: int) -> Batch:
+    if not by:
+        return batch
+    return batch.moved(by) if isinstance(batch, Lines) else ((place + by, record) for place, record in batch)
 
 
 def joined(digests: Iterable[str]) -> str:

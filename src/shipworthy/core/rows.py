@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
@@ -23,24 +25,37 @@ Shown = TypeVar("Shown")
 
 
 class Rows(Sequence[Row]):
-    """Rows in their order, kept as bytes. What is more than fits is sorted in parts, and the parts are merged."""
+    """Rows in their order, kept as bytes. What is more than fits is sorted in parts, and the parts are merged.
 
-    def __init__(self, rows: Iterable[tuple[Order, Row]] = ()) -> None:
+    Rows that are records of one type, without fractions, are kept as the JSON that a report has of them.
+    """
+
+    def __init__(self, rows: Iterable[tuple[Order, Row | msgspec.Struct]] = ()) -> None:
         store = spill.active()
         self._most = MEMORY if store is None else min(MEMORY, store.limit // 10)
         self._entries: list[Entry] = []
         self._size = 0
         self._sorted = True
         self._parts: list[_Part] = []
+        self._type: type[msgspec.Struct] | None = None  # of all the rows, once there is one
+        self._mixed = False
+        self.hashed: tuple[bytes, Any] = b"", None  # a hash before the rows, and the same with them
         for order, row in rows:
             self.append(order, row)
 
-    def append(self, order: Order, row: Row) -> None:
+    def append(self, order: Order, row: Row | msgspec.Struct) -> None:
+        if type(row) is not self._type:
+            self._meet(type(row))
         self._add((order, _encoded(row)))
+
+    def _meet(self, kind: type[Any]) -> None:
+        new = not (self._mixed or self._type or len(self))
+        self._type = kind if new and issubclass(kind, msgspec.Struct) and _has_no_fraction(kind) else None
+        self._mixed = self._type is None
 
     def _add(self, entry: Entry) -> None:
         self._entries.append(entry)
-        self._sorted = False
+        self._sorted, self.hashed = False, (b"", None)
         self._size += len(entry[1]) + PER_ROW
         if self._size > self._most:
             self._parts.append(_Part(self._in_memory()))
@@ -62,9 +77,12 @@ class Rows(Sequence[Row]):
         return self._parts[0]
 
     def _merged(self) -> Iterator[Entry]:
+        parts = sorted(filter(len, (*self._parts, self._in_memory())), key=_first_order)
+        if all(one[-1][0] <= other[0][0] for one, other in pairwise(parts)):
+            return chain.from_iterable(parts)  # as where the gold set is in the order of its names
         import heapq
 
-        return heapq.merge(*self._parts, self._in_memory(), key=_order_of)
+        return heapq.merge(*parts, key=_order_of)
 
     def __len__(self) -> int:
         return len(self._entries) + sum(map(len, self._parts))
@@ -82,6 +100,13 @@ class Rows(Sequence[Row]):
     def __iter__(self) -> Iterator[Row]:
         return (_decoded(data) for _, data in self._whole())
 
+    def as_json(self, *, ordered: bool = False) -> Iterator[bytes] | None:
+        """The rows as JSON arrays of many, in compact form, perhaps with sorted keys; None where they have no type."""
+        if self._type is None:
+            return None
+        batches = map(_as_array, batched(self._whole(), TOGETHER))
+        return map(partial(_ordered, msgspec.json.Decoder(list[self._type])), batches) if ordered else batches
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
@@ -91,29 +116,34 @@ class Rows(Sequence[Row]):
         return repr(list(self))
 
     def __iadd__(self, other: Rows) -> Rows:
-        for entry in other._whole():
-            self._add(entry)
+        if len(other):
+            if other._type is None or other._type is not self._type:
+                self._meet(other._type or dict)
+            for entry in other._whole():
+                self._add(entry)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (list(self._whole()),)
+        return _restored, (list(self._whole()), self._type)
 
 
 class _Part(Sequence[Entry]):
-    """Entries in order in a temporary file, and where each begins."""
+    """Entries in order in a temporary file, in blocks, and where each block begins."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._file: IO[bytes] = spill.temporary()
         self._starts = array("Q", [0])
+        self._count = 0
         with spill.told("write", "the temporary folder/"):
-            for entry in entries:
-                data = _packed(entry)
+            for block in batched(entries, TOGETHER):
+                data = spill.packed(block)
                 self._file.write(data)
                 self._starts.append(self._starts[-1] + len(data))
+                self._count += len(block)
             self._file.flush()
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return self._count
 
     @overload
     def __getitem__(self, at: int) -> Entry: ...
@@ -122,70 +152,90 @@ class _Part(Sequence[Entry]):
     def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
-        place = range(len(self))[at]
-        return self._read(place, place + 1)[0]
+        block, place = divmod(range(len(self))[at], TOGETHER)
+        return self._read(block)[place]
 
     def __iter__(self) -> Iterator[Entry]:
-        for place in range(0, len(self), TOGETHER):
-            yield from self._read(place, min(place + TOGETHER, len(self)))
+        return chain.from_iterable(map(self._read, range(len(self._starts) - 1)))
 
-    def _read(self, first: int, end: int) -> list[Entry]:
-        starts = self._starts
+    def _read(self, block: int) -> Sequence[Entry]:
+        start, end = self._starts[block : block + 2]
         with spill.told("read", "the temporary folder/"):
-            self._file.seek(starts[first])
-            data = self._file.read(starts[end] - starts[first])
-        edges = [start - starts[first] for start in starts[first : end + 1]]
-        return [_unpacked(data[edges[at] : edges[at + 1]]) for at in range(end - first)]
+            self._file.seek(start)
+            entries: Sequence[Entry] = spill.unpacked(self._file.read(end - start))
+        return entries
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             self._file.close()
 
 
-TOGETHER = 64  # entries that are read at a time
+TOGETHER = 256  # entries that are written, read and shown at a time
 
 
-def _packed(entry: Entry) -> bytes:
-    order = spill.packed(entry[0])
-    return len(order).to_bytes(4, "little") + order + entry[1]
-
-
-def _unpacked(data: bytes) -> Entry:
-    end = 4 + int.from_bytes(data[:4], "little")
-    return spill.unpacked(data[4:end]), data[end:]
+def batched(entries: Iterable[Entry], size: int) -> Iterator[tuple[Entry, ...]]:
+    remaining = iter(entries)
+    while batch := tuple(islice(remaining, size)):
+        yield batch
 
 
 def _order_of(entry: Entry) -> Order:
     return entry[0]
 
 
-def _restored(entries: list[Entry]) -> Rows:
+def _first_order(part: Sequence[Entry]) -> Order:
+    return part[0][0]
+
+
+def _restored(entries: list[Entry], kind: type[msgspec.Struct] | None) -> Rows:
     rows = Rows()
+    rows._type, rows._mixed = kind, kind is None and bool(entries)
     for entry in entries:
         rows._add(entry)
     return rows
 
 
-_JSON = b"{"  # no map of msgpack begins with it
+def _has_no_fraction(kind: type[msgspec.Struct]) -> bool:
+    """Whether no field is a float, which msgspec and the standard library write in two ways."""
+    return not any("float" in str(hint) or "Any" in str(hint) for hint in kind.__annotations__.values())
 
 
-def _encoded(row: Row) -> bytes:
-    """A row as msgpack; as JSON where it has a lone surrogate or a number beyond 64 bits, which msgpack can't hold."""
+_JSON, _ESCAPED = b"{", b" "  # no map of msgpack begins with either
+
+
+def _encoded(row: Row | msgspec.Struct) -> bytes:
+    """A typed row as JSON, another as msgpack; as escaped JSON where it has a lone surrogate or a huge number."""
     try:
-        return msgspec.msgpack.encode(row)
+        return msgspec.json.encode(row) if isinstance(row, msgspec.Struct) else msgspec.msgpack.encode(row)
     except (UnicodeEncodeError, OverflowError):
         import json  # hardly any run needs it, and starting is to be quick
 
-        return json.dumps(row).encode()
+        return _ESCAPED + json.dumps(msgspec.to_builtins(row)).encode()
 
 
 def _decoded(data: bytes) -> Row:
-    if data[:1] != _JSON:
-        row: Row = msgspec.msgpack.decode(data)
-        return row
-    import json
+    row: Row
+    if data[:1] == _ESCAPED:
+        import json
 
-    return dict(json.loads(data))
+        row = json.loads(data)
+    else:
+        row = msgspec.json.decode(data) if data[:1] == _JSON else msgspec.msgpack.decode(data)
+    return row
+
+
+def _as_array(entries: Iterable[Entry]) -> bytes:
+    return b"[" + b",".join([data for _, data in entries]) + b"]"
+
+
+def _ordered(decoder: msgspec.json.Decoder[Any], rows: bytes) -> bytes:
+    """The same with sorted keys."""
+    try:
+        return msgspec.json.encode(decoder.decode(rows), order="sorted")
+    except msgspec.DecodeError:  # half of a surrogate pair
+        import json
+
+        return json.dumps(json.loads(rows), sort_keys=True).encode()
 
 
 class Shaped(Sequence[Shown]):

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -17,10 +18,11 @@ from ..reading.keys import Keys
 from ..reading.lock import content_digest, rows_of
 from ..reading.many import Files
 from ..reading.parts import Part
+from ..reading.quick import Lines
 from ..reading.strict import as_record
 from . import spill
 from .contracts import NO_BLOCKS, NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
-from .inputs import Input, Stream, Warned
+from .inputs import Batch, Input, Key, Stream, Warned
 
 if TYPE_CHECKING:
     from .shelved import Ready, ShelvedItems, Wrong
@@ -174,22 +176,50 @@ def stream_traces(
     `unnamed` drops traces without a qid, as the reference scripts did, instead of refusing them. A file none of whose
     traces has any of the fields in `needs` is a file of something else, and an error.
     """
-    records = partial(trace_records, record=record, unnamed=unnamed, map=tuple(map), needs=tuple(needs))
-    return Stream(source, read, records, partial(close_traces, lenient=lenient, needs=bool(needs)))
+    how = {"record": record, "unnamed": unnamed, "map": tuple(map), "needs": tuple(needs)}
+    close = partial(close_traces, lenient=lenient, needs=bool(needs))
+    return Stream(source, read, partial(trace_records, **how), close, batches=partial(trace_batches, **how))
 
 
-def trace_records(
-    source: TraceSource, read: Input, *, record: type[Trace], unnamed: bool, map: tuple[str, ...], needs: Sequence[str]
-) -> Iterator[tuple[int, Trace]]:
+def trace_records(source: TraceSource, read: Input, **how: Any) -> Iterator[tuple[int, Trace]]:
     """Traces of a file, of a part of one, or of an iterable; what is wrong with them is noted in `read`."""
+    return chain.from_iterable(trace_batches(source, read, **how))
+
+
+def trace_batches(
+    source: TraceSource,
+    read: Input,
+    key: Key | None = None,
+    *,
+    record: type[Trace],
+    unnamed: bool,
+    map: tuple[str, ...],
+    needs: Sequence[str],
+) -> Iterator[Batch]:
+    """The same in batches."""
     read.path = _path_of(source, "trace")
-    records = typed_records(source, record, read.found, read, trace_keys(), (), unnamed, ("trace", map))
-    for numbered in records if needs else ():
-        yield numbered
-        read.fits[read.path] = any(getattr(numbered[1], name) not in (UNSET, None, "") for name in needs)
+    batches = typed_batches(source, record, read.found, read, trace_keys(), (), unnamed, ("trace", map), key)
+    for batch in batches:
+        if not needs or read.fits.get(read.path):
+            yield batch
+        elif isinstance(batch, Lines):
+            read.fits[read.path] = any(_fits(trace, needs) for _, trace in batch)
+            yield batch
+        else:
+            yield from _until_one_fits(iter(batch), read, needs)
+
+
+def _until_one_fits(records: Iterator[tuple[int, Trace]], read: Input, needs: Sequence[str]) -> Iterator[Batch]:
+    for numbered in records:
+        read.fits[read.path] = _fits(numbered[1], needs)
+        yield (numbered,)
         if read.fits[read.path]:
             break
-    yield from records
+    yield records
+
+
+def _fits(trace: Trace, needs: Sequence[str]) -> bool:
+    return any(getattr(trace, name) not in (UNSET, None, "") for name in needs)
 
 
 def close_traces(source: TraceSource, read: Input, *, lenient: bool, needs: bool) -> None:
@@ -237,6 +267,21 @@ def typed_records(
     mapping: tuple[str, Iterable[str]] = ("trace", ()),
 ) -> Iterator[tuple[int, Any]]:
     """Records of a file, of a part of one, or of an iterable, each checked by its contract."""
+    return chain.from_iterable(typed_batches(source, record, problems, read, keys, fields, unnamed, mapping))
+
+
+def typed_batches(
+    source: Any,
+    record: type[Any],
+    problems: Problems,
+    read: Input,
+    keys: Keys,
+    fields: Iterable[str],
+    unnamed: bool,
+    mapping: tuple[str, Iterable[str]],
+    key: Key | None = None,
+) -> Iterator[Batch]:
+    """The same in batches; with a key, of lines that are not yet made records where that is possible."""
     kind, pairs = mapping[0], tuple(mapping[1])
     if is_path(source):
         read.path = os.fspath(source)
@@ -244,7 +289,7 @@ def typed_records(
     if rows is None and not (fields or unnamed or pairs):
         amend = partial(_name_as_text, read)
         typed = Reader(source, record, problems, keys=keys, warn=read.warn, amend=amend)
-        yield from typed
+        yield from typed.batches(key)
         read.learn(typed)
         read.records = typed.records
         return
@@ -254,7 +299,7 @@ def typed_records(
         from .mapped import mapped_rows
 
         plain = mapped_rows(plain, kind, pairs, read, problems)
-    yield from _converted(plain or (), record, problems, read, keys, fields, unnamed)
+    yield _converted(plain or (), record, problems, read, keys, fields, unnamed)
     if reader is not None:
         read.learn(reader)
     elif is_path(source):

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .sentences import sentences
-from .tables import lines_of, negation_hints, word_set, words_of
+from .tables import lines_of, may_deny, word_set, words_of
 from .words import Token, is_content, tokens
 
 REACH = 400  # characters on either side of a place in which its clause is looked for
@@ -46,7 +46,7 @@ def clauses(text: str) -> list[Clause]:
 def negated_at(text: str, start: int, end: int) -> bool:
     """Whether what stands at this place is denied: an odd number of negations reaches it."""
     low, high = _window(text, start, end)
-    if not any(map(text[low:high].__contains__, negation_hints())):
+    if not may_deny(text[low:high]):
         return False
     for part in parts(text, tokens(text, low, high)):
         if part[-1].end > start:

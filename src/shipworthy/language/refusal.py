@@ -16,7 +16,7 @@ import msgspec
 
 from ..errors import UsageError
 from ..text import fold
-from .tables import lines_of, table
+from .tables import ascii_words, lines_of, table
 
 if TYPE_CHECKING:
     import os
@@ -106,7 +106,10 @@ class Sentence(NamedTuple):
 
 def refuses(claim: str) -> bool:
     """Whether the answer is a refusal in natural words: it says first that there is no answer, and gives none after."""
-    text = _QUOTED.sub("x", _written_out(claim[:READ].strip().strip('"')))  # quotes are somebody else's words
+    claim = claim[:READ].lower()
+    if _signs_of_letters().isdisjoint(ascii_words(claim)) and not any(map(claim.__contains__, _REWRITTEN)):
+        return False
+    text = _QUOTED.sub("x", _written_out(claim.strip().strip('"')))  # quotes are somebody else's words
     if _signs().isdisjoint(_WORD.findall(text)):
         return False
     from .sentences import sentences  # most answers lack nothing, and are read no further
@@ -193,9 +196,18 @@ def _needed(text: str) -> frozenset[str]:
     return frozenset() if "|" in text else frozenset(words)
 
 
+_REWRITTEN = "'’*\"“/"  # characters whose reading may join or change words
+
+
 @cache
 def _signs() -> frozenset[str]:
     return frozenset(lines_of("signs"))
+
+
+@cache
+def _signs_of_letters() -> frozenset[bytes]:
+    """The signs as a quick look finds them; one with a stroke is looked for where there is a stroke."""
+    return frozenset(sign.encode() for sign in _signs() if sign.isalpha())
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from functools import cache
 from typing import Any
 
@@ -37,6 +38,41 @@ def words_of(name: str, key: str) -> tuple[str, ...]:
 @cache
 def word_set(name: str, key: str) -> frozenset[str]:
     return frozenset(words_of(name, key))
+
+
+_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 0x80 else 0x20 for byte in range(256))
+
+
+def ascii_words(text: str) -> list[bytes]:
+    """The runs of ASCII letters in a text: a quick look at which words it can have, before it is read."""
+    return text.encode("utf-8", "surrogatepass").translate(_LETTERS).split()
+
+
+def may_deny(text: str) -> bool:
+    """Whether a text in lower case may deny anything: it has every word of some cue. Most need not be read."""
+    if "n't" in text or "n’t" in text:
+        return True
+    if not text.isascii() and ("ʼ" in text or not unicodedata.is_normalized("NFKC", text)):
+        return any(hint in text for hint in negation_hints())  # letters that only look different from those of a cue
+    found, cues = ascii_words(text), _cues_by_word()
+    return not _telling().isdisjoint(found) and any(
+        cue.issubset(found) for word in _telling().intersection(found) for cue in cues[word]
+    )
+
+
+@cache
+def _cues_by_word() -> dict[bytes, list[frozenset[bytes]]]:
+    """The words of each cue, by the longest of them."""
+    cues: dict[bytes, list[frozenset[bytes]]] = {}
+    for line in lines_of("cues"):
+        words = ascii_words(line)
+        cues.setdefault(max(words, key=len), []).append(frozenset(words))
+    return cues
+
+
+@cache
+def _telling() -> frozenset[bytes]:
+    return frozenset(_cues_by_word())
 
 
 @cache

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
-from itertools import accumulate, repeat
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, chain, repeat
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 import msgspec
@@ -22,7 +22,7 @@ from .archives import open_binary
 from .keys import Keys
 from .limits import BLOCK, MAX_DEPTH, MAX_LINE, MAX_SHOWN, MAX_SKIPPED, Damaged
 from .parts import Part
-from .quick import MISSES, Shape, learn
+from .quick import MISSES, Lines, Shape, learn
 from .strict import Refused, as_record, field_first, kind, strict_object
 
 __all__ = [
@@ -144,27 +144,54 @@ class Reader(Generic[Record]):
         return self._hash.hexdigest() if self._part is None else ""
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
+        return chain.from_iterable(self.batches())
+
+    def batches(self, key: Callable[[Record], str] | None = None) -> Iterator[Iterable[tuple[int, Record]]]:
+        """The records of one block after the other, so that no step of Python is needed for each.
+
+        With a key, lines that are checked but not yet made records, wherever that is possible: `Lines`.
+        """
         for first, text, lines in self._blocks():
+            self._learn()
+            if key is not None and (checked := self._checked(first, text, lines, key)) is not None:
+                yield checked
+                continue
             journal = _JOURNAL in text
             if (journal or self.planned is not None) and self._part is None:
                 self._meet(lines)
             records = None if journal else self._at_once(text, lines, learning=True)
             if records is None:
-                yield from self._one_by_one(first, lines)
+                yield self._one_by_one(first, lines)
             else:
                 self.records += len(records)
-                yield from zip(range(first, first + len(lines)), records, strict=True)
+                yield zip(range(first, first + len(lines)), records, strict=True)
+
+    def _learn(self) -> None:
+        """Learn the shape of the lines before, now that there are more."""
+        if self._sample is not None:
+            self._shape, self._sample = learn(self._sample, self.record, self._keys), None
+
+    def _checked(self, first: int, text: bytes, lines: list[bytes], key: Callable[[Record], str]) -> Lines | None:
+        """Lines of the shape that was learnt; the header of a journal has another one."""
+        if self._shape is None or self.planned is not None:
+            return None
+        names = self._shape.names(text, lines, key)
+        if names is None:
+            return None
+        self.records += len(names)
+        return Lines(first, lines, names, self._shape)
 
     def _at_once(self, text: bytes, lines: list[bytes], learning: bool = False) -> list[Record] | None:
         """Lines without anything suspicious, checked and decoded without a step of Python per line; else None."""
+        if self._shape is not None:  # decodes every text of a line, so that nothing in it can be hidden
+            if (records := self._shape.read(text, lines)) is not None:
+                self._misses = 0
+                return records
+            if len(lines) > 2 and self._shape.read(lines[0], lines[:1]) and self._shape.read(lines[-1], lines[-1:]):
+                return None  # a few lines differ: better one by one
         try:
             if _suspicious(text):
                 return None
-            if learning and self._sample is not None:
-                self._shape, self._sample = learn(self._sample, self.record, self._keys), None
-            if self._shape is not None and (records := self._shape.read(text, lines)) is not None:
-                self._misses = 0
-                return records
             objects = _plain_objects(text, lines)
             if objects is None or (self._keys is not None and self._keys.suspect(objects)):
                 return None

@@ -14,6 +14,7 @@ from ..text import plural, visible
 from .files import is_remote
 from .jsonl import Problems
 from .limits import MAX_LOCK
+from .quick import full
 from .strict import Refused, as_record, strict_json
 
 VERSION = 1  # 1: the first published lock format
@@ -279,7 +280,8 @@ def _digests_of(path: str | os.PathLike[str], map: Iterable[str]) -> dict[str, s
 
 
 def _bare(item: Any) -> Any:
-    """An item without the fields that were only read to slice by."""
+    """An item as scoring reads it: without what it has besides, and without the fields that are there to slice by."""
+    item = full(item)
     return msgspec.structs.replace(item, fields={}) if item.fields else item
 
 

@@ -7,7 +7,10 @@ does not fit is read in the ordinary way. So this decides how long reading takes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from itertools import count, repeat
+from operator import attrgetter
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -22,18 +25,37 @@ MISSES = 4  # blocks in a row of other shapes, after which there is nothing to g
 class Shape:
     """Lines with the keys of one line that was read in the ordinary way."""
 
-    def __init__(self, keys: int, decode: Callable[[bytes], Any]) -> None:
-        self._keys, self._decode = keys, decode
+    def __init__(self, keys: int, kind: type[Any], learnt: tuple[Mapping[str, Any], type[Any]]) -> None:
+        self._keys, self._learnt = keys, learnt
+        self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
+        self._colons = False  # whether texts hold colons, so that only those after a quote are counted
 
     def read(self, text: bytes, lines: list[bytes]) -> list[Any] | None:
         """The records of lines that have this shape, each key once; None where one has not, or may have not."""
-        keys = self._keys * len(lines)
-        if text.count(b":") != keys and (text.count(b'":') != keys or _parted(text)):
-            return None
+        return self._all(map(self.decode, lines)) if self._each_once(text, lines) else None
+
+    def names(self, text: bytes, lines: list[bytes], key: Callable[[Any], str]) -> list[str] | None:
+        """Of the same records only their names: no record is kept."""
+        return self._all(map(key, map(self.decode, lines))) if self._each_once(text, lines) else None
+
+    @staticmethod
+    def _all(decoded: Iterator[Any]) -> list[Any] | None:
         try:
-            return list(map(self._decode, lines))
+            return list(decoded)
         except (ValueError, RecursionError):
             return None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        value, record = self._learnt
+        return _learnt_again, (msgspec.json.encode(value), record)
+
+    def _each_once(self, text: bytes, lines: list[bytes]) -> bool:
+        """Whether the lines have as many keys as they must; decoding then tells that none is absent."""
+        keys = self._keys * len(lines)
+        if not self._colons and text.count(b":") == keys:
+            return True
+        self._colons = text.count(b'":') == keys and not _parted(text)
+        return self._colons
 
 
 def _parted(text: bytes) -> bool:
@@ -45,15 +67,69 @@ def learn(value: Mapping[str, Any], record: type[Any], keys: Keys | None) -> Sha
     """The shape of an object that was accepted as a record; None where it nests, or where a key is in doubt."""
     if not issubclass(record, msgspec.Struct) or (keys is not None and keys.suspect([dict(value)])):
         return None
-    required = _required(value, record)
+    stricter = vars(record)["__lean__"](value) if "__lean__" in vars(record) else None
+    required = _required(value, record) if stricter is None else _lean(value, record, stricter)
     if required is None:
         return None
     nested = sum(len(part) for part in value.values() if isinstance(part, dict))
-    return Shape(len(value) + nested, msgspec.json.Decoder(required).decode)
+    return Shape(len(value) + nested, required, (value, record))
+
+
+@lru_cache
+def _learnt_again(value: bytes, record: type[Any]) -> Shape | None:
+    """A shape in another process."""
+    return learn(msgspec.json.decode(value), record, None)
+
+
+class Lines:
+    """Lines of one shape that were checked: what each is about, and the records, decoded when they are asked for."""
+
+    def __init__(self, first: int, lines: list[bytes], names: list[str], shape: Shape) -> None:
+        self._first, self._lines, self._shape = first, lines, shape
+        self.names = names
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        return zip(count(self._first), map(self._shape.decode, self._lines), strict=False)
+
+    def packed(self) -> Iterator[tuple[int, bytes, Shape]]:
+        """The lines as they are, each with its place and with what decodes it."""
+        return zip(count(self._first), self._lines, repeat(self._shape), strict=False)
+
+    def moved(self, by: int) -> Lines:
+        """The same lines at places further on."""
+        return Lines(self._first + by, self._lines, self.names, self._shape) if by else self
 
 
 def _required(value: Mapping[str, Any], record: type[msgspec.Struct]) -> type[Any] | None:
     """The record's type with every key of the object required; it is pickled as the record itself."""
+    fields = _fields(value, record)
+    return None if fields is None else _defined(record, fields, bases=(record,), namespace=_pickled(record))
+
+
+def _lean(value: Mapping[str, Any], record: type[msgspec.Struct], stricter: Mapping[str, Any]) -> type[Any] | None:
+    """A type with the object's keys alone, all required, that looks like the record, and is pickled as one.
+
+    What is absent is an attribute of the type, so that it takes neither time nor room. The types in `stricter` say
+    what the record's own check would say.
+    """
+    fields = _fields(value, record)
+    if fields is None:
+        return None
+    present = dict(fields) | {name: kind for name, kind in stricter.items() if name in value}
+    absent = {
+        name: default
+        for name, default in zip(record.__struct_fields__, record.__struct_defaults__, strict=True)
+        if name not in present
+    }
+    looks = {name: part for name, part in vars(record).items() if isinstance(part, property)}
+    return _defined(record, list(present.items()), namespace=absent | looks | _pickled(record))
+
+
+def _fields(value: Mapping[str, Any], record: type[msgspec.Struct]) -> list[tuple[str, Any]] | None:
+    """The object's keys with their types; None where one can't be a field, or can hide something from counting."""
     hints, fields = get_type_hints(record), []
     named = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
     for key, part in value.items():
@@ -63,10 +139,12 @@ def _required(value: Mapping[str, Any], record: type[msgspec.Struct]) -> type[An
         if kind is None:
             return None
         fields.append((key, kind))
+    return fields
+
+
+def _defined(record: type[msgspec.Struct], fields: list[tuple[str, Any]], **how: Any) -> type[Any] | None:
     try:
-        return msgspec.defstruct(
-            record.__name__, fields, bases=(record,), kw_only=True, namespace={"__reduce__": _as_record}
-        )
+        return msgspec.defstruct(record.__name__, fields, kw_only=True, **how)
     except (TypeError, ValueError):  # a key that can't be a field
         return None
 
@@ -88,6 +166,11 @@ def _elements(kind: Any) -> tuple[Any, ...]:
     return get_args(inner) if get_origin(inner) in (Union, UnionType) else (inner,)
 
 
-def _as_record(self: msgspec.Struct) -> tuple[Any, ...]:
-    record: Any = type(self).__mro__[1]
-    return record, tuple(getattr(self, name) for name in record.__struct_fields__)
+def _pickled(record: type[msgspec.Struct]) -> dict[str, Any]:
+    values = attrgetter(*record.__struct_fields__)
+    return {"__reduce__": lambda self: (record, values(self)), "__full__": lambda self: record(*values(self))}
+
+
+def full(record: Any) -> Any:
+    """A record of its own type, however it was read."""
+    return record.__full__() if hasattr(record, "__full__") else record

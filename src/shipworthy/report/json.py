@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
 from ..core.board import Board
 from ..core.decision import Decision, body_of, digest, encode, plain_items
 from ..core.decision import digest_of as decision_digest
+from ..core.rows import Rows
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
 _COMMAND = re.compile(r"##(?=\w*\[)")
@@ -46,12 +49,26 @@ def _board(board: Board) -> Iterator[bytes]:
 
 
 def _decision(decision: Decision) -> Iterator[bytes]:
-    members = _dumped(body_of(decision)) | {"items": _listed(plain_items(decision))}
+    members = _dumped(body_of(decision)) | {"items": _items(decision)}
     return _members(members | _dumped({"digest": decision_digest(decision), "run": decision.run}))
 
 
 def _dumped(values: Mapping[str, object]) -> dict[str, Iterable[bytes]]:
     return {key: (dumps(value),) for key, value in values.items()}
+
+
+def _items(decision: Decision) -> Iterator[bytes]:
+    batches = decision.items.as_json() if isinstance(decision.items, Rows) else None
+    return _listed(plain_items(decision)) if batches is None else _joined(batches)
+
+
+def _joined(batches: Iterable[bytes]) -> Iterator[bytes]:
+    """Arrays as one, as `dumps` has it."""
+    none = True
+    for batch in batches:
+        yield (b"[" if none else b",") + dumped(batch)[1:-2]
+        none = False
+    yield b"[]" if none else b"\n]"
 
 
 def _listed(items: Iterable[object]) -> Iterator[bytes]:
@@ -81,7 +98,20 @@ def _deeper(data: bytes) -> bytes:
 
 def dumps(value: object, indent: int | None = 2) -> bytes:
     """JSON as bytes. Hidden characters are escaped, which leaves every value, and so a report's digest, as it is."""
-    data = encode(value, indent=indent)
+    return _printable(encode(value, indent=indent))
+
+
+def dumped(data: bytes) -> bytes:
+    """The same of a value that is JSON already, without fractions."""
+    try:
+        return _printable(msgspec.json.format(data, indent=2))
+    except msgspec.DecodeError:  # half of a surrogate pair
+        import json
+
+        return dumps(json.loads(data))
+
+
+def _printable(data: bytes) -> bytes:
     if data.isascii() and b"\x7f" not in data and b"##" not in data:  # as nearly all reports are, and some are large
         return data
     return printable(data.decode("utf-8")).encode("utf-8")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from ... import stats
 from ...core.contracts import ids_of
@@ -21,20 +25,6 @@ from .options import JudgingOptions, Options
 from .reference import REFERENCE, numbers
 
 CHUNKS = 5  # retrieved chunks whose text a card shows
-COLUMNS = (
-    "qid",
-    "status",
-    "correct",
-    "contained",
-    "cited",
-    "constraint",
-    "recall_rank",
-    "reason",
-    "answerable",
-    "all_rank",
-    "question",
-    "claim",
-)
 _COUNTED = (
     "items",
     "answerable",
@@ -114,21 +104,38 @@ def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object
 # --- one row a question, and the worst of them ---
 
 
-def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    shown_row = row(verdict)
+class ItemRow(msgspec.Struct, gc=False):
+    """What a report says of one question."""
+
+    qid: str
+    status: str
+    correct: bool | None  # undefined where there is no answer
+    contained: bool | None
+    cited: bool | None
+    constraint: str
+    recall_rank: int | None
+    reason: str
+    answerable: bool
+    all_rank: int | None
+    question: str
+    claim: str
+    slices: tuple[str, ...] | UnsetType = UNSET
+
+
+def rows(verdict: Verdict, context: Context) -> Iterable[tuple[Order, Row | ItemRow]]:
+    found = row(verdict)
     if context.custom:
         from .custom import columns
 
-        shown_row |= columns(context.custom, verdict)
-    yield (verdict.qid,), shown_row
+        return (((verdict.qid,), msgspec.to_builtins(found) | columns(context.custom, verdict)),)
+    return (((verdict.qid,), found),)
 
 
-def row(verdict: Verdict) -> Row:
-    answered = verdict.status in ("shipped", "empty")  # whether an answer is right is undefined where there is none
-    values = (
+def row(verdict: Verdict) -> ItemRow:
+    return ItemRow(
         verdict.qid,
         verdict.status,
-        verdict.correct if answered else None,
+        verdict.correct if verdict.status in ("shipped", "empty") else None,
         verdict.contained,
         verdict.cited,
         verdict.constraint,
@@ -138,9 +145,8 @@ def row(verdict: Verdict) -> Row:
         verdict.all_rank,
         brief(question_of(verdict)),
         brief(claim_of(verdict)),
+        verdict.slices or UNSET,
     )
-    found = dict(zip(COLUMNS, values, strict=True))
-    return found | {"slices": list(verdict.slices)} if verdict.slices else found
 
 
 def question_of(verdict: Verdict) -> str:
@@ -153,10 +159,11 @@ def claim_of(verdict: Verdict) -> str:
     return verdict.trace.answer.claim if verdict.trace and not verdict.trace.error else ""
 
 
-def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
+def offences(verdict: Verdict, context: Context) -> Iterable[Offence]:
     """Failing answers, most severe first, ties by qid."""
-    if verdict.reason:
-        yield Offence((SEVERITY[verdict.reason], verdict.qid), lambda: card(verdict, context.judging.chunks))
+    if not verdict.reason:
+        return ()
+    return (Offence((SEVERITY[verdict.reason], verdict.qid), partial(card, verdict, context.judging.chunks)),)
 
 
 def card(verdict: Verdict, chunks: Mapping[str, str] | None = None) -> Row:
@@ -237,13 +244,11 @@ _LACKING = {
 }
 
 
-def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
-    """The ids that traces use, to be held against the gold's where hardly any match; refusals in other words."""
-    if context.judging.id_map is None and verdict.trace is not None:
-        yield "ids", verdict.trace.retrieved
-        yield "ids", ids_of(verdict.trace.answer.citations)
+def sees(verdict: Verdict, context: Context) -> Iterable[tuple[str, Iterable[str]]]:
+    """Refusals in other words."""
     if verdict.wider and not verdict.answerable and verdict.trace is not None:
-        yield REFUSALS, (verdict.trace.answer.claim[:_LONGEST_REFUSAL],)
+        return ((REFUSALS, (verdict.trace.answer.claim[:_LONGEST_REFUSAL],)),)
+    return ()
 
 
 # --- sections and top-level keys ---

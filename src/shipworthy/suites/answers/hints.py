@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from ...core.contracts import ids_of
 from ...core.names import Names
 from ...core.suite import Findings
 from ...core.tally import Tally
@@ -154,15 +155,30 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
     """Hardly any id in common, and one transformation that would explain it."""
     if judging.id_map is not None:
         return []
-    from ...reading.idmap import meet, mismatch
+    from ...reading.idmap import HARDLY_ANY, meet, mismatch
 
-    wanted, seen = Names(), findings.evidence.seen.get("ids", Names())
-    for item in (findings.material.expected or {}).values() if seen else ():
+    wanted, seen = Names(), Names()
+    for item in (findings.material.expected or {}).values():
         wanted.update(item.citations)
+    for count, ids in enumerate(_used(findings) if wanted else (), 1):
+        seen.update(ids)
+        if not count & (count - 1) and wanted.shared_with(seen) >= HARDLY_ANY * len(wanted):
+            return []  # looked at now and then: once enough are shared, more traces can't change that
     if not wanted or meet(len(wanted), len(seen), wanted.shared_with(seen)):
         return []
     explained = mismatch(set(wanted), set(seen))
     return [explained.sentence] if explained else []
+
+
+def _used(findings: Findings) -> Iterator[Iterable[str]]:
+    """The ids that traces use; where another suite asks, those that it has seen."""
+    if "ids" in findings.evidence.seen:
+        yield findings.evidence.seen["ids"]
+        return
+    for case in findings.gathered.some_cases(findings.material.expected):
+        for trace in case.records["trace"]:
+            yield trace.retrieved
+            yield ids_of(trace.answer.citations)
 
 
 def _uncited(tally: Tally) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ...language.contradiction import Rules
     from ...reading.idmap import IdMap
     from .custom import Ready, Value
+
+ORIGINAL_LEAST = 5  # the shortest text that the original script looks for, once it is in lower case
 
 # reasons, the most severe first
 SEVERITY = {
@@ -88,6 +90,7 @@ class Expected(msgspec.Struct, frozen=True):
     vacuous: bool  # an explicitly empty list: every claim contains it
     citations: frozenset[str]
     constraints: tuple[str, ...]
+    lowered: tuple[str, ...]  # what the original script looks for
 
 
 class Verdict(msgspec.Struct):
@@ -135,6 +138,7 @@ def expect(gold: Gold, judging: Judging) -> Expected:
         gold.gold_claim_substr is not UNSET and not gold.substrings,
         frozenset(cited),
         tuple(gold.constraints),
+        tuple(text for text in map(str.lower, gold.substrings) if len(text) >= ORIGINAL_LEAST),
     )
 
 
@@ -155,15 +159,8 @@ def wrong(expected: Expected, claim: str, rules: Rules | None = None) -> tuple[s
     return "", ""
 
 
-def hit(expected: Expected, citations: Collection[str], retrieved: Collection[str]) -> bool:
-    """H: some citation is gold, and none lies outside what was retrieved."""
-    return not expected.citations.isdisjoint(citations) and all(cited in retrieved for cited in citations)
-
-
 def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules | None = None) -> tuple[str, str]:
     """K: `ok` when the locked constraints are echoed and not contradicted, else what is wrong and why."""
-    if not expected.constraints:
-        return "", ""
     from ...language.contradiction import contradicts  # most gold sets have few constraints
 
     for locked in expected.constraints:
@@ -228,13 +225,16 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     found = matching.FOUND if expected.vacuous else matching.state(expected.wanted, answer.claim)
     verdict.denied = not empty and found == matching.DENIED
     verdict.contained = not empty and (found == matching.FOUND or (verdict.denied and judging.on_denied == "flag"))
-    verdict.cited = (not empty and hit(expected, citations, retrieved)) if _hittable(verdict) else None
-    verdict.out_of_scope = any(cited not in retrieved for cited in citations)
+    verdict.out_of_scope = not all(map(retrieved.__contains__, citations))
+    if _hittable(verdict):  # H: some citation is gold, and none lies outside what was retrieved
+        verdict.cited = not (empty or verdict.out_of_scope or expected.citations.isdisjoint(citations))
     verdict.uncited = not citations
     verdict.near = not empty and refusal.is_near(answer.claim)
-    verdict.constraint, verdict.why = constraint(expected, answer.claim, answer.constraints_echo, judging.rules)
-    verdict.wrong, shown = ("", "") if empty else wrong(expected, answer.claim, judging.rules)
-    verdict.why = verdict.why or shown
+    if expected.constraints:
+        verdict.constraint, verdict.why = constraint(expected, answer.claim, answer.constraints_echo, judging.rules)
+    if not empty:
+        verdict.wrong, shown = wrong(expected, answer.claim, judging.rules)
+        verdict.why = verdict.why or shown
     if judging.chunks is not None and not empty:
         from .support import supported
 
@@ -250,7 +250,7 @@ def _hittable(verdict: Verdict) -> bool:
 
 def _rank(verdict: Verdict, expected: Expected, retrieved: Sequence[str]) -> None:
     """Ranks of the first and the last gold id, each retrieved id counted once at its first place."""
-    if not expected.citations:
+    if expected.citations.isdisjoint(retrieved):
         return
     wanted = set(expected.citations)
     for rank, name in enumerate(dict.fromkeys(retrieved), 1):
@@ -295,7 +295,9 @@ def badness(verdict: Verdict) -> int:
     return SEVERITY.get(verdict.reason, len(SEVERITY))
 
 
-def slices_of(gold: Gold, by: Iterable[str]) -> tuple[str, ...]:
+def slices_of(gold: Gold, by: Collection[str]) -> tuple[str, ...]:
     """`type=table` for each of the fields that the item has."""
+    if not by:
+        return ()
     values = ((field, getattr(gold, field, None) or gold.fields.get(field)) for field in by)
     return tuple(f"{field}={value}" for field, value in values if isinstance(value, str))

@@ -11,7 +11,7 @@ import msgspec
 
 from ...core.contracts import Gold
 from ...errors import DataError
-from ...language.tables import negation_hints
+from ...language.tables import may_deny
 from ...text import fold
 
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
@@ -57,6 +57,8 @@ def state(expected: Wanted, claim: str) -> str:
     """Whether the claim asserts what is expected: found, denied, inside another word or number, or missing."""
     if expected.mode == "regex":
         return FOUND if any(_searches(needle.written, claim) for needle in expected.needles) else ABSENT
+    if expected.mode == "any" and _plainly(expected, fold(claim)):
+        return FOUND
     states = _states(expected, claim, expected.needles)
     if expected.mode == "all":
         return min(states, key=_RANK.__getitem__, default=ABSENT)
@@ -66,6 +68,11 @@ def state(expected: Wanted, claim: str) -> str:
             return FOUND
         best = max(best, each, key=_RANK.__getitem__)
     return best
+
+
+def _plainly(expected: Wanted, claim: str) -> bool:
+    """Whether one of the texts stands in the folded claim as it is, which answers most questions."""
+    return any(_search(needle.text, claim, needle, expected.guarded) == FOUND for needle in expected.needles)
 
 
 def states(expected: Wanted, claim: str) -> dict[str, str]:
@@ -117,12 +124,12 @@ def _search(text: str, claim: str, needle: Needle, guarded: bool) -> str:
 
 def _cut(claim: str, start: int, end: int, short: bool) -> bool:
     """Whether the place begins or ends inside a number or, for a short text, inside a word."""
-    before, after = claim[max(0, start - 2) : start], claim[end : end + 2]
-    if claim[start].isdigit() and _number_before(before):
+    first, last = claim[start], claim[end - 1]
+    if first.isdigit() and _number_before(claim[max(0, start - 2) : start]):
         return True
-    if claim[end - 1].isdigit() and _number_after(after):
+    if last.isdigit() and _number_after(claim[end : end + 2]):
         return True
-    return short and (_joins(before[-1:], claim[start]) or _joins(after[:1], claim[end - 1]))
+    return short and (_joins(claim[max(0, start - 1) : start], first) or _joins(claim[end : end + 1], last))
 
 
 def _number_before(text: str) -> bool:
@@ -138,7 +145,7 @@ def _joins(one: str, other: str) -> bool:
 
 
 def _denied(claim: str, start: int, end: int, written: str) -> bool:
-    if not any(map(claim.__contains__, negation_hints())):
+    if not may_deny(claim):
         return False
     from ...language.clauses import negated_at  # most claims deny nothing, and need no reader
 
@@ -222,6 +229,6 @@ def check(gold: Gold, where: str) -> None:
         if quantity(text) is None:
             message = f"gold_claim_substr {text!r} has no number, and match is number"
             raise DataError(message, where=where, hint="Write a number with its unit: 30 days.", code="gold-number")
-    if not re.fullmatch(r"\d+(\.\d+)?%?", str(gold.tolerance)):
+    if (tolerance := str(gold.tolerance)) != "0" and not re.fullmatch(r"\d+(\.\d+)?%?", tolerance):
         message = f"tolerance is {gold.tolerance!r}, expected a number or a percentage"
         raise DataError(message, where=where, hint='Write 0.5 or "5%".', code="gold-tolerance")

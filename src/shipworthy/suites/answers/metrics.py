@@ -55,17 +55,54 @@ def aliases(options: Depths) -> dict[str, str]:
     return ALIASES | short | {"chr@k": f"chr@{first}"}
 
 
-def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
-    named = [name for name, applies in _named(verdict) if applies]
-    found = tuple(answer_facts(verdict, context.options.k))
+def facts(verdict: Verdict, context: Context) -> list[Counted]:
+    found, named = _known_facts(verdict, context.options.k)
     if context.custom:
         from . import custom
 
         found += tuple(custom.facts(context.custom, verdict))
-        named += custom.failing(verdict)
-    yield Counted(found, verdict.slices, "", verdict.qid, named)
-    if context.compat:
-        yield Counted(facts_of(verdict, context), part=REFERENCE)
+        named += tuple(custom.failing(verdict))
+    counted = Counted(found, verdict.slices, "", verdict.qid, named)
+    return [counted, Counted(facts_of(verdict, context), (), REFERENCE)] if context.compat else [counted]
+
+
+Known_Facts = tuple[tuple[Fact, ...], tuple[str, ...]]
+
+
+def _known_facts(verdict: Verdict, k: tuple[int, ...]) -> Known_Facts:
+    """The facts of a verdict and those whose items are named. Verdicts are much alike: most were met before."""
+    known = (
+        k,
+        verdict.status,
+        verdict.answerable,
+        verdict.has_citations,
+        verdict.logged,
+        verdict.any_rank,
+        verdict.all_rank,
+        verdict.correct,
+        verdict.cited,
+        verdict.constraint,
+        verdict.supported,
+        verdict.wider,
+        verdict.drifted,
+        verdict.near,
+        verdict.vacuous,
+        verdict.denied,
+        verdict.out_of_scope,
+        verdict.uncited,
+        verdict.confidence,
+    )
+    found = _MET.get(known)
+    if found is None:
+        if len(_MET) >= MOST_MET:
+            _MET.clear()
+        named = tuple(name for name, applies in _named(verdict) if applies)
+        found = _MET[known] = tuple(answer_facts(verdict, k)), named
+    return found
+
+
+_MET: dict[tuple[object, ...], Known_Facts] = {}
+MOST_MET = 10_000
 
 
 def _named(verdict: Verdict) -> tuple[tuple[str, bool], ...]:

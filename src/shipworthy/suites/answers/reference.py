@@ -2,104 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
-from msgspec import UNSET
-
-from ...core.contracts import Gold, Trace, ids_of
+from ...core.contracts import Answer, ids_of
 from ...core.tally import Tally
 from ...language.refusal import TOKEN
 from .judge import Context, Verdict
 
 REFERENCE = "reference"  # the part of the evidence that counts what the original script counts
-LEAST = 5  # the original's shortest substring
 
 
 def facts_of(verdict: Verdict, context: Context) -> tuple[str, ...]:
-    """The reference's counts for one item; it is walked again only where the two profiles can differ on it."""
-    k = context.options.k[0]
-    if not _can_differ(verdict, context):
-        return tuple(_from_verdict(verdict, k))
-    assert verdict.expected is not None
-    return tuple(walk(verdict.expected.gold, verdict.trace, k))
-
-
-def _can_differ(verdict: Verdict, context: Context) -> bool:
-    """Whether anything about the item is read differently: how text is folded, what is missing, what counts twice."""
-    judging, trace, expected = context.judging, verdict.trace, verdict.expected
-    if judging.declared or judging.scu_enforced or judging.id_map is not None or judging.min_substr != LEAST:
-        return True
-    if trace is None or expected is None or verdict.status in ("error", "empty") or not expected.citations:
-        return True
-    retrieved = trace.retrieved
-    return (
-        expected.gold.match != "any"
-        or len(set(retrieved)) != len(retrieved)
-        or not _plain(trace.answer.claim)
-        or not all(map(_plain, expected.gold.substrings))
-    )
-
-
-def _plain(text: str) -> bool:
-    """ASCII with single spaces: text that both profiles fold alike."""
-    return text.isascii() and text == " ".join(text.split())
-
-
-def _from_verdict(verdict: Verdict, k: int) -> Iterator[str]:
-    """The same counts from the strict verdict, where both profiles read the item alike."""
-    answerable, refused = verdict.answerable, verdict.status == "refused"
-    yield "answerable" if answerable else "unanswerable"
-    yield "refused" if refused else "answered"
-    if answerable and verdict.all_rank is not None and verdict.all_rank <= k:
-        yield "recalled"
-    if refused:
-        if answerable:
-            yield "over"
-    elif not answerable:
-        yield "under"
-    elif verdict.cited:
-        yield "hit"
-        assert verdict.expected is not None
-        assert verdict.trace is not None
-        if _contained(verdict.expected.gold, verdict.trace.answer.claim):  # its own rule: lower case, plain substring
-            yield "correct"
-
-
-def walk(gold: Gold, trace: Trace | None, k: int) -> Iterator[str]:
     """The reference's own reading of an item: a missing trace is a shipped empty answer there."""
-    claim = trace.answer.claim.strip() if trace else ""
-    citations = ids_of(trace.answer.citations) if trace else []
-    retrieved = trace.retrieved if trace else []
-    shipped = claim.lower() != TOKEN
-    yield "answerable" if gold.answerable else "unanswerable"
-    yield "answered" if shipped else "refused"
-    if gold.answerable and set(gold.citations) <= set(retrieved[:k]):
-        yield "recalled"
-    if not shipped:
-        if gold.answerable:
-            yield "over"
-        return
-    if not gold.answerable:
-        yield "under"
-        return
-    if _hit(gold.citations, citations, retrieved):
-        yield "hit"
-        if _contained(gold, claim):
-            yield "correct"
+    expected, trace = verdict.expected, verdict.trace
+    assert expected is not None
+    answer, retrieved = (trace.answer, trace.retrieved) if trace else (_NO_ANSWER, [])
+    claim = answer.claim.strip().lower()
+    # A table of ids is the strict profile's own; the original compares ids as they are written.
+    wanted = expected.citations if context.judging.id_map is None else frozenset(expected.gold.citations)
+    recalled = ("recalled",) if wanted.issubset(retrieved[: context.options.k[0]]) else ()
+    if claim == TOKEN:
+        return ("answerable", "refused", *recalled, "over") if verdict.answerable else ("unanswerable", "refused")
+    if not verdict.answerable:
+        return "unanswerable", "answered", "under"
+    if not _hit(wanted, ids_of(answer.citations), retrieved):
+        return "answerable", "answered", *recalled
+    correct = ("correct",) if expected.vacuous or any(map(claim.__contains__, expected.lowered)) else ()
+    return "answerable", "answered", *recalled, "hit", *correct
 
 
-def _contained(gold: Gold, claim: str) -> bool:
-    lowered = claim.lower()
-    if any(len(text.lower()) >= LEAST and text.lower() in lowered for text in gold.substrings):
-        return True
-    return gold.gold_claim_substr is not UNSET and not gold.substrings
+_NO_ANSWER = Answer()
 
 
-def _hit(wanted: list[str], citations: list[str], retrieved: list[str]) -> bool:
+def _hit(wanted: frozenset[str], citations: list[str], retrieved: list[str]) -> bool:
     if not wanted:
         return not citations
-    return bool(set(wanted) & set(citations)) and set(citations) <= set(retrieved)
+    return not wanted.isdisjoint(citations) and all(map(retrieved.__contains__, citations))
 
 
 def numbers(tally: Tally, k: int) -> tuple[dict[str, int | float], dict[str, Fraction]]:

@@ -89,7 +89,7 @@ def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
 def _taken(options: Options) -> set[str]:
     """The names that reports have for something else."""
     own = metrics(msgspec.structs.replace(options, custom_metrics=()))
-    return {*own, *aliases(options), *explain.COLUMNS, *explain.NAMED_FACTS}
+    return {*own, *aliases(options), *explain.ItemRow.__struct_fields__, *explain.NAMED_FACTS}
 
 
 def unmatchable(items: Iterable[Gold]) -> list[str]:
