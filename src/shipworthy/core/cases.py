@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import reduce
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -18,7 +18,7 @@ FILE = 1 << 40  # places of the second file of an input begin here: no file has 
 Keep = Literal["last", "first", "worst", "error", "all"]
 Numbered = tuple[int, Any]  # a record with its place in its file
 Kept = Numbered | tuple[int, bytes, Shape]  # the same, or a line that becomes a record when somebody asks for it
-Slot = list[Numbered] | tuple[Kept]  # the records of a question; a tuple where only one counts
+Slot = list[Kept] | tuple[Kept]  # the records of a question; a tuple where only one counts
 
 
 class Case(msgspec.Struct):
@@ -35,6 +35,13 @@ class Survey(Protocol):
     def add(self, source: str, place: int, record: Any, known: bool) -> None: ...
 
     def __iadd__(self, other: Any) -> Any: ...
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """Records that also come in batches, of lines that are not yet made records."""
+
+    def batches(self, key: Callable[[Any], str], /) -> Iterator[Iterable[Numbered]]: ...
 
 
 class Unknown(msgspec.Struct):
@@ -94,8 +101,9 @@ class Gathered:
     ) -> None:
         """Put records where they belong. `keep` says which of several records of a question count."""
         self.slots.setdefault(source, {})
-        packs = keep == "last" and self.survey is None and hasattr(records, "batches")
-        batches: Iterable[Iterable[Numbered]] = records.batches(key) if packs else (records,)
+        batches: Iterable[Iterable[Numbered]] = (records,)
+        if keep == "last" and self.survey is None and isinstance(records, Batched):
+            batches = records.batches(key)
         number = 0
         for batch in batches:
             if isinstance(batch, Lines) and self._take_lines(source, batch):
@@ -212,7 +220,8 @@ class Gathered:
     def second(self, source: str) -> Numbered | None:
         """The first record of an input that is not the first of its question."""
         seconds = (sorted(slot, key=_place_of)[1] for slot in self.slots.get(source, {}).values() if len(slot) > 1)
-        return min(seconds, key=_place_of, default=None)
+        second = min(seconds, key=_place_of, default=None)
+        return None if second is None else (second[0], _record_of(second))
 
     @staticmethod
     def _records(slot: Slot | None) -> list[Any]:

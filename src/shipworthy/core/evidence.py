@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import IO, Any, NamedTuple, Protocol, overload
 
+import msgspec
+
 from . import spill
 from .names import Names
 from .rows import Order, Row, Rows
@@ -42,7 +44,7 @@ class Counting(Protocol):
     @property
     def facts(self) -> Callable[[Any, Any], Iterable[Counted]]: ...
     @property
-    def rows(self) -> Callable[[Any, Any], Iterable[tuple[Order, Row]]]: ...
+    def rows(self) -> Callable[[Any, Any], Iterable[tuple[Order, Row | msgspec.Struct]]]: ...
     @property
     def offences(self) -> Callable[[Any, Any], Iterable[Offence]]: ...
     @property

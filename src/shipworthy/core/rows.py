@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -105,7 +105,7 @@ class Rows(Sequence[Row]):
         if self._type is None:
             return None
         batches = map(_as_array, batched(self._whole(), TOGETHER))
-        return map(partial(_ordered, msgspec.json.Decoder(list[self._type])), batches) if ordered else batches
+        return map(partial(_ordered, self._type), batches) if ordered else batches
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -224,14 +224,19 @@ def _decoded(data: bytes) -> Row:
     return row
 
 
+@lru_cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[list[Any]]:
+    return msgspec.json.Decoder(list[kind])
+
+
 def _as_array(entries: Iterable[Entry]) -> bytes:
     return b"[" + b",".join([data for _, data in entries]) + b"]"
 
 
-def _ordered(decoder: msgspec.json.Decoder[Any], rows: bytes) -> bytes:
+def _ordered(kind: type[msgspec.Struct], rows: bytes) -> bytes:
     """The same with sorted keys."""
     try:
-        return msgspec.json.encode(decoder.decode(rows), order="sorted")
+        return msgspec.json.encode(_decoder(kind).decode(rows), order="sorted")
     except msgspec.DecodeError:  # half of a surrogate pair
         import json
 

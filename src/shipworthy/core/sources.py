@@ -176,7 +176,7 @@ def stream_traces(
     `unnamed` drops traces without a qid, as the reference scripts did, instead of refusing them. A file none of whose
     traces has any of the fields in `needs` is a file of something else, and an error.
     """
-    how = {"record": record, "unnamed": unnamed, "map": tuple(map), "needs": tuple(needs)}
+    how: dict[str, Any] = {"record": record, "unnamed": unnamed, "map": tuple(map), "needs": tuple(needs)}
     close = partial(close_traces, lenient=lenient, needs=bool(needs))
     return Stream(source, read, partial(trace_records, **how), close, batches=partial(trace_batches, **how))
 

@@ -169,7 +169,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Callable[[Any], dict[str, Metric]]  # (options)
     gates: Callable[[Any], list[Gate]]  # (context): the defaults
     explain: Callable[[Findings], Explanation]
-    rows: Callable[[Any, Any], Iterable[tuple[Order, Row]]] = no_rows
+    rows: Callable[[Any, Any], Iterable[tuple[Order, Row | msgspec.Struct]]] = no_rows
     offences: Callable[[Any, Any], Iterable[Offence]] = no_rows
     sees: Callable[[Any, Any], Iterable[tuple[str, Iterable[str]]]] = no_rows
     key: Callable[[Any], str] = attrgetter("qid")  # record → the question it is about

@@ -144,7 +144,7 @@ class SpilledGathered(Gathered):
             return 0, line
         firsts = ((number, slots[case.key]) for number, slots in enumerate(bucket.slots.values()) if case.key in slots)
         number, slot = next(firsts)
-        return number, min(place for place, _ in slot)
+        return number, min(pair[0] for pair in slot)
 
     def lacking(self, names: Iterable[str]) -> Iterator[str]:
         """Of the names those without any record; names of a gold set on disk are in buckets already."""
