@@ -47,7 +47,7 @@ def test_json_in_pieces_is_the_report_encoded_in_one_go(count: int) -> None:
 
 @pytest.mark.parametrize("form", ["json", "tsv", "csv"])
 def test_no_piece_grows_with_the_number_of_items(form: str, tmp_path: Path) -> None:
-    few, many = (max(map(len, pieces(decision(count, 2), form))) for count in (300, 1500))  # rows come in batches of 256
+    few, many = (max(map(len, pieces(decision(count, 2), form))) for count in (300, 1500))  # in batches of 256
     assert many < 1.2 * few
     path = tmp_path / f"report.{form}"
     write_whole(path, pieces(decision(), form))
