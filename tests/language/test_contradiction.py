@@ -500,6 +500,7 @@ def test_an_added_synonym_silences() -> None:
         ({"units": {"time": ["-3 fortnight"]}}, "Write '60 minute, min'."),
         ({"words": {"negator": ["nay"]}}, "Did you mean 'negators'?"),
         ({"words": {"negators": [""]}}, "can't be read: ''"),
+        ({"words": {"negators": ["nay | nope"]}}, "can't be read: 'nay | nope'"),
     ],
 )
 def test_a_mistake_in_the_rules_is_said(extra: dict[str, object], says: str) -> None:

@@ -32,6 +32,7 @@ SENTENCE = 400  # characters of a sentence
 LACKING = ("unable", "silent", "model", "asks")
 _WORD = re.compile(r"n/a\b|[a-z]+")
 _NAME = re.compile(r"\{[a-z]+\}")
+_REWRITTEN = "'’*\"“/"  # characters whose reading may join or change words
 _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”")
 
 
@@ -50,7 +51,8 @@ def is_near(claim: str) -> bool:
     plain = claim.isascii() and claim.replace("\n", "").isprintable()
     if plain and "ntext" not in claim.lower():  # nothing is disguised, and it is not there
         return False
-    return not is_exact(claim) and f" {TOKEN} " in f" {_skeleton(claim)} "
+    skeleton = " ".join(claim.translate(_SKELETON).split())
+    return f" {TOKEN} " in f" {skeleton} " and not is_exact(claim)
 
 
 class RefusalRule(msgspec.Struct, frozen=True):
@@ -110,7 +112,7 @@ def refuses(claim: str) -> bool:
     if _signs_of_letters().isdisjoint(ascii_words(claim)) and not any(map(claim.__contains__, _REWRITTEN)):
         return False
     text = _QUOTED.sub("x", _written_out(claim.strip().strip('"')))  # quotes are somebody else's words
-    if _signs().isdisjoint(_WORD.findall(text)):
+    if lines_of("signs").isdisjoint(_WORD.findall(text)):
         return False
     from .sentences import sentences  # most answers lack nothing, and are read no further
 
@@ -118,7 +120,7 @@ def refuses(claim: str) -> bool:
     lacking = [_lack(sentence) for sentence in said]
     if not any(lacking):
         return False
-    told = [lack or _kind(sentence, "preamble", "gives") for lack, sentence in zip(lacking, said, strict=True)]
+    told = [lack or _kind(sentence, "preamble", "gives")[0] for lack, sentence in zip(lacking, said, strict=True)]
     kinds = [kind for kind in told if kind != "preamble"]
     said_more = kinds[1:2] != ["gives"] or any(kind in LACKING for kind in kinds[1:])
     return said_more if kinds[0] in LACKING else _concludes(told, said)
@@ -127,32 +129,28 @@ def refuses(claim: str) -> bool:
 def _concludes(told: list[str], said: list[Sentence]) -> bool:
     """Whether an answer that begins with how one would go about it ends with not being able to, and gives no value."""
     last = max((n for n, kind in enumerate(told) if kind in ("unable", "model")), default=0)
-    drawn = "preamble" in told[:last] or _kind(said[last], "concluding")
+    drawn = "preamble" in told[:last] or _kind(said[last], "concluding")[0]
     if not (last and drawn) or "gives" in told[last:]:
         return False
-    return not any(_kind(sentence, "value") for sentence in said[:last])
+    return not any(_kind(sentence, "value")[0] for sentence in said[:last])
 
 
 def _read(text: str) -> Sentence:
     bare = _patterns("courtesy")[0][1].sub("", text, count=1)
     has = set(_WORD.findall(bare))
-    if not has.isdisjoint(_signs()):  # else it lacks nothing, and no list is looked for
+    if not has.isdisjoint(lines_of("signs")):  # else it lacks nothing, and no list is looked for
         has |= {name for name, words in _lists().items() if not has.isdisjoint(words)}
     return Sentence(bare, has)
 
 
 def _lack(sentence: Sentence) -> str:
     """How the sentence says that there is no answer; one with yes or no before it, or a number after, does not."""
-    kind, end = _first(sentence, LACKING) if not _signs().isdisjoint(sentence.has) else ("", 0)
+    kind, end = _kind(sentence, *LACKING) if not lines_of("signs").isdisjoint(sentence.has) else ("", 0)
     (_, before), (_, after) = _patterns("answering")
     return "" if kind and (before.search(sentence.text) or after.search(sentence.text, end)) else kind
 
 
-def _kind(sentence: Sentence, *names: str) -> str:
-    return _first(sentence, names)[0]
-
-
-def _first(sentence: Sentence, names: Iterable[str]) -> tuple[str, int]:
+def _kind(sentence: Sentence, *names: str) -> tuple[str, int]:
     """The first of the kinds that the sentence is of, or nothing, and where the words end that say so."""
     for name in names:
         for needed, pattern in _patterns(name):
@@ -196,18 +194,10 @@ def _needed(text: str) -> frozenset[str]:
     return frozenset() if "|" in text else frozenset(words)
 
 
-_REWRITTEN = "'’*\"“/"  # characters whose reading may join or change words
-
-
-@cache
-def _signs() -> frozenset[str]:
-    return frozenset(lines_of("signs"))
-
-
 @cache
 def _signs_of_letters() -> frozenset[bytes]:
     """The signs as a quick look finds them; one with a stroke is looked for where there is a stroke."""
-    return frozenset(sign.encode() for sign in _signs() if sign.isalpha())
+    return frozenset(sign.encode() for sign in lines_of("signs") if sign.isalpha())
 
 
 @cache
@@ -239,11 +229,7 @@ def _look(character: str) -> str:
     return "" if unicodedata.category(character) in ("Mn", "Me", "Cf", "Cc") else " "
 
 
-_SKELETONS = _Skeleton()
-
-
-def _skeleton(text: str) -> str:
-    return " ".join(text.translate(_SKELETONS).split())
+_SKELETON = _Skeleton()
 
 
 def _has_phrase(claim: str, whole: frozenset[str], starts: tuple[str, ...]) -> bool:

@@ -16,17 +16,18 @@ from .words import stem
 if TYPE_CHECKING:
     import os
 
-_SIDES = r"[^|]*\w[^|]*\|[^|]*\w[^|]*"
+_SIDE = r"[^|=]*\w[^|=]*"
 # Each table with the shape of its lines and an example, in the order in which they are applied.
 SHAPES = {
-    "synonyms": (r".*\w.*=.*\w.*", "sofa = couch"),
-    "words": (r".*\w.*", "solely, exclusively"),
-    "bounds": (r".*\w.*", "at most, up to"),
-    "predicates": (_SIDES, "accept, allow | reject, deny"),
-    "opposites": (_SIDES, "warm, hot | cold"),
+    "synonyms": (f"{_SIDE}(?:={_SIDE})+", "sofa = couch"),
+    "words": (_SIDE, "solely, exclusively"),
+    "bounds": (_SIDE, "at most, up to"),
+    "predicates": (rf"{_SIDE}\|{_SIDE}", "accept, allow | reject, deny"),
+    "opposites": (rf"{_SIDE}\|{_SIDE}", "warm, hot | cold"),
     "exclusive": (r".*\w.*,.*\w.*", "red, green, blue"),
     "units": (r"(?:[1-9]\d*(?:/[1-9]\d*)?|\d+\.\d*[1-9]\d*) +\S.*", "60 minute, min"),
 }
+DOES = {"words": ("words",), "bounds": ("bounds",), "predicates": ("yes", "no")}  # what each side of a line does
 Line = tuple[str, str, str]  # table, name, text
 
 
@@ -45,51 +46,32 @@ class Rules:
         self.terms: dict[str, Term] = {}
         self.rivals: defaultdict[str, set[str]] = defaultdict(set)
         self.units: dict[str, tuple[str, Fraction]] = {}  # name → dimension and factor
-        self.longest: dict[str, int] = {}  # first word of a phrase → words in the longest one
-        order = list(SHAPES)
-        for kind, label, text in sorted(lines, key=lambda line: order.index(line[0])):
-            self._read(kind, label, text)
-        for stems, term in self.terms.items():  # a synonym does what the first of its line does
-            self.terms[stems] = self.terms.get(term.name, term)
-
-    def _read(self, kind: str, label: str, text: str) -> None:
-        if kind == "units":
+        for kind, label, text in sorted(lines, key=lambda line: list(SHAPES).index(line[0])):
             factor, _, names = text.partition(" ")
-            self.units.update((stems_of(name), (label, Fraction(factor))) for name in _split(names))
-        elif kind == "synonyms":
-            first, *others = text.split("=")
-            self._know([first, *others], Term(self._name(first)))
-        elif kind in ("words", "bounds"):
-            self._know(_split(text), Term("", kind, label))
-        elif kind == "exclusive":
-            self._exclude([[word] for word in _split(text)])
-        else:
-            yes, no = map(_split, text.split("|"))
-            if kind == "predicates":
-                self._know(yes, Term("", "yes", label))
-                self._know(no, Term("", "no", label))
-            self._exclude([yes, no])
-
-    def _exclude(self, sides: Sequence[Sequence[str]]) -> None:
-        """No two words of different sides can stand in one place."""
-        for side in sides:
-            self._know(side, Term(""))
-        named = [set(map(self._name, side)) for side in sides]
-        for names in named:
-            for name in names:
-                self.rivals[name] |= set().union(*named) - names
-
-    def _know(self, words: Iterable[str], term: Term) -> None:
-        """Add the words, with what is new about them."""
-        for word in words:
-            stems = stems_of(word)
-            known = self.terms.get(stems, Term(stems))
-            self.terms[stems] = Term(term.name or known.name, term.kind or known.kind, term.label or known.label)
+            if kind == "units":
+                self.units.update((stems, (label, Fraction(factor))) for stems in _listed(names))
+            elif kind == "exclusive":
+                self._know([[stems] for stems in _listed(text)], kind, label)
+            else:
+                self._know([_listed(side) for side in re.split("[|=]", text)], kind, label)
+        self.longest: dict[str, int] = {}  # first word of a phrase → words in the longest one
+        for stems, term in self.terms.items():
+            self.terms[stems] = self.terms.get(term.name, term)  # a synonym does what the first of its line does
             first, *rest = stems.split()
             self.longest[first] = max(self.longest.get(first, 1), len(rest) + 1)
 
-    def _name(self, word: str) -> str:
-        return self.terms.get(stems := stems_of(word), Term(stems)).name
+    def _know(self, sides: list[list[str]], kind: str, label: str) -> None:
+        """Add the terms of a line; no two of different sides can stand in one place, unless they are synonyms."""
+        known = {stems: self.terms.get(stems, Term(stems)) for side in sides for stems in side}
+        for does, side in zip(DOES.get(kind, ("",) * len(sides)), sides, strict=True):
+            self.terms.update((stems, Term(known[stems].name, does, label) if does else known[stems]) for stems in side)
+        if kind == "synonyms":
+            self.terms.update((stems, term._replace(name=known[sides[0][0]].name)) for stems, term in known.items())
+            return
+        named = [{known[stems].name for stems in side} for side in sides]
+        for names in named if len(named) > 1 else ():
+            for name in names:
+                self.rivals[name] |= set().union(*named) - names
 
     def stems_of_names(self, names: Container[str]) -> set[str]:
         """Every term that goes by one of the names."""
@@ -155,5 +137,5 @@ def _mistake(where: str, what: str, hint: str) -> UsageError:
     return UsageError(f"{where} {what}", where="contradiction rules", hint=hint, code="contradiction-rule")
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _listed(text: str) -> list[str]:
+    return [stems for part in text.split(",") if (stems := stems_of(part))]

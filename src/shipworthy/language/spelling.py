@@ -125,11 +125,12 @@ def _number_words() -> re.Pattern[str]:
     below_100 = rf"(?:(?:{tens})(?:[ -](?:{'|'.join(words_of('words', 'cardinals')[1:10])})\b)?|(?:{small})\b)"
     several = rf"(?:(?:{below_100}|an?)[ -]|(?<!\d[ -]))"
     below_1000 = rf"(?:{several}hundred\b(?:[ -](?:and[ ])?{below_100})?|{below_100})"
-    large = rf"(?:(?:{below_1000}|an?)[ -]|(?<!\d[ -]))(?:thousand|million|billion|trillion)\b"
-    joint = "[ -](?:and[ ])?"
+    scale, joint = r"(?:thousand|[mbt]r?illion)\b", "[ -](?:and[ ])?"
+    large = (
+        rf"(?:(?:{below_1000}|an?)[ -]|(?<!\d[ -])){scale}(?:{joint}{below_1000}[ -]{scale})*(?:{joint}{below_1000})?"
+    )
     first = "|".join([*number_words(), *SCALES, "dozen", "an?[ -]"])
-    above = rf"{large}(?:{joint}{large})*(?:{joint}{below_1000})?"
-    return re.compile(rf"\b(?={first})(?:{several}dozen|{above}|{below_1000})\b")
+    return re.compile(rf"\b(?={first})(?:{several}dozen|{large}|{below_1000})\b")
 
 
 def _digits(match: re.Match[str]) -> str:

@@ -18,14 +18,14 @@ def table(name: str) -> dict[str, Any]:
 
 
 @cache
-def lines_of(name: str) -> tuple[str, ...]:
+def lines_of(name: str) -> frozenset[str]:
     """The lines of `data/NAME.txt`: lists that nearly every text is looked at with, and that should cost no parser.
 
     signs.txt: a text without any of these words is no refusal, and is read no further. cues.txt: what turns a clause
     into its opposite; a word that ends in n't does so too.
     """
     with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.txt"), encoding="utf-8") as stream:
-        return tuple(stream.read().splitlines())
+        return frozenset(stream.read().splitlines())
 
 
 @cache
