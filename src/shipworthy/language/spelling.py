@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
 
-from .tables import shortest, word_set, words_of
+from .tables import word_set, words_of
 
 SIGNS: dict[int, str] = {ord(char): "'" for char in "‘’‚‛′´ʼ＇"}
 SIGNS |= {ord(char): '"' for char in "“”„‟″«»"}
@@ -115,7 +115,9 @@ def number_words() -> Mapping[str, int]:
 
 @cache
 def _number_hints() -> tuple[str, ...]:
-    return shortest({*number_words(), *SCALES, "dozen"})
+    """The number words that have no other one inside: a text with any number word has one of these."""
+    words = {*number_words(), *SCALES, "dozen"}
+    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
 
 
 @cache

@@ -49,38 +49,14 @@ def ascii_words(text: str) -> list[bytes]:
 
 
 def may_deny(text: str) -> bool:
-    """Whether a text in lower case may deny anything: it has every word of some cue. Most need not be read."""
+    """Whether a text in lower case may deny anything: it has the longest word of some cue. Most need not be read."""
     if "n't" in text or "n’t" in text:
         return True
     if not text.isascii() and ("ʼ" in text or not unicodedata.is_normalized("NFKC", text)):
-        return any(hint in text for hint in negation_hints())  # letters that only look different from those of a cue
-    found, cues = ascii_words(text), _cues_by_word()
-    return not _telling().isdisjoint(found) and any(
-        cue.issubset(found) for word in _telling().intersection(found) for cue in cues[word]
-    )
-
-
-@cache
-def _cues_by_word() -> dict[bytes, list[frozenset[bytes]]]:
-    """The words of each cue, by the longest of them."""
-    cues: dict[bytes, list[frozenset[bytes]]] = {}
-    for line in lines_of("cues"):
-        words = ascii_words(line)
-        cues.setdefault(max(words, key=len), []).append(frozenset(words))
-    return cues
+        return True  # letters may only look different from those of a cue
+    return not _telling().isdisjoint(ascii_words(text))
 
 
 @cache
 def _telling() -> frozenset[bytes]:
-    return frozenset(_cues_by_word())
-
-
-@cache
-def negation_hints() -> tuple[str, ...]:
-    """Letters without which no text denies anything: a look at them saves reading most texts."""
-    return shortest({max(cue.split(), key=len) for cue in lines_of("cues")} | {"n't", "n’t"})
-
-
-def shortest(words: set[str]) -> tuple[str, ...]:
-    """The words that have no other of them inside: a text with any of the words has one of these."""
-    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
+    return frozenset(max(ascii_words(cue), key=len) for cue in lines_of("cues"))

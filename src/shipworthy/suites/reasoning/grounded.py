@@ -8,7 +8,8 @@ from fractions import Fraction
 import msgspec
 
 from ...core.evidence import Row
-from ...language.refusal import is_exact, refuses
+from ...language.natural import refuses
+from ...language.refusal import is_exact
 from .actions import Action, find_actions, listed
 from .asserted import Bound, Standing, asserts, standing
 from .citations import Citation, by_sentence, find_citations, without
