@@ -153,15 +153,8 @@ def _opens(found: list[Token], n: int) -> bool:
 def _list_commas(found: list[Token], gaps: list[str]) -> set[int]:
     """The places of commas that only part a list "A, B, or C", which a negation before it denies as a whole."""
     listed: set[int] = set()
-    pending: list[int] = []
-    for n, gap in enumerate(gaps, start=1):
-        if "," not in gap:
-            continue
-        if found[n].norm in ("or", "nor"):
-            listed.update(pending)
-            pending.clear()
-            listed.add(n)
-        if pending and n - pending[-1] > LIST_ITEM:
-            pending.clear()
-        pending.append(n)
+    later = 0  # the next comma, if it parts a list
+    for n in reversed([n for n, gap in enumerate(gaps, start=1) if "," in gap]):
+        later = n if found[n].norm in ("or", "nor") or 0 < later - n <= LIST_ITEM else 0
+        listed.update([later] if later else ())
     return listed

@@ -25,7 +25,9 @@ __all__ = ["Contradiction", "Rules", "contradicts", "load_rules", "read_rules"]
 LOCKED = 50  # sentences of one constraint
 COMPARED = 200  # sentences of one claim that share a word with the constraint
 LONGEST = 1200  # characters of a sentence that are read
-_REPLY = re.compile(r"^(?:no|yes)\s*[,;:.!-]\s*")  # "No, it can't": the reply to a question denies nothing that follows
+_REPLY = re.compile(
+    r"^(?:no|yes)\s*[,;:.!-]\s*"
+)  # "No, it can't": the first word answers the question, and denies nothing
 _PRICE = re.compile(r"[$€£](\d+(?:\.\d+)?)")
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
@@ -99,9 +101,11 @@ def _turns(statements: list[Statement], about: set[str], counts: bool, rules: Ru
 
 @lru_cache(maxsize=256)  # a claim is held against several constraints
 def _statements(text: str, rules: Rules) -> list[Statement]:
-    """What a sentence says as a whole and, where it has several clauses, what each of them says in its case."""
+    """What a sentence says as a whole and, if it has several clauses, what each says under the same conditions."""
     text = _PRICE.sub(r"\1 dollar ", _REPLY.sub("", spelled(text)).replace("%", " percent"))
     cut = list(parts(text, tokens(text)))
+    if len(cut) == 1:
+        return [Statement(cut[0], rules, least=2)]
     read = [Statement(part, rules, least=3) for part in cut]
     clauses = [statement for statement, part in zip(read, cut, strict=True) if len(part) > 1]
     whole = joined(read, rules, least=2 if len(clauses) < 2 else LONGEST)
@@ -122,7 +126,7 @@ def _why(one: Statement, other: Statement, rules: Rules) -> str | None:
 
 
 def _same_case(one: set[str], other: set[str]) -> bool:
-    """Whether both speak of the same case; a time such as "after 90 days" is none beside a statement without one."""
+    """Whether both have the same conditions; a time such as "after 90 days" may be missing from one of them."""
     return one == other or (not (one and other) and all(case.endswith("#") for case in one | other))
 
 
@@ -152,7 +156,7 @@ def _negation(one: Statement, other: Statement, rules: Rules) -> str | None:
 
 
 def _duty(one: Statement, other: Statement, rules: Rules) -> str | None:
-    """What must be is optional for the other."""
+    """One requires what the other leaves open."""
     duties = {one.duty, other.duty} if one.roles and other.roles else ()
     if one.negative or other.negative or duties not in ({"must", "optional"}, {"must", "possible"}):
         return None
@@ -161,7 +165,7 @@ def _duty(one: Statement, other: Statement, rules: Rules) -> str | None:
 
 
 def _only(one: Statement, other: Statement, rules: Rules) -> str | None:
-    """Only one may, and another one does."""
+    """One allows a single thing only, and the other says the same of something else."""
     if bool(one.chosen) == bool(other.chosen) or one.negative or other.negative:
         return None
     strict, wide = (one, other) if one.chosen else (other, one)
@@ -173,7 +177,7 @@ def _only(one: Statement, other: Statement, rules: Rules) -> str | None:
 
 
 def _opposite(one: Statement, other: Statement, rules: Rules) -> str | None:
-    """The same said with an opposite word in one place."""
+    """Both say the same, but with opposite words in one place."""
     pair = _pair(one, other, rules) if one.negative == other.negative else None
     if pair and _same(one.content - {pair[0]}, other.content - {pair[1]}):
         return f"{pair[0]} ↔ {pair[1]}"
@@ -181,14 +185,14 @@ def _opposite(one: Statement, other: Statement, rules: Rules) -> str | None:
 
 
 def _pair(one: Statement, other: Statement, rules: Rules) -> tuple[str, str] | None:
-    """A word of one and a word of the other that can't stand in one place."""
+    """A word of each that are opposites of each other."""
     theirs = other.content - one.content
     paired = sorted((one.content - other.content) & rules.rivals.keys())
     return next(((word, min(met)) for word in paired if (met := rules.rivals[word] & theirs)), None)
 
 
 def _amount(one: Statement, other: Statement, rules: Rules) -> str | None:
-    """The same said with an amount that the other does not allow; the amount of A and B is not that of A."""
+    """Both say the same, but with amounts that exclude each other; the amount of A and B is not that of A."""
     if not (one.amounts and other.amounts) or one.negative != other.negative or one.joints != other.joints:
         return None
     if ("optional" in one.roles) != ("optional" in other.roles) or not _same(one.content, other.content):

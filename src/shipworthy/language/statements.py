@@ -132,9 +132,6 @@ class Statement:
 
 def joined(clauses: Sequence[Statement], rules: Rules, least: int) -> Statement:
     """What the clauses say together; two of them that deny cancel out."""
-    if len(clauses) == 1:
-        clauses[0].least = least
-        return clauses[0]
     whole = Statement((), rules, least)
     for clause in clauses:
         whole.negative ^= clause.negative
@@ -171,7 +168,6 @@ def _value(number: str) -> Fraction | None:
 
 def _is_month(found: Sequence[Token], n: int) -> bool:
     """Whether "may" is the month: a number beside it, or a word before it that goes with a date."""
-    if found[n].norm != "may":
-        return False
-    beside = [found[k] for k in (n - 1, n + 1) if 0 <= k < len(found)]
-    return any(token.number for token in beside) or (n > 0 and found[n - 1].norm in BEFORE_MONTH)
+    beside = found[max(0, n - 1) : n + 2]
+    dated = any(token.number for token in beside) or (n > 0 and beside[0].norm in BEFORE_MONTH)
+    return found[n].norm == "may" and dated
