@@ -127,7 +127,7 @@ def test_a_repeated_key_in_a_lock_is_damage(frozen: Path) -> None:
     path = frozen.with_name("gold.lock")
     text = path.read_text()
     path.write_text(text.replace('"count": 3', '"count": 3, "count": 3'))
-    with pytest.raises(DataError, match="stands twice") as caught:
+    with pytest.raises(DataError, match="occurs twice") as caught:
         goldlock.lock_problems(frozen)
     assert caught.value.code == "lock-damaged"
     path.write_text(text.replace('"A1":', '"A1": "0", "A1":'))

@@ -142,7 +142,7 @@ def test_any_text_is_an_id_map_or_a_usage_error(text: str) -> None:
 def test_a_repeated_key_in_an_id_map_is_refused(row: str, tmp_path: Path) -> None:
     path = tmp_path / "map.jsonl"
     path.write_text(row)
-    with pytest.raises(ShipworthyError, match="stands twice") as caught:
+    with pytest.raises(ShipworthyError, match="occurs twice") as caught:
         parse_id_map(str(path))
     assert caught.value.code == "repeated-key"
 
@@ -152,7 +152,7 @@ def test_a_repeated_key_in_a_fixture_is_refused(tmp_path: Path) -> None:
 
     path = tmp_path / "fixture.json"
     path.write_text('{"name": "x", "cases": [{"id": "a", "prompt": "p", "id": "b"}]}')
-    with pytest.raises(ShipworthyError, match="stands twice"):
+    with pytest.raises(ShipworthyError, match="occurs twice"):
         load_fixture(path)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from ._say import say
@@ -28,7 +30,19 @@ def command(name: str, report: str, url: str) -> None:
     from ..jobs.explain import explain
 
     for line in explain(name, report, lambda: _last(url)):
-        say(line)
+        for part in _fitted(line):
+            say(part)
+
+
+def _fitted(line: str) -> list[str]:
+    """A line as wide as the terminal, continued below its text; whole where nobody watches."""
+    if not sys.stdout.isatty():
+        return [line]
+    import shutil
+    import textwrap
+
+    indent = " " * (12 if line.startswith("  ") and line[2:12].strip() and line[11:12] == " " else 2)
+    return textwrap.wrap(line, min(shutil.get_terminal_size().columns, 100), subsequent_indent=indent) or [line]
 
 
 def _last(url: str) -> dict[str, object]:

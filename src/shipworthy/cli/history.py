@@ -178,9 +178,9 @@ def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool
 )
 @_JSON
 def flaky_command(url: str, suite: str, branch: str, last: int, turns: int, as_json: bool) -> None:
-    """Questions whose result goes back and forth; one turn may be a repair, two are a sign.
+    """Questions whose result keeps changing. One change may be a fix; two suggest a flaky question.
 
-    Quarantine one by name and until a day: [[quarantine]] in the config.
+    To exclude one from the gates until a given day, use [[quarantine]] in the config.
     """
     import msgspec
 

@@ -136,16 +136,17 @@ def _cut(text: str, width: int) -> str:
 def _print_absent(found: Connection) -> None:
     ours = "answer_json" in found.response
     if not found.answered:
-        say("  This is a refusal, so citations may be missing. Send a question that it can answer:")
+        say("  This is a refusal, so citations may be missing. Send an answerable question:")
         say("  shipworthy init --url URL --question 'YOUR QUESTION' --force")
     if "citations" not in found.mapping and not ours:
         say("  No citations were recognised. Map them with --map citations=PATH,")
-        say("  or leave gold_citations out of the gold file: citations are then not judged.")
+        say("  or leave gold_citations out of the gold file to skip judging them.")
     if "retrieved_ids" not in found.mapping and "retrieved_ids" not in found.response:
-        say("  No retrieved ids were recognised, so recall is n/a and no citation can be confirmed.")
-        say("  Map them with --map 'retrieved_ids=PATH[*].id', or leave gold_citations out of the gold file.")
+        say("  No retrieved ids were recognised, so citations can't be confirmed and recall is")
+        say("  n/a. Map them with --map 'retrieved_ids=PATH[*].id', or leave gold_citations out.")
     if found.refused_with:
-        say(f"To a question that it can't answer it says: {found.refused_with[:200]}")
+        say("To a question that it can't answer it says:")
+        say(f"  {_cut(found.refused_with, 200)}")
         if found.refusal:
             say('  That is a refusal in its own words, so refusal = "natural" is set.')
         elif found.refused_with.strip().casefold() != "not in context":

@@ -111,7 +111,8 @@ def run(
 ) -> int:
     """Send every question on every arm at each load (open loop), then score.
 
-    Requests start at their scheduled times whatever the earlier ones do, and latency counts from the scheduled time.
+    Requests start at their scheduled times even if earlier ones are still running. Latency counts from the scheduled
+    time.
 
     \b
     shipworthy latency run --gold gold.jsonl --http http://localhost:8080/qa --rps 5 --duration 60 --arms arms.toml

@@ -312,7 +312,7 @@ def _waivers(table: object, mistakes: list[Mistake]) -> list[Waiver]:
         values = check_table(given, WAIVER, ("waivers", index), mistakes)
         blank = [name for name in ("owner", "reason") if name in values and not values[name].strip()]
         mistakes.extend(
-            Mistake(("waivers", index, name), "is blank", "Somebody must answer for a waiver.", "config-value")
+            Mistake(("waivers", index, name), "is blank", "Name the owner of the waiver.", "config-value")
             for name in blank
         )
         if values.keys() >= WAIVER.keys():

@@ -33,7 +33,7 @@ _DRIVEN = {
     "target": Key("text", "The [targets.NAME] that `check --run` sends the questions to; else [target]."),
     "seeds": Key("numbers", "Seeds to send."),
     "jitters": Key("words", "Rewordings to send: none, ws, punct, syn, order, para."),
-    "paraphrases": Key("flag", "Ask each paraphrase of the gold set too."),
+    "paraphrases": Key("flag", "Also send each paraphrase of the gold set."),
 }
 
 
@@ -69,7 +69,7 @@ TARGET = {
     "url": Key("text", "An HTTP endpoint: send one question, get one JSON object or a stream of events back."),
     "method": Key("text", "HTTP method: POST, or GET where the query carries the question."),
     "body": Key("template", 'Request body: a JSON text or a table, such as { question = "{question}" }.'),
-    "query": Key("texts", "Part of the URL's query; values may hold {question} and the other placeholders."),
+    "query": Key("texts", "Query parameters of the URL; values may contain {question} and the other placeholders."),
     "proxy": Key("text", "Send requests through this proxy."),
     "trust_env": Key("flag", "Use the proxies of the environment."),
     "ca_file": Key("path", "Certificates to trust besides the system's, PEM."),

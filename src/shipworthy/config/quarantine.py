@@ -18,7 +18,7 @@ def check_quarantine(table: object, mistakes: list[Mistake]) -> list[Quarantined
         path = ("quarantine", index)
         values = check_table(given, QUARANTINE, path, mistakes)
         blank = [name for name in ("qid", "owner", "reason") if name in values and not values[name].strip()]
-        hint = "Somebody must answer for a quarantine."
+        hint = "Name the owner of the quarantine."
         mistakes.extend(Mistake((*path, name), "is blank", hint, "config-value") for name in blank)
         if values.keys() < QUARANTINE.keys():
             continue

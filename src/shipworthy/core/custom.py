@@ -33,7 +33,7 @@ SOURCES = ("judge", "human", "code")
 KEYS = {
     "from": CustomKey("text", "Where the value is in a trace, such as scores.faithfulness."),
     "py": CustomKey("text", "A function that gives the value, module:function, called with (gold, trace)."),
-    "at_least": CustomKey("real", "The value passes from here on; without a bar, numbers make a mean."),
+    "at_least": CustomKey("real", "Values from this number on pass. Without a threshold, the metric is a mean."),
     "at_most": CustomKey("real", "The value passes up to here."),
     "equals": CustomKey("words", "Texts that pass, where the value is a text."),
     "among": CustomKey("text", "Which items it is about.", AMONG),

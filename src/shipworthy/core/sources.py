@@ -91,7 +91,7 @@ def load_gold(
     read.close(problems, lenient)
     if not items:
         raise DataError(
-            "there is no gold item to judge by", where=read.path, hint="Write at least one question.", code="gold-empty"
+            "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
         )
     read.content = content_digest(items)
     return GoldSet(items, lines, read)

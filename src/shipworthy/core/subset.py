@@ -20,7 +20,7 @@ def keep_gold(sources: Sources) -> Sources:
     gold = sources.get("gold")
     if gold is None:
         hint = "Give --gold, or leave out --where."
-        raise UsageError("only questions of a gold set can be chosen, and there is none", hint=hint, code="where-gold")
+        raise UsageError("this suite reads no gold set, so no questions can be chosen", hint=hint, code="where-gold")
     return sources if is_path(gold) or isinstance(gold, Sequence) else {**sources, "gold": list(gold)}
 
 

@@ -13,7 +13,7 @@ from .words import normalise
 FAULTS = {
     "drop_evidence": "the best block is lost before the answerer sees it, on two questions in five",
     "wrong_citation": "two answers in five cite another retrieved block",
-    "leak_refusal": "one refusal in four is answered all the same",
+    "leak_refusal": "one refusal in four is answered anyway",
     "unlock_constraint": "one answer in four does not repeat the locked rules",
     "jitter_flip": "a stray space, dash or doubled mark in the question makes the answer a refusal",
     "slow_tail": "about eight questions in a hundred wait in the answerer",

@@ -70,7 +70,7 @@ class Nightly(msgspec.Struct, frozen=True):
         lists = (
             (f"lost (failed in the last {LAST} runs)", self.lost),
             (f"gained (passed in the last {LAST} runs)", self.gained),
-            ("turned, not yet confirmed", self.waiting),
+            ("changed, not yet confirmed", self.waiting),
             ("flaky", self.flaky),
             ("not in the first runs", self.new),
         )

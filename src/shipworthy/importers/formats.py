@@ -143,7 +143,7 @@ def _refuse_other(path: str, line: int, record: dict[str, object], one: Format, 
     raise DataError(
         f"begins as {one.title}, but this record is {other.title if other else 'something else'}, with {_keys(record)}",
         where=f"{visible(path)}:{line}",
-        hint="Give each export in a file of its own.",
+        hint="Put each export into its own file.",
         code="import-mixed",
     )
 
@@ -155,7 +155,7 @@ def _of_known_version(records: Records, record: dict[str, object], one: Format, 
             raise DataError(
                 f"is {one.title} of version {visible(version, 20)}; known are {', '.join(one.known_versions)}",
                 where=visible(records.path),
-                hint=f"To read it all the same, add --from {one.name}.",
+                hint=f"To read it anyway, add --from {one.name}.",
                 code="import-version",
             )
     return one
@@ -169,7 +169,7 @@ def _refuse_known_others(records: Records, record: dict[str, object]) -> None:
             "is a stream of LangChain events, not an export of runs", where=where, hint=hint, code="import-format"
         )
     if {"Status", "Grader Reason"} <= set(record):
-        hint = "Its outputs stand under the names of prompts. Export JSON: promptfoo eval -o results.json."
+        hint = "Its outputs are under the names of prompts. Export JSON: promptfoo eval -o results.json."
         raise DataError("is promptfoo's CSV", where=where, hint=hint, code="import-format")
     if "answer_json" in record or ("qid" in record and "retrieved_ids" in record):
         hint = "Score it: shipworthy score --gold gold.jsonl --trace FILE."

@@ -88,7 +88,7 @@ def answer_in(value: object, depth: int = 0) -> Picked | None:
         return None
     picked = _answer_inside(value, depth)
     if picked is None and text is not None and not depth and _is_own_object(value):
-        return Picked(text, None, "answer: an object, as it stands")
+        return Picked(text, None, "answer: an object, unchanged")
     return picked
 
 

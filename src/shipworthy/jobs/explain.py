@@ -141,12 +141,19 @@ def _lines(row: Report, card: Report) -> Iterator[tuple[str, str]]:
     yield "question", str(card.get("question") or row.get("prompt") or "")
     yield "answer", str(card.get("claim") or row.get("answer") or "")
     yield "expected", _expectation(row, card)
-    cited = card.get("citations")
-    yield "cited", (", ".join(map(str, cited)) or "nothing") if isinstance(cited, list) and card.get("claim") else ""
-    yield "sources", ", ".join(map(str, card.get("gold_citations") or ()))
+    yield "cited", _cited(card)
     retrieved = card.get("retrieved_ids")
     yield "retrieved", first_few([str(one) for one in retrieved]) if isinstance(retrieved, list) else ""
     yield "why", _why(row, card)
+
+
+def _cited(card: Report) -> str:
+    """`doc4 (expected doc9)`."""
+    cited, expected = card.get("citations"), ", ".join(map(str, card.get("gold_citations") or ()))
+    if not isinstance(cited, list) or not card.get("claim"):
+        return f"nothing (expected {expected})" if expected else ""
+    shown = ", ".join(map(str, cited)) or "nothing"
+    return f"{shown} (expected {expected})" if expected else shown
 
 
 def _expectation(row: Report, card: Report) -> str:

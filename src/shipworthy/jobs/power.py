@@ -80,7 +80,7 @@ def parse_rates(texts: Iterable[str]) -> dict[str, Fraction]:
         except (ValueError, ZeroDivisionError):
             rate = Fraction(-1)
         if not name or not 0 <= rate <= 1 or len(value) > 20:
-            what = f"{visible(text, 60)!r} is no rate"
+            what = f"{visible(text, 60)!r} is not a rate"
             raise UsageError(what, where="--rate", hint="Write METRIC=RATE, such as precision=0.9.", code="power-rate")
         found[name] = rate
     return found

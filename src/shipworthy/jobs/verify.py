@@ -92,7 +92,7 @@ class Reach:
         for name, path in {**paths, **tables, **label_files(options.get("custom_metrics"))}.items():
             if not self._holds(path):
                 raise DataError(
-                    f"the {name} of the report lies neither beside it nor in the working directory",
+                    f"the {name} of the report is neither beside it nor in the working directory",
                     where=visible(path),
                     hint=f"Name it with --input {name}=FILE, or add --trust if the report is your own.",
                     code="receipt-trust",

@@ -267,7 +267,7 @@ class TableRows:
                 continue
             if len(cells) != len(names):
                 what = f"{len(cells)} cells, the header has {len(names)}"
-                hint = "Quote cells that hold a separator or a line break."
+                hint = "Quote cells that contain a separator or a line break."
                 self._problems.add(Problem(self.path, reader.line_num, what, hint, "csv-ragged"))
                 continue
             yield reader.line_num, {name: cell for name, cell in zip(names, cells, strict=True) if name}

@@ -117,7 +117,7 @@ def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                what = f"the key {visible(repr(key), 80)} stands twice in one object"
+                what = f"the key {visible(repr(key), 80)} occurs twice in one object"
                 raise Refused(what, "repeated-key", "Keep one of the two.")
             seen.add(key)
     return found

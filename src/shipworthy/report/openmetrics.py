@@ -10,7 +10,7 @@ from . import views
 
 _FAMILIES = (
     ("shipworthy_ships", "Whether the decision is SHIP."),
-    ("shipworthy_gate_holds", "Whether a gate holds; absent where it does not apply."),
+    ("shipworthy_gate_holds", "Whether a gate passes; absent if it does not apply."),
     ("shipworthy_metric", "The value of a metric."),
     ("shipworthy_metric_items", "How many items a metric is based on."),
 )

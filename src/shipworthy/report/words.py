@@ -74,7 +74,7 @@ def findings(decision: Decision) -> list[str]:
 def other_reasons(decision: Decision) -> list[str]:
     """The reasons that are no gate's."""
     gates = tuple(sentence(outcome) for outcome in decision.outcomes)
-    return [visible(reason, 2000) for reason in decision.reasons if not reason.startswith(gates)]
+    return [_sentence_case(visible(reason, 2000)) for reason in decision.reasons if not reason.startswith(gates)]
 
 
 def near(decision: Decision, outcome: Outcome) -> list[str]:

@@ -203,7 +203,7 @@ class Journal:
                     "is not a trace",
                     where=f"{self.path}:{number}",
                     code="journal-damaged",
-                    hint="Something else changed the file: start anew.",
+                    hint="Another program changed the file. Start again with --overwrite.",
                 ) from None
             whole += len(line)
             if record.run_id is not None:

@@ -80,7 +80,7 @@ def questions_of_log(path: str) -> list[Gold]:
             wordings.setdefault(str(line.qid), {})[line.asked] = None
     if not wordings:
         raise DataError(
-            "no line of the log says what was asked",
+            "no line of the log has the question that was sent",
             where=path,
             hint="Lines need q, query or question.",
             code="log-no-question",

@@ -137,7 +137,7 @@ def make_plan(
         jitter("", name, profile)  # an unknown name is refused here, before anything is asked
     if paraphrases and "para" in jitters:
         raise UsageError(
-            "the jitter para asks the paraphrases already",
+            "the jitter para already sends the paraphrases",
             where="--paraphrases",
             hint="Leave out one of the two.",
             code="plan-grid",
@@ -194,7 +194,7 @@ def _arms(arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None) -> tu
         return (NO_ARM,)
     listed = [Arm(name, dict(knobs)) for name, knobs in (arms.items() if isinstance(arms, Mapping) else arms)]
     if len({arm.name for arm in listed}) < len(listed) or not all(arm.name for arm in listed):
-        raise UsageError("each arm needs a name of its own", where="arms", code="arms-file")
+        raise UsageError("each arm needs its own name", where="arms", code="arms-file")
     return tuple(listed)
 
 
@@ -204,19 +204,19 @@ def _check_questions(questions: Sequence[Question]) -> None:
         qid = str(item.qid)
         if qid in seen:
             raise DataError(
-                f"qid {qid!r} stands twice in the gold set",
+                f"qid {qid!r} occurs twice in the gold set",
                 hint="Give each question its own qid.",
                 code="gold-repeated",
             )
         if not item.question.strip() and not item.paraphrases:
             raise DataError(
                 f"{qid!r} has no question to send",
-                hint="Write one, or map the field that holds it: --map question=NAME.",
+                hint="Write one, or map the field that has it: --map question=NAME.",
                 code="gold-no-question",
             )
         seen.add(qid)
     if not questions:
-        raise DataError("there is no gold item to ask", hint="Write at least one question.", code="gold-empty")
+        raise DataError("the gold set has no question to send", hint="Write at least one question.", code="gold-empty")
 
 
 def _wordings(item: Question, paraphrases: bool) -> list[tuple[int, str]]:

@@ -99,7 +99,7 @@ def reasoner_target(
     """The one reasoner that was named: a command, an address, or a function (`module:function`, or itself)."""
     if sum(given is not None for given in (binary, url, function)) != 1:
         raise UsageError(
-            "which reasoner is asked is not clear", hint="Give one of --binary, --url, --python.", code="reason-target"
+            "it is not clear which reasoner to use", hint="Give one of --binary, --url, --python.", code="reason-target"
         )
     if binary is not None:
         return CommandReasoner(binary, db)

@@ -69,7 +69,7 @@ class Secrets:
         def value_of(match: re.Match[str]) -> str:
             value = os.environ.get(match[1], "")
             if not value or not value.isprintable():
-                what = "is not set" if not value else "holds a line break or a control character"
+                what = "is not set" if not value else "contains a line break or a control character"
                 raise UsageError(
                     f"the environment variable {match[1]} {what}",
                     where=where,

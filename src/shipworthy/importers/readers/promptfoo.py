@@ -49,7 +49,7 @@ def read(records: Records) -> Iterator[Item]:
         rows = _rows(record)
         for number_, row in enumerate([record] if rows is None else rows, 1):
             if not isinstance(row, Mapping) or not _is_row(row):
-                what = f"row {number_} is no promptfoo result, as the first one is"
+                what = f"row {number_} is not a promptfoo result like the first one"
                 raise DataError(what, where=visible(where), hint="Export it again.", code="import-mixed")
             yield _span(row, where, seen)
 

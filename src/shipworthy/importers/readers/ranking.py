@@ -55,7 +55,7 @@ def read_qrels(records: Records) -> Iterator[Item]:
         grade = number(record.get("score", record.get("relevance")))
         if grade is None:
             where = f"{visible(records.path)}:{line}"
-            raise DataError("the relevance is no number", where=where, hint="Write 0 or 1.", code="import-number")
+            raise DataError("the relevance is not a number", where=where, hint="Write 0 or 1.", code="import-number")
         yield RelevantDocument(_named(record, query, records, line), _named(record, document, records, line), grade)
 
 
@@ -77,7 +77,8 @@ def read_trec_run(records: Records) -> Iterator[Item]:
             score = number(record.get("score"))
             if score is None:
                 where = f"{visible(records.path)}:{line}"
-                raise DataError("the score is no number", where=where, hint="Is it a TREC run?", code="import-number")
+                hint = "Is it a TREC run?"
+                raise DataError("the score is not a number", where=where, hint=hint, code="import-number")
             scored.append((_named(record, "docno", records, line), score))
         yield _ranked(qid, scored, f"{records.path}:{line}")
 

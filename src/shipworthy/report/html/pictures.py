@@ -198,7 +198,7 @@ def confusion(value: object, decision: Decision) -> Block | None:
         ]
         for row in value
     ]
-    words = f"Rows are the labels of the {spoken(side)}, columns those of the other; the diagonal is agreement."
+    words = f"Rows are the labels of the {spoken(side)}, columns those of the other rater. The diagonal is agreement."
     return Block(
         "Labels against each other", words, tables=[Table("Labels", [spoken(side), *map(visible, columns)], rows)]
     )

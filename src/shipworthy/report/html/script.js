@@ -177,12 +177,12 @@
 
     function line(row) {
       const name = anchor(row);
-      const made = make("tr", { id: carded.has(name) ? null : name, class: row < failing ? "failing" : null });
+      const made = make("tr", { role: "row", id: carded.has(name) ? null : name, class: row < failing ? "failing" : null });
       const columns = wide?.checked ? rows[row].length : first;
       rows[row].slice(0, columns).forEach((value, column) => {
         const text = shown(value);
-        made.append(column ? make("td", { class: text.length > 40 ? "long" : null }, text)
-          : make("th", { scope: "row" }, make("a", { href: "#" + name }, text)));
+        made.append(column ? make("td", { role: "cell", class: text.length > 40 ? "long" : null }, text)
+          : make("th", { scope: "row", role: "rowheader" }, make("a", { href: "#" + name }, text)));
       });
       return made;
     }

@@ -105,7 +105,7 @@ def read_evidence(path: str) -> dict[str, list[Passage]]:
             evidence.setdefault(str(trace.qid), trace.evidence)
     if not evidence:
         raise UsageError(
-            "holds no evidence",
+            "has no evidence",
             where=path,
             hint='Write {"qid": …, "evidence": [{"id", "text"}]} lines.',
             code="evidence-empty",

@@ -169,7 +169,7 @@ def _request(ask: Ask) -> bytes:
     try:
         return msgspec.json.encode(request_of(ask)) + b"\n"
     except UnicodeEncodeError:
-        raise AskFailed("bad-question", "the question holds half of a surrogate pair and can't be sent") from None
+        raise AskFailed("bad-question", "the question has half of a surrogate pair and can't be sent") from None
 
 
 def _fill(part: str, values: dict[str, str]) -> str:

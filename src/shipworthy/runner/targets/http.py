@@ -81,7 +81,8 @@ class HttpClient:
             raise AskFailed("too-large", f"the response is larger than {limit:,} bytes", seen=seen)
         encoding = reply.headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
-            raise AskFailed("bad-encoding", f"the response is compressed ({visible(encoding, 40)}), none was asked for")
+            what = f"the response is compressed ({visible(encoding, 40)}), which was not requested"
+            raise AskFailed("bad-encoding", what)
         return reply
 
     def _refused(self, reply: Reply) -> AskFailed:
@@ -102,7 +103,7 @@ class HttpClient:
         try:
             following = url.joined(place)
         except (UsageError, ValueError):
-            raise AskFailed("redirect", f"{shown}; not a URL that is asked") from None
+            raise AskFailed("redirect", f"{shown}; not an allowed URL") from None
         if reply.status not in (307, 308) or not following.same_origin(url):
             raise AskFailed("redirect", f"{shown}; only 307 and 308 on the same host are followed")
         return following
@@ -218,7 +219,7 @@ def _encoded(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
-        raise AskFailed("bad-question", "the question holds half of a surrogate pair and can't be sent") from None
+        raise AskFailed("bad-question", "the question has half of a surrogate pair and can't be sent") from None
 
 
 def _seconds(after: str | None) -> float | None:

@@ -126,7 +126,7 @@ def _scores(trace: Trace, where: str) -> Mapping[str, object]:
     if trace.scores is None:
         return {}
     if not isinstance(trace.scores, dict):
-        raise _wrong("scores is no object of scores by name", where, 'Write {"NAME": 0.9}.')
+        raise _wrong("scores is not an object of scores by name", where, 'Write {"NAME": 0.9}.')
     return trace.scores
 
 
@@ -136,11 +136,11 @@ def judged(spec: Custom, value: object, where: str) -> Value:
         return value
     if isinstance(value, str):
         if not spec.equals:
-            raise _wrong(f"the text {visible(value, 40)!r} is no number", where, "Name the texts that pass: equals.")
+            raise _wrong(f"the text {visible(value, 40)!r} is not a number", where, "Name the texts that pass: equals.")
         return value in spec.equals
     number = _number(value, where)
     if spec.equals:
-        raise _wrong(f"{visible(str(value), 40)} is no text", where, "Use at_least or at_most in place of equals.")
+        raise _wrong(f"{visible(str(value), 40)} is not a text", where, "Use at_least or at_most in place of equals.")
     if (spec.low and number < Fraction(spec.low)) or (spec.high and number > Fraction(spec.high)):
         raise _wrong(
             f"{visible(str(value), 40)} is not between low and high", where, "Correct the score or the limits."
@@ -157,7 +157,7 @@ def _number(value: object, where: str) -> Fraction:
         return Fraction(value)
     if isinstance(value, float) and math.isfinite(value):
         return Fraction(str(value))
-    raise _wrong(f"{visible(repr(value), 40)} is no finite number", where, "")
+    raise _wrong(f"{visible(repr(value), 40)} is not a finite number", where, "")
 
 
 def _wrong(what: str, where: str, hint: str) -> DataError:

@@ -43,7 +43,7 @@ def find_source(spec: Custom) -> FunctionSource:
             found = importlib.util.find_spec(name)
             path = found.origin if found and found.has_location and found.origin else ""
     if not path or not path.endswith(".py"):
-        raise _wrong(spec, f"there is no module {name!r} with Python source", "It is looked for beside the config.")
+        raise _wrong(spec, f"there is no module {name!r} with Python source", "It must be in the folder of the config.")
     try:
         with open(path, "rb") as stream:
             return FunctionSource(path, hashlib.file_digest(stream, "sha256").hexdigest())

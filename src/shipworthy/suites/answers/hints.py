@@ -71,10 +71,10 @@ def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[t
     return [
         (
             hits and high and not explained,
-            "The expected evidence is retrieved, but other sources are cited. Check how the model is told to cite.",
+            "The expected evidence is retrieved, but other sources are cited. Check how the prompt asks for citations.",
         ),
         (
-            precision and hits and not explained,
+            precision and hits and not high and not explained,
             "Precision and citation hit rate are both low: answers are not grounded. Check the guard, retrieval "
             "(lexical and semantic together) and the reranker.",
         ),

@@ -136,9 +136,10 @@ def _duplicates(gold_set: GoldSet) -> Iterator[Finding]:
     similar = _similarity()
     for (first, one), (second, other) in pairs:
         if first == second:
-            says, code = f"asks the same as {one}", "gold-duplicate"
+            says, code = f"is the same question as {one}", "gold-duplicate"
         elif similar(first, second) >= NEAR:
-            says, code = f"asks nearly the same as {one}: {gold_set.items[one].question!r}", "gold-near-duplicate"
+            says = f"is nearly the same question as {one}: {gold_set.items[one].question!r}"
+            code = "gold-near-duplicate"
         else:
             continue
         yield Finding("warning", code, f"{gold_set.source.path}:{gold_set.lines[other]}", other, says)
@@ -163,7 +164,7 @@ def _sizes(gold_set: GoldSet, wanted: list[str | Gate]) -> Iterator[Finding]:
             "gold-no-refusals",
             gold_set.source.path,
             "",
-            "there is no unanswerable item, so nothing shows that the pipeline can refuse.",
+            "there is no unanswerable question, so refusals are not tested.",
         )
     for gate in chosen.values():
         about = unanswerable if gate.metric == "under_refusal" else answerable

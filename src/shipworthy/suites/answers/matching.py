@@ -223,7 +223,7 @@ def check(gold: Gold, where: str) -> None:
             re.compile(text)
         except re.error as problem:
             hint = "Correct the expression, or use another match."
-            message = f"gold_claim_substr {text!r} is no regular expression: {problem}"
+            message = f"gold_claim_substr {text!r} is not a regular expression: {problem}"
             raise DataError(message, where=where, hint=hint, code="gold-regex") from None
     for text in gold.substrings if gold.match == "number" else ():
         if quantity(text) is None:

@@ -101,8 +101,8 @@ def unmatchable(items: Iterable[Gold]) -> list[str]:
         if item.answerable and item.match == "any" and any(fold(text) in TOKEN for text in item.substrings):
             token.append(item.qid)
     told = [
-        ("no claim can be right where gold_claim_substr is absent", absent),
-        ("a text that is part of the refusal token can't be answered with", token),
+        ("no answer can be correct without gold_claim_substr", absent),
+        ("the expected text is part of the refusal token, so no answer can contain it", token),
     ]
     return [f"{what} ({plural(len(qids), 'item')}: {first_few(qids)}). See gold lint." for what, qids in told if qids]
 
@@ -129,7 +129,7 @@ def controls(setup: Setup) -> Iterable[Control]:
 
 SUITE = Suite(
     name="answers",
-    description="Are the answers right, rightly cited, and refused when they should be?",
+    description="Are the answers correct, correctly cited, and refused when they should be?",
     inputs=(
         InputSpec("gold", "Gold set, JSON lines (.gz and .zst are read as they are)."),
         InputSpec("trace", "Traces, JSON lines, one run a line.", driven=True, many=True),

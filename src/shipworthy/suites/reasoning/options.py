@@ -15,11 +15,11 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
     profile: Annotated[
         Literal["grounded", "signals"], Opt("grounded decides; signals is the original format lint.", shown=False)
     ] = "grounded"
-    case_min_overall: Annotated[str | None, Opt("Overwrite the fixture's bar for a case.", "SHARE", kind="number")] = (
-        None
-    )
+    case_min_overall: Annotated[
+        str | None, Opt("Replace the fixture's threshold for a case.", "SHARE", kind="number")
+    ] = None
     suite_min_pass_rate: Annotated[
-        str | None, Opt("Overwrite the fixture's bar for the suite.", "SHARE", kind="number", shown=False)
+        str | None, Opt("Replace the fixture's threshold for the suite.", "SHARE", kind="number", shown=False)
     ] = None
     fail_on_errors: Annotated[bool, Opt("Any case that ended in an error stops the suite.")] = False
     allow_missing: AllowMissing = 0

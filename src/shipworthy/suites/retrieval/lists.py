@@ -111,7 +111,7 @@ def gold_slots(source: Source, read: Input, problems: Problems, map: tuple[str, 
     _close(read, problems)
     if not slots and not problems.total:
         raise DataError(
-            "there is no gold item to judge by", where=read.path, hint="Write at least one question.", code="gold-empty"
+            "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
         )
     return slots
 

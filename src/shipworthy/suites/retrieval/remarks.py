@@ -41,7 +41,7 @@ def _lacking(findings: Findings) -> Iterator[str]:
     holes = findings.evidence.part(LIVE)["missing"]
     if 0 < holes <= findings.context.options.allow_missing and any(gate.bound.sign for gate in findings.gates):
         among = plural(findings.tally["items"], "question")
-        yield f"{holes} of {among} have no line in live's log, so live is no fair baseline"
+        yield f"{holes} of {among} have no line in live's log, so live is not a fair baseline"
     if any(gate.metric == "lambda_convergent" for gate in findings.gates):
         yield from _holes(findings.tally, len(noticed_in(findings.gathered, "shadow").seeds))
 

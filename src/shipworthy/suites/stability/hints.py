@@ -94,7 +94,7 @@ def _culprits(tables: Mapping[str, Sequence[Row]]) -> list[str]:
             )
             continue
         shown = ", ".join(f"{row[axis]} {row['questions_flipped']}/{row['questions']}" for row in harmful[:6])
-        culprits.append(f"Questions changed by each {_AXIS[axis]}: {shown}; none stands out.")
+        culprits.append(f"Questions changed by each {_AXIS[axis]}: {shown}; none is much worse than the others.")
     return culprits
 
 
