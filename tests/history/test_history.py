@@ -433,7 +433,7 @@ def test_the_command_line(url: str, tmp_path: Path, cli: Cli, monkeypatch: pytes
     trend = cli("history", "trend", "precision")
     assert trend.out.splitlines()[0] == "precision  █████▁" and "0.857 (6/7)" in trend.out
     ran = cli("history", "nightly")
-    assert ran.code == 0 and "turned, not yet confirmed: Q0" in ran.out
+    assert ran.code == 0 and "changed, not yet confirmed: Q0" in ran.out
     assert "passed 6 of 6  never failed" in cli("history", "gates").out
     assert cli("history", "report").code == 0 and (tmp_path / "eval" / "report.md").exists()
     assert cli("compare", "r0", "r5").code == 1

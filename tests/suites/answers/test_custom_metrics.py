@@ -274,7 +274,7 @@ def test_what_a_function_gives(checks: Path) -> None:
     assert "6 of 6 items among answered lack the value" in py(checks, "nothing").measures["mine"].missing
     for name, code, words in (
         ("fails", "metric-failed", "KeyError"),
-        ("odd", "metric-value", "is no number|gave 'yes'"),
+        ("odd", "metric-value", "is not a number|gave 'yes'"),
         ("unstable", "metric-unstable", "gave False and then True"),
     ):
         with pytest.raises(DataError, match=words) as error:
@@ -397,10 +397,10 @@ def test_a_name_that_is_taken(name: str) -> None:
 @pytest.mark.parametrize(
     ("scores", "table", "words"),
     [
-        (("high", 1, 1, 1, 1, 1), FAITHFUL, "is no number"),
+        (("high", 1, 1, 1, 1, 1), FAITHFUL, "is not a number"),
         ((True, 1, 1, 1, 1, 1), {"from": "scores.faithfulness"}, "others that are numbers"),
         ((7, 1, 1, 1, 1, 1), {"from": "scores.faithfulness", "low": 0, "high": 1}, "not between low and high"),
-        ((7, 1, 1, 1, 1, 1), {"from": "scores.faithfulness", "equals": ["x"]}, "is no text"),
+        ((7, 1, 1, 1, 1, 1), {"from": "scores.faithfulness", "equals": ["x"]}, "is not a text"),
     ],
 )
 def test_values_that_can_not_be_judged(scores: tuple[Any, ...], table: dict[str, Any], words: str) -> None:
@@ -410,7 +410,7 @@ def test_values_that_can_not_be_judged(scores: tuple[Any, ...], table: dict[str,
 
 
 def test_scores_of_another_shape_are_an_error_only_where_a_metric_reads_them(project: Path) -> None:
-    for bad, words in (([0.9], "no object"), ({"faithfulness": [1]}, "no finite number"), ("0.9", "no object")):
+    for bad, words in (([0.9], "not an object"), ({"faithfulness": [1]}, "not a finite number"), ("0.9", "not an object")):
         traces = [{**GOOD[0], "scores": bad}, *GOOD[1:]]
         assert evaluate(ITEMS, traces).ships
         with pytest.raises(DataError, match=words):

@@ -11,7 +11,7 @@ from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
 from .judge import Judging
-from .metrics import LOGGED, SOURCED
+from .metrics import LOGGED, MISSED, SOURCED
 
 REFUSALS = "refusals"  # texts that refuse unanswerable questions in other words
 
@@ -39,7 +39,9 @@ def diagnose(findings: Findings, k: Sequence[int], judging: Judging) -> list[str
         hints.append(_leaks(tally))
     elif "precision" in failed and "chr" not in failed:
         hints.append(_missed(tally))
-    hints += [words for applies, words in _patterns(failed, known_recall, bool(hints)) if applies]
+    wrong = tally["answered"] - tally["under_refused"] - tally["correct"]
+    grounded = bool(hints) or 2 * tally[MISSED] < wrong  # most of the wrong answers state the expected text
+    hints += [words for applies, words in _patterns(failed, known_recall, bool(hints), grounded) if applies]
     return [*other, *hints, *_side_remarks(tally, judging, bool(other))]
 
 
@@ -64,7 +66,7 @@ def _leaks(tally: Tally) -> str:
     )
 
 
-def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[tuple[bool, str]]:
+def _patterns(failed: set[str], recall: float | None, explained: bool, grounded: bool) -> list[tuple[bool, str]]:
     precision, hits = "precision" in failed, "chr" in failed
     high = recall is not None and recall >= RECALL_IS_HIGH
     low = recall is not None and not high
@@ -74,7 +76,7 @@ def _patterns(failed: set[str], recall: float | None, explained: bool) -> list[t
             "The expected evidence is retrieved, but other sources are cited. Check how the prompt asks for citations.",
         ),
         (
-            precision and hits and not high and not explained,
+            precision and hits and not grounded,
             "Precision and citation hit rate are both low: answers are not grounded. Check the guard, retrieval "
             "(lexical and semantic together) and the reranker.",
         ),

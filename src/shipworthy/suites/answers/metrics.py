@@ -24,6 +24,7 @@ ALIASES = {
 
 SOURCED = "sourced"  # gold items that name citations
 CONFIDENCE_PLACES = 4  # of a confidence, by which answers are put together: ten thousand points make a curve
+MISSED = "missed"  # answers to answerable questions that do not state the expected text
 LOGGED = "retrieval_logged"  # traces that say what was retrieved, if only an empty list
 
 
@@ -167,6 +168,8 @@ def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
         yield "correct"
     if not verdict.answerable:
         yield "under_refused"
+    elif not verdict.contained:
+        yield MISSED
     if verdict.cited is not None:
         yield "citable"
         if verdict.cited:
