@@ -185,7 +185,7 @@ def test_gold_errors_name_both_lines_and_emptiness(tmp_path: Path) -> None:
     path = write(tmp_path, "\n".join(map(json.dumps, rows)).encode())
     with pytest.raises(BadLines, match=r":3: duplicate qid 'A' \(first on line 1\)"):
         load_gold(path)
-    with pytest.raises(DataError, match="no gold item") as caught:
+    with pytest.raises(DataError, match="has no questions") as caught:
         load_gold(write(tmp_path, b"\n\n"))
     assert caught.value.code == "gold-empty"
 
