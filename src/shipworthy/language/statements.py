@@ -154,10 +154,14 @@ def _last_joined(found: Sequence[Token], n: int) -> int:
 
 def _range(found: Sequence[Token], n: int, last: int) -> tuple[Fraction, Fraction] | None:
     """The ends of a number or a range ("3 to 5", "between 3 and 5"); one of several numbers has none."""
+    low, high = _value(found[n].number or ""), _value(found[last].number or "")
+    if low is None or high is None:
+        return None
+    if last == n:
+        return low, high
     between = n > 0 and found[n - 1].norm == "between"
     several = last > n + 2 or (last == n + 2 and found[n + 1].norm != ("and" if between else "to"))
-    low, high = _value(found[n].number or ""), _value(found[last].number or "")
-    return None if several or low is None or high is None or low > high else (low, high)
+    return None if several or low > high else (low, high)
 
 
 @lru_cache(maxsize=1024)
