@@ -410,7 +410,8 @@ def test_values_that_can_not_be_judged(scores: tuple[Any, ...], table: dict[str,
 
 
 def test_scores_of_another_shape_are_an_error_only_where_a_metric_reads_them(project: Path) -> None:
-    for bad, words in (([0.9], "not an object"), ({"faithfulness": [1]}, "not a finite number"), ("0.9", "not an object")):
+    shapes = (([0.9], "not an object"), ({"faithfulness": [1]}, "not a finite number"), ("0.9", "not an object"))
+    for bad, words in shapes:
         traces = [{**GOOD[0], "scores": bad}, *GOOD[1:]]
         assert evaluate(ITEMS, traces).ships
         with pytest.raises(DataError, match=words):

@@ -171,12 +171,7 @@ def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
     elif not verdict.contained:
         yield MISSED
     if verdict.cited is not None:
-        yield "citable"
-        if verdict.cited:
-            yield "citation_hit"
-        for depth in k:
-            if verdict.any_rank is not None and verdict.any_rank <= depth:
-                yield f"citable@{depth}"
+        yield from _citable(verdict, k)
     if verdict.constraint:
         yield "constrained"
         yield "constraint_kept" if verdict.constraint == "ok" else "constraint_broken"
@@ -190,6 +185,15 @@ def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
     if verdict.confidence is not None:
         confidence = Fraction(round(verdict.confidence, CONFIDENCE_PLACES))
         yield "confident_right" if verdict.correct else "confident_wrong", confidence
+
+
+def _citable(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
+    yield "citable"
+    if verdict.cited:
+        yield "citation_hit"
+    for depth in k:
+        if verdict.any_rank is not None and verdict.any_rank <= depth:
+            yield f"citable@{depth}"
 
 
 def metrics(options: Depths) -> dict[str, Metric]:
