@@ -19,6 +19,8 @@ settings.load_profile("untimed")
 # How hard tests with drawn data try: `make test` is for every change, continuous integration takes more time.
 EFFORT = int(os.environ.get("SHIPWORTHY_EFFORT", "1"))
 
+ENGINE = os.environ.get("SHIPWORTHY_ENGINE", "")  # by which the suites' tests are evaluated; none: as they ask
+
 # A shell starts background jobs with SIGINT ignored, and children inherit that; tests that interrupt one need it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -53,6 +55,15 @@ def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
         return Ran(code, out, err)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def chosen_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests of every suite on any engine: `SHIPWORTHY_ENGINE=spilled pytest tests/suites`."""
+    if ENGINE and "suites" in request.path.parts:
+        from under import use_engine
+
+        use_engine(ENGINE, monkeypatch)
 
 
 @pytest.fixture

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
-
 import pytest
-from scattered import scattered
+from under import ENGINES, use_engine
 
 from golden.runner import Case, load_cases, produce
-from shipworthy.core import spill
-from shipworthy.engines import processes, spilled
-from shipworthy.jobs import evaluate as door
 
 SCORING = ("score", "stability", "latency", "retrieval", "agreement", "reason", "outcomes", "check")
 CASES = [case for case in load_cases() if case.run.split()[0] in SCORING and not case.plain]
-ENGINES = {
-    "scattered-1": scattered(1),
-    "scattered-2": scattered(2),
-    "spilled": spilled.run,
-    "processes": partial(processes.run, jobs=2, part=700),  # a few lines each
-}
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every evaluation by the engine, whoever asks for it."""
-    if request.param == "spilled":
-        monkeypatch.setattr(door, "limited", in_buckets)
-    monkeypatch.setattr(door, "engine_named", lambda name, **settings: ENGINES[request.param])
-    yield
-
-
-@contextmanager
-def in_buckets(limit: object, sources: Iterable[object]) -> Iterator[None]:
-    """As within a limit, with buckets of a few questions, pieces of two records, and next to no memory for rows."""
-    with spill.limited("32MB", sources):
-        store = spill.active()
-        assert store is not None
-        store.buckets, store.together, store.limit = 7, 2, 20_000
-        yield
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_engine(request.param, monkeypatch)
 
 
 _whole: dict[str, dict[str, str]] = {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -32,7 +34,7 @@ SOME = (
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as started:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
         yield started
 
 
@@ -85,6 +87,28 @@ def test_another_release_on_the_workers_is_refused(
     monkeypatch.setattr(_version, "__version__", "999.0")  # here; the workers have imported their own
     with pytest.raises(EnvironmentFailure, match=r"\[cluster-differs\]"):
         evaluate(*inputs, engine="dask", scheduler=cluster.scheduler_address)
+
+
+ODD_WORKERS = {
+    "sys.modules['shipworthy'] = None": "can't run shipworthy",  # as where the package is not installed
+    "import unicodedata; unicodedata.unidata_version = '3.2.0'": r"Unicode 3\.2\.0, here it is",
+}
+
+
+@pytest.mark.parametrize("made", ODD_WORKERS)
+def test_workers_that_are_not_like_this_machine_are_refused(inputs: tuple[Path, Path], made: str) -> None:
+    start = f"import sys; {made}; from distributed.cli.dask_worker import main; main(sys.argv[1:])"
+    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        command = [sys.executable, "-W", "ignore", "-c", start, empty.scheduler_address, *options]
+        worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            with pytest.raises(EnvironmentFailure, match=ODD_WORKERS[made]) as refused:
+                evaluate(*inputs, engine="dask", scheduler=empty.scheduler_address)
+        finally:
+            worker.terminate()
+            worker.wait()
+    assert refused.value.code == "cluster-differs"
 
 
 def test_a_scheduler_that_is_not_there_is_an_error(

@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -182,6 +184,15 @@ def test_records_and_pipes_are_read_in_one_process(inputs: tuple[Path, Path]) ->
     rows = [json.loads(line) for line in inputs[1].read_text().splitlines()]
     one, several = both(lambda engine: evaluate(inputs[0], rows, engine=engine))
     assert one == several
+
+
+@pytest.mark.parametrize("engine", ["auto", "inline", "processes"])
+def test_standard_input_gives_the_report_of_the_file(inputs: tuple[Path, Path], cli: Cli, engine: str) -> None:
+    call = [sys.executable, "-m", "shipworthy", "score", "--gold", str(inputs[0]), "--json", "--engine", engine]
+    with inputs[1].open("rb") as file, subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as cat:
+        piped = subprocess.run([*call, "--trace", "-"], stdin=cat.stdout, capture_output=True, check=False)
+    whole = cli("score", "--gold", inputs[0], "--trace", inputs[1], "--json").json
+    assert json.loads(piped.stdout)["digest"] == whole["digest"], piped.stderr
 
 
 @pytest.mark.parametrize("pattern", ["none-*.jsonl", "empty"])

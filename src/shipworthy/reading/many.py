@@ -18,6 +18,9 @@ ENDINGS = tuple(
 )
 
 
+STANDARD_INPUT = "/dev/stdin"
+
+
 class Files(msgspec.Struct, frozen=True):
     """The files that a glob or a folder stands for, sorted by the bytes of their paths."""
 
@@ -29,10 +32,12 @@ class Files(msgspec.Struct, frozen=True):
 
 
 def expanded(source: object) -> object:
-    """The files that a glob or a folder stands for; anything else as it is."""
+    """The files that a glob or a folder stands for, standard input for `-`; anything else as it is."""
     if isinstance(source, Files) or not isinstance(source, (str, os.PathLike)):
         return source
     path = os.fspath(source)
+    if path == "-" and os.path.exists(STANDARD_INPUT):  # a file of that name is ./-
+        return STANDARD_INPUT
     if "://" in path and not os.path.lexists(path):
         return _elsewhere(path)
     if os.path.isdir(path):

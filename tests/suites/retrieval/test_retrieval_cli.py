@@ -102,3 +102,21 @@ def test_rows_are_made_only_for_an_output_that_shows_them(
     assert not made
     assert len(cli(*call, "--json").json["items"]) == len(made) == 2
     assert cli(*call, "-o", tmp_path / "report.json").out == printed and len(made) == 4
+
+
+def test_a_log_in_many_files_and_a_run_in_one(tmp_path: Path, cli: Any) -> None:
+    gold = write_lines(tmp_path / "gold.jsonl", [question("q1"), question("q2")])
+    (tmp_path / "logs").mkdir()
+    for name in ("q1", "q2"):
+        write_lines(tmp_path / "logs" / f"{name}.jsonl", [line(name)])
+    together = write_lines(tmp_path / "log.jsonl", [line("q1"), line("q2")])
+    for more in ((), ("--metrics", "P@5")):
+        whole, parts = (
+            cli("retrieval", "score", "--gold", gold, "--run", path, "--json", *more).json
+            for path in (together, tmp_path / "logs")
+        )
+        assert parts["items"] == whole["items"] and parts["metrics"] == whole["metrics"]
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("q1 0 a 1\n")
+    ran = cli("retrieval", "score", "--qrels", qrels, "--run", tmp_path / "logs" / "*", "--metrics", "P@5")
+    assert ran.code == 2 and "2 files, but a TREC run is one file" in ran.err

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from retrieval_helpers import METRICS, measure_ids, values
+from retrieval_helpers import METRICS, measure, measure_ids, values
 
 from conftest import EFFORT, write_lines
+from counting import calls
 from shipworthy.core.sources import read_gold
 from shipworthy.errors import DataError, UsageError
 from shipworthy.suites.retrieval.log import LogLine
@@ -124,3 +125,16 @@ def test_lists_that_many_questions_share_are_valued_once(tmp_path: Path, monkeyp
     found = measure_ids(gold, log, "P@1,MRR", per_question=False)
     assert values(found) == {"precision@1": 0.5, "mrr": 0.75, "missing": 0}
     assert len(asked) == 4  # two metrics of two lists, whoever has them
+
+
+def test_work_grows_with_the_number_of_queries_and_no_faster(tmp_path: Path) -> None:
+    def work(queries: int) -> int:
+        folder = tmp_path / str(queries)
+        folder.mkdir()
+        qrels, run = folder / "qrels.txt", folder / "run.txt"
+        qrels.write_text("".join(f"q{n} 0 d{n % 30} 1\nq{n} 0 d{n * 7 % 30} 1\n" for n in range(queries)))
+        run.write_text("".join(f"q{n} Q0 d{rank} {rank} {30 - rank} t\n" for n in range(queries) for rank in range(20)))
+        return calls(lambda: measure(qrels, run, METRICS))
+
+    work(10)  # whatever is done once
+    assert work(800) < 4.4 * work(200)

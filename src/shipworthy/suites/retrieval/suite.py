@@ -30,7 +30,7 @@ from .rows import offences, rows
 from .sections import read_sections
 from .settle import settle
 from .survey import LogSurvey
-from .trec import gold_of_qrels, is_run_file, log_of_run
+from .trec import gold_of_qrels, is_run_file, log_of_run, one_file
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -44,7 +44,7 @@ def _read_lists(sources: Sources, options: Options, choices: Choices) -> Materia
     gold, log = Input(), Input()
     if sources.get("qrels") is not None:
         slots = qrels_slots(os.fspath(sources["qrels"]), gold, choices)
-        stream = run_lists(os.fspath(sources["run"]), log, slots, choices)
+        stream = run_lists(one_file(sources["run"]), log, slots, choices)
     else:
         problems = Problems()
         slots = gold_slots(sources["gold"], gold, problems, options.map)
@@ -75,7 +75,7 @@ def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material
         context=context,
         expected=_expected(gold, choices, context.texts),
         streams={
-            name: log_of_run(os.fspath(given[name]), log)
+            name: log_of_run(one_file(given[name]), log)
             if sources.get("qrels") is not None or is_run_file(given[name])
             else stream_traces(given[name], log, record=LogLine, lenient=options.lenient, map=options.map, needs=BLOCKS)
             for name, log in logs.items()
@@ -149,7 +149,7 @@ SUITE = Suite(
     description="Does retrieval find the right text, and may a new index replace the live one?",
     inputs=(
         InputSpec("gold", "Gold set with relevant (or gold_citations) for each question.", False),
-        InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False),
+        InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False, many=True),
         InputSpec(
             "shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False, many=True
         ),

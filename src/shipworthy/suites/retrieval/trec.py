@@ -16,8 +16,9 @@ import msgspec
 
 from ...core.contracts import Gold, Place
 from ...core.sources import GoldSet, Input, load_gold, read_gold, stream_traces
-from ...errors import DataError, ShipworthyError
+from ...errors import DataError, ShipworthyError, UsageError
 from ...reading.jsonl import open_binary
+from ...reading.many import Files
 from ...text import visible
 from .log import LogLine
 
@@ -274,6 +275,19 @@ def is_run_file(source: object) -> bool:
     except (OSError, EOFError, ShipworthyError):
         return False  # the reader will say what is wrong with it
     return len(first) == 6 and not first[0].startswith((b"{", b"[")) and first[1] == b"Q0" and first[3].isdigit()
+
+
+def one_file(run: object) -> str:
+    """The path of a run; the queries of a run stand in one file."""
+    if isinstance(run, Files):
+        raise UsageError(
+            f"{len(run.paths)} files, but a TREC run is one file",
+            where=visible(run.pattern),
+            hint="Name the file of one run.",
+            code="retrieval-inputs",
+        )
+    assert isinstance(run, (str, os.PathLike))
+    return os.fspath(run)
 
 
 def name_of(raw: bytes) -> str:
