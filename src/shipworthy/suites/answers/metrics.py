@@ -81,6 +81,7 @@ def _known_facts(verdict: Verdict, k: tuple[int, ...]) -> Known_Facts:
         verdict.any_rank,
         verdict.all_rank,
         verdict.correct,
+        verdict.contained,
         verdict.cited,
         verdict.constraint,
         verdict.supported,
