@@ -100,3 +100,32 @@ def test_hostile_text_of_a_report_is_escaped(cli: Cli, report: Path) -> None:
     out = cli("explain", "H2").out
     assert "\x1b" not in out
     assert "\n::error" not in out
+
+
+def test_the_newer_of_report_and_history_is_looked_up(cli: Cli, report: Path) -> None:
+    cli("score", "--gold", HELLO / "gold.jsonl", "--trace", HELLO / "trace.jsonl", "-o", "runs/good.json")
+    assert cli("history", "record", "runs/good.json").code == 0
+    os.unlink("runs/good.json")
+    os.utime(report, (1, 1))
+    out = cli("explain", "H2").out
+    assert out.startswith("From the last run of the history:") and "answers: H2 passes" in out
+    os.utime(report)
+    assert cli("explain", "H2").out.startswith("From report.json:")
+
+
+def test_every_suite_of_the_last_check_is_looked_up(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shipworthy.toml").write_text(
+        f"""[suites.answers]
+gold = "{HELLO}/gold.jsonl"
+trace = "{HELLO}/trace.jsonl"
+[suites.agreement]
+gold = "{HELLO}/gold.jsonl"
+trace = "{HELLO}/trace.jsonl"
+"""
+    )
+    assert cli("check").code in (0, 1)
+    out = cli("explain", "H1").out
+    assert "answers: H1 passes" in out and "agreement: H1 passes" in out

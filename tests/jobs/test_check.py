@@ -374,7 +374,7 @@ def test_drive_asks_the_targets_of_the_config(project: Path, monkeypatch: pytest
     configure(project, 'target = "app"', '[targets.app]\npy = "app:ask"\n')
     config = load_config(project / "shipworthy.toml")
     (line,) = drive(config)
-    assert "3 runs of app, 0 failed" in line
+    assert "3 responses saved in" in line and line.endswith("0 failed")
     report = run(project, suites=["answers"], record=False).report()
     assert report["decision"] == "NO-SHIP"
     write(

@@ -9,6 +9,9 @@ import click
 from ._say import say
 
 
+_RECENT = 20  # runs of the history among which the last check's are
+
+
 @click.command("explain", context_settings={"max_content_width": 100})
 @click.argument("name", metavar="METRIC|QID|CODE")
 @click.option(
@@ -45,7 +48,14 @@ def _fitted(line: str) -> list[str]:
     return textwrap.wrap(line, min(shutil.get_terminal_size().columns, 100), subsequent_indent=indent) or [line]
 
 
-def _last(url: str) -> dict[str, object]:
+def _last(url: str) -> tuple[dict[str, object], float]:
+    """The newest run of each suite as one board, and when the last of them was recorded."""
+    from datetime import datetime
+
     from .history import opened_history
 
-    return opened_history(url).report("last")
+    history = opened_history(url)
+    newest = history.find("last")
+    runs = {run.suite: run for run in history.runs(limit=_RECENT) if run.label == newest.label}
+    reports = dict(zip(runs, history.reports(list(runs.values())), strict=True))
+    return {"suites": reports}, datetime.fromisoformat(newest.recorded_at).timestamp()

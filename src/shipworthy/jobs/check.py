@@ -162,7 +162,7 @@ def _ask(
         os.replace(fresh, out)
     else:
         _replace_traces(out, fresh, {str(item.qid) for item in gold})
-    return f"{suite.name}: {plural(summary.finished, 'run')} of {target.name}, {summary.failed} failed, in {out}"
+    return f"{suite.name}: {plural(summary.finished, 'response')} saved in {os.path.relpath(out)}, {summary.failed} failed"
 
 
 def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:

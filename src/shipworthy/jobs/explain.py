@@ -20,11 +20,14 @@ FOLDERS = (".", "runs", "eval", "reports", "build")  # where a newest report is 
 Report = Mapping[str, Any]
 
 
-def explain(name: str, report: str = "", last: Callable[[], Report] | None = None) -> list[str]:
+Last = Callable[[], tuple[Report, float]]  # the last run of the history, and when it was recorded
+
+
+def explain(name: str, report: str = "", last: Last | None = None) -> list[str]:
     """Lines about a metric, an error code, or a question of a report.
 
-    `report` names the report to look the question up in; without one it is the newest JSON report in the usual
-    folders, and else what `last` gives, such as the last run of the history.
+    `report` names the report to look the question up in. Without one it is the newest JSON report in the usual
+    folders or the last run of the history, whichever is newer.
     """
     code = name.strip("[]")
     lines = [] if report else [*_about_metric(name), *_about_code(code)]
@@ -71,16 +74,18 @@ def _about_code(code: str) -> Iterator[str]:
 # --- one question ---
 
 
-def _report(path: str, last: Callable[[], Report] | None) -> tuple[Report | None, str]:
+def _report(path: str, last: Last | None) -> tuple[Report | None, str]:
     """The report to look in, and where it is."""
     if path:
         return load_report(path), path
-    if newest := _newest():
-        return load_report(newest), newest
+    newest = _newest()
     try:
-        return (last(), "the last run of the history") if last else (None, "")
+        recorded, when = last() if last else (None, 0.0)
     except ShipworthyError:
-        return None, ""
+        recorded, when = None, 0.0
+    if newest and (recorded is None or os.path.getmtime(newest) >= when):
+        return load_report(newest), newest
+    return recorded, "the last run of the history" if recorded else ""
 
 
 def _newest() -> str:
@@ -151,7 +156,7 @@ def _cited(card: Report) -> str:
     """`doc4 (expected doc9)`."""
     cited, expected = card.get("citations"), ", ".join(map(str, card.get("gold_citations") or ()))
     if not isinstance(cited, list) or not card.get("claim"):
-        return f"nothing (expected {expected})" if expected else ""
+        return ""
     shown = ", ".join(map(str, cited)) or "nothing"
     return f"{shown} (expected {expected})" if expected else shown
 
@@ -166,6 +171,6 @@ def _why(row: Report, card: Report) -> str:
     if card.get("says"):
         return str(card["says"])
     if row_passes(row):
-        return "correctly refused" if row.get("status") == "refused" else "nothing is wrong with it"
+        return "correctly refused" if row.get("status") == "refused" else "passes every check of this suite"
     failed = row.get("reason") or row.get("hard_failures") or row.get("failed") or row.get("state") or ""
     return ", ".join(map(str, failed)) if isinstance(failed, list) else str(failed)
