@@ -113,9 +113,7 @@ def test_the_newer_of_report_and_history_is_looked_up(cli: Cli, report: Path) ->
     assert cli("explain", "H2").out.startswith("From report.json:")
 
 
-def test_every_suite_of_the_last_check_is_looked_up(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_suite_of_the_last_check_is_looked_up(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("shipworthy.toml").write_text(
         f"""[suites.answers]

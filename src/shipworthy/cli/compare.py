@@ -159,10 +159,8 @@ def _print(found: Comparison) -> None:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             say(f"{title} ({len(names)}): {', '.join(visible(name, 60) for name in names[:SHOWN])}{more}")
     if found.lost or found.gained:
-        say(
-            f"All questions: {len(found.lost)} lost, {len(found.gained)} gained; "
-            f"chance of this many losses by luck: {chance(found.p)} (exact McNemar)"
-        )
+        luck = f"; chance of this many losses by luck: {chance(found.p)} (exact McNemar)" if found.lost else ""
+        say(f"All questions: {len(found.lost)} lost, {len(found.gained)} gained{luck}")
     for note in found.notes:
         say(f"- {note}")
 

@@ -8,7 +8,6 @@ import click
 
 from ._say import say
 
-
 _RECENT = 20  # runs of the history among which the last check's are
 
 

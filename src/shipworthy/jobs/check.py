@@ -162,7 +162,8 @@ def _ask(
         os.replace(fresh, out)
     else:
         _replace_traces(out, fresh, {str(item.qid) for item in gold})
-    return f"{suite.name}: {plural(summary.finished, 'response')} saved in {os.path.relpath(out)}, {summary.failed} failed"
+    saved = plural(summary.finished, "response")
+    return f"{suite.name}: {saved} saved in {os.path.relpath(out)}, {summary.failed} failed"
 
 
 def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:

@@ -10,7 +10,7 @@ from typing import IO, TextIO
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
-from ..text import inert, plural, visible
+from ..text import first_few, inert, plural, visible
 from . import views
 from .terminal_gates import gates, other_metrics
 from .terminal_layout import LONGEST, STYLES, Layout, Paint, wrapped
@@ -218,16 +218,17 @@ def _offender(offender: Row, paint: Paint, width: int) -> Iterator[str]:
         ("answer", offender.get("claim")),
         ("expected", " | ".join(offender.get("gold_claim_substr") or [])),
         ("cited", _cited(offender)),
+        ("retrieved", _retrieved(offender)),
     ]
     for label, text in lines:
         first, *more = wrapped(visible(str(text or ""), _CARD_LINES * (width - 20)), " " * 16, width) or [""]
         if first:
-            yield f"      {paint('dim', label.ljust(8))}  {first[16:]}"
+            yield f"      {paint('dim', label.ljust(9))} {first[16:]}"
             yield from more
 
 
 def _cited(offender: Row) -> str:
-    if offender.get("claim") is None or "citations" not in offender:
+    if "citations" not in offender or not (offender.get("claim") or offender["citations"]):
         return ""
     cited = ", ".join(offender["citations"]) or "nothing"
     wanted = ", ".join(offender.get("gold_citations") or [])
@@ -236,6 +237,15 @@ def _cited(offender: Row) -> str:
         return cited
     unknown = "not retrieved" if offender.get("retrieved_ids") else "nothing retrieved is logged"
     return f"{cited} (expected {wanted}, {f'retrieved at rank {rank}' if rank else unknown})"
+
+
+def _retrieved(offender: Row) -> str:
+    """Where there is no answer, how far the run came."""
+    retrieved = offender.get("retrieved_ids")
+    if offender.get("claim") or not retrieved:
+        return ""
+    wanted = ", ".join(offender.get("gold_citations") or [])
+    return first_few(retrieved) + (f" (expected {wanted})" if wanted else "")
 
 
 def _list(title: str, lines: list[str], layout: Layout) -> Iterator[str]:
