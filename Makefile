@@ -49,6 +49,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix-only --quiet src tests benchmarks docs examples
 	$(BIN)/ruff format --quiet src tests benchmarks docs examples
 
+# The environments of other tools are kept in .bench.
 bench: $(VENV)/.dev
 	@for bench in benchmarks/[a-z]*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
 

@@ -1,10 +1,10 @@
 """The engines beside a plain script and a bare decode: CPU seconds, time, and memory of the whole process tree.
 
-    python benchmarks/engines.py [--lines 1000000] [--pairs 200000] [--queries 20000] [--repeats 3]
+    python benchmarks/engines.py [--lines 1000000] [--pairs 200000] [--queries 100000] [--repeats 3]
 
 Contenders run as processes of their own, in turn, and the best of several is shown with its ratio to the first. The
 script is the reference loop of this project's own writing; the bare decode reads the same lines into typed records and
-does nothing with them. pytrec_eval is skipped by name where it is not installed.
+does nothing with them. pytrec_eval has an environment of its own, and is skipped by name where it can't be installed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from environments import interpreter
 from million import PLAIN, SCORE, make
 
 DECODE = """
@@ -152,36 +153,34 @@ def to_parquet(trace: Path) -> Path:
 
 def trec(folder: Path, queries: int, repeats: int) -> None:
     folder.mkdir()
+    qrels, run = make_trec(folder, queries)
+    files = ["--qrels", str(qrels), "--run", str(run), "--metrics", "P@10,R@10,nDCG@10,MRR,MAP"]
+    ours = [sys.executable, "-m", "shipworthy", "retrieval", "score", *files]
+    contenders = {"shipworthy, printed": ours, "shipworthy, JSON with a row for each query": [*ours, "--json"]}
+    if python := interpreter("pytrec_eval"):
+        contenders = {"pytrec_eval": [python, "-c", PYTREC, str(qrels), str(run)]} | contenders
+    race(f"TREC files, {queries:,} queries, 30 ranks", contenders, queries, repeats)
+
+
+def make_trec(folder: Path, queries: int) -> tuple[Path, Path]:
+    """Lists of 30 documents, and one to six relevant ones of which a quarter was not retrieved: few lists are alike."""
     qrels, run = folder / "qrels.txt", folder / "run.txt"
     chance = random.Random(7)
     with qrels.open("w") as judged, run.open("w") as ranked:
         for query in range(queries):
-            docs = chance.sample(range(1_000), 30)
-            judged.writelines(f"q{query} 0 d{doc} 1\n" for doc in docs[:20:5])
-            ranked.writelines(f"q{query} Q0 d{doc} {rank} {100 - rank} x\n" for rank, doc in enumerate(docs, 1))
-    ours = [
-        sys.executable,
-        "-m",
-        "shipworthy",
-        "retrieval",
-        "score",
-        "--qrels",
-        str(qrels),
-        "--run",
-        str(run),
-        "--json",
-    ]
-    contenders = {"shipworthy, command line": [*ours, "--metrics", "P@10,R@10,nDCG@10,MRR,MAP"]}
-    if importlib.util.find_spec("pytrec_eval"):
-        contenders = {"pytrec_eval": [sys.executable, "-c", PYTREC, str(qrels), str(run)]} | contenders
-    else:
-        print("pytrec_eval is not installed, and is skipped")
-    race(f"TREC files, {queries:,} queries, 30 ranks", contenders, queries, repeats)
+            docs = chance.sample(range(100_000), 40)
+            relevant = chance.sample(docs, chance.randint(1, 6))
+            judged.writelines(f"q{query} 0 d{doc} 1\n" for doc in relevant)
+            score = 20.0
+            for rank, doc in enumerate(docs[:30], 1):
+                score -= chance.random() / 2 + 0.001
+                ranked.write(f"q{query} Q0 d{doc} {rank} {score:.4f} bm25\n")
+    return qrels, run
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("lines", 1_000_000), ("pairs", 200_000), ("queries", 20_000), ("repeats", 3)):
+    for name, default in (("lines", 1_000_000), ("pairs", 200_000), ("queries", 100_000), ("repeats", 3)):
         parser.add_argument(f"--{name}", type=int, default=default)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

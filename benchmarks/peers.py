@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
+from environments import HOME, interpreter
 from million import PLAIN, make
 
 from engines import Ran, measured, race, scored
@@ -98,52 +97,16 @@ print(duckdb.execute('''
            count(*) filter (answerable and not shipped), count(*) filter (recalled and answerable) from judged
 ''', [sys.argv[2], sys.argv[1]]).fetchall())
 """
-# tool → what it needs (newest that work together), its program, whether it takes minutes
-PEERS: dict[str, tuple[list[str], str, bool]] = {
-    "polars": (["polars"], POLARS, False),
-    "duckdb": (["duckdb"], DUCKDB, False),
-    "ragas": (
-        [
-            "ragas==0.4.3",
-            "langchain-community<0.4",
-            "langchain-core<1",
-            "langchain<1",
-            "langchain-openai<1",
-            "rapidfuzz",
-        ],
-        RAGAS,
-        True,
-    ),
-    "deepeval": (["deepeval"], DEEPEVAL, True),
-}
+PEERS: dict[str, str] = {"polars": POLARS, "duckdb": DUCKDB, "ragas": RAGAS, "deepeval": DEEPEVAL}
+SLOW = ("ragas", "deepeval")  # they take minutes, and run once
 QUIET = {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_FILE_SYSTEM": "READ_ONLY"}
 
 
-def interpreter(tool: str, home: Path) -> str | None:
-    """The interpreter of a peer's own environment, which is made if it is not there."""
-    folder = home / tool
-    python, ready = folder / "bin" / "python", folder / "ready"
-    if not ready.exists():
-        venv.create(folder, with_pip=True, clear=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", *PEERS[tool][0]]
-        if subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode:
-            return None
-        ready.touch()
-    return str(python)
-
-
-def contenders(tools: list[str], home: Path, gold: Path, trace: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """The command of each tool that can be installed, and which of them run once because they take minutes."""
-    commands: dict[str, list[str]] = {}
-    slow = []
-    for tool in tools:
-        python = interpreter(tool, home)
-        if python is None:
-            print(f"{tool}: skipped, it can't be installed here")
-            continue
-        commands[tool] = [python, "-W", "ignore", "-c", PEERS[tool][1], str(gold), str(trace)]
-        slow += [tool] if PEERS[tool][2] else []
-    return commands, slow
+def contenders(tools: list[str], home: Path, gold: Path, trace: Path) -> dict[str, list[str]]:
+    """The command of each tool that can be installed."""
+    found = {tool: interpreter(tool, home) for tool in tools}
+    given = [str(gold), str(trace)]
+    return {tool: [python, "-W", "ignore", "-c", PEERS[tool], *given] for tool, python in found.items() if python}
 
 
 def main() -> None:
@@ -151,20 +114,20 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--tools", default=",".join(PEERS))
-    parser.add_argument("--home", type=Path, default=Path(".bench"), help="where the peers' environments are kept")
+    parser.add_argument("--home", type=Path, default=HOME, help="where the peers' environments are kept")
     chosen = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ |= QUIET
     with tempfile.TemporaryDirectory() as folder:
         gold, trace = make(Path(folder), chosen.items, chosen.items)
-        peers, slow = contenders(chosen.tools.split(","), chosen.home.absolute(), gold, trace)
+        peers = contenders(chosen.tools.split(","), chosen.home, gold, trace)
         own = {
             "shipworthy, inline": scored(Path(folder), gold, trace, "inline"),
             "plain script": [sys.executable, "-c", PLAIN, str(gold), str(trace)],
         }
-        quick = own | {tool: command for tool, command in peers.items() if tool not in slow}
+        quick = own | {tool: command for tool, command in peers.items() if tool not in SLOW}
         best = race(f"{chosen.items:,} gold items with one trace each", quick, chosen.items, chosen.repeats)
-        for tool in slow:
+        for tool in peers.keys() & set(SLOW):
             show(tool, measured(peers[tool]), best["shipworthy, inline"], chosen.items)
 
 

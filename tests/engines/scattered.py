@@ -10,6 +10,7 @@ from typing import TypeVar
 from shipworthy.core.evaluate import gather, judge, settle
 from shipworthy.core.evidence import Evidence
 from shipworthy.core.suite import Judged, Material, Suite
+from shipworthy.engines.units import Plan, collect, read_unit
 
 T = TypeVar("T")
 
@@ -31,6 +32,21 @@ def scattered(seed: int):  # type: ignore[no-untyped-def]
         for cases in _dealt(list(whole.cases(material.expected)), chance):
             evidence += pickle.loads(pickle.dumps(judge(again, pickle.loads(pickle.dumps(cases)), context)))
         return Judged(context, whole, evidence)
+
+    return run
+
+
+def cut(part: int, seed: int):  # type: ignore[no-untyped-def]
+    """An engine that reads parts of so many bytes in the order of the seed, as other processes would."""
+
+    def run(suite: Suite, material: Material) -> Judged:
+        plan = Plan(material, part)
+        units = list(enumerate(plan))
+        random.Random(seed).shuffle(units)
+        read = ((number, pickle.loads(pickle.dumps(read_unit(suite, material, unit)))) for number, unit in units)
+        gathered = collect(suite, material, plan, read, [])
+        context = settle(suite, material, gathered)
+        return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
 
     return run
 

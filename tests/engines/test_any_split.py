@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scattered import cut
 from under import ENGINES, use_engine
 
+from conftest import EFFORT, gold, refusal, trace, write_lines
 from golden.runner import Case, load_cases, produce
+from shipworthy import evaluate
+from shipworthy.core.decision import report
+from shipworthy.jobs import evaluate as door
 
 SCORING = ("score", "stability", "latency", "retrieval", "agreement", "reason", "outcomes", "check")
 CASES = [case for case in load_cases() if case.run.split()[0] in SCORING and not case.plain]
@@ -30,3 +42,53 @@ def whole(case: Case) -> dict[str, str]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_reports_do_not_depend_on_the_engine(case: Case, whole: dict[str, str], engine: None) -> None:
     assert produce(case) == whole
+
+
+LINES = st.lists(
+    st.one_of(
+        st.builds(trace, st.sampled_from(["q0", "q1", "q2", "q3", "unknown"]), ts=st.integers(0, 9)),
+        st.builds(refusal, st.sampled_from(["q0", "q1", "q2", "q3"])),
+        st.sampled_from(["", "not json", "[]", '{"qid": 7, "q": "Straße 東京", "claim": 5}']),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    made = tmp_path_factory.mktemp("split")
+    write_lines(made / "gold.jsonl", [gold(f"q{number}") for number in range(4)])
+    yield made
+
+
+@settings(max_examples=25 * EFFORT)
+@given(
+    lines=LINES,
+    files=st.integers(1, 3),
+    ends=st.sampled_from(["\n", "\r\n"]),
+    part=st.integers(1, 2_000),
+    seed=st.integers(0, 99),
+    keep=st.sampled_from(["last", "first", "worst"]),
+)
+def test_any_cut_and_any_order_of_reading_gives_the_same_report(
+    folder: Path, lines: list[Any], files: int, ends: str, part: int, seed: int, keep: str
+) -> None:
+    texts = [line if isinstance(line, str) else json.dumps(line, ensure_ascii=False) for line in lines]
+    for number in range(3):
+        some = texts[number * len(texts) // files : (number + 1) * len(texts) // files]
+        (folder / f"{number}.log.jsonl").write_bytes(ends.join(some).encode())  # the last line has no end
+
+    def made() -> dict[str, Any] | str:
+        try:
+            decision = evaluate(
+                "answers", gold=folder / "gold.jsonl", trace=folder / "*.log.jsonl", lenient=True, on_duplicate=keep
+            )
+        except Exception as error:  # whatever one process says, any other engine says too
+            return str(error)
+        return report(decision)
+
+    whole = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(door, "engine_named", lambda name, **settings: cut(part, seed))
+        assert made() == whole

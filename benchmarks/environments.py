@@ -1,0 +1,40 @@
+"""Environments of other tools: each in one of its own, made from the package registry when it is first asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import venv
+from pathlib import Path
+
+HOME = Path(".bench")
+# tool → what it needs (newest that work together)
+PACKAGES = {
+    "polars": ["polars"],
+    "duckdb": ["duckdb"],
+    "ragas": [
+        "ragas==0.4.3",
+        "langchain-community<0.4",
+        "langchain-core<1",
+        "langchain<1",
+        "langchain-openai<1",
+        "rapidfuzz",
+    ],
+    "deepeval": ["deepeval"],
+    "pytrec_eval": ["pytrec_eval-terrier"],
+    "ir_measures": ["ir_measures"],
+    "ranx": ["ranx"],
+}
+
+
+def interpreter(tool: str, home: Path = HOME) -> str | None:
+    """The interpreter of a tool's environment; None, and said, where it can't be installed."""
+    folder = home.absolute() / tool
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not ready.exists():
+        venv.create(folder, with_pip=True, clear=True)
+        command = [str(python), "-m", "pip", "install", "--quiet", *PACKAGES[tool]]
+        if subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode:
+            print(f"{tool}: skipped, it can't be installed here")
+            return None
+        ready.touch()
+    return str(python)
