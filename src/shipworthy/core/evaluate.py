@@ -107,12 +107,27 @@ def settle(suite: Suite, material: Material, gathered: Gathered) -> Any:
 def judge(suite: Suite, cases: Iterable[Any], context: Any, evidence: Evidence | None = None) -> Evidence:
     """The evidence of some cases, added to what there is."""
     evidence = Evidence(context.options.offenders) if evidence is None else evidence
-    for case in cases:
+    for case, times in ((case, 1) for case in cases) if suite.alike is None else _alike(suite.alike, cases, context):
         verdict = suite.judge(case, context)
-        evidence.add(suite, verdict, context)
+        evidence.add(suite, verdict, context, times)
         if suite.unjudged(case, verdict):
             evidence.miss(case.key)
     return evidence
+
+
+def _alike(kind_of: Callable[[Any, Any], Any], cases: Iterable[Any], context: Any) -> Iterator[tuple[Any, int]]:
+    """Each case once with 1, but one of each kind with how many there are of it."""
+    first: dict[Any, Any] = {}
+    counts: dict[Any, int] = {}
+    for case in cases:
+        kind = kind_of(case, context)
+        if kind is None:
+            yield case, 1
+        elif kind in counts:
+            counts[kind] += 1
+        else:
+            first[kind], counts[kind] = case, 1
+    yield from ((case, counts[kind]) for kind, case in first.items())
 
 
 def judged(suite: Suite, material: Material, gathered: Gathered) -> Judged:

@@ -74,11 +74,11 @@ class Evidence:
             self.tallies[name] = Tally()
         return self.tallies[name]
 
-    def add(self, suite: Counting, verdict: Any, context: Any) -> None:
-        """Count a verdict, keep its rows, and keep its card if it is among the worst."""
+    def add(self, suite: Counting, verdict: Any, context: Any, times: int = 1) -> None:
+        """Count a verdict so many times, keep its rows, and keep its card if it is among the worst."""
         for facts, slices, part, name, named in suite.facts(verdict, context):
             tally = self.part(part)
-            tally.count(facts, slices)
+            tally.count(facts, slices, times)
             for fact in named:
                 tally.name(fact, name)
         for order, row in suite.rows(verdict, context):

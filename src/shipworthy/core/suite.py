@@ -180,6 +180,8 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     aliases: Callable[[Any], Mapping[str, str]] = no_aliases
     wanted: Callable[[Any], list[Gate]] | None = None  # gates that the options name; default: those of `gates`
     gate_key: Callable[[Gate], str] = attrgetter("key")  # gates of one key replace each other
+    # (case, context) → cases of one kind give the same facts and slices, but no row, card or name; None: of no kind
+    alike: Callable[[Any, Any], Any] | None = None
     unjudged: Callable[[Case, Any], bool] = no_records  # (case, verdict): nothing there to judge the question by
     part: Callable[[Findings], str] = main_part  # which part of the evidence decides
     baseline: Callable[[Findings], Mapping[str, Fraction]] = no_baseline

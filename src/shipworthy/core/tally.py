@@ -41,13 +41,14 @@ class Tally:
         self._bundles.clear()
         self._ordered.clear()
 
-    def count(self, facts: Iterable[Fact], slices: Iterable[str] = ()) -> None:
+    def count(self, facts: Iterable[Fact], slices: Iterable[str] = (), times: int = 1) -> None:
         facts = tuple(facts)
-        self._bundles[facts] = self._bundles.get(facts, 0) + 1
+        self._bundles[facts] = self._bundles.get(facts, 0) + times
         if len(self._bundles) > BUNDLES:
             self._take_apart()
         for name in slices:
-            self.slices.setdefault(name, Counter()).update(facts)
+            counts = self.slices.setdefault(name, Counter())
+            counts.update(facts if times == 1 else {fact: facts.count(fact) * times for fact in facts})
 
     def name(self, fact: str, qid: str) -> None:
         """Remember a name behind a fact."""

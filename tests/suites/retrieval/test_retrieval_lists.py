@@ -138,3 +138,14 @@ def test_work_grows_with_the_number_of_queries_and_no_faster(tmp_path: Path) -> 
 
     work(10)  # whatever is done once
     assert work(800) < 4.4 * work(200)
+
+
+def test_without_rows_the_numbers_are_the_same(tmp_path: Path) -> None:
+    """Questions with the same list are judged once; those that lack something are named one by one."""
+    gold = [{"qid": f"q{number}", "relevant": ["a", "b"][: number % 3]} for number in range(40)]
+    log = [
+        {"qid": f"q{number % 37}", "retrieved_ids": ["x", "a", "b"][number % 2 :]} for number in range(60)
+    ]  # some have two lists, three have none
+    whole, brief = (measure_ids(gold, log, METRICS, per_question=rows) for rows in (True, False))
+    assert brief.measures == whole.measures and brief.counts == whole.counts and brief.named == whole.named
+    assert brief.reasons == whole.reasons and whole.counts["missing"] == 3 and whole.counts["no_relevant"] == 14

@@ -403,7 +403,7 @@ def test_a_live_run_is_the_baseline_and_every_file_has_its_digest(tmp_path: Path
     assert all(len(found.inputs[name]["sha256"]) == 64 for name in ("gold", "shadow", "live"))
     assert evaluate("retrieval", qrels=qrels, run=run, live=poor).verdict == "NO VERDICT"
     allowed = evaluate("retrieval", qrels=qrels, run=run, live=poor, allow_missing=1)
-    assert allowed.verdict == "NO VERDICT" and "live is no fair baseline" in allowed.reasons[1]
+    assert allowed.verdict == "NO VERDICT" and "live is not a fair baseline" in allowed.reasons[1]
     named = evaluate("retrieval", qrels=qrels, run=poor, live=run, gates="recall@1>=baseline")
     assert [str(outcome.gate) for outcome in named.outcomes] == ["recall@1 >= baseline"]  # no other gate applies
 

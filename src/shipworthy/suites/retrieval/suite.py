@@ -23,7 +23,7 @@ from .log import LogLine, runs_of
 from .matching import prepare
 from .metrics import aliases, facts, gates, metrics, sees
 from .options import Choices, Options, choices_of
-from .ranking import default_metrics, parse_wanted
+from .ranking import Ranked, RankedList, default_metrics, parse_wanted
 from .reference import reference
 from .remarks import review
 from .rows import offences, rows
@@ -144,6 +144,14 @@ def unjudged(case: Case, verdict: object) -> bool:
     return any(run.error for run in runs)
 
 
+def alike(case: Case, context: Context) -> Ranked | None:
+    """Questions with one list that hits at the same ranks, where nobody asked for their rows."""
+    if not context.ids_only or context.options.per_question or not case.gold:
+        return None
+    records: list[RankedList] = case.records["shadow"]
+    return records[0].ranked if len(records) == 1 else None
+
+
 SUITE = Suite(
     name="retrieval",
     description="Does retrieval find the right text, and may a new index replace the live one?",
@@ -166,6 +174,7 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
+    alike=alike,
     unjudged=unjudged,
     facts=facts,
     rows=rows,
