@@ -146,16 +146,11 @@ CODES: dict[str, str] = {
         "explain knows no metric, error code or question of that name. For a question, name its report with --report."
     ),
     "files-swapped": "A gold file was given as traces, or the other way round. Swap --gold and --trace.",
-    "fixture-duplicate-id": "Two cases of a reasoning fixture have the same id. Give each case its own id.",
     "fixture-field": (
-        "A field of a reasoning fixture has the wrong type or range. The message names the case and the field."
+        "A field of a reasoning fixture is missing or has a wrong value. The message names the case and the field."
     ),
-    "fixture-negative-weight": "A dimension weight is negative. Give weights of 0 or more that sum to 1.",
-    "fixture-no-cases": "A reasoning fixture has no cases. Add a non-empty list named cases (or prompts).",
     "fixture-not-json": "A reasoning fixture is not JSON. Check it with a JSON linter.",
-    "fixture-unknown-dimension": "A name is not one of the four reasoning dimensions. Use one of those in the message.",
     "fixture-unreadable": "The reasoning fixture can't be opened. Check the path and permissions.",
-    "fixture-weights-sum": "The dimension weights don't sum to exactly 1. Change them so that they do.",
     "foreign-rows": "The file was written by another tool. Read it with `shipworthy import FILE`.",
     "gate-bound": "The bound of a gate is not a number. Write 0.80, or baseline - 0.02.",
     "gate-direction": "A gate points the wrong way for its metric. The message shows how to write it.",

@@ -22,8 +22,8 @@ from shipworthy import ShipworthyError, check, compare, evaluate, verify
 from shipworthy.core.decision import digest, encode
 from shipworthy.history import History
 from shipworthy.reading.reports import failing_qids
+from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
-from shipworthy.suites.reasoning.fixture import bundled_fixture
 
 COUNT = 12 * EFFORT  # mutations of each report and each door
 SECRET = "canary-4711"
@@ -34,7 +34,7 @@ LOG = [{"qid": one["qid"], "q": "q?", "topk": [{"id": "d1", "score": 0.9}]} for 
 
 def _inputs(folder: Path) -> dict[str, dict[str, str]]:
     """Small inputs for every suite, in files."""
-    fixture = bundled_fixture()
+    fixture = read_fixture()
     right = control_answers(fixture, "terse right answers")
     made = {
         "gold": ITEMS,

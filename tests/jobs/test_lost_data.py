@@ -17,8 +17,8 @@ from shipworthy import check, evaluate
 from shipworthy.core.decision import Decision
 from shipworthy.reading.lock import freeze
 from shipworthy.report import render
+from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
-from shipworthy.suites.reasoning.fixture import bundled_fixture
 
 GOLD = [gold(f"a{n:02}", relevant=["d1"]) for n in range(40)] + [
     unanswerable(f"u{n:02}", relevant=["d1"]) for n in range(10)
@@ -27,7 +27,7 @@ TRACES = [trace(item["qid"]) if item["answerable"] else refusal(item["qid"]) for
 RUNS = [{**one, "seed": seed, "jitter": "none", "q": one["q"]} for one in TRACES for seed in (0, 1)]
 LOGS = [{"qid": item["qid"], "topk": [{"id": "d1"}], "answer_citations": ["d1"]} for item in GOLD]
 TIMED = [{**one, "e2e_ms": 100} for one in TRACES]
-FIXTURE = bundled_fixture()
+FIXTURE = read_fixture()
 ANSWERS = {name: answer.content for name, answer in control_answers(FIXTURE, "terse right answers").items()}
 
 Score = Callable[..., Decision]

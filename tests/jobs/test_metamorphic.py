@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 from conftest import EFFORT, gold, refusal, trace, unanswerable, write_lines
 from shipworthy import ShipworthyError, evaluate
 from shipworthy.reading.lock import freeze
+from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
-from shipworthy.suites.reasoning.fixture import bundled_fixture
 
 EXAMPLES = 2 * EFFORT  # of each world and change
 QUESTIONS = 8
 ITEMS = [gold(f"a{n}", relevant=["d1"]) for n in range(5)] + [unanswerable(f"u{n}", relevant=["d1"]) for n in range(3)]
 KINDS = ("right", "right", "right", "wrong", "refused", "miscited", "failed")
-FIXTURE = bundled_fixture()
+FIXTURE = read_fixture()
 CASES = 6  # of the fixture
 _RIGHT = {name: answer.content for name, answer in control_answers(FIXTURE, "terse right answers").items()}
 RIGHT = {case.id: _RIGHT[case.id] for case in FIXTURE.cases[:CASES]}

@@ -148,12 +148,12 @@ def test_a_repeated_key_in_an_id_map_is_refused(row: str, tmp_path: Path) -> Non
 
 
 def test_a_repeated_key_in_a_fixture_is_refused(tmp_path: Path) -> None:
-    from shipworthy.suites.reasoning.fixture import load_fixture
+    from shipworthy.suites.reasoning.contracts import read_fixture
 
     path = tmp_path / "fixture.json"
     path.write_text('{"name": "x", "cases": [{"id": "a", "prompt": "p", "id": "b"}]}')
     with pytest.raises(ShipworthyError, match="occurs twice"):
-        load_fixture(path)
+        read_fixture(path)
 
 
 @fuzzed

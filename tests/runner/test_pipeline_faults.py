@@ -21,7 +21,7 @@ from shipworthy.errors import UsageError
 from shipworthy.runner import RunSummary, TargetOptions
 from shipworthy.runner.reasoner import ask_all, reasoner_target
 from shipworthy.runner.targets import parse_target
-from shipworthy.suites.reasoning.fixture import parse_fixture
+from shipworthy.suites.reasoning.contracts import parse_fixture
 from waiting import FOREVER, is_running, wait_until
 
 QUESTIONS = 5

@@ -29,8 +29,7 @@ from shipworthy.runner.reasoner import (
     reasoner_target,
     select,
 )
-from shipworthy.suites.reasoning.fixture import Fixture, bundled_fixture, parse_fixture
-from shipworthy.suites.reasoning.verdict import ReasonerAnswer
+from shipworthy.suites.reasoning.contracts import Fixture, ReasonerAnswer, parse_fixture, read_fixture, what_came
 from waiting import FOREVER
 
 ONE = parse_fixture({"cases": [{"id": "a", "prompt": "What?", "evidence": [{"id": "e1", "source": "s", "text": "t"}]}]})
@@ -121,9 +120,9 @@ def test_what_is_run_is_the_command_line(script: Script) -> None:
         ("pass", "the output is not a JSON object: it is empty"),
         ("print('[1, 2]')", "not a JSON object"),
         ("print('null')", "not a JSON object"),
-        ("""print('{"content": null}')""", "content is null"),
-        ("""print('{"model": "m"}')""", "content is missing"),
-        ("""print('{"content": 7}')""", "content is not text"),
+        ("""print('{"content": null}')""", "content: Expected `str`, got `null`"),
+        ("""print('{"model": "m"}')""", "content: Expected `str`, got `null`"),
+        ("""print('{"content": 7}')""", "content: Expected `str`, got `int`"),
         ("""print('{"content": "x", "evidence": [1]}')""", "evidence"),
         ("""print('{"content": NaN}')""", "not a JSON object"),
         ("import sys; sys.stdout.buffer.write(bytes([255, 254]))", "not UTF-8"),
@@ -138,8 +137,9 @@ def test_what_was_seen_is_kept(script: Script) -> None:
     assert asked(script("print('Traceback: oh no')")).seen.startswith("Traceback: oh no")
     failed = asked(script("import sys; print('first line\\n\\nboom\\n', file=sys.stderr); sys.exit(3)"))
     assert "boom" in failed.seen
-    assert failed.what_came == "the command failed: exit 3: boom"
-    assert asked(script("import sys; sys.exit(3)")).what_came == "the command failed: exit 3"
+    assert what_came(failed.error, failed.seen) == "the command failed: exit 3: boom"
+    silent = asked(script("import sys; sys.exit(3)"))
+    assert what_came(silent.error, silent.seen) == "the command failed: exit 3"
 
 
 def test_a_hang_ends_at_the_timeout(script: Script) -> None:
@@ -210,7 +210,7 @@ def test_a_function_may_raise_and_the_run_goes_on() -> None:
     [
         (7, "the function gave int, expected a dict or a string"),
         (None, "the function gave NoneType"),
-        ({"content": 7}, "content is not text"),
+        ({"content": 7}, "content: Expected `str`, got `int`"),
         ({"content": "x", "evidence": "none"}, "evidence"),
     ],
 )
@@ -334,8 +334,8 @@ def test_overrides_and_max_cases() -> None:
 
 def test_the_demo_reasoner_ships_on_all_cases_and_never_sees_the_expectations() -> None:
     target = PythonReasoner(lambda prompt, project=None, **_: reason(prompt, load_notes(project=project)))
-    answers = ask_all(bundled_fixture().cases, target)
+    answers = ask_all(read_fixture().cases, target)
     decision = evaluate("reasoning", answers=answers)
     assert decision.ships and decision.counts["passed"] >= 27
     assert "reason-v1" not in Path(demo_reasoner.__file__).read_text()
-    assert answers == ask_all(bundled_fixture().cases, target)
+    assert answers == ask_all(read_fixture().cases, target)

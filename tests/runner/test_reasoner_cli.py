@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Ran, write_lines
 from shipworthy.demo.reasoner import load_notes, reason
-from shipworthy.suites.reasoning.fixture import bundled_fixture
+from shipworthy.suites.reasoning.contracts import read_fixture
 
 Cli = Callable[..., Ran]
 REASONER = f"{sys.executable} -m shipworthy.demo.reasoner"
@@ -65,7 +65,7 @@ def test_dry_run_prints_command_lines_and_asks_nobody(cli: Cli) -> None:
         (["--binary", "reasoner 'half"], 2, "reason-binary"),
         (["--dry-run", "--binary", "'"], 2, "reason-binary"),
         (["--python", "nowhere:nothing"], 2, "reason-callable"),
-        (["--binary", "true", "--fixture", "f.json"], 3, "fixture-no-cases"),
+        (["--binary", "true", "--fixture", "f.json"], 3, "fixture-field"),
     ],
 )
 def test_usage_errors(cli: Cli, tmp_path: Path, arguments: list[str], code: int, error: str) -> None:
@@ -89,7 +89,7 @@ def test_a_wrong_flag_is_told_before_anybody_is_asked(cli: Cli, tmp_path: Path) 
 
 
 def test_score_exits_by_the_decision(cli: Cli, tmp_path: Path) -> None:
-    cases = bundled_fixture().cases
+    cases = read_fixture().cases
     rows = [{"id": c.id, **reason(c.prompt, load_notes(project=c.project))} for c in cases]
     good = write_lines(tmp_path / "good.jsonl", rows)
     bad = write_lines(tmp_path / "bad.jsonl", [{"id": c.id, "content": "Summary: fine."} for c in cases])
@@ -102,7 +102,7 @@ def test_score_exits_by_the_decision(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_errors_stop_a_suite_only_when_asked_to(cli: Cli, tmp_path: Path) -> None:
-    rows = [{"id": c.id, **reason(c.prompt, load_notes(project=c.project))} for c in bundled_fixture().cases[1:]]
+    rows = [{"id": c.id, **reason(c.prompt, load_notes(project=c.project))} for c in read_fixture().cases[1:]]
     most = write_lines(tmp_path / "most.jsonl", rows)
     assert cli("reason", "score", "--answers", most).code == 3, "a lost answer is no verdict"
     assert cli("reason", "score", "--answers", most, "--allow-missing", "1").code == 0

@@ -162,8 +162,7 @@ def _retrieval(tour: Tour) -> Decision:
 def _reasoning(tour: Tour) -> Decision:
     from ..demo.reasoner import load_notes, reason
     from ..runner.reasoner import ask_all, reasoner_target
-    from ..suites.reasoning.answers import answer_row
-    from ..suites.reasoning.fixture import read_fixture
+    from ..suites.reasoning.contracts import answer_row, read_fixture
 
     cases, notes = read_fixture(None).cases, load_notes()
     _say(f"sending {len(cases)} prompts to the built-in reasoner")

@@ -16,8 +16,7 @@ from ._scoring import scoring_command, scoring_flags
 
 if TYPE_CHECKING:
     from ..core.decision import Decision
-    from ..suites.reasoning.fixture import ReasonCase
-    from ..suites.reasoning.verdict import ReasonerAnswer
+    from ..suites.reasoning.contracts import ReasonCase, ReasonerAnswer
 
 SUITE = load_suite("reasoning")
 
@@ -86,7 +85,7 @@ def run_command(
     shipworthy reason run --python my_module:answer --fixture cases.json
     """
     from ..runner.reasoner import Overrides, ask_all, command_lines, reasoner_target, select
-    from ..suites.reasoning.fixture import read_fixture
+    from ..suites.reasoning.contracts import read_fixture
 
     overrides = Overrides(preset, project, model, embed)
     cases = select(read_fixture(given["fixture"]), overrides, given["max_cases"]).cases
@@ -169,7 +168,7 @@ def _progress(total: int) -> Callable[[ReasonCase, ReasonerAnswer], None]:
 def _write_answers(path: str, answers: dict[str, ReasonerAnswer]) -> None:
     from ..core.decision import encode
     from ..report import write
-    from ..suites.reasoning.answers import answer_row
+    from ..suites.reasoning.contracts import answer_row
 
     write(path, b"".join(encode(answer_row(id_, answer), indent=None) + b"\n" for id_, answer in answers.items()))
 

@@ -108,6 +108,23 @@ Batches = Callable[[Any, Input, Key | None], Iterator[Batch]]  # the same in bat
 Close = Callable[[Any, Input], None]  # what is checked once all of an input was read
 
 
+def raise_found(source: object, read: Input) -> None:
+    """Raise together what was wrong with the lines of an input."""
+    read.found.raise_any()
+
+
+def numbered_rows(source: Any, read: Input, name: str) -> Iterator[Numbered]:
+    """The rows of a file of JSON lines, or of an iterable of that name, with their places."""
+    if not isinstance(source, (str, os.PathLike)):
+        read.path = f"<{name}>"
+        yield from enumerate(source, 1)
+        return
+    read.path = os.fspath(source)
+    reader = Reader(source, dict, read.found)
+    yield from reader
+    read.learn(reader)
+
+
 class Pairs:
     """Records with their places, one by one or in batches."""
 
@@ -130,7 +147,7 @@ class Stream:
         source: object,
         read: Input,
         records: Records,
-        close: Close,
+        close: Close = raise_found,
         *,
         splits: bool = True,
         batches: Batches | None = None,

@@ -53,6 +53,7 @@ class Metric(msgspec.Struct, frozen=True):
     unit: str = ""
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
     suite: str = ""  # whose metric it is, to find its words
+    could: str = ""  # the fact of the cases that the metric could be about; where there is none, it does not apply
 
     @property
     def op(self) -> str:
@@ -63,7 +64,7 @@ class Metric(msgspec.Struct, frozen=True):
 
     def applies(self, tally: Tally) -> bool:
         """False when the gold set has no item that this metric could be about."""
-        return True
+        return not self.could or tally[self.could] > 0
 
 
 class Rate(Metric, frozen=True, kw_only=True):
@@ -71,7 +72,7 @@ class Rate(Metric, frozen=True, kw_only=True):
 
     of: str
     among: str
-    could: str = "items"  # gold items that the metric could be about
+    could: str = "items"
 
     def measure(self, tally: Tally) -> Measure:
         k, n = tally[self.of], tally[self.among]
@@ -84,9 +85,6 @@ class Rate(Metric, frozen=True, kw_only=True):
         """What it is a share of, in words."""
         term = find_term(self.name, self.suite)
         return term.among if term and term.among else f"cases that are {self.among.replace('_', ' ')}"
-
-    def applies(self, tally: Tally) -> bool:
-        return tally[self.could] > 0
 
 
 class Count(Metric, frozen=True, kw_only=True):
@@ -113,7 +111,8 @@ class Mean(Metric, frozen=True, kw_only=True):
         values = tally.values(self.of)
         n = sum(values.values())
         if not n:
-            return Measure(self.name, "mean", None, 0, unit=self.unit, missing=f"no value of {self.of}")
+            missing = f"no value of {self.of}" if self.applies(tally) else "no case asks for it"
+            return Measure(self.name, "mean", None, 0, unit=self.unit, missing=missing)
         value = stats.exact_sum(values) / n
         interval, bounds = self._spread(values)
         return Measure(self.name, "mean", value, n, interval=interval, bounds=bounds, unit=self.unit)

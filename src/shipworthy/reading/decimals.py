@@ -1,15 +1,52 @@
-"""JSON with decimals as they are written: 0.30 + 0.30 + 0.15 + 0.25 is 1."""
+"""JSON with decimals as they are written, as typed data: 0.30 + 0.30 + 0.15 + 0.25 is 1."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
-from ..errors import UsageError
+import msgspec
+
+from ..errors import DataError, UsageError
 from .strict import no_repeats
+
+Typed = TypeVar("Typed")
+
+
+class Share(Fraction):
+    """A number from 0 to 1, exactly as it was written."""
+
+
+def read_exact(
+    path: str | os.PathLike[str], what: str, hint: str, unreadable: str, malformed: str
+) -> tuple[object, str]:
+    """The JSON value in a file and the digest of its bytes; the last two arguments are codes of errors."""
+    raw = read_bytes(path, what, hint, unreadable)
+    try:
+        return exact_json(raw), hashlib.sha256(raw).hexdigest()
+    except ValueError as error:
+        raise DataError(f"{what} is not JSON: {error}", where=os.fspath(path), hint=hint, code=malformed) from error
+
+
+def as_typed(raw: object, kind: type[Typed], where: str, hint: str, code: str) -> Typed:
+    """Untyped data as a struct; what does not fit is an error that names the field."""
+    try:
+        return msgspec.convert(raw, kind, dec_hook=_share)
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at ")
+        field = place.replace("`", "").replace("$.", "").removeprefix("$")
+        raise DataError(f"{field}: {what}" if field else what, where=where, hint=hint, code=code) from error
+
+
+def _share(kind: type, value: object) -> Share:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or not 0 <= value <= 1:
+        raise ValueError(f"expected a number from 0 to 1, got {value!r}")
+    return Share(str(value)) if isinstance(value, float) else Share(value)
 
 
 def read_bytes(path: str | os.PathLike[str], what: str, hint: str, code: str) -> bytes:

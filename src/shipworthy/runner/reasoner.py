@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ..errors import EnvironmentFailure, UsageError
-from ..suites.reasoning.answers import NoAnswer, read_output
-from ..suites.reasoning.fixture import REASON_ARGS, Fixture, ReasonCase
-from ..suites.reasoning.verdict import ReasonerAnswer
+from ..suites.reasoning.contracts import REASON_ARGS, Fixture, ReasonCase, ReasonerAnswer, read_output
 from ..web.blocking import run_blocking
 from .execute import ask_once
 from .failures import SEEN, AskFailed
@@ -226,12 +224,10 @@ def command_lines(cases: Iterable[ReasonCase], binary: str, db: str | None = Non
 
 async def _answer(target: Target, case: ReasonCase, timeout: float) -> ReasonerAnswer:
     output, _, failure = await ask_once(target, ask_of(case), timeout)
+    if failure is not None:
+        return ReasonerAnswer(error=_error(failure, timeout), seen=failure.seen[:SEEN])
     try:
-        if failure is not None:
-            raise NoAnswer(_error(failure, timeout), failure.seen)
         return read_output(output)
-    except NoAnswer as problem:
-        return ReasonerAnswer(error=problem.why, seen=problem.seen)
     except Exception as problem:  # a function may give back anything, and the other cases still count
         return ReasonerAnswer(error=f"the output can't be read: {type(problem).__name__}: {problem}"[:SEEN])
 

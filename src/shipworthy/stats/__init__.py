@@ -10,6 +10,7 @@ paired       the same items before and after
 sequential   many tests at once, and e-values of pairs
 nights       whether numbers that come night after night got worse
 agreement    raters who say the same, and a score that separates
+overlap      how much sets have in common
 
 Decisions are taken on integers and fractions; floats are for showing. What is undefined is None.
 """
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         ratio_sum,
     )
     from .nights import drop_evidence
+    from .overlap import mean_jaccard
     from .paired import (
         excludes_drop,
         mcnemar_one_sided,
@@ -106,6 +108,7 @@ __all__ = [
     "mean_bounds",
     "mean_interval",
     "mean_interval_of_counts",
+    "mean_jaccard",
     "mean_spread",
     "met",
     "min_n_for_quantile",
@@ -158,6 +161,7 @@ _HOMES = {
         "ratio_sum",
     ),
     "nights": ("drop_evidence",),
+    "overlap": ("mean_jaccard",),
     "paired": (
         "excludes_drop",
         "mcnemar_one_sided",

@@ -12,13 +12,13 @@ from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.jobs.verify import verify
 from shipworthy.suites.guard.options import BARS, Options
+from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
-from shipworthy.suites.reasoning.fixture import bundled_fixture
 
 
 @pytest.fixture(scope="module")
 def good_report():
-    fixture = bundled_fixture()
+    fixture = read_fixture()
     answers = {case.id: reason(case.prompt, load_notes(project=case.project)) for case in fixture.cases}
     return json.loads(json.dumps(evaluate("reasoning", answers=answers).report()))
 
@@ -46,7 +46,7 @@ def test_a_good_report_is_held_to_every_bar(good_report):
 
 
 def test_bars_are_taken_exactly_and_in_the_place_of_their_defaults():
-    answers = control_answers(bundled_fixture(), "terse right answers")
+    answers = control_answers(read_fixture(), "terse right answers")
     plain = evaluate("reasoning", answers=answers).report()
     assert guard(plain).ships
     decision = guard(plain, min_overall="0.9999", max_error_rate="1/3")

@@ -22,10 +22,9 @@ from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.jobs.verify import verify
 from shipworthy.report import render
+from shipworthy.suites.reasoning.contracts import ReasonerAnswer, parse_fixture, read_fixture
 from shipworthy.suites.reasoning.controls import BAD, GOOD, answer_anyway, control_answers, controls
-from shipworthy.suites.reasoning.fixture import bundled_fixture, parse_fixture
 from shipworthy.suites.reasoning.suite import SUITE
-from shipworthy.suites.reasoning.verdict import ReasonerAnswer
 
 RAW = {
     "name": "small",
@@ -98,7 +97,7 @@ def test_that_no_case_may_end_in_an_error_can_be_proven():
 
 
 def test_who_answers_what_nobody_can_answer_does_not_ship():
-    fixture = bundled_fixture()
+    fixture = read_fixture()
     right = control_answers(fixture, "terse right answers")
     leaks = {case.id: ReasonerAnswer(answer_anyway(case)) for case in fixture.cases}
     assert evaluate("reasoning", fixture=fixture, answers=right).ships
@@ -166,7 +165,7 @@ def test_any_split_and_order_gives_the_same_report(shuffler: random.Random, seed
 
 
 def test_the_overlap_is_of_the_answers_refusals_aside():
-    fixture = bundled_fixture()
+    fixture = read_fixture()
     answers = control_answers(fixture, "structured right answers")
     overlap = evaluate("reasoning", fixture=fixture, answers=answers).measures["answer_overlap"]
     assert overlap.n == 25 and 0 < overlap.value < Fraction(3, 10)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from conftest import REAL_DATA, Cli
 from counting import calls
 from shipworthy.jobs.evaluate import evaluate
+from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import BAD, GOOD, control_answers
-from shipworthy.suites.reasoning.fixture import bundled_fixture
 
 NOTES = [
     {
@@ -79,12 +79,11 @@ def test_a_case_that_asks_for_sources_wants_one():
     assert uncited["dimension_scores"]["factual_grounding"] < cited["dimension_scores"]["factual_grounding"] == 1
 
 
-def test_words_of_the_question_are_half_known():
+def test_words_that_only_the_question_has_are_new():
+    """An answer is not grounded in its question."""
     asked = judge("The turbine retries a declined card 3 times.", prompt="What about the turbine?")
-    new = judge("The turbine retries a declined card 3 times.", prompt="What about it?")
     known = judge("The gateway retries a declined card 3 times.", prompt="What about it?")
-    shares = [result["facts"]["new_words"] for result in (known, asked, new)]
-    assert shares == [0, pytest.approx(1 / 12), pytest.approx(1 / 6)]
+    assert [result["facts"]["new_words"] for result in (known, asked)] == [0, pytest.approx(1 / 6)]
 
 
 # --- citations ---
@@ -210,10 +209,11 @@ def test_what_the_source_itself_denies_is_not_denied_by_repeating_it():
     )
 
 
-def test_a_person_may_be_called_by_one_name_and_a_date_go_without_its_year():
-    bindings = [TABLE, {"value": "2025-03-14", "source": ["n3"]}]
-    facts = judge("Priya updates the table by 14 March [n3].", bindings=bindings)["facts"]
-    assert facts["bindings"] == ["given", "given"]
+def test_a_date_is_the_same_in_every_spelling():
+    facts = judge("The table is due on March 14th, 2025.", bindings=[{"value": "2025-03-14", "source": ["n3"]}])[
+        "facts"
+    ]
+    assert facts["bindings"] == ["given"]
 
 
 # --- the right side and the wrong one ---
@@ -233,7 +233,7 @@ SIDES = {
         ("The gateway retries a declined card 3 times.", False, True),
         ("The gateway does not retry a declined card 3 times.", False, False),
         ("Does the gateway retry a declined card 3 times?", False, False),
-        ("Five times [n2].", True, False),  # the disputed value, given
+        ("Five times [n2].", False, False),  # the words of the resolution are needed
         (RIGHT + " The runbook says that the gateway retries a declined card 3 times [n1].", True, True),
         ("The gateway retries a declined card 3 times, as the runbook says [n1]. " + RIGHT, True, True),
     ],
@@ -245,10 +245,9 @@ def test_a_side_is_taken_by_saying_it(answer, resolved, forbidden):
         assert result["dimension_scores"]["contradiction_handling"] == 0
 
 
-def test_a_sentence_with_both_sides_is_a_note_for_people():
+def test_a_sentence_that_asserts_both_sides_takes_the_right_one():
     result = judge("The gateway retries a declined card 5 times, where it was 3 times.", **SIDES)
-    assert "forbidden" not in result["hard_failures"]
-    assert any(note.startswith("both sides") for note in result["facts"]["suspicions"])
+    assert result["hard_failures"] == [] and result["facts"]["resolved"]
 
 
 def test_sides_are_left_out_where_nobody_wrote_down_which_one_is_right():
@@ -272,14 +271,14 @@ def test_actions_count_only_where_they_are_asked_for():
     ("answer", "score"),
     [
         (RIGHT, 0),
-        ("Update the retry table.", 0.6),
-        ("Somebody should update the retry table.", 0.6),
-        ("The retry table must be updated by Friday.", 0.75),
-        ("Priya Nair to update the retry table by 2025-03-14.", 0.9),
+        ("Update the retry table.", 0.7),
+        ("Somebody should update the retry table.", 0.7),
+        ("The retry table must be updated by Friday.", 0.85),
+        ("Priya Nair to update the retry table by 2025-03-14.", 1),
         ("Priya updates the table by 14 March.", 0),  # no directive
         ("Do not update the retry table.", 0),
         ("Buy flour and whisk eggs today.", 0),
-        ("TBD should update the retry table.", 0.6),
+        ("TBD should update the retry table.", 0.7),
     ],
 )
 def test_an_action_touches_the_evidence_and_owners_and_times_add(answer, score):
@@ -287,11 +286,10 @@ def test_an_action_touches_the_evidence_and_owners_and_times_add(answer, score):
     assert judge(answer, **asked)["dimension_scores"]["actionability"] == pytest.approx(score)
 
 
-def test_listed_actions_are_looked_for():
-    listed = {"actions": ["update the retry table", "order spare parts"]}
-    half = judge("Please update the retry table.", **listed)["dimension_scores"]["actionability"]
-    both = judge("Update the retry table. Order spare parts.", **listed)["dimension_scores"]["actionability"]
-    assert 0 < half < both
+def test_a_case_that_lists_actions_asks_for_them():
+    listed = {"actions": ["update the retry table"]}
+    assert judge("Please update the retry table.", **listed)["dimension_scores"]["actionability"] == pytest.approx(0.7)
+    assert judge(RIGHT, **listed)["hard_failures"] == ["actionability"]
 
 
 # --- refusals, and what is no answer ---
@@ -364,7 +362,7 @@ def test_suspicions_are_counted_shown_and_fail_nothing_unless_gated():
 
 @pytest.mark.parametrize("name", [*GOOD, *BAD])
 def test_controls_of_the_shipped_fixture_go_as_they_should(name):
-    fixture = bundled_fixture()
+    fixture = read_fixture()
     assert evaluate("reasoning", answers=control_answers(fixture, name)).ships is (name in GOOD)
 
 
@@ -372,7 +370,7 @@ def test_the_demo_reasoner_passes_the_shipped_fixture():
     from shipworthy.demo.reasoner import load_notes, reason
 
     notes = load_notes()
-    answers = {case.id: reason(case.prompt, notes) for case in bundled_fixture().cases}
+    answers = {case.id: reason(case.prompt, notes) for case in read_fixture().cases}
     decision = evaluate("reasoning", answers=answers)
     assert decision.ships and decision.counts["passed"] == 30
 
@@ -402,27 +400,27 @@ def lint(cli: Cli, tmp_path: Path, **case: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("case", "code", "severity"),
     [
-        ({}, "case-nothing-bound", "warning"),
+        ({}, "case-could-not-fail", "warning"),
         ({"bindings": [{"value": "7 times", "source": ["n2"]}]}, "case-value", "error"),
         ({"bindings": [{"value": "5 times", "source": ["n7"]}]}, "case-source", "error"),
         ({"bindings": [{"value": "5", "source": ["n2"]}]}, "case-could-not-fail", "warning"),
-        ({"bindings": [{"value": "card", "source": ["n2"]}]}, "case-value-in-prompt", "warning"),
-        ({"bindings": [FIVE | {"about": ["table"]}]}, "case-about", "warning"),
-        ({"bindings": [FIVE], "expected_resolution": ["it is so"]}, "case-phrase-empty", "error"),
+        ({"bindings": [{"value": "card", "source": ["n2"]}]}, "case-could-not-fail", "warning"),
+        ({"prompt": "Do they disagree?", "expected_resolution": ["it is so"]}, "case-own-words", "error"),
         (
-            {"bindings": [FIVE], "expected_resolution": ["the gateway retries a card"]},
-            "case-resolution",
-            "warning",
+            {"bindings": [FIVE], "forbidden": ["Since release 4.2 the gateway retries a card"]},
+            "case-own-words",
+            "error",
         ),
-        ({"bindings": [FIVE], "forbidden": ["Priya Nair to update the retry table"]}, "case-forbidden-said", "error"),
-        ({"bindings": [FIVE], "forbidden": ["3 times"]}, "case-forbidden-short", "warning"),
-        ({"prompt": "Where do they conflict?"}, "case-no-side", "warning"),
         ({"answerable": False, "bindings": [FIVE]}, "case-unanswerable", "error"),
         ({"evidence": []}, "case-no-evidence", "warning"),
     ],
 )
 def test_lint_points_out_what_an_author_should_look_at(cli, tmp_path, case, code, severity):
     assert lint(cli, tmp_path, **case).get(code) == severity
+
+
+def test_lint_is_content_with_a_value_that_is_bound_to_what_it_is_about(cli, tmp_path):
+    assert lint(cli, tmp_path, bindings=[FIVE]) == {}
 
 
 def test_the_shipped_fixture_has_no_findings(cli):

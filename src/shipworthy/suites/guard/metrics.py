@@ -8,7 +8,7 @@ from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of, parse_gates
 from ...core.metrics import Metric
 from ...core.tally import Fact
-from ..reasoning.fixture import DIMENSIONS
+from ..reasoning.contracts import DIMENSIONS
 from ..reasoning.metrics import ALIASES
 from ..reasoning.metrics import metrics as reasoning_metrics
 from ..reasoning.options import Options as ReasoningOptions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -12,8 +11,8 @@ import msgspec
 
 from ...core.sources import Input
 from ...errors import DataError
-from ...reading.decimals import exact_json, read_bytes
-from ..reasoning.fixture import DIMENSIONS
+from ...reading.decimals import read_exact
+from ..reasoning.contracts import DIMENSIONS
 
 Report = Mapping[str, Any]  # of the reasoning suite, as JSON has it
 ReportSource = str | os.PathLike[str] | Report
@@ -40,18 +39,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 def load_reasoning_report(path: str | os.PathLike[str], read: Input | None = None) -> Report:
     """A report file, decoded and checked for its two parts; `read` learns what was read."""
     where = os.fspath(path)
-    raw = read_bytes(path, "the report", WANTED, "report-unreadable")
-    try:
-        report = exact_json(raw)
-    except ValueError as error:
-        raise _refused(f"the report is not {'UTF-8' if 'UTF-8' in str(error) else 'JSON'}", where) from error
+    report, digest = read_exact(path, "the report", WANTED, "report-unreadable", "report-unreadable")
     if not isinstance(report, dict) or not isinstance(report.get("summary"), dict):
         raise _refused("the report has no summary", where)
     results = report.get("results")
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
         raise _refused("the report has no list of results", where)
     if read is not None:
-        read.path, read.digest, read.records = where, hashlib.sha256(raw).hexdigest(), len(results)
+        read.path, read.digest, read.records = where, digest, len(results)
     return report
 
 

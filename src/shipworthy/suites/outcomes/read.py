@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from ...core.sources import Input, Stream
-from ...reading.jsonl import Problem, Reader
+from ...core.inputs import Input, Stream, numbered_rows
+from ...reading.jsonl import Problem
 
 FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, object]]
 REQUIRED = ("timestamp", "prompt_id", "accepted_without_edits", "action_taken")
@@ -37,32 +37,17 @@ class Feedback(msgspec.Struct, frozen=True):
 
 def stream_feedback(source: FeedbackSource, read: Input) -> Stream:
     """The rows of a file or an iterable with their places; all bad rows are raised together at the end."""
-    return Stream(source, read, _records, _close)
+    return Stream(source, read, _records)
 
 
 def _records(source: FeedbackSource, read: Input) -> Iterator[tuple[int, Feedback]]:
-    for number, row in _numbered(source, read):
+    for number, row in numbered_rows(source, read, "outcomes"):
         read.records += 1
         wrong = _problems(row, read.path, number)
         for problem in wrong:
             read.found.add(problem)
         if not wrong:
             yield number, _feedback(row)
-
-
-def _close(source: FeedbackSource, read: Input) -> None:
-    read.found.raise_any()
-
-
-def _numbered(source: FeedbackSource, read: Input) -> Iterator[tuple[int, Mapping[str, object]]]:
-    if not isinstance(source, (str, os.PathLike)):
-        read.path = "<outcomes>"
-        yield from enumerate(source, 1)
-        return
-    read.path = os.fspath(source)
-    reader = Reader(source, dict, read.found)
-    yield from reader
-    read.learn(reader)
 
 
 def _problems(row: Mapping[str, object], path: str, line: int) -> list[Problem]:

@@ -1,55 +1,67 @@
-"""What a report says about reasoning: the summary, a result for each case, rows, names, and the worst answers first."""
+"""What a report says about reasoning: the summary, a result for each case, the worst answers, and where to look."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
 from ...text import plural
-from . import grounded, signals
-from .citations import find_citations
-from .fixture import DIMENSIONS, ReasonCase
-from .grounded import LONGEST
-from .hints import diagnose, failures
-from .judge import Context, JudgedAnswer
+from . import signals
+from .contracts import DIMENSIONS, load_data, what_came
+from .judge import LONGEST, Context, JudgedAnswer, Verdict, label
 from .metrics import failure
-from .reading import Store
-from .verdict import Verdict, label
+from .rules import Store, find_citations
 
 FORMAT_LINT = "signals is a format lint: it does not know what is true"
+_COUNTED = ("items", "passed", "answered", "refused", "empty", "error", "unanswerable")
+# Every way to fail, the worst first, with what it means and what to do.
+FAILURES: dict[str, dict[str, str]] = load_data("failures")
+RANKS = {kind: rank for rank, kind in enumerate(FAILURES)}
 
 
 def explain(findings: Findings) -> Explanation:
     tally, rows = findings.tally, list(findings.evidence.rows)
     results = [row["result"] for row in rows]
+    averages = {name: findings.measures[name] for name in DIMENSIONS}
+    profile, fixture, bounds = findings.context.options.profile, findings.context.fixture, _bounds(findings)
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
-        named={kind: tally.named(failure(kind)) for kind in failures()},
+        named={kind: tally.named(failure(kind)) for kind in FAILURES},
         diagnosis=diagnose(findings, results),
         offenders=findings.evidence.offenders(),
-        sections=sections(findings),
-        headline=headline(findings, results),
+        sections={
+            "dimensions": {
+                name: {"average": number(one.value), "at_least": bounds.get(name), "n": one.n}
+                for name, one in averages.items()
+            },
+            "failures": {kind: tally[failure(kind)] for kind in FAILURES if tally[failure(kind)]},
+        },
+        headline={
+            "profile": profile,
+            "note": "" if profile == "grounded" else FORMAT_LINT,
+            "fixture": {"name": fixture.name, "version": fixture.version},
+            "summary": _summary(findings),
+            "results": results,
+        },
         warnings=remarks(findings),
         items=[row["item"] for row in rows],
     )
 
 
-_COUNTED = ("items", "passed", "answered", "refused", "empty", "error", "unanswerable")
-
-
 def remarks(findings: Findings) -> list[str]:
     """That the profile knows nothing of truth, and lines that don't count."""
     superseded, unknown = findings.gathered.superseded, findings.gathered.unknown_total
-    listed = [FORMAT_LINT] if findings.context.options.profile == "signals" else []
-    if superseded:
-        listed.append(f"{plural(superseded, 'answer')} superseded by a later line for the same case")
-    if unknown:
-        listed.append(f"{plural(unknown, 'answer')} with an id that no case has")
-    return listed
+    said = {
+        FORMAT_LINT: findings.context.options.profile == "signals",
+        f"{plural(superseded, 'answer')} superseded by a later line for the same case": superseded,
+        f"{plural(unknown, 'answer')} with an id that no case has": unknown,
+    }
+    return [text for text, holds in said.items() if holds]
 
 
 # --- one row a case, and the worst of them ---
@@ -57,69 +69,54 @@ def remarks(findings: Findings) -> list[str]:
 
 def rows(judged: JudgedAnswer, context: Context) -> Iterator[tuple[Order, Row]]:
     """The row of a case as `items` shows it, and the whole result for those who read the report by program."""
-    yield (judged.case.id,), {"item": _item(judged), "result": _result(judged, context.options.profile)}
+    result = _result(judged)
+    yield (judged.case.id,), {"item": _item(judged, result), "result": result}
 
 
-def _item(judged: JudgedAnswer) -> Row:
-    case, answer, verdict = judged
+def _item(judged: JudgedAnswer, result: Row) -> Row:
     return {
-        "qid": verdict.case_id,
-        "preset": verdict.preset,
-        "status": verdict.status,
-        "passed": verdict.passed,
-        "overall": number(verdict.overall),
-        **{name: number(verdict.scores[name]) for name in DIMENSIONS},
-        "reason": reason(verdict),
-        "hard_failures": list(verdict.hard_failures),
-        "question": brief(case.prompt),
-        "claim": brief(answer.content),
+        "qid": result["id"],
+        **{name: result[name] for name in ("preset", "status", "passed")},
+        "overall": result["overall_score"],
+        **result["dimension_scores"],
+        "reason": reason(judged.verdict),
+        "hard_failures": result["hard_failures"],
+        "question": brief(result["prompt"]),
+        "claim": brief(result["answer"]),
     }
 
 
-def _result(judged: JudgedAnswer, profile: str) -> Row:
+def _result(judged: JudgedAnswer) -> Row:
     case, answer, verdict = judged
-    is_required = grounded.is_required if profile == "grounded" else signals.is_required
-    scores = verdict.scores
+    scores = verdict.dimension_scores
+    shown: Row = msgspec.to_builtins(verdict, enc_hook=number)
+    del shown["asked"]
     return {
         "id": case.id,
         "prompt": case.prompt,
         "preset": case.preset,
-        "status": verdict.status,
-        "passed": verdict.passed,
-        "overall_score": number(verdict.overall),
-        "overall_rubric": label(verdict.overall),
-        "hard_failures": list(verdict.hard_failures),
-        "dimension_scores": {name: number(scores[name]) for name in DIMENSIONS},
+        **answer.meta,
+        **shown,
+        "overall_rubric": label(verdict.overall_score),
         "dimension_rubrics": {name: label(scores[name]) for name in DIMENSIONS},
         "dimension_minimums": {name: float(case.minimum(name)) for name in DIMENSIONS},
-        "required": [name for name in DIMENSIONS if scores[name] is not None and is_required(case, name)],
-        "facts": {name: number(fact) if isinstance(fact, Fraction) else fact for name, fact in verdict.facts.items()},
-        "error": answer.error,
-        "seen": answer.seen,
-        "repaired": answer.repaired,
-        "degraded": answer.degraded,
-        **answer.meta,
+        "required": [name for name in verdict.asked if scores[name] is not None and signals.is_required(case, name)],
+        **{name: getattr(answer, name) for name in ("error", "seen", "repaired", "degraded")},
         "answer": answer.content,
     }
 
 
 def reason(verdict: Verdict) -> str:
     """The worst that is wrong with an answer, in one word; blank where it passes."""
-    if verdict.passed:
-        return ""
-    return min(verdict.hard_failures, key=_rank, default="overall")
-
-
-def _rank(kind: str) -> int:
-    return list(failures()).index(kind)
+    return "" if verdict.passed else min(verdict.hard_failures, key=RANKS.__getitem__, default="overall")
 
 
 def offences(judged: JudgedAnswer, context: Context) -> Iterator[Offence]:
     """What fails, the worst kind first, then the lowest score."""
     verdict = judged.verdict
     if not verdict.passed:
-        overall = -1 if verdict.overall is None else verdict.overall
-        yield Offence((_rank(reason(verdict)), overall, verdict.case_id), lambda: card(judged))
+        overall = -1 if verdict.overall_score is None else verdict.overall_score
+        yield Offence((RANKS[reason(verdict)], overall, judged.case.id), lambda: card(judged))
 
 
 def card(judged: JudgedAnswer) -> Row:
@@ -143,56 +140,40 @@ def card(judged: JudgedAnswer) -> Row:
 
 def _in_words(judged: JudgedAnswer) -> str:
     """What is wrong, with the phrases that show it."""
-    case, answer, verdict = judged
+    answer, verdict = judged.answer, judged.verdict
     if answer.error is not None:
-        return answer.what_came
-    which = f": {', '.join(phrases[:5])}" if (phrases := _phrases(case, verdict)) else ""
-    scored = f" (overall {decimal(verdict.overall)})" if verdict.overall is not None else ""
-    return f"{failures()[reason(verdict)]['means']}{which}{scored}"
+        return what_came(answer.error, answer.seen)
+    about = FAILURES[reason(verdict)]
+    phrases: list[str] = next(
+        (found for fact in about.get("shows", "").split() if (found := verdict.facts.get(fact))), []
+    )
+    which = f": {', '.join(phrases[:5])}" if phrases else ""
+    scored = f" (overall {decimal(verdict.overall_score)})" if verdict.overall_score is not None else ""
+    return f"{about['means']}{which}{scored}"
 
 
-def _phrases(case: ReasonCase, verdict: Verdict) -> list[str]:
-    facts, why = verdict.facts, reason(verdict)
-    standings = zip(case.bindings, facts.get("bindings", ()), strict=False)
-    lost = [binding.value for binding, standing in standings if standing != "given"]
-    unresolved = [] if facts.get("resolved", True) else [f"none of {', '.join(case.expected_resolution)}"]
-    keys = {"fabrication": "unresolved", "forbidden": "forbidden", "invented": "unsupported_anchors"}
-    named = {"misbound": lost, "denied": lost, "usefulness": lost, "contradiction_handling": unresolved}
-    named["factual_grounding"] = lost or list(facts.get("unsupported_sentences", ()))
-    return named.get(why) or list(facts.get(keys.get(why, ""), ()))
+# --- where to look ---
 
 
-# --- sections and top-level keys ---
-
-
-def sections(findings: Findings) -> Row:
-    """The dimensions with their bars, and how many answers fail in each way."""
-    bounds, measures, tally = _bounds(findings), findings.measures, findings.tally
-    table = {
-        name: {"average": number(measures[name].value), "at_least": bounds.get(name), "n": measures[name].n}
-        for name in DIMENSIONS
-    }
-    return {
-        "dimensions": table,
-        "failures": {kind: tally[failure(kind)] for kind in failures() if tally[failure(kind)]},
-    }
-
-
-def headline(findings: Findings, results: list[Row]) -> Row:
-    """The keys of the report that other programs read."""
-    context: Context = findings.context
-    profile, fixture, ships = context.options.profile, context.fixture, findings.ships
-    return {
-        "profile": profile,
-        "note": "" if profile == "grounded" else FORMAT_LINT,
-        "fixture": {"name": fixture.name, "version": fixture.version},
-        "summary": _summary(findings) | {"reasons": [] if ships else findings.reasons, "passed": ships},
-        "results": results,
-    }
+def diagnose(findings: Findings, results: Sequence[Row]) -> list[str]:
+    """Hints from the gates that failed and the kinds of failure; `results` are in the order of their ids."""
+    tally, overlap = findings.tally, findings.measures["answer_overlap"].value
+    failed = {outcome.gate.metric for outcome in findings.outcomes if not outcome.met and outcome.state != "NO-DATA"}
+    hints = [about["hint_dimension"] for name, about in FAILURES.items() if name in failed & {*DIMENSIONS}]
+    if "answer_overlap" in failed and overlap is not None:
+        shared = f"any two share {decimal(overlap)} of their runs of five words on average"
+        hints.append(f"The answers are a template: {shared}.")
+    first = next((f"{one['id']}: {what_came(one['error'], one['seen'])}" for one in results if one["error"]), "")
+    for kind, about in FAILURES.items():
+        if "hint" in about and (count := tally[failure(kind)]):
+            among = plural(tally[about.get("among", "items")], about.get("of", "case"))
+            hints.append(f"{count} of {among} {about['hint'].format(first=first)}")
+    return hints
 
 
 def _summary(findings: Findings) -> Row:
-    measures = findings.measures
+    measures, bounds = findings.measures, _bounds(findings)
+    failed = {one.gate.key for one in findings.outcomes if one.state.startswith("FAIL")}
     passed, overall, errors = measures["pass_rate"], measures["average_overall"], measures["error_rate"].k or 0
     return {
         "total_cases": passed.n,
@@ -200,45 +181,30 @@ def _summary(findings: Findings) -> Row:
         "failed_cases": passed.n - (passed.k or 0) - errors,
         "error_cases": errors,
         "pass_rate": number(passed.value),
-        "pass_rate_interval": _interval(passed),
+        "pass_rate_interval": passed.interval,
         "average_overall_score": number(overall.value),
         "overall_n": overall.n,
         "dimension_averages": {name: number(measures[name].value) for name in DIMENSIONS},
         "dimension_n": {name: measures[name].n for name in DIMENSIONS},
-        "thresholds": _thresholds(findings),
-        "dimension_threshold_failures": _missed(findings),
+        "thresholds": {
+            "case_min_overall": float(findings.context.fixture.thresholds.case_min_overall),
+            "suite_min_pass_rate": bounds.get("pass_rate"),
+            "dimension_min_average": {name: bounds.get(name) for name in DIMENSIONS},
+        },
+        "dimension_threshold_failures": [name for name in DIMENSIONS if name in failed],
         "refusals": {name: _rate(measures[name]) for name in ("under_refusal", "over_refusal")},
         "unsupported_anchors": _rate(measures["unsupported_anchors"]),
         "suspicions": measures["suspicions"].k,
         "answer_overlap": number(measures["answer_overlap"].value),
+        "reasons": [] if findings.ships else findings.reasons,
+        "passed": findings.ships,
     }
 
 
-def _thresholds(findings: Findings) -> Row:
-    """The bars in force."""
-    bounds = _bounds(findings)
-    return {
-        "case_min_overall": float(findings.context.fixture.thresholds.case_min_overall),
-        "suite_min_pass_rate": bounds.get("pass_rate"),
-        "dimension_min_average": {name: bounds.get(name) for name in DIMENSIONS},
-    }
-
-
-def _bounds(findings: Findings) -> Mapping[str, float | None]:
-    whole = (outcome for outcome in findings.outcomes if not outcome.gate.slice)
-    return {outcome.gate.metric: number(outcome.bound) for outcome in whole}
-
-
-def _missed(findings: Findings) -> list[str]:
-    whole = (outcome for outcome in findings.outcomes if not outcome.gate.slice)
-    missed = {outcome.gate.metric for outcome in whole if outcome.state.startswith("FAIL")}
-    return [name for name in DIMENSIONS if name in missed]
+def _bounds(findings: Findings) -> Row:
+    """The thresholds in force, gates of a slice aside."""
+    return {one.gate.metric: number(one.bound) for one in findings.outcomes if not one.gate.slice}
 
 
 def _rate(measure: Measure) -> Row:
-    value = number(measure.value)
-    return {"count": measure.k, "of": measure.n, "rate": value, "interval": _interval(measure)}
-
-
-def _interval(measure: Measure) -> list[float] | None:
-    return None if measure.interval is None else list(measure.interval)
+    return {"count": measure.k, "of": measure.n, "rate": number(measure.value), "interval": measure.interval}

@@ -1,30 +1,58 @@
-"""Judge: one answer in one of the two profiles."""
+"""Judge: what one answer is, in one of the two profiles.
+
+`signals` scores words and layout as the original did. `grounded` decides: the four dimensions from what can be checked
+against the evidence and against what the case's author wrote down.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from ...core.cases import Case
-from . import grounded, signals
-from .fixture import DIMENSIONS, Fixture, ReasonCase
+from ...core.evidence import Row
+from ...language.natural import refuses
+from ...language.reader import Sentence, read_phrase, read_text
+from ...language.refusal import is_exact
+from . import rules, signals
+from .contracts import DIMENSIONS, Dimension, Fixture, ReasonCase, ReasonerAnswer
 from .options import Options
-from .verdict import ReasonerAnswer, Verdict, below_minimum, failed, passes
 
 MISSING = ReasonerAnswer(error="there is no answer for this case")
+LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1))
+LONGEST = 20_000  # characters that are read; a longer answer is beyond BAND as well
+BAND = 800  # words; a longer answer is not useful
+FABRICATION_CAP = Fraction(35, 100)
+ZERO, ONE = Fraction(0), Fraction(1)
+Scores = dict[Dimension, Fraction | None]
+# What an answer is, its scores (None: not required), what fails it, and the facts behind them.
+Judgement = tuple[str, Scores, tuple[str, ...], Row]
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What every judgement of a run shares."""
 
     options: Options
-    fixture: Fixture  # its name, weights and bars; each case comes with what is judged
+    fixture: Fixture  # its name, weights and thresholds; each case comes with what is judged
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Facts about one answer; a score of None means that the case does not require the dimension."""
+
+    status: str  # answered, refused, empty, error
+    passed: bool
+    overall_score: Fraction | None
+    dimension_scores: Scores
+    hard_failures: tuple[str, ...]
+    facts: Row
+    asked: list[Dimension]  # the dimensions that the case asks for
 
 
 class JudgedAnswer(NamedTuple):
-    """A case, what was answered, and the verdict on it."""
+    """A case, its answer, and the verdict on it."""
 
     case: ReasonCase
     answer: ReasonerAnswer
@@ -34,7 +62,7 @@ class JudgedAnswer(NamedTuple):
 def judge(case: Case, context: Context) -> JudgedAnswer:
     """The verdict on the last answer to a case."""
     given = case.records["answers"]
-    answer = given[-1].answer if given else MISSING
+    answer = given[-1] if given else MISSING
     return JudgedAnswer(case.gold, answer, judge_answer(case.gold, answer, context.fixture, context.options.profile))
 
 
@@ -45,23 +73,142 @@ def unjudged(case: Case, judged: JudgedAnswer) -> bool:
 
 def judge_answer(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture, profile: str = "grounded") -> Verdict:
     """What one answer is. A case without an answer is an error of that case."""
+    asked = list(DIMENSIONS) if profile == "signals" else required(case)
     if answer.error is not None:
-        verdict = failed(case, answer)
-    else:
-        verdict = grounded.judge(case, answer, fixture) if profile == "grounded" else _linted(case, answer, fixture)
-    return replace(verdict, answerable=case.answerable, asked=_asked(case, profile), preset=case.preset)
-
-
-def _linted(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture) -> Verdict:
-    scores = signals.score(case, answer.content)
-    overall = signals.overall(scores, fixture.weights)
-    failures = tuple(name for name in below_minimum(case, scores) if signals.is_required(case, name))
-    status = "answered" if answer.content.strip() else "empty"
-    return Verdict(case.id, status, scores, overall, failures, passes(fixture, overall, failures))
-
-
-def _asked(case: ReasonCase, profile: str) -> tuple[str, ...]:
-    """The dimensions that count for a case; the original scores them all, and a refusal has none."""
+        facts = {"error": answer.error, "seen": answer.seen}
+        return Verdict("error", False, None, dict.fromkeys(DIMENSIONS), ("error",), facts, asked)
+    failures: tuple[str, ...] = ()
     if profile == "signals":
-        return DIMENSIONS
-    return tuple(name for name in DIMENSIONS if case.answerable and grounded.is_required(case, name))
+        status, facts = "answered" if answer.content.strip() else "empty", {}
+        scores = signals.score(case, answer.content)
+        overall: Fraction | None = signals.overall(scores, fixture.weights)
+    else:
+        status, scores, failures, facts = _grounded(case, answer)
+        overall = _weighted(scores, fixture.weights) if case.answerable else Fraction(status == "refused")
+        failures += tuple(name for name in ("repaired", "degraded") if getattr(answer, name))
+    low = {name for name, score in scores.items() if score is not None and score < case.minimum(name)}
+    failures += tuple(name for name in DIMENSIONS if name in low and signals.is_required(case, name))
+    passed = overall is not None and overall >= fixture.thresholds.case_min_overall and not failures
+    return Verdict(status, passed, overall, scores, failures, facts, asked)
+
+
+def _weighted(scores: Scores, weights: Mapping[Dimension, Fraction]) -> Fraction | None:
+    """Σ w·s / Σ w over the dimensions that the case requires."""
+    scored = [(weights.get(name, ZERO), score) for name, score in scores.items() if score is not None]
+    total = sum((weight for weight, _ in scored), Fraction(0))
+    return sum((weight * score for weight, score in scored), Fraction(0)) / total if total else None
+
+
+def label(score: Fraction | None) -> int | None:
+    """The 0–3 label of a score."""
+    return None if score is None else next((value for least, value in LABELS if score >= least), 0)
+
+
+# --- profile `grounded` ---
+
+
+def _grounded(case: ReasonCase, answer: ReasonerAnswer) -> Judgement:
+    evidence = case.evidence if answer.evidence is None else answer.evidence
+    text = answer.content[:LONGEST]
+    facts = examine(case, text, rules.Store(evidence, case.prompt)) if evidence else {}
+    zeros: Scores = {name: ZERO if name in required(case) else None for name in DIMENSIONS}
+    if not answer.content.strip():
+        return "empty", zeros, ("empty",), {} if case.answerable else {"under_refusal": True}
+    if _refuses(text, facts):
+        refused = {"over_refusal": case.answerable, "exact_refusal": is_exact(answer.content)}
+        return "refused", zeros, ("over_refusal",) if case.answerable else (), refused
+    if not case.answerable:
+        return "answered", zeros, ("under_refusal",), {"under_refusal": True}
+    if not evidence:
+        return "answered", zeros, ("no_evidence",), {}
+    return "answered", score(case, facts), hard_failures(facts), facts
+
+
+def _refuses(text: str, facts: Row) -> bool:
+    """The shared rule; but who gives a bound value, or a number or source that nobody gave, has answered."""
+    if not (is_exact(text.strip().rstrip(".")) or refuses(text)):
+        return False
+    return not facts or not (facts["unresolved"] or facts["unsupported_anchors"] or "given" in facts["bindings"])
+
+
+def examine(case: ReasonCase, text: str, store: rules.Store) -> Row:
+    """Everything that the scores are made of."""
+    citations = list(rules.find_citations(text, store))
+    said = rules.without_echo(read_text(rules.without(text, citations)), store)
+    cited = rules.by_sentence(said, citations)
+    bound = [rules.Bound(binding, store) for binding in case.bindings]
+    standings = [rules.standing(one, [other for other in bound if other is not one], said, cited) for one in bound]
+    right = [any(one.asserts(phrase) for phrase in case.expected_resolution) for one in said]
+    wrong = [one for one, is_right in zip(said, right, strict=True) if not is_right]  # what asserts both reports both
+    return {
+        **rules.measure_support(said, store),
+        **rules.check_numbers(said, store),
+        **rules.find_actions(said if "actionability" in required(case) else (), store),
+        "citations": sorted({note for citation in citations for note in citation.notes}),
+        "unresolved": list(dict.fromkeys(citation.text for citation in citations if not citation.notes)),
+        "bindings": standings,
+        "not_given": [b.binding.value for b, kind in zip(bound, standings, strict=True) if kind != "given"],
+        "resolved": any(right),
+        "not_resolved": [] if any(right) else list(case.expected_resolution),
+        "forbidden": [phrase for phrase in case.forbidden if any(one.asserts(phrase) for one in wrong)],
+        "relevance": _relevance(said, store),
+        "words": sum(len(sentence.tokens) for sentence in said),
+        "faults": list(rules.find_faults(said, store)),
+        "suspicions": rules.suspicions(said, cited, store),
+    }
+
+
+def _relevance(said: Sequence[Sentence], store: rules.Store) -> Fraction:
+    """The share of sentences that touch the evidence, among those that say something."""
+    touching = [not store.words.isdisjoint(one.content) for one in said if len(one.content) > 2]
+    return Fraction(sum(touching), len(touching)) if touching else Fraction(bool(said))
+
+
+def hard_failures(facts: Row) -> tuple[str, ...]:
+    """The facts that fail an answer whatever its scores."""
+    kinds = {
+        "fabrication": facts["unresolved"],
+        "denied": "denied" in facts["bindings"],
+        "misbound": "misbound" in facts["bindings"],
+        "invented": facts["unsupported_anchors"],
+        "forbidden": facts["forbidden"],
+    }
+    return (*(name for name, found in kinds.items() if found), *facts["faults"])
+
+
+def required(case: ReasonCase) -> list[Dimension]:
+    """The dimensions that count: actions only where they are asked for, sides only where the right one is known."""
+    sides = case.expected_resolution or case.forbidden or any(b.rivals or b.rivals_values for b in case.bindings)
+    counts = {
+        "actionability": bool(case.actions) or "actionability" in case.expected,
+        "contradiction_handling": bool(sides or case.expectation("contradiction_handling").required),
+    }
+    return [
+        name for name in DIMENSIONS if case.answerable and counts.get(name, True) and signals.is_required(case, name)
+    ]
+
+
+def score(case: ReasonCase, facts: Row) -> Scores:
+    """The scores of the dimensions that the case requires; what is not an answer has none but grounding."""
+    earned = Fraction(facts["bindings"].count("given"), len(case.bindings)) if case.bindings else ONE
+    wrong_side = facts["forbidden"] or not {"misbound", "denied"}.isdisjoint(facts["bindings"])
+    right_side = Fraction(facts["resolved"]) if case.expected_resolution else earned
+    acted = Fraction(70 + 15 * facts["owned"] + 15 * facts["timed"], 100) if facts["actions"] else ZERO
+    values: Scores = {
+        "actionability": ZERO if facts["faults"] else acted,
+        "factual_grounding": _grounding(case, facts, earned),
+        "contradiction_handling": ZERO if facts["faults"] or wrong_side else right_side,
+        "usefulness": ZERO if facts["faults"] or facts["words"] > BAND else (earned + facts["relevance"]) / 2,
+    }
+    return {name: values[name] if name in required(case) else None for name in DIMENSIONS}
+
+
+def _grounding(case: ReasonCase, facts: Row, earned: Fraction) -> Fraction:
+    """Support, times the share of numbers that the evidence has; half of it rests on the bound values, if any."""
+    value: Fraction = earned * (1 + facts["support"]) / 2 if case.bindings else facts["support"]
+    if facts["anchors"]:
+        value *= 1 - min(ONE, Fraction(len(facts["unsupported_anchors"]), facts["anchors"]))
+    asks_for_sources = not rules.listed("cite_words").isdisjoint(read_phrase(case.prompt).words)
+    if asks_for_sources and not facts["citations"]:
+        value *= Fraction(4, 5)
+    return min(value, FABRICATION_CAP) if facts["unresolved"] else value

@@ -15,11 +15,9 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
     profile: Annotated[
         Literal["grounded", "signals"], Opt("grounded decides; signals is the original format lint.", shown=False)
     ] = "grounded"
-    case_min_overall: Annotated[
-        str | None, Opt("Replace the fixture's threshold for a case.", "SHARE", kind="number")
-    ] = None
+    case_min_overall: Annotated[str | None, Opt("Replace the fixture's case minimum.", "SHARE", kind="number")] = None
     suite_min_pass_rate: Annotated[
-        str | None, Opt("Replace the fixture's threshold for the suite.", "SHARE", kind="number", shown=False)
+        str | None, Opt("Replace the fixture's suite minimum.", "SHARE", kind="number", shown=False)
     ] = None
     fail_on_errors: Annotated[bool, Opt("Any case that ended in an error stops the suite.")] = False
     allow_missing: AllowMissing = 0
@@ -29,6 +27,6 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
         self.bars()
 
     def bars(self) -> dict[str, Fraction]:
-        """The fixture's bars that were overwritten, exactly as they were written."""
-        given = {"case_min_overall": self.case_min_overall, "suite_min_pass_rate": self.suite_min_pass_rate}
-        return {name: exact(name, number) for name, number in given.items() if number is not None}
+        """The fixture's thresholds that were overwritten, exactly as they were written."""
+        names = ("case_min_overall", "suite_min_pass_rate")
+        return {name: exact(name, given) for name in names if (given := getattr(self, name)) is not None}

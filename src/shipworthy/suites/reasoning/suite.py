@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
-from .answers import stream_answers
+from .contracts import read_fixture, stream_answers
 from .controls import controls
-from .fixture import Fixture, read_fixture
 from .judge import Context, judge, unjudged
 from .metrics import aliases, count_overlap, facts, gates, metrics
 from .options import Options
@@ -19,24 +18,16 @@ from .options import Options
 
 def read(sources: Sources, options: Options) -> Material:
     """The cases of a fixture, answers as a stream; of several answers to a case the last one counts."""
-    fixture = _selected(read_fixture(sources.get("fixture")), options)
-    answers = Input()
+    fixture, answers = read_fixture(sources.get("fixture")), Input()
+    cases = fixture.cases[: options.max_cases]
+    thresholds = replace(fixture.thresholds, **options.bars())
     return Material(
-        context=Context(options=options, fixture=replace(fixture, cases=())),
-        expected={case.id: case for case in fixture.cases},
+        context=Context(options=options, fixture=replace(fixture, cases=(), thresholds=thresholds)),
+        expected={case.id: case for case in cases},
         streams={"answers": stream_answers(sources["answers"], answers)},
-        reads={
-            "fixture": Input(path=fixture.path, digest=fixture.digest, records=len(fixture.cases)),
-            "answers": answers,
-        },
+        reads={"fixture": Input(path=fixture.path, digest=fixture.digest, records=len(cases)), "answers": answers},
         keep={"answers": "last"},
     )
-
-
-def _selected(fixture: Fixture, options: Options) -> Fixture:
-    """The first so many cases, under the bars that were overwritten."""
-    thresholds = replace(fixture.thresholds, **options.bars())
-    return replace(fixture, cases=fixture.cases[: options.max_cases], thresholds=thresholds)
 
 
 SUITE = Suite(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
-from itertools import combinations
 from math import comb
 from typing import NamedTuple
+
+from ...stats import mean_jaccard
 
 MAX_CELLS = 20_000_000_000  # pairs of code points that one question's claims are compared in: some seconds of work
 PIECE = 1_000  # code points that are compared at a time where that is not enough
@@ -92,22 +93,7 @@ def citation_overlap(sets: Collection[frozenset[str]]) -> Overlap:
     """|∩| / |∪| over all sets, and the mean of it over pairs; None where nobody cites anything."""
     if not sets:
         return Overlap(None, None)
-    return Overlap(shared_of_all(sets), _pairwise(Counter(sets)))
-
-
-def _pairwise(counted: Mapping[frozenset[str], int]) -> Fraction | None:
-    """The mean over pairs, by whole numbers: what is shared is added up for each size of a union."""
-    shared: Counter[int] = Counter()  # size of the union → sizes of what pairs with such a union share
-    pairs = 0
-    for one, often in counted.items():
-        if one:  # two empty sets have no overlap to speak of
-            shared[1] += comb(often, 2)
-            pairs += comb(often, 2)
-    for (one, often), (other, again) in combinations(counted.items(), 2):
-        both, weight = len(one & other), often * again
-        shared[len(one) + len(other) - both] += both * weight
-        pairs += weight
-    return sum((Fraction(both, union) for union, both in shared.items()), Fraction(0)) / pairs if pairs else None
+    return Overlap(shared_of_all(sets), mean_jaccard(sets))
 
 
 def shared_of_all(sets: Collection[frozenset[str]]) -> Fraction | None:
