@@ -25,9 +25,8 @@ RANKS = {kind: rank for rank, kind in enumerate(FAILURES)}
 
 
 def explain(findings: Findings) -> Explanation:
-    tally, rows = findings.tally, list(findings.evidence.rows)
+    tally, measures, rows = findings.tally, findings.measures, list(findings.evidence.rows)
     results = [row["result"] for row in rows]
-    averages = {name: findings.measures[name] for name in DIMENSIONS}
     profile, fixture, bounds = findings.context.options.profile, findings.context.fixture, _bounds(findings)
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
@@ -36,8 +35,8 @@ def explain(findings: Findings) -> Explanation:
         offenders=findings.evidence.offenders(),
         sections={
             "dimensions": {
-                name: {"average": number(one.value), "at_least": bounds.get(name), "n": one.n}
-                for name, one in averages.items()
+                name: {"average": number(measures[name].value), "at_least": bounds.get(name), "n": measures[name].n}
+                for name in DIMENSIONS
             },
             "failures": {kind: tally[failure(kind)] for kind in FAILURES if tally[failure(kind)]},
         },

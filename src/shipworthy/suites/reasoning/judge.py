@@ -160,8 +160,9 @@ def examine(case: ReasonCase, text: str, store: rules.Store) -> Row:
 
 def _relevance(said: Sequence[Sentence], store: rules.Store) -> Fraction:
     """The share of sentences that touch the evidence, among those that say something."""
-    touching = [not store.words.isdisjoint(one.content) for one in said if len(one.content) > 2]
-    return Fraction(sum(touching), len(touching)) if touching else Fraction(bool(said))
+    touching = [(one.content, not store.words.isdisjoint(one.content)) for one in said]
+    counted = [touches for content, touches in touching if touches or len(content) > 2]
+    return Fraction(sum(counted), len(counted)) if counted else ZERO
 
 
 def hard_failures(facts: Row) -> tuple[str, ...]:
