@@ -196,3 +196,18 @@ def test_citations_that_can_not_be_confirmed_are_not_called_wrong(folder: Path, 
     assert "its citation can't be confirmed: the trace does not say what was retrieved" in ran.out
     assert "No trace says what was retrieved, so recall is n/a" in ran.out
     assert "not grounded" not in ran.out and "cited an expected source" not in ran.out
+
+
+def test_a_refusal_shows_no_citations_and_the_starter_is_made_again(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = cli("init", "--url", f"{url}/ask")
+    assert ran.code == 0 and "This is a refusal" in ran.out and "citations      " not in ran.out
+    ran = cli("init", "--url", f"{url}/ask", "--question", "What does the Team plan cost?", "--force")
+    assert "@answer" in ran.out and "Next: write your questions into gold.jsonl" in ran.out
+    first = json.loads((tmp_path / "gold.jsonl").read_text().splitlines()[0])
+    assert first["question"] == "What does the Team plan cost?" and first["gold_citations"] == ["doc1"]
+    (tmp_path / "gold.jsonl").write_text(json.dumps(first | {"gold_claim_substr": ["$49"]}) + "\n")
+    assert "kept" not in cli("init", "--url", f"{url}/ask", "--force").out
+    assert "$49" in (tmp_path / "gold.jsonl").read_text()

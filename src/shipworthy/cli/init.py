@@ -136,9 +136,9 @@ def _cut(text: str, width: int) -> str:
 def _print_absent(found: Connection) -> None:
     ours = "answer_json" in found.response
     if not found.answered:
-        say("  This is a refusal, so citations may be missing. Send an answerable question:")
-        say("  shipworthy init --url URL --question 'YOUR QUESTION' --force")
-    if "citations" not in found.mapping and not ours:
+        say("  This is a refusal, so it does not show how citations are written. Send an")
+        say("  answerable question: shipworthy init --url URL --question 'QUESTION' --force")
+    elif "citations" not in found.mapping and not ours:
         say("  No citations were recognised. Map them with --map citations=PATH,")
         say("  or leave gold_citations out of the gold file to skip judging them.")
     if "retrieved_ids" not in found.mapping and "retrieved_ids" not in found.response:

@@ -29,6 +29,7 @@ UNANSWERABLE = "What colour are the lanterns in the harbour of Qzxvj?"
 CONFIG = "shipworthy.toml"
 GOLD = ("gold.jsonl", "gold.csv", "gold.json", "gold.tsv", "eval/gold.jsonl")
 TRACE = "runs/trace.jsonl"
+PLACEHOLDER = "replace this: the shortest text that every correct answer contains"
 # Bodies that services commonly take, tried in turn while the service refuses the request itself.
 _FIELDS = ("question", "query", "q", "input", "prompt", "message", "text")
 _CHAT = {"messages": [{"role": "user", "content": "{question}"}]}
@@ -80,8 +81,10 @@ def connect(
         )
     used = msgspec.structs.replace(used, mapping=mapping)
     fields, answer = _asked(url, used, asked, timeout, response)
-    _, claim = _asked(url, used, unanswerable or UNANSWERABLE, timeout)
     rule = load_rule("natural")
+    if rule.matches(answer) and "citations" not in given and mapping.get("citations") == mapping.get("retrieved_ids"):
+        mapping.pop("citations", None)  # a refusal cites nothing, so it does not show how citations are written
+    _, claim = _asked(url, used, unanswerable or UNANSWERABLE, timeout)
     claim = options.secrets.hide(claim)  # a service may say back what it was sent
     natural = bool(claim) and not is_exact(claim) and rule.matches(claim)
     return Connection(
@@ -100,8 +103,14 @@ def connect(
 
 
 def find_gold(folder: str) -> str:
-    """A gold file that is there already, by its usual names."""
-    return next((name for name in GOLD if os.path.isfile(os.path.join(folder, name))), "")
+    """A gold file that is there already, by its usual names; the starter that nobody has filled in is none."""
+    paths = ((name, os.path.join(folder, name)) for name in GOLD)
+    return next((name for name, path in paths if os.path.isfile(path) and not _is_starter(path)), "")
+
+
+def _is_starter(path: str) -> bool:
+    with open(path, "rb") as stream:
+        return PLACEHOLDER.encode() in stream.read(10_000)
 
 
 def _questions(gold: str) -> tuple[str, str]:
@@ -248,6 +257,8 @@ def write_config(found: Connection, folder: str, force: bool) -> list[tuple[str,
     written = [(path, True)]
     if not found.gold:
         gold = os.path.join(folder, GOLD[0])
+        if os.path.isfile(gold) and _is_starter(gold):
+            os.unlink(gold)
         written.append((gold, create_new(gold, starter_gold(found))))
     create_new(os.path.join(folder, ".shipworthy", ".gitignore"), b"*\n")
     return written
@@ -260,8 +271,8 @@ def starter_gold(found: Connection) -> bytes:
         "qid": "Q1",
         "question": found.question,
         "answerable": True,
-        "gold_claim_substr": ["replace this: the shortest text that every correct answer contains"],
-        "gold_citations": cited if isinstance(cited, list) else [],
+        "gold_claim_substr": [PLACEHOLDER],
+        "gold_citations": cited if isinstance(cited, list) and found.answered else [],
     }
     if not first["gold_citations"]:
         del first["gold_citations"]

@@ -49,7 +49,7 @@ class GateView(NamedTuple):
     mark: str
     mood: str
     state: str
-    doubt: str  # why a gate that passes is not certain
+    doubt: str  # why a gate is not certain, and what would prove it
     term: MetricName
     text: str
     severity: str
