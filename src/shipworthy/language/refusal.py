@@ -35,11 +35,20 @@ def is_drifted(claim: str) -> bool:
 
 def is_near(claim: str) -> bool:
     """The claim has the token in it, whatever its case, spacing, punctuation or letters, but is not it."""
+    if "x" not in claim and "X" not in claim and _is_latin(claim):  # as most, it has nothing that looks like an x
+        return False
     plain = claim.isascii() and claim.replace("\n", "").isprintable()
     if plain and "ntext" not in claim.lower():  # nothing is disguised, and it is not there
         return False
     skeleton = " ".join(claim.translate(_SKELETON).split())
     return f" {TOKEN} " in f" {skeleton} " and not is_exact(claim)
+
+
+def _is_latin(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode("latin-1"))
+    except UnicodeEncodeError:
+        return False
 
 
 class RefusalRule(msgspec.Struct, frozen=True):
@@ -50,8 +59,10 @@ class RefusalRule(msgspec.Struct, frozen=True):
     starts: tuple[str, ...] = ()
 
     def matches(self, claim: str) -> bool:
-        if is_exact(claim):
-            return True
+        return is_exact(claim) or self.widens(claim)
+
+    def widens(self, claim: str) -> bool:
+        """Whether it takes a claim that is not the token for a refusal."""
         return refuses(claim) if self.name == "natural" else _has_phrase(claim, self.whole, self.starts)
 
 

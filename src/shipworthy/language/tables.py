@@ -49,14 +49,26 @@ def ascii_words(text: str) -> list[bytes]:
 
 
 def may_deny(text: str) -> bool:
-    """Whether a text in lower case may deny anything: it has the longest word of some cue. Most need not be read."""
+    """Whether a text in lower case may deny anything: it has all words of some cue. Most need not be read."""
     if "n't" in text or "n’t" in text:
         return True
     if not text.isascii() and ("ʼ" in text or not unicodedata.is_normalized("NFKC", text)):
         return True  # letters may only look different from those of a cue
-    return not _telling().isdisjoint(ascii_words(text))
+    cues = _cues_by_word()
+    return any(
+        all(map(text.__contains__, cue)) for word in _telling().intersection(ascii_words(text)) for cue in cues[word]
+    )
+
+
+@cache
+def _cues_by_word() -> dict[bytes, list[list[str]]]:
+    """The words of each cue, by the longest of them."""
+    cues: dict[bytes, list[list[str]]] = {}
+    for cue in lines_of("cues"):
+        cues.setdefault(max(ascii_words(cue), key=len), []).append(cue.split())
+    return cues
 
 
 @cache
 def _telling() -> frozenset[bytes]:
-    return frozenset(max(ascii_words(cue), key=len) for cue in lines_of("cues"))
+    return frozenset(_cues_by_word())

@@ -120,6 +120,8 @@ class Verdict(msgspec.Struct):
     why: str = ""
     slices: tuple[str, ...] = ()
     trace: Trace | None = None
+    retrieved: list[str] = []  # the ids of the trace as it has them
+    citations: list[str] = []
     expected: Expected | None = None
     custom: dict[str, Value] = {}  # what the metrics of the config say of it
 
@@ -206,17 +208,20 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     if trace.error:
         verdict = _blank(expected, "error")
         verdict.trace, verdict.why = trace, trace.error
+        verdict.retrieved, verdict.citations = trace.retrieved, ids_of(trace.answer.citations)
         return verdict
     answer, retrieved = trace.answer, trace.retrieved
     citations = ids_of(answer.citations)
+    written = retrieved, citations
     if judging.id_map is not None:
         retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
     exact = refusal.is_exact(answer.claim)
-    wider = not exact and judging.rule.matches(answer.claim)
+    wider = not exact and judging.rule.widens(answer.claim)
     refused = exact or (wider and judging.declared)
     empty = not answer.claim.strip()
     verdict = _blank(expected, "refused" if refused else "empty" if empty else "shipped")
     verdict.trace, verdict.confidence, verdict.wider = trace, trace.confidence, wider
+    verdict.retrieved, verdict.citations = written
     _rank(verdict, expected, retrieved)
     if refused:
         verdict.drifted = exact and refusal.is_drifted(answer.claim)
@@ -250,16 +255,15 @@ def _hittable(verdict: Verdict) -> bool:
 
 def _rank(verdict: Verdict, expected: Expected, retrieved: Sequence[str]) -> None:
     """Ranks of the first and the last gold id, each retrieved id counted once at its first place."""
-    if expected.citations.isdisjoint(retrieved):
+    wanted = expected.citations
+    if wanted.isdisjoint(retrieved):
         return
-    wanted = set(expected.citations)
-    for rank, name in enumerate(dict.fromkeys(retrieved), 1):
-        if name in wanted:
-            verdict.any_rank = verdict.any_rank or rank
-            wanted.discard(name)
-            if not wanted:
-                verdict.all_rank = rank
-                return
+    if len(wanted) == 1:
+        verdict.any_rank = verdict.all_rank = len(set(retrieved[: retrieved.index(*wanted)])) + 1
+        return
+    ranks = [rank for rank, name in enumerate(dict.fromkeys(retrieved), 1) if name in wanted]
+    verdict.any_rank = ranks[0]
+    verdict.all_rank = ranks[-1] if len(ranks) == len(wanted) else None
 
 
 def _explained(verdict: Verdict, judging: Judging) -> Verdict:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...core.contracts import Answer, ids_of
 from ...core.tally import Tally
 from ...language.refusal import TOKEN
 from .judge import Context, Verdict
@@ -16,8 +15,8 @@ def facts_of(verdict: Verdict, context: Context) -> tuple[str, ...]:
     """The reference's own reading of an item: a missing trace is a shipped empty answer there."""
     expected, trace = verdict.expected, verdict.trace
     assert expected is not None
-    answer, retrieved = (trace.answer, trace.retrieved) if trace else (_NO_ANSWER, [])
-    claim = answer.claim.strip().lower()
+    retrieved = verdict.retrieved
+    claim = trace.answer.claim.strip().lower() if trace else ""
     # A table of ids is the strict profile's own; the original compares ids as they are written.
     wanted = expected.citations if context.judging.id_map is None else frozenset(expected.gold.citations)
     recalled = ("recalled",) if wanted.issubset(retrieved[: context.options.k[0]]) else ()
@@ -25,13 +24,10 @@ def facts_of(verdict: Verdict, context: Context) -> tuple[str, ...]:
         return ("answerable", "refused", *recalled, "over") if verdict.answerable else ("unanswerable", "refused")
     if not verdict.answerable:
         return "unanswerable", "answered", "under"
-    if not _hit(wanted, ids_of(answer.citations), retrieved):
+    if not _hit(wanted, verdict.citations, retrieved):
         return "answerable", "answered", *recalled
     correct = ("correct",) if expected.vacuous or any(map(claim.__contains__, expected.lowered)) else ()
     return "answerable", "answered", *recalled, "hit", *correct
-
-
-_NO_ANSWER = Answer()
 
 
 def _hit(wanted: frozenset[str], citations: list[str], retrieved: list[str]) -> bool:
