@@ -10,14 +10,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import msgspec
 
 from ..errors import DataError
-from ..reading.quick import Lines, Shape
+from ..reading.quick import Checked, Decodes, is_checked
 from .tally import NAMED
 
 FILE = 1 << 40  # places of the second file of an input begin here: no file has so many lines
 
 Keep = Literal["last", "first", "worst", "error", "all"]
 Numbered = tuple[int, Any]  # a record with its place in its file
-Kept = Numbered | tuple[int, bytes, Shape]  # the same, or a line that becomes a record when somebody asks for it
+Kept = Numbered | tuple[int, bytes, Decodes]  # the same, or bytes that become a record when somebody asks for it
 Slot = list[Kept] | tuple[Kept]  # the records of a question; a tuple where only one counts
 
 
@@ -106,25 +106,27 @@ class Gathered:
             batches = records.batches(key)
         number = 0
         for batch in batches:
-            if isinstance(batch, Lines) and self._take_lines(source, batch):
-                number += len(batch)
+            if is_checked(batch) and batch.first > self._highest.get(source, -1):
+                self._take_latest(source, batch)
+                number += len(batch.names)
             else:
                 number = self._take_each(source, batch, keep, key, tick, number)
             if tick is not None:
                 tick(number)
 
-    def _take_lines(self, source: str, lines: Lines) -> bool:
-        """Lines at once, each of which replaces those before it; False where some may not. They are decoded later."""
-        latest = dict(zip(lines.names, lines.packed(), strict=False))
-        slots, (place, *_) = self.slots[source], next(lines.packed())
-        known = self._expected is None or all(map(self._expected.__contains__, latest))
-        if not known or place <= self._highest.get(source, -1):
-            return False
+    def _take_latest(self, source: str, batch: Checked) -> None:
+        """Records at once, each of which replaces those before it. They are made when somebody asks for them."""
+        latest, slots, unknown = batch.latest(), self.slots[source], 0
+        if self._expected is not None and not all(map(self._expected.__contains__, latest)):
+            latest = {name: kept for name, kept in latest.items() if name in self._expected}
+            for place, name in enumerate(batch.names, batch.first):
+                if name not in latest:
+                    self.unknown_of(source).meet(place, name)
+                    unknown += 1
         before = len(slots)
         slots.update(zip(latest, zip(latest.values(), strict=False), strict=False))
-        self.superseded += len(lines) - (len(slots) - before)
-        self._highest[source] = place + len(lines) - 1
-        return True
+        self.superseded += len(batch.names) - unknown - (len(slots) - before)
+        self._highest[source] = batch.first + len(batch.names) - 1
 
     def _take_each(
         self,

@@ -13,7 +13,7 @@ import msgspec
 
 from ..reading.jsonl import Problems, Reader
 from ..reading.many import Files
-from ..reading.quick import Lines
+from ..reading.quick import is_checked
 from .cases import FILE, Numbered
 
 _SHOWN = 3  # warnings of a kind
@@ -206,7 +206,7 @@ def _one_batch(records: Records, source: Any, read: Input, _key: Key | None) -> 
 def _moved(batch: Batch, by: int) -> Batch:
     if not by:
         return batch
-    return batch.moved(by) if isinstance(batch, Lines) else ((place + by, record) for place, record in batch)
+    return batch.moved(by) if is_checked(batch) else ((place + by, record) for place, record in batch)
 
 
 def joined(digests: Iterable[str]) -> str:

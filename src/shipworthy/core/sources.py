@@ -18,13 +18,14 @@ from ..reading.keys import Keys
 from ..reading.lock import content_digest, rows_of
 from ..reading.many import Files
 from ..reading.parts import Part
-from ..reading.quick import Lines
+from ..reading.quick import is_checked
 from ..reading.strict import as_record
 from . import spill
 from .contracts import NO_BLOCKS, NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
 from .inputs import Batch, Input, Key, Stream, Warned
 
 if TYPE_CHECKING:
+    from ..reading.tables import ParquetRows
     from .shelved import Ready, ShelvedItems, Wrong
 
 __all__ = ["Input", "Stream", "Warned"]
@@ -202,7 +203,7 @@ def trace_batches(
     for batch in batches:
         if not needs or read.fits.get(read.path):
             yield batch
-        elif isinstance(batch, Lines):
+        elif is_checked(batch):
             read.fits[read.path] = any(_fits(trace, needs) for _, trace in batch)
             yield batch
         else:
@@ -293,6 +294,10 @@ def typed_batches(
         read.learn(typed)
         read.records = typed.records
         return
+    if kind == "trace" and hasattr(rows, "typed") and not (fields or unnamed or pairs):
+        yield from _column_batches(rows, record, problems, read, keys, key is not None)
+        read.digest = rows.digest
+        return
     reader = Reader(source, dict, problems, warn=read.warn) if rows is None else None
     plain = rows if reader is None else reader
     if pairs or (is_path(source) and reader is None):
@@ -304,6 +309,25 @@ def typed_batches(
         read.learn(reader)
     elif is_path(source):
         read.digest = getattr(rows, "digest", "")
+
+
+def _column_batches(
+    table: ParquetRows, record: type[Any], problems: Problems, read: Input, keys: Keys, lazy: bool
+) -> Iterator[Batch]:
+    """Records of a Parquet file by column; batches with a row that needs a look of its own, row by row."""
+    from ..reading.mapping import MOVED
+    from .mapped import mapped_rows
+
+    for checked, rows in table.typed(record, keys, MOVED):
+        if checked is not None:
+            read.records += len(checked)
+            yield checked if lazy else iter(checked)
+            continue
+        mapped, read.mapped = read.mapped, None
+        yield _converted(mapped_rows(rows, "trace", (), read, problems), record, problems, read, keys, (), False)
+        if mapped is not None and read.mapped is not None:
+            mapped += read.mapped
+        read.mapped = mapped or read.mapped
 
 
 def is_other_format(path: str | os.PathLike[str]) -> bool:

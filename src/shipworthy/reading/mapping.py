@@ -91,7 +91,7 @@ Decode = Callable[[str], Any]  # the list or object that a text holds, or the te
 # Names of one thing: where a field is mapped, a record's own other names for it no longer count.
 _SAME = {"qid": ("q_id", "id"), "question": ("q", "query"), "e2e_ms": ("latency_ms", "latency_total_ms")}
 _ANSWER = ("claim", "citations", "constraints_echo")
-_MOVED = frozenset((*_ANSWER, "refused", "evidence"))
+MOVED = frozenset((*_ANSWER, "refused", "evidence"))
 
 
 class JsonPath(NamedTuple):
@@ -225,7 +225,7 @@ class FieldMap:
 
 def in_shape(record: Mapping[str, object]) -> bool:
     """Whether a trace has nothing that `nested` would move, and no null that stands for an absent field."""
-    return _MOVED.isdisjoint(record) and None not in record.values()
+    return MOVED.isdisjoint(record) and None not in record.values()
 
 
 def nested(fields: Mapping[str, object]) -> dict[str, object]:

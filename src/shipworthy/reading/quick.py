@@ -7,12 +7,12 @@ does not fit is read in the ordinary way. So this decides how long reading takes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, repeat
 from operator import attrgetter
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -85,22 +85,46 @@ class Lines:
     """Lines of one shape that were checked: what each is about, and the records, decoded when they are asked for."""
 
     def __init__(self, first: int, lines: list[bytes], names: list[str], shape: Shape) -> None:
-        self._first, self._lines, self._shape = first, lines, shape
-        self.names = names
+        self.first, self.names = first, names
+        self._lines, self._shape = lines, shape
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        return zip(count(self._first), map(self._shape.decode, self._lines), strict=False)
+        return zip(count(self.first), map(self._shape.decode, self._lines), strict=False)
 
-    def packed(self) -> Iterator[tuple[int, bytes, Shape]]:
-        """The lines as they are, each with its place and with what decodes it."""
-        return zip(count(self._first), self._lines, repeat(self._shape), strict=False)
+    def latest(self) -> dict[str, tuple[int, bytes, Shape]]:
+        """The last line of each name as it is, with its place and with what decodes it."""
+        return dict(
+            zip(self.names, zip(count(self.first), self._lines, repeat(self._shape), strict=False), strict=True)
+        )
 
     def moved(self, by: int) -> Lines:
         """The same lines at places further on."""
-        return Lines(self._first + by, self._lines, self.names, self._shape) if by else self
+        return Lines(self.first + by, self._lines, self.names, self._shape) if by else self
+
+
+class Decodes(Protocol):
+    """What makes a record of bytes."""
+
+    @property
+    def decode(self) -> Callable[[bytes], Any]: ...
+
+
+class Checked(Protocol):
+    """A batch of records that were checked, and that are made when they are asked for."""
+
+    first: int
+    names: list[str]
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]: ...
+    def latest(self) -> Mapping[str, tuple[int, bytes, Decodes]]: ...
+    def moved(self, by: int) -> Checked: ...
+
+
+def is_checked(batch: object) -> TypeGuard[Checked]:
+    return hasattr(batch, "latest")
 
 
 def _required(value: Mapping[str, Any], record: type[msgspec.Struct]) -> type[Any] | None:
@@ -119,13 +143,20 @@ def _lean(value: Mapping[str, Any], record: type[msgspec.Struct], stricter: Mapp
     if fields is None:
         return None
     present = dict(fields) | {name: kind for name, kind in stricter.items() if name in value}
-    absent = {
-        name: default
-        for name, default in zip(record.__struct_fields__, record.__struct_defaults__, strict=True)
-        if name not in present
-    }
-    looks = {name: part for name, part in vars(record).items() if isinstance(part, property)}
-    return _defined(record, list(present.items()), namespace=absent | looks | _pickled(record))
+    return _defined(record, list(present.items()), namespace=_looks(record, present))
+
+
+def lean_type(record: type[msgspec.Struct], names: Sequence[str]) -> type[Any] | None:
+    """A type that looks like the record and is made of these fields alone, by their order; they are not checked."""
+    return _defined(record, [(name, Any) for name in names], kw_only=False, namespace=_looks(record, names))
+
+
+def _looks(record: type[msgspec.Struct], present: Collection[str]) -> dict[str, Any]:
+    """What makes a type look like the record that has only these fields."""
+    defaults = zip(record.__struct_fields__, record.__struct_defaults__, strict=True)
+    absent = {name: default for name, default in defaults if name not in present}
+    own = {name: part for name, part in vars(record).items() if isinstance(part, property)}
+    return absent | own | _pickled(record)
 
 
 def _fields(value: Mapping[str, Any], record: type[msgspec.Struct]) -> list[tuple[str, Any]] | None:
@@ -144,7 +175,7 @@ def _fields(value: Mapping[str, Any], record: type[msgspec.Struct]) -> list[tupl
 
 def _defined(record: type[msgspec.Struct], fields: list[tuple[str, Any]], **how: Any) -> type[Any] | None:
     try:
-        return msgspec.defstruct(record.__name__, fields, kw_only=True, **how)
+        return msgspec.defstruct(record.__name__, fields, **{"kw_only": True} | how)
     except (TypeError, ValueError):  # a key that can't be a field
         return None
 

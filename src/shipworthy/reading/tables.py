@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 from ..errors import DataError, UsageError
 from ..text import visible
+from .columns import Columns, columns_of
+from .columns import Rows as Checked
 from .files import is_remote
+from .keys import Keys
 from .limits import MAX_ROW
 from .parts import Part
 
-ROWS = 1024  # rows held in memory at a time
+ROWS = 4096  # rows held in memory at a time
 
 
 class ParquetRows:
@@ -30,22 +33,41 @@ class ParquetRows:
         self.digest = ""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        for first, batch in self._batches(None):
+            yield from self._rows(batch, first)
+
+    def typed(
+        self, record: type[Any], keys: Keys, moved: Collection[str]
+    ) -> Iterator[tuple[Checked | None, Iterable[tuple[int, dict[str, Any]]]]]:
+        """Batches that were checked by column; where one was not, None and its rows."""
+        columns: Columns | None = None
+
+        def chosen(schema: Any) -> list[str] | None:
+            nonlocal columns
+            columns = columns_of(schema, record, keys, moved)
+            return None if columns is None else columns.names
+
+        for first, batch in self._batches(chosen):
+            checked = None if columns is None else columns.checked(first, batch)
+            yield checked, () if checked is not None else self._rows(batch, first)
+
+    def _batches(self, chosen: Callable[[Any], list[str] | None] | None) -> Iterator[tuple[int, Any]]:
+        """The batches with the number of the first row of each; of the columns that are chosen, or all."""
         with parquet_file(self.path) as table:
             if self._part is None:
                 with open_for_reading(self.path) as stream:
                     self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            first = 1 if self._part is None else self._part.first
-            yield from enumerate(self._rows(table, first), first)
+            number = 1 if self._part is None else self._part.first
+            groups = None if self._part is None else range(self._part.start, self._part.end)
+            for batch in table.iter_batches(ROWS, groups, None if chosen is None else chosen(table.schema_arrow)):
+                if batch.nbytes > MAX_ROW:  # a batch that is small has no row that is large
+                    self._measure(batch, number - 1)
+                yield number, batch
+                number += batch.num_rows
 
-    def _rows(self, table: Any, first: int) -> Iterator[dict[str, Any]]:
-        number = first - 1
-        groups = None if self._part is None else range(self._part.start, self._part.end)
-        for batch in table.iter_batches(ROWS, groups):
-            if batch.nbytes > MAX_ROW:  # a batch that is small has no row that is large
-                self._measure(batch, number)
-            rows = _rows_of(batch)
-            yield from rows if rows is not None else map(self._checked, batch.to_pylist(), count(number + 1))
-            number += batch.num_rows
+    def _rows(self, batch: Any, first: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        rows = _rows_of(batch)
+        return enumerate(map(self._checked, batch.to_pylist(), count(first)) if rows is None else rows, first)
 
     def _measure(self, batch: Any, before: int) -> None:
         for index in range(batch.num_rows):

@@ -259,7 +259,8 @@ def _rank(verdict: Verdict, expected: Expected, retrieved: Sequence[str]) -> Non
     if wanted.isdisjoint(retrieved):
         return
     if len(wanted) == 1:
-        verdict.any_rank = verdict.all_rank = len(set(retrieved[: retrieved.index(*wanted)])) + 1
+        (only,) = wanted
+        verdict.any_rank = verdict.all_rank = len(set(retrieved[: retrieved.index(only)])) + 1
         return
     ranks = [rank for rank, name in enumerate(dict.fromkeys(retrieved), 1) if name in wanted]
     verdict.any_rank = ranks[0]

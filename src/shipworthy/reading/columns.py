@@ -1,0 +1,195 @@
+"""Columns: Parquet files straight into records, column by column, where no row needs a look of its own.
+
+A column is checked as a whole by the type of its field, and only the columns that the record has are read. Whatever
+does not fit is left to the rows: this decides how long reading takes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count, pairwise
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from .keys import Keys
+from .quick import lean_type
+
+
+class NotPlain(Exception):
+    """A column that is better read row by row."""
+
+
+class Packed:
+    """Records as bytes and back."""
+
+    def __init__(self, record: type[msgspec.Struct]) -> None:
+        self._record = record
+        self.encode = msgspec.msgpack.Encoder().encode
+        self.decode = msgspec.msgpack.Decoder(record).decode
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Packed, (self._record,)
+
+
+class Columns:
+    """How the columns of a file become records of one type."""
+
+    def __init__(self, names: Sequence[str], kind: type[Any], record: type[msgspec.Struct]) -> None:
+        self.names, self._kind, self.packed = list(names), kind, Packed(record)
+        self._hints = get_type_hints(record)
+        self._defaults = dict(zip(record.__struct_fields__, record.__struct_defaults__, strict=True))
+
+    def read(self, batch: Any) -> list[Any] | None:
+        """The records of a batch; None where a row has to be looked at."""
+        try:
+            columns = [self._column(name, batch.column(name)) for name in self.names]
+        except (NotPlain, msgspec.ValidationError):
+            return None
+        return None if "" in columns[self.names.index("qid")] else list(map(self._kind, *columns))
+
+    def checked(self, first: int, batch: Any) -> Rows | None:
+        """The batch with the names of its rows, once every column was looked at; None where rows have to be."""
+        try:
+            for name in self.names:
+                check_column(batch.column(name))
+            names = self._column("qid", batch.column("qid"))
+        except (NotPlain, msgspec.ValidationError):
+            return None
+        return None if "" in names or self.read(batch.slice(0, 1)) is None else Rows(first, batch, names, self)
+
+    def _column(self, name: str, column: Any) -> list[Any]:
+        """The values of a column, each checked; a null is an absent field."""
+        default = self._defaults[name]
+        if column.null_count == len(column):
+            return [default] * len(column)
+        values = checked_values(column, self._hints[name])
+        return [default if value is None else value for value in values] if column.null_count else values
+
+
+def columns_of(schema: Any, record: type[Any], keys: Keys, moved: Collection[str]) -> Columns | None:
+    """How a file's columns become records; None where rows have to be looked at for that."""
+    import pyarrow.types as kinds
+
+    sample: dict[str, Any] = {
+        field.name: {part.name: "" for part in field.type} if kinds.is_struct(field.type) else "" for field in schema
+    }
+    names = [name for name in schema.names if name in record.__struct_fields__]
+    if len(sample) < len(schema.names) or keys.suspect([sample]) or not sample.keys().isdisjoint(moved):
+        return None
+    if "__lean__" not in vars(record) or record.__lean__(sample) is None:
+        return None
+    kind = lean_type(record, names)
+    return None if kind is None else Columns(names, kind, record)
+
+
+def check_column(column: Any) -> None:
+    """Refuse what a type does not tell: a number that is not finite, a null in a list, an object that lacks a field."""
+    import pyarrow.types as kinds
+
+    kind = column.type
+    if kinds.is_floating(kind):
+        plain_values(column)
+    elif kinds.is_list(kind) or kinds.is_large_list(kind):
+        edges = column.offsets
+        if column.values.slice(edges[0].as_py(), edges[-1].as_py() - edges[0].as_py()).null_count:
+            raise NotPlain
+    elif kinds.is_struct(kind):
+        for part in column.flatten():
+            if part.null_count > column.null_count:
+                raise NotPlain
+            check_column(part)
+
+
+def checked_values(column: Any, hint: Any) -> list[Any]:
+    """The values of a column as a field of this type has them, None where it is null."""
+    import pyarrow.types as kinds
+
+    kind = column.type
+    if kinds.is_struct(kind):
+        return _objects(column, hint)
+    if kinds.is_list(kind) or kinds.is_large_list(kind):
+        lists = _lists(column)
+        msgspec.convert([next(filter(None, lists), None) or []], list[hint])  # one of them stands for all
+        return lists
+    values: list[Any] = plain_values(column)
+    found: list[Any] = msgspec.convert(values, list[hint | None])
+    return found
+
+
+def plain_values(column: Any) -> list[Any]:
+    """Texts, numbers or truth values."""
+    import pyarrow.types as kinds
+
+    kind = column.type
+    text = kinds.is_string(kind) or kinds.is_large_string(kind)
+    if not (text or kinds.is_integer(kind) or kinds.is_boolean(kind) or kinds.is_floating(kind)):
+        raise NotPlain
+    values: list[Any] = column.to_pylist()
+    if kinds.is_floating(kind) and not all(map(math.isfinite, filter(None, values))):
+        raise NotPlain
+    return values
+
+
+def _lists(column: Any) -> list[Any]:
+    """Lists of texts, cut out of all texts at once."""
+    import pyarrow.types as kinds
+
+    inner, edges = column.type.value_type, column.offsets.to_pylist()
+    first = edges[0]
+    texts = column.values.slice(first, edges[-1] - first)
+    if texts.null_count or not (kinds.is_string(inner) or kinds.is_large_string(inner)):
+        raise NotPlain
+    values = texts.to_pylist()
+    return _or_none(column, [values[start - first : end - first] for start, end in pairwise(edges)])
+
+
+def _or_none(column: Any, values: list[Any]) -> list[Any]:
+    """The values, None where the column is null."""
+    if not column.null_count:
+        return values
+    return [value if valid else None for value, valid in zip(values, column.is_valid().to_pylist(), strict=True)]
+
+
+def _objects(column: Any, hint: Any) -> list[Any]:
+    """Objects of the field's own type, of whose fields the first are there and the others are absent."""
+    records = [kind for kind in get_args(hint) if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    parts = dict(zip([field.name for field in column.type], column.flatten(), strict=True))
+    names = [name for name in records[0].__struct_fields__ if name in parts] if records else []
+    if not names or tuple(names) != records[0].__struct_fields__[: len(names)]:
+        raise NotPlain
+    if any(parts[name].null_count > column.null_count for name in names):  # an object that lacks one of them
+        raise NotPlain
+    hints = get_type_hints(records[0])
+    columns = (checked_values(parts[name], hints[name]) for name in names)
+    return _or_none(column, list(map(records[0], *columns)))
+
+
+class Rows:
+    """A batch of rows that were checked by column: what each is about, and the records of those that are asked for."""
+
+    def __init__(self, first: int, batch: Any, names: list[str], columns: Columns) -> None:
+        self.first, self.names = first, names
+        self._batch, self._columns = batch, columns
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        return zip(count(self.first), self._columns.read(self._batch) or (), strict=False)
+
+    def latest(self) -> dict[str, tuple[int, bytes, Packed]]:
+        """The last record of each name with its place, as bytes, which take little memory; only these are made."""
+        places = dict(zip(self.names, count(), strict=False))
+        picked = self._columns.read(self._batch.take(list(places.values()))) or ()
+        packed = self._columns.packed
+        kept = (
+            (self.first + place, packed.encode(record), packed)
+            for place, record in zip(places.values(), picked, strict=True)
+        )
+        return dict(zip(places, kept, strict=True))
+
+    def moved(self, by: int) -> Rows:
+        """The same rows at places further on."""
+        return Rows(self.first + by, self._batch, self.names, self._columns) if by else self
