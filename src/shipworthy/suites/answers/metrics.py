@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from operator import attrgetter
 from typing import Protocol
 
 from ...core.custom import Custom, metric_of
@@ -67,33 +68,12 @@ def facts(verdict: Verdict, context: Context) -> list[Counted]:
     return [counted, Counted(facts_of(verdict, context), (), REFERENCE)] if context.compat else [counted]
 
 
-Known_Facts = tuple[tuple[Fact, ...], tuple[str, ...]]
+KnownFacts = tuple[tuple[Fact, ...], tuple[str, ...]]
 
 
-def _known_facts(verdict: Verdict, k: tuple[int, ...]) -> Known_Facts:
+def _known_facts(verdict: Verdict, k: tuple[int, ...]) -> KnownFacts:
     """The facts of a verdict and those whose items are named. Verdicts are much alike: most were met before."""
-    known = (
-        k,
-        verdict.status,
-        verdict.answerable,
-        verdict.has_citations,
-        verdict.logged,
-        verdict.any_rank,
-        verdict.all_rank,
-        verdict.correct,
-        verdict.contained,
-        verdict.cited,
-        verdict.constraint,
-        verdict.supported,
-        verdict.wider,
-        verdict.drifted,
-        verdict.near,
-        verdict.vacuous,
-        verdict.denied,
-        verdict.out_of_scope,
-        verdict.uncited,
-        verdict.confidence,
-    )
+    known = k, _TELLING(verdict)
     found = _MET.get(known)
     if found is None:
         if len(_MET) >= MOST_MET:
@@ -103,7 +83,10 @@ def _known_facts(verdict: Verdict, k: tuple[int, ...]) -> Known_Facts:
     return found
 
 
-_MET: dict[tuple[object, ...], Known_Facts] = {}
+# What no fact asks for; two verdicts that agree in all else have the same facts.
+_OF_ITS_OWN = ("qid", "why", "slices", "trace", "retrieved", "citations", "expected", "custom")
+_TELLING = attrgetter("logged", *(name for name in Verdict.__struct_fields__ if name not in _OF_ITS_OWN))
+_MET: dict[tuple[object, ...], KnownFacts] = {}
 MOST_MET = 10_000
 
 
