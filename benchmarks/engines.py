@@ -1,9 +1,9 @@
-"""The engines beside a plain script and a bare decode: CPU seconds, time, and memory of the whole process tree.
+"""The engines beside the reference loop and a bare decode: CPU seconds, time, and memory of the whole process tree.
 
     python benchmarks/engines.py [--lines 1000000] [--pairs 200000] [--queries 100000] [--repeats 3]
 
 Contenders run as processes of their own, in turn, and the best of several is shown with its ratio to the first. The
-script is the reference loop of this project's own writing; the bare decode reads the same lines into typed records and
+loop is of this project's own writing, in plain Python; the bare decode reads the same lines into typed records and
 does nothing with them. pytrec_eval has an environment of its own, and is skipped by name where it can't be installed.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from environments import interpreter
-from million import PLAIN, SCORE, make
+from million import REFERENCE, SCORE, make
 
 DECODE = """
 import sys, msgspec
@@ -132,7 +132,7 @@ def answers(folder: Path, lines: int, items: int, repeats: int) -> None:
     folder.mkdir()
     gold, trace = make(folder, lines, items)
     contenders = {
-        "plain script": [sys.executable, "-c", PLAIN, str(gold), str(trace)],
+        "reference loop": [sys.executable, "-c", REFERENCE, str(gold), str(trace)],
         "bare typed decode": [sys.executable, "-c", DECODE, str(trace)],
         "inline": scored(folder, gold, trace, "inline"),
         "processes, 2": scored(folder, gold, trace, "processes", "--jobs", "2"),

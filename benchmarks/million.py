@@ -1,4 +1,4 @@
-"""A million-line trace file: shipworthy beside a plain standard-library script that makes the same counts.
+"""A million-line trace file: shipworthy beside the reference loop in plain Python, which makes the same counts.
 
     python benchmarks/million.py [--lines 1000000] [--gold 400]
 
@@ -58,32 +58,68 @@ def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
     return gold, trace
 
 
-PLAIN = """
+# The loop that the original script makes, in this project's own words: gold by qid, the last trace of each, one pass over
+# the gold set, rates rounded to four places, gates on what is not rounded, one JSON object printed.
+REFERENCE = """
 import json, sys
-gold = {}
-for line in open(sys.argv[1], encoding="utf-8"):
-    row = json.loads(line)
-    gold[row["qid"]] = row
+
+def rows(path):
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            line = line.strip()
+            if line:
+                yield json.loads(line)
+
+gold = {row["qid"]: row for row in rows(sys.argv[1])}
 last = {}
-for line in open(sys.argv[2], encoding="utf-8"):
-    row = json.loads(line)
-    last[row["qid"]] = row
-S = R = A = U = correct = hits = under = over = recalled = 0
+for row in rows(sys.argv[2]):
+    qid = row.get("qid")
+    if qid:
+        last[qid] = row
+
+K = 5
+answered = refused = answerable = unanswerable = correct = hits = under = over = recalled = 0
 for qid, item in gold.items():
-    row = last.get(qid, {})
-    answer = row.get("answer_json", {})
-    claim, cited, found = answer.get("claim", "").strip(), answer.get("citations", []), row.get("retrieved_ids", [])
-    wanted = set(item["gold_citations"])
-    shipped = claim.lower() != "not in context"
-    A += item["answerable"]; U += not item["answerable"]; S += shipped; R += not shipped
-    recalled += item["answerable"] and wanted <= set(found[:5])
-    if shipped:
-        hit = bool(wanted & set(cited)) and set(cited) <= set(found)
-        contained = any(len(text) >= 5 and text.lower() in claim.lower() for text in item["gold_claim_substr"])
-        hits += hit; correct += item["answerable"] and hit and contained; under += not item["answerable"]
-    elif item["answerable"]:
-        over += 1
-print(S, R, A, U, correct, hits, under, over, recalled)
+    row = last.get(qid) or {}
+    answer = row.get("answer_json") or {}
+    claim = (answer.get("claim") or "").strip()
+    cited, found = answer.get("citations") or [], row.get("retrieved_ids") or []
+    wanted, texts, known = item.get("gold_citations") or [], item.get("gold_claim_substr"), item.get("answerable")
+    if known:
+        answerable += 1
+    else:
+        unanswerable += 1
+    if known is True and set(wanted) <= set(found[:K]):
+        recalled += 1
+    if claim.lower() == "not in context":
+        refused += 1
+        if known is True:
+            over += 1
+        continue
+    answered += 1
+    if known is False:
+        under += 1
+    if not known:
+        continue
+    hit = bool(set(cited) & set(wanted)) and set(cited) <= set(found) if wanted else cited == []
+    lowered = claim.lower()
+    contained = any(len(text.lower()) >= 5 and text.lower() in lowered for text in texts or []) or texts == []
+    if hit:
+        hits += 1
+        if contained:
+            correct += 1
+
+rates = {
+    "precision": correct / answered if answered else 1.0,
+    "chr": hits / answered if answered else 1.0,
+    "under_refusal": under / unanswerable if unanswerable else 0.0,
+    "over_refusal": over / answerable if answerable else 0.0,
+    "recall@k": recalled / answerable if answerable else 0.0,
+}
+passed = rates["precision"] >= 0.8 and rates["chr"] >= 0.75
+passed = passed and rates["under_refusal"] <= 0.05 and rates["over_refusal"] <= 0.1
+counts = {"answered": answered, "refused": refused, "answerable": answerable, "unanswerable": unanswerable}
+print(json.dumps({**counts, **{name: round(rate, 4) for name, rate in rates.items()}, "k": K, "pass": passed}))
 """
 
 
@@ -106,7 +142,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         gold, trace = make(Path(folder), chosen.lines, chosen.gold)
         contenders = {
-            "standard-library script": [sys.executable, "-c", PLAIN, str(gold), str(trace)],
+            "reference loop": [sys.executable, "-c", REFERENCE, str(gold), str(trace)],
             "shipworthy score": [*SCORE, "--gold", str(gold), "--trace", str(trace), "--json"],
         }
         best: dict[str, tuple[float, float, str]] = {}
@@ -118,16 +154,15 @@ def main() -> None:
         print(
             f"{chosen.lines:,} lines ({size:.0f} MB), {chosen.gold:,} gold items; CPU seconds, best of {chosen.repeats}"
         )
-        base = best["standard-library script"][0]
+        base = best["reference loop"][0]
         for name, (seconds, peak, _) in best.items():
             print(
                 f"  {name:26} {seconds:7.2f} s  {base / seconds:5.2f} x  {peak:7.0f} MB  "
                 f"{chosen.lines / seconds:10,.0f} lines/s"
             )
-        report = json.loads(best["shipworthy score"][2])
-        counts = [report["answered"], report["refused"], report["answerable"], report["unanswerable"]]
-        counts += [report["metrics"]["precision"]["numerator"]]
-        print("  same counts:", counts == list(map(int, best["standard-library script"][2].split()[:5])))
+        own, reference = (json.loads(best[name][2]) for name in ("shipworthy score", "reference loop"))
+        del reference["pass"]  # a decision has more gates than these
+        print("  same numbers:", own["compat"]["reference"] == reference)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from environments import HOME, interpreter
-from million import PLAIN, make
+from million import REFERENCE, make
 
 from engines import Ran, measured, race, scored
 
@@ -123,7 +123,7 @@ def main() -> None:
         peers = contenders(chosen.tools.split(","), chosen.home, gold, trace)
         own = {
             "shipworthy, inline": scored(Path(folder), gold, trace, "inline"),
-            "plain script": [sys.executable, "-c", PLAIN, str(gold), str(trace)],
+            "reference loop": [sys.executable, "-c", REFERENCE, str(gold), str(trace)],
         }
         quick = own | {tool: command for tool, command in peers.items() if tool not in SLOW}
         best = race(f"{chosen.items:,} gold items with one trace each", quick, chosen.items, chosen.repeats)

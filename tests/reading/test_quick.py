@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from hypothesis import strategies as st
 
 from conftest import EFFORT
 from shipworthy.core.contracts import DetailedTrace, Gold, Trace, trace_keys
+from shipworthy.core.sources import load_gold
+from shipworthy.errors import DataError
+from shipworthy.jobs.evaluate import evaluate
 from shipworthy.reading import jsonl
 from shipworthy.reading.jsonl import Problems, Reader
 from shipworthy.reading.quick import learn
@@ -99,3 +103,50 @@ def test_what_could_hide_something_has_no_shape(value: dict[str, Any], record: t
     shape = learn(value, record, trace_keys())
     line = json.dumps(value).encode()
     assert shape is None or shape.read(line + b"\n" + line, [line, line]) is None or "topk" in value
+
+
+HIDDEN = [
+    b'{"qid": "a", "q": "\xff", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}}',
+    b'{"qid": "a", "q": "x", "retrieved_ids": ["\xc3("], "answer_json": {"claim": "c", "citations": []}}',
+    b'{"qid": 7, "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}}',
+    b'{"qid": "a", "qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}}',
+    b'{"qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citation": []}}',
+    b'{"qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": 1, "citations": []}}',
+    b'{"qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}} {}',
+    b'{"qid": "a", "q": "x", "retrieved_ids": [NaN], "answer_json": {"claim": "c", "citations": []}}',
+]
+
+
+@pytest.mark.parametrize("line", HIDDEN)
+def test_a_line_among_many_of_one_shape_is_checked_though_a_later_one_counts(tmp_path: Path, line: bytes) -> None:
+    """Only the last trace of a question is judged, and what is wrong with the others is told all the same."""
+    usual = json.dumps(USUAL | {"qid": "a"}).encode()
+    gold = [{"qid": "a", "question": "?", "answerable": True, "gold_claim_substr": ["so"], "gold_citations": ["d1"]}]
+    many, alone = tmp_path / "many.jsonl", tmp_path / "alone.jsonl"
+    many.write_bytes(b"\n".join([usual] * 500 + [line] + [usual] * 500) + b"\n")
+    alone.write_bytes(b"\n".join([line, usual]) + b"\n")
+    told = [_told(gold, path) for path in (many, alone)]
+    assert told[0][0] == told[1][0] and told[0][0] != []
+    assert told[0][1] == 501 and told[1][1] == 1
+
+
+def _told(gold: list[dict[str, Any]], path: Path) -> tuple[list[str], int]:
+    """What is wrong or worth a warning, and on which line."""
+    try:
+        warnings = evaluate(gold, str(path)).warnings
+    except DataError as error:
+        return [error.code, error.what], int(str(error.where).rpartition(":")[2])
+    found = [warning for warning in warnings if warning.startswith("trace:")]
+    return [re.sub(r"^trace:\d+", "", warning) for warning in found], int(found[0].split(":")[1])
+
+
+def test_what_a_gold_set_means_does_not_hang_on_where_in_the_file_an_item_is(tmp_path: Path) -> None:
+    rows = [{"qid": f"q{n}", "question": "?", "answerable": True, "notes": "", "mine": n} for n in range(2000)]
+    digests = set()
+    for name, ordered in (("one", rows), ("other", rows[::-1])):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in ordered), "utf-8")
+        digests.add(load_gold(path).source.content)
+    bare = [{key: value for key, value in row.items() if key not in ("mine", "notes")} for row in rows]
+    digests.add(load_gold(bare).source.content)
+    assert len(digests) == 1

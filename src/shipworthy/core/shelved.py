@@ -188,6 +188,10 @@ class ShelvedReady(Mapping[str, Any]):
     def values(self) -> Any:
         return (made for _, made in self.items())
 
+    def golds(self) -> Iterator[Gold]:
+        """The items as they are."""
+        return (gold for gold in self._items.values() if self._has(gold.qid))
+
     def line(self, qid: str) -> int:
         return self._items.line(qid)
 

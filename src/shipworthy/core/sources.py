@@ -49,6 +49,10 @@ class GoldSet(msgspec.Struct):
         numbered = enumerate(self.items.items())
         return {qid: ready(item, number, self.lines[qid]) for number, (qid, item) in numbered}
 
+    def ready_when_asked(self, ready: Ready) -> Mapping[str, Any]:
+        """The same, each made when it is asked for: for a suite that judges a question once."""
+        return self.ready(ready) if self._shelved is not None else ReadyItems(self.items, self.lines, ready)
+
     def placed(self) -> Iterator[tuple[Gold, int]]:
         """The items with their lines."""
         if (shelved := self._shelved) is not None:
@@ -58,6 +62,30 @@ class GoldSet(msgspec.Struct):
     @property
     def _shelved(self) -> ShelvedItems | None:
         return cast("ShelvedItems", self.items) if spill.active() is not None and hasattr(self.items, "found") else None
+
+
+class ReadyItems(Mapping[str, Any]):
+    """Gold items, each made ready when it is asked for; its line stands for its number, as it does on disk."""
+
+    def __init__(self, items: Mapping[str, Gold], lines: Mapping[str, int], ready: Ready) -> None:
+        self._items, self._lines, self._ready = items, lines, ready
+
+    def __getitem__(self, qid: str) -> Any:
+        line = self._lines[qid]
+        return self._ready(self._items[qid], line, line)
+
+    def __contains__(self, qid: object) -> bool:
+        return qid in self._items
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def golds(self) -> Iterable[Gold]:
+        """The items as they are."""
+        return self._items.values()
 
 
 GoldSource = str | os.PathLike[str] | Iterable[Gold | Mapping[str, Any]]

@@ -114,7 +114,17 @@ def dumped(data: bytes) -> bytes:
 def _printable(data: bytes) -> bytes:
     if data.isascii() and b"\x7f" not in data and b"##" not in data:  # as nearly all reports are, and some are large
         return data
-    return printable(data.decode("utf-8")).encode("utf-8")
+    text = data.decode("utf-8")
+    return data if _is_plain_latin(text) else printable(text).encode("utf-8")
+
+
+def _is_plain_latin(text: str) -> bool:
+    """A quick look at all lines: letters of western Europe, none of which is hidden or part of an order."""
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+    return "##" not in text and text.replace("\n", "").isprintable()
 
 
 def printable(text: str) -> str:

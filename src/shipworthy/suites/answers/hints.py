@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from ...core.contracts import ids_of
+from ...core.contracts import Gold, ids_of
 from ...core.names import Names
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
-from .judge import Judging
+from .judge import Expected, Judging
 from .metrics import LOGGED, MISSED, SOURCED
 
 REFUSALS = "refusals"  # texts that refuse unanswerable questions in other words
@@ -160,7 +160,7 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
     from ...reading.idmap import HARDLY_ANY, meet, mismatch
 
     wanted, seen = Names(), Names()
-    for item in (findings.material.expected or {}).values():
+    for item in _golds(findings):
         wanted.update(item.citations)
     for count, ids in enumerate(_used(findings) if wanted else (), 1):
         seen.update(ids)
@@ -170,6 +170,13 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
         return []
     explained = mismatch(set(wanted), set(seen))
     return [explained.sentence] if explained else []
+
+
+def _golds(findings: Findings) -> Iterable[Gold | Expected]:
+    """Every gold item, or what it was made ready as; a set on disk need not be made ready for this."""
+    expected = findings.material.expected or {}
+    golds: Callable[[], Iterable[Gold]] | None = getattr(expected, "golds", None)
+    return expected.values() if golds is None else golds()
 
 
 def _used(findings: Findings) -> Iterator[Iterable[str]]:

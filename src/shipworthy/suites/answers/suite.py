@@ -46,7 +46,7 @@ def read(sources: Sources, options: Options) -> Material:
             compat=as_reference or options.on_duplicate == "last",
             custom=_defined(options, len(gold.items), reads),
         ),
-        expected=gold.ready(partial(_ready, judging=judging)),
+        expected=gold.ready_when_asked(partial(_ready, judging=judging)),
         streams={
             "trace": stream_traces(
                 sources["trace"],
