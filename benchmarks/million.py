@@ -58,8 +58,8 @@ def make(folder: Path, lines: int, items: int) -> tuple[Path, Path]:
     return gold, trace
 
 
-# The loop that the original script makes, in this project's own words: gold by qid, the last trace of each, one pass over
-# the gold set, rates rounded to four places, gates on what is not rounded, one JSON object printed.
+# The loop that the original script makes, in this project's own words: gold by qid, the last trace of each, one pass
+# over the gold set, rates rounded to four places, gates on what is not rounded, one JSON object printed.
 REFERENCE = """
 import json, sys
 
