@@ -43,32 +43,14 @@ CODES: dict[str, str] = {
     "by-unknown": "Warning: no gold question has the field that --by names. Check its spelling.",
     "ca-file": "The file of --ca-file has no certificates. Give PEM certificates.",
     "calibrate-texts": "There are no texts to measure distances with. Give texts by block id with --texts.",
-    "case-about": "No term of a binding's about is near the value in its source. Add the words that the source uses.",
     "case-could-not-fail": (
-        "A bound value could be swapped with another one and nobody would see it. Give the binding about."
-    ),
-    "case-forbidden-expected": "A forbidden statement is part of an expected resolution. Reword one of them.",
-    "case-forbidden-said": (
-        "A forbidden statement is what a note says that is no rival. Name the note as a rival, or reword it."
-    ),
-    "case-forbidden-short": (
-        "A forbidden phrase is so short that reporting the other side may assert it. Write a statement."
+        "A case binds nothing, or a bound value could change places with another one unseen. Bind it, and give it about."
     ),
     "case-no-evidence": "A case has no evidence. Only answers that bring their own can pass.",
-    "case-no-side": (
-        "The prompt speaks of a conflict, but the case does not say which side is right. Add expected_resolution."
-    ),
-    "case-nothing-bound": "A case binds nothing, so any answer in the evidence's words passes. Add bindings.",
     "case-own-words": "An answer in the evidence's own words does not pass the case. The message says why.",
-    "case-phrase-empty": "A phrase of a case has no content word, so that nothing could assert it. Write a statement.",
-    "case-resolution": "An expected resolution has only words of the prompt. Say what the evidence adds.",
     "case-source": "A binding names a source or rival that is no note of the case. Correct the id or path.",
     "case-unanswerable": "An unanswerable case binds values or expects a resolution. Remove them, or set answerable.",
     "case-value": "A bound value does not occur in its source. Write it as the source does, or correct the source.",
-    "case-value-empty": "A bound value has no content word. Bind what the answer has to say.",
-    "case-value-in-prompt": (
-        "A bound value is in the prompt, so whoever repeats the prompt gives it. Add about, or bind something else."
-    ),
     "check-filter": "--filter-failing repeats the questions that failed, so it needs --run. Add --run.",
     "chunk": "A line of the chunk file has no id or no text. Both must be strings.",
     "claims-long": (
