@@ -44,7 +44,7 @@ CODES: dict[str, str] = {
     "ca-file": "The file of --ca-file has no certificates. Give PEM certificates.",
     "calibrate-texts": "There are no texts to measure distances with. Give texts by block id with --texts.",
     "case-could-not-fail": (
-        "A case binds nothing, or a bound value could change places with another one unseen. Bind it, and give it about."
+        "A case binds nothing, or a bound value could change places with another one unseen. Bind it and give it about."
     ),
     "case-no-evidence": "A case has no evidence. Only answers that bring their own can pass.",
     "case-own-words": "An answer in the evidence's own words does not pass the case. The message says why.",

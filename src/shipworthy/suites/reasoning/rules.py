@@ -110,11 +110,11 @@ def find_citations(text: str, store: Store) -> Iterator[Citation]:
 def _resolved(reference: str, store: Store) -> set[str]:
     """The notes of a place, a confidence tag, an id or source, or of a position where no note has that id."""
     if place := re.fullmatch(_PLACE, reference):
-        named = [note for note in store.evidence if note.id in store.naming(place[1])]
-        spans = [part.partition("-") for part in re.split(r", ?:", place[2])]
+        ids = store.naming(place[1])
+        named = [note for note in store.evidence if note.id in ids]
         found = [
             {note.id for note in named if note.line is None or int(first) <= note.line <= int(last or first)}
-            for first, _, last in spans
+            for first, _, last in (part.partition("-") for part in re.split(r", ?:", place[2]))
         ]
         return set().union(*found) if all(found) else set()  # every line must be one of the evidence
     if _TAG.fullmatch(reference):
