@@ -60,6 +60,28 @@ def test_the_command_line_names_the_cluster(inputs: tuple[Path, Path], cluster: 
     assert there.json["digest"] == here.json["digest"]
 
 
+def test_files_at_an_address_are_read_by_the_workers(tmp_path: Path, inputs: tuple[Path, Path], cluster: Any) -> None:
+    pytest.importorskip("fsspec")
+    lines = inputs[1].read_text().splitlines(keepends=True)
+    (tmp_path / "logs").mkdir()
+    for number in range(3):
+        (tmp_path / "logs" / f"{number}.jsonl").write_text("".join(lines[number * 140 : (number + 1) * 140]))
+    seen: list[str] = []
+    unit = engine.Plan.__iter__
+    address = f"file://{tmp_path}/logs/*.jsonl"
+
+    def watched(plan: Any) -> Iterator[Any]:
+        for one in unit(plan):
+            seen.append(one.path)
+            yield one
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.Plan, "__iter__", watched)
+        found = evaluate(inputs[0], address, engine="dask", scheduler=cluster.scheduler_address)
+    assert len(seen) == 3 and all(path.startswith("file://") for path in seen)
+    assert report(found)["digest"] == report(evaluate(inputs[0], address))["digest"]
+
+
 def _killing_key(marker: str, here: int, record: Any) -> str:
     """The key of a record; the first worker that sees a certain one is killed."""
     if record.qid == "q033" and os.getpid() != here and not os.path.exists(marker):

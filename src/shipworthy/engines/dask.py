@@ -25,6 +25,7 @@ from ..core.evidence import Evidence
 from ..core.suite import Judged, Material, Suite
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..reading.cutting import Parts, parts_of
+from ..reading.files import is_remote
 from ..reading.parts import Part
 from ..text import first_few, visible
 from . import inline
@@ -63,7 +64,7 @@ class _Cluster:
         silent = replace(material, tick=None)
         shared = suite, silent
         units = list(plan)
-        results = self._run(read_unit, shared, [unit.moved(os.path.abspath(unit.path)) for unit in units])
+        results = self._run(read_unit, shared, [unit.moved(whole_path(unit.path)) for unit in units])
         told_here = ((number, renamed(result, units[number].path)) for number, result in results)
         gathered = collect(suite, material, plan, told_here, [])
         context = settle(suite, material, gathered)
@@ -76,7 +77,7 @@ class _Cluster:
 
     def _cut(self, paths: list[str], part: int) -> dict[str, Parts]:
         """The parts of each file, cut by the cluster; a file that can't be cut says why when it is read."""
-        found = self._run(cut_file, (part,), [os.path.abspath(path) for path in paths])
+        found = self._run(cut_file, (part,), [whole_path(path) for path in paths])
         return {
             paths[number]: KnownParts([replace(one, path=paths[number]) for one in parts], parts.digest)
             for number, parts in found
@@ -158,9 +159,14 @@ def judge_cases(suite: Suite, context: object, cases: list[Case]) -> Evidence:
 # --- paths: a worker needs whole ones, and people are told the ones that they wrote ---
 
 
+def whole_path(path: str) -> str:
+    """The path by which any worker finds the file; an address is one already."""
+    return path if is_remote(path) else os.path.abspath(path)
+
+
 def renamed(result: ReadUnit | Failed, path: str) -> ReadUnit | Failed:
     """What a worker told of a file, with the file's path as it was given."""
-    whole = os.path.abspath(path)
+    whole = whole_path(path)
     if whole == path:
         return result
     if isinstance(result, Failed):

@@ -6,14 +6,20 @@ import os
 
 from ..core.inputs import Stream
 from ..core.suite import Material
+from ..reading.files import is_remote
 
 
 def splits(material: Material) -> bool:
     """Whether every input can be read in parts, or file by file; a pipe can't, since it can be read only once."""
     streams = material.streams.values()
     return bool(streams) and all(
-        isinstance(stream, Stream) and stream.splits and all(map(os.path.isfile, stream.paths)) for stream in streams
+        isinstance(stream, Stream) and stream.splits and all(map(_is_file, stream.paths)) for stream in streams
     )
+
+
+def _is_file(path: str) -> bool:
+    """Whether other processes can read it. A file elsewhere is read whole; `memory://` is this process's own."""
+    return os.path.isfile(path) or (is_remote(path) and not path.startswith("memory:"))
 
 
 def size_of(material: Material) -> int:
