@@ -27,7 +27,7 @@ class ShelvedItems(Mapping[str, Gold]):
     def __init__(self, store: Store, records: Iterable[tuple[int, Gold]]) -> None:
         self._store, self._spill = store, store.file()
         for line, gold in records:
-            self._spill.add(bucket_of(gold.qid, store.buckets), (line, gold, item_digest(gold)))
+            self._spill.add(bucket_of(gold.qid, store.buckets), (line, _packed(gold), item_digest(gold)))
         self._spill.close()
         self._dropped: set[int] = set()  # lines that are bad, or that a later one replaced
         self._in_hand: tuple[int, dict[str, Found]] = -1, {}
@@ -50,7 +50,7 @@ class ShelvedItems(Mapping[str, Gold]):
     def _checked(self, bucket: int, wrong: Wrong, path: str) -> tuple[dict[str, Found], list[Problem]]:
         items: dict[str, Found] = {}
         listed: list[Problem] = []
-        for line, gold, digest in self._spill.read(bucket):
+        for line, gold, digest in map(_unpacked, self._spill.read(bucket)):
             before = items[gold.qid][0] if gold.qid in items else None
             if what := wrong(gold, before):
                 listed.append(Problem(path, line, *what))
@@ -69,12 +69,12 @@ class ShelvedItems(Mapping[str, Gold]):
         """The items of a bucket with their lines, in the order of the file."""
         if self._in_hand[0] != number:
             self._in_hand = -1, {}  # gone before the next one comes
-            self._in_hand = number, {pair[1].qid: pair for pair in self._kept(self._spill.read(number))}
+            self._in_hand = number, {pair[1].qid: pair for pair in self._kept(map(_unpacked, self._spill.read(number)))}
         return self._in_hand[1]
 
     def found(self) -> Iterator[Found]:
         """All items with their lines and digests, in the order of the file."""
-        return self._kept(self._spill.in_order(itemgetter(0)))
+        return self._kept(map(_unpacked, self._spill.in_order(itemgetter(0))))
 
     def _kept(self, found: Iterable[Found]) -> Iterator[Found]:
         return (pair for pair in found if pair[0] not in self._dropped) if self._dropped else iter(found)
@@ -99,6 +99,22 @@ class ShelvedItems(Mapping[str, Gold]):
 
     def values(self) -> Any:
         return (gold for _, gold, _ in self.found())
+
+
+def _packed(gold: Gold) -> bytes | Gold:
+    """An item as bytes, which are written and read sooner; as it is where it has what bytes can't hold."""
+    try:
+        return msgspec.msgpack.encode(gold)
+    except (UnicodeEncodeError, OverflowError):  # half of a surrogate pair, a huge number
+        return gold
+
+
+def _unpacked(found: tuple[int, bytes | Gold, str]) -> Found:
+    line, gold, digest = found
+    return line, _DECODE(gold) if isinstance(gold, bytes) else gold, digest
+
+
+_DECODE = msgspec.msgpack.Decoder(Gold).decode
 
 
 class _Digests:

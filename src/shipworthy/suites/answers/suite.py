@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,16 @@ import msgspec
 from msgspec import UNSET
 
 from ...core.contracts import Gold
-from ...core.sources import ANSWERS, Input, file_input, load_gold, read_texts, require_answerable, stream_traces
+from ...core.sources import (
+    ANSWERS,
+    GoldSet,
+    Input,
+    file_input,
+    load_gold,
+    read_texts,
+    require_answerable,
+    stream_traces,
+)
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...language.refusal import TOKEN
 from ...reading.lock import lock_problems
@@ -35,9 +44,8 @@ def read(sources: Sources, options: Options) -> Material:
     judging = _judging(sources, options, reads)
     gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by, map=options.map)
     require_answerable(gold)
-    if not as_reference:  # the original script knows no other match
-        for item, line in gold.placed():
-            matching.check(item, f"{gold.source.path}:{line}")
+    # The original script knows no other match.
+    warnings = unmatchable(gold.items.values() if as_reference else _checked(gold))
     trace = Input()
     return Material(
         context=Context(
@@ -61,7 +69,7 @@ def read(sources: Sources, options: Options) -> Material:
         keep={"trace": "last" if as_reference else options.on_duplicate},
         closed=options.closed,
         incomplete=lock_problems(sources["gold"], options.map),
-        warnings=unmatchable(gold.items.values()),
+        warnings=warnings,
     )
 
 
@@ -90,6 +98,13 @@ def _taken(options: Options) -> set[str]:
     """The names that reports have for something else."""
     own = metrics(msgspec.structs.replace(options, custom_metrics=()))
     return {*own, *aliases(options), *explain.ItemRow.__struct_fields__, *explain.NAMED_FACTS}
+
+
+def _checked(gold: GoldSet) -> Iterator[Gold]:
+    """The items, each with expectations that can be read."""
+    for item, line in gold.placed():
+        matching.check(item, f"{gold.source.path}:{line}")
+        yield item
 
 
 def unmatchable(items: Iterable[Gold]) -> list[str]:
