@@ -223,15 +223,15 @@ class Gathered:
         """The first record of an input that is not the first of its question."""
         seconds = (sorted(slot, key=_place_of)[1] for slot in self.slots.get(source, {}).values() if len(slot) > 1)
         second = min(seconds, key=_place_of, default=None)
-        return None if second is None else (second[0], _record_of(second))
+        return None if second is None else (second[0], record_of(second))
 
     @staticmethod
     def _records(slot: Slot | None) -> list[Any]:
         if slot is None:
             return []
         if len(slot) == 1:
-            return [_record_of(slot[0])]
-        return [_record_of(pair) for pair in sorted(slot, key=_place_of)]
+            return [record_of(slot[0])]
+        return [record_of(pair) for pair in sorted(slot, key=_place_of)]
 
     @property
     def unknown_total(self) -> int:
@@ -260,5 +260,6 @@ def _place_of(pair: Kept) -> int:
     return pair[0]
 
 
-def _record_of(pair: Kept) -> Any:
+def record_of(pair: Kept) -> Any:
+    """The record, made of its bytes where it is not one yet."""
     return pair[1] if len(pair) == 2 else pair[2].decode(pair[1])

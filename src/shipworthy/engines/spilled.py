@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
 from ..core import spill
-from ..core.cases import Case, Gathered, Numbered
+from ..core.cases import Batched, Case, Gathered, Numbered, record_of
 from ..core.evaluate import judge, settle, ticking
 from ..core.evidence import Evidence
 from ..core.suite import Judged, Material, Suite
 from ..core.suite import no_change as no_settling
+from ..reading.quick import is_checked
 
 
 def run(suite: Suite, material: Material) -> Judged:
@@ -65,8 +66,18 @@ class SpilledGathered(Gathered):
 
     def _put(self, source: str, records: Iterable[Numbered]) -> None:
         tick, key, buckets = self._material.tick, self._suite.key, self._store.buckets
-        for pair in records if tick is None else ticking(records, tick):
-            self._spill.add(spill.bucket_of(key(pair[1]), buckets), (source, pair))
+        if not isinstance(records, Batched):
+            for pair in records if tick is None else ticking(records, tick):
+                self._spill.add(spill.bucket_of(key(pair[1]), buckets), (source, pair))
+            return
+        number = 0
+        for batch in records.batches(key):
+            checked = zip(batch.names, batch.packed(), strict=True) if is_checked(batch) else None
+            for name, kept in checked or ((key(pair[1]), pair) for pair in batch):
+                self._spill.add(spill.bucket_of(name, buckets), (source, kept))
+                number += 1
+            if tick is not None:
+                tick(number)
 
     def expected_of(self, bucket: int) -> Mapping[str, object] | None:
         """The gold items of a bucket."""
@@ -89,7 +100,7 @@ class SpilledGathered(Gathered):
         bucket.number, keep = number, self._material.keep
         by_source: dict[str, list[Numbered]] = {source: [] for source in self._material.streams}
         for source, pair in self._spill.read(number):
-            by_source[source].append(pair)
+            by_source[source].append((pair[0], record_of(pair)))
         for source, pairs in by_source.items():
             bucket.take(source, pairs, keep.get(source, "all"), self._suite.key)
         return bucket

@@ -7,7 +7,7 @@ does not fit is left to the rows: this decides how long reading takes, and nothi
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count, pairwise
 from typing import Any, get_args, get_type_hints
 
@@ -182,13 +182,17 @@ class Rows:
     def latest(self) -> dict[str, tuple[int, bytes, Packed]]:
         """The last record of each name with its place, as bytes, which take little memory; only these are made."""
         places = dict(zip(self.names, count(), strict=False))
-        picked = self._columns.read(self._batch.take(list(places.values()))) or ()
-        packed = self._columns.packed
-        kept = (
-            (self.first + place, packed.encode(record), packed)
-            for place, record in zip(places.values(), picked, strict=True)
-        )
-        return dict(zip(places, kept, strict=True))
+        picked = self._batch.take(list(places.values()))
+        return dict(zip(places, self._packed(picked, places.values()), strict=True))
+
+    def packed(self) -> Iterator[tuple[int, bytes, Packed]]:
+        """The same of every record."""
+        return self._packed(self._batch, range(len(self)))
+
+    def _packed(self, batch: Any, places: Iterable[int]) -> Iterator[tuple[int, bytes, Packed]]:
+        packed, records = self._columns.packed, self._columns.read(batch) or ()
+        for place, record in zip(places, records, strict=True):
+            yield self.first + place, packed.encode(record), packed
 
     def moved(self, by: int) -> Rows:
         """The same rows at places further on."""

@@ -96,9 +96,11 @@ class Lines:
 
     def latest(self) -> dict[str, tuple[int, bytes, Shape]]:
         """The last line of each name as it is, with its place and with what decodes it."""
-        return dict(
-            zip(self.names, zip(count(self.first), self._lines, repeat(self._shape), strict=False), strict=True)
-        )
+        return dict(zip(self.names, self.packed(), strict=True))
+
+    def packed(self) -> Iterator[tuple[int, bytes, Shape]]:
+        """The same of every line."""
+        return zip(count(self.first), self._lines, repeat(self._shape), strict=False)
 
     def moved(self, by: int) -> Lines:
         """The same lines at places further on."""
@@ -120,6 +122,7 @@ class Checked(Protocol):
 
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
     def latest(self) -> Mapping[str, tuple[int, bytes, Decodes]]: ...
+    def packed(self) -> Iterator[tuple[int, bytes, Decodes]]: ...
     def moved(self, by: int) -> Checked: ...
 
 
