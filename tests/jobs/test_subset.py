@@ -143,5 +143,5 @@ def test_run_and_check_run_ask_only_the_subset(project: Path, cli: Cli) -> None:
     )
     ran = cli("check", "--config", project / "shipworthy.toml", "--run", "--where", "tier=smoke", "--no-record")
     kept = traces_of(project / "trace.jsonl")
-    assert ran.code == 0 and "2 runs" in ran.err and len(kept) == 4
+    assert ran.code == 0 and "Sending 2 requests" in ran.err and len(kept) == 4
     assert kept["A1"]["answer_json"]["claim"] == "The right answer, again."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import IO, Any, NamedTuple, Protocol, overload
+from typing import IO, Any, Protocol, overload
 
 import msgspec
 
@@ -20,7 +20,7 @@ CARDS = 20_000  # failing items that are kept in detail
 ROW_TEXT = 400  # characters of a question or a claim in a row
 
 
-class Counted(NamedTuple):
+class Counted(msgspec.Struct, frozen=True):
     """Facts to count together: in which part and slices of the evidence, and which of them keep the item's name."""
 
     facts: Iterable[Fact]
@@ -30,7 +30,7 @@ class Counted(NamedTuple):
     named: Iterable[str] = ()
 
 
-class Offence(NamedTuple):
+class Offence(msgspec.Struct, frozen=True):
     """A candidate for the worst few: its place among them, and the card that is made only if it gets there."""
 
     order: Order
@@ -76,11 +76,11 @@ class Evidence:
 
     def add(self, suite: Counting, verdict: Any, context: Any, times: int = 1) -> None:
         """Count a verdict so many times, keep its rows, and keep its card if it is among the worst."""
-        for facts, slices, part, name, named in suite.facts(verdict, context):
-            tally = self.part(part)
-            tally.count(facts, slices, times)
-            for fact in named:
-                tally.name(fact, name)
+        for counted in suite.facts(verdict, context):
+            tally = self.part(counted.part)
+            tally.count(counted.facts, counted.slices, times)
+            for fact in counted.named:
+                tally.name(fact, counted.name)
         for order, row in suite.rows(verdict, context):
             self.rows.append(order, row)
         for offence in suite.offences(verdict, context):

@@ -93,10 +93,9 @@ class Expected(msgspec.Struct, frozen=True):
     lowered: tuple[str, ...]  # what the original script looks for
 
 
-class Verdict(msgspec.Struct):
-    """The facts about one question."""
+class Outline(msgspec.Struct):
+    """What counting asks of a verdict: those that agree in it have the same facts, which are shared between them."""
 
-    qid: str
     status: str  # shipped, refused, empty, missing, error
     answerable: bool
     contained: bool | None = None  # C
@@ -107,6 +106,7 @@ class Verdict(msgspec.Struct):
     wrong: str = ""  # why an answer is wrong whatever it contains: forbidden, contradicts-gold
     vacuous: bool = False
     has_citations: bool = False  # the gold item names evidence
+    logged: bool = False  # its trace says what was retrieved, if only an empty list
     any_rank: int | None = None  # rank of the first gold id among the retrieved ids
     all_rank: int | None = None  # rank by which every gold id was retrieved
     out_of_scope: bool = False
@@ -117,6 +117,12 @@ class Verdict(msgspec.Struct):
     uncited: bool = False  # shipped without any citation
     confidence: float | None = None
     reason: str = ""
+
+
+class Verdict(Outline, kw_only=True):
+    """The facts about one question, and what they are about."""
+
+    qid: str
     why: str = ""
     slices: tuple[str, ...] = ()
     trace: Trace | None = None
@@ -124,11 +130,6 @@ class Verdict(msgspec.Struct):
     citations: list[str] = []
     expected: Expected | None = None
     custom: dict[str, Value] = {}  # what the metrics of the config say of it
-
-    @property
-    def logged(self) -> bool:
-        """Whether its trace says what was retrieved, if only an empty list."""
-        return self.trace is not None and self.trace.logs_retrieval
 
 
 def expect(gold: Gold, judging: Judging) -> Expected:
@@ -201,13 +202,14 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
 
 def _blank(expected: Expected, status: str) -> Verdict:
     gold = expected.gold
-    return Verdict(gold.qid, status, bool(gold.answerable), has_citations=bool(expected.citations), expected=expected)
+    cited = bool(expected.citations)
+    return Verdict(status, bool(gold.answerable), qid=gold.qid, has_citations=cited, expected=expected)
 
 
 def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     if trace.error:
         verdict = _blank(expected, "error")
-        verdict.trace, verdict.why = trace, trace.error
+        verdict.trace, verdict.why, verdict.logged = trace, trace.error, trace.logs_retrieval
         verdict.retrieved, verdict.citations = trace.retrieved, ids_of(trace.answer.citations)
         return verdict
     answer, retrieved = trace.answer, trace.retrieved
@@ -221,7 +223,7 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     empty = not answer.claim.strip()
     verdict = _blank(expected, "refused" if refused else "empty" if empty else "shipped")
     verdict.trace, verdict.confidence, verdict.wider = trace, trace.confidence, wider
-    verdict.retrieved, verdict.citations = written
+    verdict.retrieved, verdict.citations, verdict.logged = *written, trace.logs_retrieval
     _rank(verdict, expected, retrieved)
     if refused:
         verdict.drifted = exact and refusal.is_drifted(answer.claim)

@@ -12,7 +12,7 @@ from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of
 from ...core.metrics import Count, Measure, Metric, Rate
 from ...core.tally import Fact, Tally
-from .judge import Context, Verdict
+from .judge import Context, Outline, Verdict
 from .reference import REFERENCE, facts_of
 
 ALIASES = {
@@ -73,24 +73,23 @@ KnownFacts = tuple[tuple[Fact, ...], tuple[str, ...]]
 
 def _known_facts(verdict: Verdict, k: tuple[int, ...]) -> KnownFacts:
     """The facts of a verdict and those whose items are named. Verdicts are much alike: most were met before."""
-    known = k, _TELLING(verdict)
-    found = _MET.get(known)
+    values = _OUTLINE(verdict)
+    found = _MET.get((k, values))
     if found is None:
         if len(_MET) >= MOST_MET:
             _MET.clear()
-        named = tuple(name for name, applies in _named(verdict) if applies)
-        found = _MET[known] = tuple(answer_facts(verdict, k)), named
+        outline = Outline(*values)
+        named = tuple(name for name, applies in _named(outline) if applies)
+        found = _MET[k, values] = tuple(answer_facts(outline, k)), named
     return found
 
 
-# What no fact asks for; two verdicts that agree in all else have the same facts.
-_OF_ITS_OWN = ("qid", "why", "slices", "trace", "retrieved", "citations", "expected", "custom")
-_TELLING = attrgetter("logged", *(name for name in Verdict.__struct_fields__ if name not in _OF_ITS_OWN))
+_OUTLINE = attrgetter(*Outline.__struct_fields__)
 _MET: dict[tuple[object, ...], KnownFacts] = {}
 MOST_MET = 10_000
 
 
-def _named(verdict: Verdict) -> tuple[tuple[str, bool], ...]:
+def _named(verdict: Outline) -> tuple[tuple[str, bool], ...]:
     """The facts whose items somebody will want to look up."""
     return (
         ("refusal_drift", verdict.drifted),
@@ -102,7 +101,7 @@ def _named(verdict: Verdict) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def answer_facts(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
+def answer_facts(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
     """The facts of a verdict under the names that the metrics use."""
     yield "items"
     answerable, status = verdict.answerable, verdict.status
@@ -132,21 +131,21 @@ def answer_facts(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
         yield from _answered(verdict, k)
 
 
-def _matrix(verdict: Verdict, side: str) -> Iterator[Fact]:
+def _matrix(verdict: Outline, side: str) -> Iterator[Fact]:
     """Answerable by refused, for the exact rule and for the wider one."""
     exact = verdict.status == "refused" and not verdict.wider
     yield f"exact {side} {'refused' if exact else 'answered'}"
     yield f"wider {side} {'refused' if exact or verdict.wider else 'answered'}"
 
 
-def _refused(verdict: Verdict) -> Iterator[Fact]:
+def _refused(verdict: Outline) -> Iterator[Fact]:
     if verdict.answerable:
         yield "over_refused"
     if verdict.drifted:
         yield "refusal_drift"
 
 
-def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
+def _answered(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
     yield "answered"
     if verdict.correct:
         yield "correct"
@@ -171,7 +170,7 @@ def _answered(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
         yield "confident_right" if verdict.correct else "confident_wrong", confidence
 
 
-def _citable(verdict: Verdict, k: tuple[int, ...]) -> Iterator[Fact]:
+def _citable(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
     yield "citable"
     if verdict.cited:
         yield "citation_hit"
