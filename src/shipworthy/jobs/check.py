@@ -163,7 +163,12 @@ def _ask(
     else:
         _replace_traces(out, fresh, {str(item.qid) for item in gold})
     saved = plural(summary.finished, "response")
-    return f"{suite.name}: {saved} saved in {os.path.relpath(out)}, {summary.failed} failed"
+    return f"{suite.name}: {saved} saved in {_from_here(out)}, {summary.failed} failed"
+
+
+def _from_here(path: str) -> str:
+    """A path below the working directory from there, any other whole."""
+    return os.path.abspath(path).removeprefix(os.getcwd() + os.sep)
 
 
 def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:
