@@ -84,8 +84,8 @@ def _plain_name(name: object) -> bool:
 def unmapped(source: object, pairs: Iterable[str]) -> str:
     """The flags that would also read the sources of a trace file whose mapping leaves them out; nothing if none."""
     given = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-    rows = _first_rows(source)
-    if not given or not rows:
+    rows = _first_rows(source) if given else []
+    if not rows:
         return ""
     merged = _merged(rows)
     own = {*given, *merged, *(name.removeprefix("trace.") for name in given)}
