@@ -137,3 +137,16 @@ def test_numbers_as_names_are_read_as_text(tmp_path: Path) -> None:
     decision = evaluate(gold, str(written(tmp_path / "t.parquet", [GOOD | {"qid": 7}], schema)))
     assert decision.counts["missing"] == 0
     assert any("qid-number" in warning for warning in decision.warnings)
+
+
+def test_a_text_that_is_not_utf_8_is_bad_data_even_where_a_later_row_counts(tmp_path: Path) -> None:
+    """The first of the two rows is superseded, and so never made into a record."""
+    texts = pyarrow.array(["a?x", "fine"])
+    offsets, letters = texts.buffers()[1:]
+    broken = pyarrow.py_buffer(letters.to_pybytes().replace(b"?", b"\xd3"))
+    asked = pyarrow.Array.from_buffers(pyarrow.string(), 2, [None, offsets, broken])
+    answers = pyarrow.array([{"claim": "value 1 holds.", "citations": ["d1"]}] * 2)
+    table = pyarrow.table({"qid": pyarrow.array(["Q1", "Q1"]), "q": asked, "answer_json": answers})
+    parquet.write_table(table, tmp_path / "trace.parquet")
+    with pytest.raises(DataError, match="UTF8|UTF-8"):
+        evaluate(GOLD, str(tmp_path / "trace.parquet"))

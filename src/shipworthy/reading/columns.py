@@ -177,7 +177,7 @@ class Rows:
         return len(self.names)
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        return zip(count(self.first), self._columns.read(self._batch) or (), strict=False)
+        return zip(range(self.first, self.first + len(self)), self._columns.read(self._batch) or (), strict=True)
 
     def latest(self) -> dict[str, tuple[int, bytes, Packed]]:
         """The last record of each name with its place, as bytes, which take little memory; only these are made."""

@@ -34,7 +34,8 @@ class ParquetRows:
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         for first, batch in self._batches(None):
-            yield from self._rows(batch, first)
+            with _readable(self.path):
+                yield from self._rows(batch, first)
 
     def typed(
         self, record: type[Any], keys: Keys, moved: Collection[str]
@@ -48,8 +49,9 @@ class ParquetRows:
             return None if columns is None else columns.names
 
         for first, batch in self._batches(chosen):
-            checked = None if columns is None else columns.checked(first, batch)
-            yield checked, () if checked is not None else self._rows(batch, first)
+            with _readable(self.path):
+                checked = None if columns is None else columns.checked(first, batch)
+                yield checked, () if checked is not None else self._rows(batch, first)
 
     def _batches(self, chosen: Callable[[Any], list[str] | None] | None) -> Iterator[tuple[int, Any]]:
         """The batches with the number of the first row of each; of the columns that are chosen, or all."""
@@ -60,6 +62,7 @@ class ParquetRows:
             number = 1 if self._part is None else self._part.first
             groups = None if self._part is None else range(self._part.start, self._part.end)
             for batch in table.iter_batches(ROWS, groups, None if chosen is None else chosen(table.schema_arrow)):
+                batch.validate(full=True)  # texts are UTF-8: later on, some of them are not looked at any more
                 if batch.nbytes > MAX_ROW:  # a batch that is small has no row that is large
                     self._measure(batch, number - 1)
                 yield number, batch
@@ -133,7 +136,6 @@ def _values(column: Any) -> list[Any]:
 def parquet_file(path: str) -> Iterator[Any]:
     """An open Parquet file; what pyarrow finds wrong with it is bad data."""
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise UsageError(
@@ -142,10 +144,16 @@ def parquet_file(path: str) -> Iterator[Any]:
             hint="pip install 'shipworthy[parquet]'",
             code="needs-extra",
         ) from None
-    stream = open_for_reading(path)
+    with _readable(path), open_for_reading(path) as stream, pyarrow.parquet.ParquetFile(stream) as table:
+        yield table
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    import pyarrow
+
     try:
-        with stream, pyarrow.parquet.ParquetFile(stream) as table:
-            yield table
+        yield
     except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError) as error:
         raise DataError(
             f"is not a readable Parquet file: {visible(str(error), 200)}", where=visible(path), code="parquet"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -67,5 +67,6 @@ def scores_of(report: Report) -> dict[str, Fraction]:
 
 
 def run_id_of(report: Report) -> str | None:
-    value = report.get("run_id", (report.get("run") or {}).get("run_id"))
+    run = report.get("run")
+    value = report.get("run_id", run.get("run_id") if isinstance(run, Mapping) else None)
     return None if value is None else str(value)
