@@ -148,5 +148,5 @@ def test_a_text_that_is_not_utf_8_is_bad_data_even_where_a_later_row_counts(tmp_
     answers = pyarrow.array([{"claim": "value 1 holds.", "citations": ["d1"]}] * 2)
     table = pyarrow.table({"qid": pyarrow.array(["Q1", "Q1"]), "q": asked, "answer_json": answers})
     parquet.write_table(table, tmp_path / "trace.parquet")
-    with pytest.raises(DataError, match="UTF8|UTF-8"):
+    with pytest.raises(DataError, match="UTF"):
         evaluate(GOLD, str(tmp_path / "trace.parquet"))
