@@ -41,7 +41,7 @@ class Survey(Protocol):
 class Batched(Protocol):
     """Records that also come in batches, of lines that are not yet made records."""
 
-    def batches(self, key: Callable[[Any], str], /) -> Iterator[Iterable[Numbered]]: ...
+    def batches(self, key: Callable[[object], str], /) -> Iterator[Iterable[Numbered]]: ...
 
 
 class Unknown(msgspec.Struct):
@@ -96,7 +96,7 @@ class Gathered:
         source: str,
         records: Iterable[Numbered],
         keep: Keep,
-        key: Callable[[Any], str],
+        key: Callable[[object], str],
         tick: Callable[[int], None] | None = None,
     ) -> None:
         """Put records where they belong. `keep` says which of several records of a question count."""
@@ -133,7 +133,7 @@ class Gathered:
         source: str,
         records: Iterable[Numbered],
         keep: Keep,
-        key: Callable[[Any], str],
+        key: Callable[[object], str],
         tick: Callable[[int], None] | None,
         number: int,
     ) -> int:
@@ -195,23 +195,23 @@ class Gathered:
             self.superseded -= len(other) - 1  # all but one of them were counted where they were gathered
         return slot
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Without what is expected, which is large, and which whoever merges this has already."""
         return self.__dict__ | {"_expected": None}
 
-    def names(self, expected: Mapping[str, Any] | None) -> list[str]:
+    def names(self, expected: Mapping[str, object] | None) -> list[str]:
         """The questions that make a case: the expected ones, or those that have a record."""
         if expected is not None:
             return list(expected)
         return list(dict.fromkeys(name for slots in self.slots.values() for name in slots))
 
-    def cases(self, expected: Mapping[str, Any] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
+    def cases(self, expected: Mapping[str, object] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
         """One case per question, or per question named; records in the order of their places."""
         for name in self.names(expected) if names is None else names:
             records = {source: self._records(slots.get(name)) for source, slots in self.slots.items()}
             yield Case(name, None if expected is None else expected[name], records)
 
-    def some_cases(self, expected: Mapping[str, Any] | None) -> Iterator[Case]:
+    def some_cases(self, expected: Mapping[str, object] | None) -> Iterator[Case]:
         """All cases in whatever order is quickest, for whoever looks for one of a kind."""
         return self.cases(expected)
 
@@ -226,7 +226,7 @@ class Gathered:
         return None if second is None else (second[0], record_of(second))
 
     @staticmethod
-    def _records(slot: Slot | None) -> list[Any]:
+    def _records(slot: Slot | None) -> list[object]:
         if slot is None:
             return []
         if len(slot) == 1:
@@ -260,6 +260,6 @@ def _place_of(pair: Kept) -> int:
     return pair[0]
 
 
-def record_of(pair: Kept) -> Any:
+def record_of(pair: Kept) -> object:
     """The record, made of its bytes where it is not one yet."""
     return pair[1] if len(pair) == 2 else pair[2].decode(pair[1])

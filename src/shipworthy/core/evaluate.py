@@ -117,8 +117,8 @@ def judge(suite: Suite, cases: Iterable[Any], context: Any, evidence: Evidence |
 
 def _alike(kind_of: Callable[[Any, Any], Any], cases: Iterable[Any], context: Any) -> Iterator[tuple[Any, int]]:
     """Each case once with 1, but one of each kind with how many there are of it."""
-    first: dict[Any, Any] = {}
-    counts: dict[Any, int] = {}
+    first: dict[object, object] = {}
+    counts: dict[object, int] = {}
     for case in cases:
         kind = kind_of(case, context)
         if kind is None:

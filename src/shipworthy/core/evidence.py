@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import IO, Any, Protocol, overload
+from typing import IO, Protocol, overload
 
 import msgspec
 
@@ -42,13 +42,13 @@ class Counting(Protocol):
     """What a suite says of a verdict: the part of the contract that evidence is made with."""
 
     @property
-    def facts(self) -> Callable[[Any, Any], Iterable[Counted]]: ...
+    def facts(self) -> Callable[[object, object], Iterable[Counted]]: ...
     @property
-    def rows(self) -> Callable[[Any, Any], Iterable[tuple[Order, Row | msgspec.Struct]]]: ...
+    def rows(self) -> Callable[[object, object], Iterable[tuple[Order, Row | msgspec.Struct]]]: ...
     @property
-    def offences(self) -> Callable[[Any, Any], Iterable[Offence]]: ...
+    def offences(self) -> Callable[[object, object], Iterable[Offence]]: ...
     @property
-    def sees(self) -> Callable[[Any, Any], Iterable[tuple[str, Iterable[str]]]]: ...
+    def sees(self) -> Callable[[object, object], Iterable[tuple[str, Iterable[str]]]]: ...
 
 
 class Evidence:
@@ -74,7 +74,7 @@ class Evidence:
             self.tallies[name] = Tally()
         return self.tallies[name]
 
-    def add(self, suite: Counting, verdict: Any, context: Any, times: int = 1) -> None:
+    def add(self, suite: Counting, verdict: object, context: object, times: int = 1) -> None:
         """Count a verdict so many times, keep its rows, and keep its card if it is among the worst."""
         for counted in suite.facts(verdict, context):
             tally = self.part(counted.part)
@@ -133,7 +133,7 @@ class Evidence:
         self.rows += other.rows
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What goes to another process: cards that are made already, because how to make them can't go."""
         made = {kind: [(order, partial(_same, card())) for order, card in kept] for kind, kept in self.worst.items()}
         return self.__dict__ | {"worst": made, "_stored": None}
@@ -209,7 +209,7 @@ class Cards(Sequence[Row]):
     def __add__(self, other: Cards) -> Cards:
         return Cards([*self._makers, *other._makers])
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Cards, ([partial(_same, card) for card in self],)
 
 

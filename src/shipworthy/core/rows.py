@@ -48,7 +48,7 @@ class Rows(Sequence[Row]):
             self._meet(type(row))
         self._add((order, _encoded(row)))
 
-    def _meet(self, kind: type[Any]) -> None:
+    def _meet(self, kind: type[object]) -> None:
         new = not (self._mixed or self._type or len(self))
         self._type = kind if new and issubclass(kind, msgspec.Struct) and _has_no_fraction(kind) else None
         self._mixed = self._type is None
@@ -123,7 +123,7 @@ class Rows(Sequence[Row]):
                 self._add(entry)
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (list(self._whole()), self._type)
 
 

@@ -211,7 +211,7 @@ class ShelvedReady(Mapping[str, Any]):
     def line(self, qid: str) -> int:
         return self._items.line(qid)
 
-    def __getitem__(self, qid: str) -> Any:
+    def __getitem__(self, qid: str) -> object:
         return self.bucket(self._items.bucket_of(qid))[qid]
 
     def __iter__(self) -> Iterator[str]:

@@ -70,7 +70,7 @@ class ReadyItems(Mapping[str, Any]):
     def __init__(self, items: Mapping[str, Gold], lines: Mapping[str, int], ready: Ready) -> None:
         self._items, self._lines, self._ready = items, lines, ready
 
-    def __getitem__(self, qid: str) -> Any:
+    def __getitem__(self, qid: str) -> object:
         line = self._lines[qid]
         return self._ready(self._items[qid], line, line)
 
@@ -160,7 +160,7 @@ def _wrong_gold(gold: Gold, before: int | None, *, last_wins: bool) -> tuple[str
 
 def unknown_gold_keys(source: GoldSource, map: Iterable[str] = ()) -> Counter[str]:
     """How many gold items have each key that no suite reads; an iterator, which was read already, has none."""
-    rows: Iterable[tuple[int, Any]] = ()
+    rows: Iterable[tuple[int, object]] = ()
     if isinstance(source, (str, os.PathLike)):
         rows = rows_of(source)
     elif isinstance(source, Sequence):
@@ -269,7 +269,7 @@ def check_mapping(read: Input) -> None:
         check_matched(read.mapped, read.path)
 
 
-def _first_path(source: Any) -> Any:
+def _first_path(source: object) -> object:
     return source.paths[0] if isinstance(source, Files) else source
 
 
@@ -286,8 +286,8 @@ def raise_misfit(source: object, kind: str, problems: Problems) -> None:
 
 
 def typed_records(
-    source: Any,
-    record: type[Any],
+    source: object,
+    record: type[object],
     problems: Problems,
     read: Input,
     keys: Keys,
@@ -340,7 +340,7 @@ def typed_batches(
 
 
 def _column_batches(
-    table: ParquetRows, record: type[Any], problems: Problems, read: Input, keys: Keys, lazy: bool
+    table: ParquetRows, record: type[object], problems: Problems, read: Input, keys: Keys, lazy: bool
 ) -> Iterator[Batch]:
     """Records of a Parquet file by column; batches with a row that needs a look of its own, row by row."""
     from ..reading.mapping import MOVED
@@ -387,7 +387,7 @@ def _converted(
     keys: Keys,
     fields: Iterable[str],
     unnamed: bool,
-) -> Iterator[tuple[int, Any]]:
+) -> Iterator[tuple[int, object]]:
     """Records of an iterable, or of a file whose further fields are wanted."""
     for number, value in numbered:
         read.records += 1
@@ -410,7 +410,7 @@ def _converted(
         yield number, found
 
 
-def _name_as_text(read: Input, number: int, value: dict[str, Any]) -> None:
+def _name_as_text(read: Input, number: int, value: dict[str, object]) -> None:
     """A number for a qid is read as its decimal string, with a warning."""
     for key in ("qid", "q_id", "id"):
         name = value.get(key)
@@ -424,7 +424,7 @@ def _path_of(source: object, name: str) -> str:
 
 
 def read_records(
-    source: Any,
+    source: object,
     record: type[Record],
     read: Input,
     name: str,

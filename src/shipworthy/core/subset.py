@@ -55,7 +55,7 @@ def narrow(material: Material, sources: Sources, options: Any, key: Callable[[An
     material.subset = {"where": shown, "questions": len(within), "of": len(gold.items)}
 
 
-def _only(expected: Mapping[str, Any], chosen: set[str]) -> Mapping[str, Any]:
+def _only(expected: Mapping[str, object], chosen: set[str]) -> Mapping[str, object]:
     only: Callable[[set[str]], Mapping[str, object]] | None = getattr(expected, "only", None)  # of a set on disk
     return {qid: item for qid, item in expected.items() if qid in chosen} if only is None else only(chosen)
 

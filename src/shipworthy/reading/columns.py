@@ -29,14 +29,14 @@ class Packed:
         self.encode = msgspec.msgpack.Encoder().encode
         self.decode = msgspec.msgpack.Decoder(record).decode
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Packed, (self._record,)
 
 
 class Columns:
     """How the columns of a file become records of one type."""
 
-    def __init__(self, names: Sequence[str], kind: type[Any], record: type[msgspec.Struct]) -> None:
+    def __init__(self, names: Sequence[str], kind: type[object], record: type[msgspec.Struct]) -> None:
         self.names, self._kind, self.packed = list(names), kind, Packed(record)
         self._hints = get_type_hints(record)
         self._defaults = dict(zip(record.__struct_fields__, record.__struct_defaults__, strict=True))
@@ -72,7 +72,7 @@ def columns_of(schema: Any, record: type[Any], keys: Keys, moved: Collection[str
     """How a file's columns become records; None where rows have to be looked at for that."""
     import pyarrow.types as kinds
 
-    sample: dict[str, Any] = {
+    sample: dict[str, object] = {
         field.name: {part.name: "" for part in field.type} if kinds.is_struct(field.type) else "" for field in schema
     }
     names = [name for name in schema.names if name in record.__struct_fields__]
@@ -113,8 +113,8 @@ def checked_values(column: Any, hint: Any) -> list[Any]:
         lists = _lists(column)
         msgspec.convert([next(filter(None, lists), None) or []], list[hint])  # one of them stands for all
         return lists
-    values: list[Any] = plain_values(column)
-    found: list[Any] = msgspec.convert(values, list[hint | None])
+    values: list[object] = plain_values(column)
+    found: list[object] = msgspec.convert(values, list[hint | None])
     return found
 
 
@@ -176,7 +176,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
+    def __iter__(self) -> Iterator[tuple[int, object]]:
         return zip(range(self.first, self.first + len(self)), self._columns.read(self._batch) or (), strict=True)
 
     def latest(self) -> dict[str, tuple[int, bytes, Packed]]:
@@ -189,7 +189,7 @@ class Rows:
         """The same of every record."""
         return self._packed(self._batch, range(len(self)))
 
-    def _packed(self, batch: Any, places: Iterable[int]) -> Iterator[tuple[int, bytes, Packed]]:
+    def _packed(self, batch: object, places: Iterable[int]) -> Iterator[tuple[int, bytes, Packed]]:
         packed, records = self._columns.packed, self._columns.read(batch) or ()
         for place, record in zip(places, records, strict=True):
             yield self.first + place, packed.encode(record), packed

@@ -32,7 +32,7 @@ class Rows(Protocol):
 
     @property
     def digest(self) -> str: ...
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]: ...
+    def __iter__(self) -> Iterator[tuple[int, dict[str, object]]]: ...
 
 
 def open_rows(source: str | Part, problems: Problems) -> Rows | None:
@@ -50,7 +50,7 @@ def open_rows(source: str | Part, problems: Problems) -> Rows | None:
     return None
 
 
-def raw_rows(path: str | os.PathLike[str], problems: Problems | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def raw_rows(path: str | os.PathLike[str], problems: Problems | None = None) -> Iterator[tuple[int, dict[str, object]]]:
     """Plain objects of a file of any format; what can't be read goes to `problems`."""
     problems = Problems() if problems is None else problems
     rows = open_rows(os.fspath(path), problems)
@@ -119,7 +119,7 @@ class ArrayRows:
     def digest(self) -> str:
         return self._hash.hexdigest()
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[int, dict[str, object]]]:
         with open_binary(self.path, self._hash.update) as stream:
             try:
                 yield from self._elements(_Text(stream))
@@ -128,7 +128,7 @@ class ArrayRows:
             while stream.read(BLOCK):
                 """To the end, for the digest."""
 
-    def _elements(self, text: _Text) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _elements(self, text: _Text) -> Iterator[tuple[int, dict[str, object]]]:
         text.skip("[")
         if text.peek() == "]":
             text.skip("]")
@@ -153,7 +153,7 @@ class ArrayRows:
         if text.peek():
             self._stop(Refused("something follows the end of the array", "json", "Keep one array a file."), text.line)
 
-    def _strict(self, element: str, line: int) -> dict[str, Any] | None:
+    def _strict(self, element: str, line: int) -> dict[str, object] | None:
         try:
             raw = element.encode("utf-8", "surrogatepass")
             return plain_object(raw) or strict_object(raw)
@@ -246,7 +246,7 @@ class TableRows:
     def digest(self) -> str:
         return self._hash.hexdigest()
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[int, dict[str, object]]]:
         csv.field_size_limit(MAX_LINE)
         with open_binary(self.path, self._hash.update) as stream:
             lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")

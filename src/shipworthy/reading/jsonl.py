@@ -121,7 +121,7 @@ class Reader(Generic[Record]):
         *,
         keys: Keys | None = None,
         warn: Callable[[int, str, str], None] | None = None,
-        amend: Callable[[int, dict[str, Any]], None] | None = None,
+        amend: Callable[[int, dict[str, object]], None] | None = None,
     ) -> None:
         self.path = os.fspath(path)
         self._part = path if isinstance(path, Part) else None
@@ -136,7 +136,9 @@ class Reader(Generic[Record]):
         self._amend = amend or (lambda line, value: None)  # may mend an object that the fast path refused
         self._hash = hashlib.sha256()
         self._shape: Shape | None = None
-        self._sample: dict[str, Any] | None = None  # an object to learn the shape of, should there be a further block
+        self._sample: dict[str, object] | None = (
+            None  # an object to learn the shape of, should there be a further block
+        )
         self._misses = 0
 
     @property
@@ -233,7 +235,7 @@ class Reader(Generic[Record]):
             self.problems.add(Problem(self.path, number, refusal.what, refusal.hint, refusal.code))
         return None
 
-    def _is_header(self, number: int, value: dict[str, Any]) -> bool:
+    def _is_header(self, number: int, value: dict[str, object]) -> bool:
         """Whether a line is a journal's header, wherever it got to; the plans of journals put together add up."""
         planned = planned_of(value)
         if number > 1 and (planned is None or not _NAMES.isdisjoint(value)):
@@ -320,7 +322,7 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
-def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, Any]] | None:
+def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, object]] | None:
     """The objects of lines that the definition would accept as they are; None where that is in doubt.
 
     A repeated key can't hide: writing the objects again gives as many colons as were read, unless one was dropped.
@@ -333,7 +335,7 @@ def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, Any]] | No
     return objects
 
 
-def plain_object(text: bytes) -> dict[str, Any] | None:
+def plain_object(text: bytes) -> dict[str, object] | None:
     """One object by the fast path; None where the definition must decide."""
     try:
         objects = _plain_objects(text, [text])
@@ -363,7 +365,7 @@ _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHERS = bytes(set(range(256)) - set(_STEP))
 
 
-def planned_of(header: dict[str, Any]) -> int | None:
+def planned_of(header: dict[str, object]) -> int | None:
     """How many runs a journal's header says that it was to hold."""
     size = header.get("planned", header.get("plan_size"))
     return size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None

@@ -25,9 +25,9 @@ MISSES = 4  # blocks in a row of other shapes, after which there is nothing to g
 class Shape:
     """Lines with the keys of one line that was read in the ordinary way."""
 
-    def __init__(self, keys: int, kind: type[Any], learnt: tuple[Mapping[str, Any], type[Any]]) -> None:
+    def __init__(self, keys: int, kind: type[object], learnt: tuple[Mapping[str, object], type[object]]) -> None:
         self._keys, self._learnt = keys, learnt
-        self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
+        self.decode: Callable[[bytes], object] = msgspec.json.Decoder(kind).decode
         self._colons = False  # whether texts hold colons, so that only those after a quote are counted
 
     def read(self, text: bytes, lines: list[bytes]) -> list[Any] | None:
@@ -45,7 +45,7 @@ class Shape:
         except (ValueError, RecursionError):
             return None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         value, record = self._learnt
         return _learnt_again, (msgspec.json.encode(value), record)
 
@@ -63,7 +63,7 @@ def _parted(text: bytes) -> bool:
     return any(sign in text and b'"' + sign + b":" in text for sign in (b"\t", b"\r", b" "))
 
 
-def learn(value: Mapping[str, Any], record: type[Any], keys: Keys | None) -> Shape | None:
+def learn(value: Mapping[str, object], record: type[object], keys: Keys | None) -> Shape | None:
     """The shape of an object that was accepted as a record; None where it nests, or where a key is in doubt."""
     if not issubclass(record, msgspec.Struct) or (keys is not None and keys.suspect([dict(value)])):
         return None
@@ -76,7 +76,7 @@ def learn(value: Mapping[str, Any], record: type[Any], keys: Keys | None) -> Sha
 
 
 @lru_cache
-def _learnt_again(value: bytes, record: type[Any]) -> Shape | None:
+def _learnt_again(value: bytes, record: type[object]) -> Shape | None:
     """A shape in another process."""
     return learn(msgspec.json.decode(value), record, None)
 
@@ -130,13 +130,15 @@ def is_checked(batch: object) -> TypeGuard[Checked]:
     return hasattr(batch, "latest")
 
 
-def _required(value: Mapping[str, Any], record: type[msgspec.Struct]) -> type[Any] | None:
+def _required(value: Mapping[str, object], record: type[msgspec.Struct]) -> type[object] | None:
     """The record's type with every key of the object required; it is pickled as the record itself."""
     fields = _fields(value, record)
     return None if fields is None else _defined(record, fields, bases=(record,), namespace=_pickled(record))
 
 
-def _lean(value: Mapping[str, Any], record: type[msgspec.Struct], stricter: Mapping[str, Any]) -> type[Any] | None:
+def _lean(
+    value: Mapping[str, object], record: type[msgspec.Struct], stricter: Mapping[str, object]
+) -> type[object] | None:
     """A type with the object's keys alone, all required, that looks like the record, and is pickled as one.
 
     What is absent is an attribute of the type, so that it takes neither time nor room. The types in `stricter` say
@@ -149,12 +151,12 @@ def _lean(value: Mapping[str, Any], record: type[msgspec.Struct], stricter: Mapp
     return _defined(record, list(present.items()), namespace=_looks(record, present))
 
 
-def lean_type(record: type[msgspec.Struct], names: Sequence[str]) -> type[Any] | None:
+def lean_type(record: type[msgspec.Struct], names: Sequence[str]) -> type[object] | None:
     """A type that looks like the record and is made of these fields alone, by their order; they are not checked."""
     return _defined(record, [(name, Any) for name in names], kw_only=False, namespace=_looks(record, names))
 
 
-def _looks(record: type[msgspec.Struct], present: Collection[str]) -> dict[str, Any]:
+def _looks(record: type[msgspec.Struct], present: Collection[str]) -> dict[str, object]:
     """What makes a type look like the record that has only these fields."""
     defaults = zip(record.__struct_fields__, record.__struct_defaults__, strict=True)
     absent = {name: default for name, default in defaults if name not in present}
@@ -162,7 +164,7 @@ def _looks(record: type[msgspec.Struct], present: Collection[str]) -> dict[str, 
     return absent | own | _pickled(record)
 
 
-def _fields(value: Mapping[str, Any], record: type[msgspec.Struct]) -> list[tuple[str, Any]] | None:
+def _fields(value: Mapping[str, object], record: type[msgspec.Struct]) -> list[tuple[str, object]] | None:
     """The object's keys with their types; None where one can't be a field, or can hide something from counting."""
     hints, fields = get_type_hints(record), []
     named = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
@@ -194,17 +196,17 @@ def _kind(part: Any, hint: Any) -> Any:
     return None if "Any" in str(hint) else hint
 
 
-def _elements(kind: Any) -> tuple[Any, ...]:
+def _elements(kind: object) -> tuple[object, ...]:
     """What the elements of a list may be."""
     inner = get_args(kind)[0] if get_origin(kind) is list else None
     return get_args(inner) if get_origin(inner) in (Union, UnionType) else (inner,)
 
 
-def _pickled(record: type[msgspec.Struct]) -> dict[str, Any]:
+def _pickled(record: type[msgspec.Struct]) -> dict[str, object]:
     values = attrgetter(*record.__struct_fields__)
     return {"__reduce__": lambda self: (record, values(self)), "__full__": lambda self: record(*values(self))}
 
 
-def full(record: Any) -> Any:
+def full(record: object) -> object:
     """A record of its own type, however it was read."""
     return record.__full__() if hasattr(record, "__full__") else record

@@ -25,7 +25,7 @@ class Refused(ValueError):
         self.what, self.code, self.hint = what, code, hint
 
 
-def strict_object(line: bytes) -> dict[str, Any]:
+def strict_object(line: bytes) -> dict[str, object]:
     """The definition of an acceptable line: one JSON object, strictly read."""
     value = strict_json(line)
     if not isinstance(value, dict):
@@ -84,7 +84,7 @@ def _too_deep() -> Refused:
     return Refused(f"nested deeper than {MAX_DEPTH} levels", "too-deep")
 
 
-def _deeper(value: Any, most: int) -> bool:
+def _deeper(value: object, most: int) -> bool:
     """Whether arrays and objects stand in each other deeper than `most`, level by level."""
     level = [value]
     for _ in range(most):
@@ -110,7 +110,7 @@ def kind(value: object) -> str:
     return "null"
 
 
-def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """For `object_pairs_hook` of the standard library's parser, which would keep the last of two silently."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -123,7 +123,7 @@ def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise Refused(f"{name} is not a number in JSON", "nonfinite", "Write null, or leave the field out.")
 
 

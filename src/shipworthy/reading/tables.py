@@ -32,18 +32,18 @@ class ParquetRows:
         self._part = path if isinstance(path, Part) else None
         self.digest = ""
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[int, dict[str, object]]]:
         for first, batch in self._batches(None):
             with _readable(self.path):
                 yield from self._rows(batch, first)
 
     def typed(
-        self, record: type[Any], keys: Keys, moved: Collection[str]
-    ) -> Iterator[tuple[Checked | None, Iterable[tuple[int, dict[str, Any]]]]]:
+        self, record: type[object], keys: Keys, moved: Collection[str]
+    ) -> Iterator[tuple[Checked | None, Iterable[tuple[int, dict[str, object]]]]]:
         """Batches that were checked by column; where one was not, None and its rows."""
         columns: Columns | None = None
 
-        def chosen(schema: Any) -> list[str] | None:
+        def chosen(schema: object) -> list[str] | None:
             nonlocal columns
             columns = columns_of(schema, record, keys, moved)
             return None if columns is None else columns.names
@@ -53,7 +53,7 @@ class ParquetRows:
                 checked = None if columns is None else columns.checked(first, batch)
                 yield checked, () if checked is not None else self._rows(batch, first)
 
-    def _batches(self, chosen: Callable[[Any], list[str] | None] | None) -> Iterator[tuple[int, Any]]:
+    def _batches(self, chosen: Callable[[object], list[str] | None] | None) -> Iterator[tuple[int, object]]:
         """The batches with the number of the first row of each; of the columns that are chosen, or all."""
         with parquet_file(self.path) as table:
             if self._part is None:
@@ -81,11 +81,11 @@ class ParquetRows:
                     what, where=f"{visible(self.path)}:{before + index + 1}", hint=hint, code="row-too-long"
                 )
 
-    def _checked(self, row: dict[str, Any], number: int) -> dict[str, Any]:
+    def _checked(self, row: dict[str, object], number: int) -> dict[str, object]:
         if not _finite(row):
             where, hint = f"{visible(self.path)}:{number}", "Write null, or leave the field out."
             raise DataError("a number is not finite", where=where, hint=hint, code="nonfinite")
-        found: dict[str, Any] = without_nulls(row)
+        found: dict[str, object] = without_nulls(row)
         return found
 
 
@@ -102,7 +102,7 @@ class _Rare(Exception):
     """A column that is better read row by row."""
 
 
-def _zipped(names: list[str], columns: list[list[Any]]) -> list[dict[str, Any]]:
+def _zipped(names: list[str], columns: list[list[object]]) -> list[dict[str, object]]:
     if not any(None in column for column in columns):
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
     return [
@@ -160,7 +160,7 @@ def _readable(path: str) -> Iterator[None]:
         ) from None
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -151,7 +151,7 @@ def parse_fixture(raw: object, where: str = "fixture") -> Fixture:
     return convert({**body, "cases": cases, "path": "", "digest": ""}, Fixture, where)
 
 
-def _case(entry: dict[str, Any], defaults: dict[str, Any], where: str, position: int) -> ReasonCase:
+def _case(entry: dict[str, object], defaults: dict[str, object], where: str, position: int) -> ReasonCase:
     entry = {"id": str(position), **defaults, **entry}
     place = f"{where}: case {position} ({entry['id']})"
     args = [convert(one.get("reason_args", {}), dict[str, Any], place) for one in (defaults, entry)]
