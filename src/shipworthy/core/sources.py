@@ -14,18 +14,16 @@ from msgspec import UNSET
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems, Reader, Refused
-from ..reading.keys import Keys
 from ..reading.lock import content_digest, rows_of
 from ..reading.many import Files
-from ..reading.parts import Part
 from ..reading.quick import is_checked
 from ..reading.strict import as_record
 from . import spill
 from .contracts import NO_BLOCKS, NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
 from .inputs import Batch, Input, Key, Stream, Warned
+from .records import is_path, path_of, typed_batches, typed_records
 
 if TYPE_CHECKING:
-    from ..reading.tables import ParquetRows
     from .shelved import Ready, ShelvedItems, Wrong
 
 __all__ = ["Input", "Stream", "Warned"]
@@ -110,7 +108,7 @@ def load_gold(
     map: Iterable[str] = (),
 ) -> GoldSet:
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
-    problems, read = Problems(), Input(path=_path_of(source, "gold"))
+    problems, read = Problems(), Input(path=path_of(source, "gold"))
     fields = [name for name in by if name not in Gold.__struct_fields__]
     records = typed_records(source, Gold, problems, read, gold_keys(), fields, mapping=("gold", map))
     items, lines = _kept(records, partial(_wrong_gold, last_wins=last_wins), read.path, problems)
@@ -226,7 +224,7 @@ def trace_batches(
     needs: Sequence[str],
 ) -> Iterator[Batch]:
     """The same in batches."""
-    read.path = _path_of(source, "trace")
+    read.path = path_of(source, "trace")
     batches = typed_batches(source, record, read.found, read, trace_keys(), (), unnamed, ("trace", map), key)
     for batch in batches:
         if not needs or read.fits.get(read.path):
@@ -285,144 +283,6 @@ def raise_misfit(source: object, kind: str, problems: Problems) -> None:
         raise error
 
 
-def typed_records(
-    source: object,
-    record: type[object],
-    problems: Problems,
-    read: Input,
-    keys: Keys,
-    fields: Iterable[str] = (),
-    unnamed: bool = False,
-    mapping: tuple[str, Iterable[str]] = ("trace", ()),
-) -> Iterator[tuple[int, Any]]:
-    """Records of a file, of a part of one, or of an iterable, each checked by its contract."""
-    return chain.from_iterable(typed_batches(source, record, problems, read, keys, fields, unnamed, mapping))
-
-
-def typed_batches(
-    source: Any,
-    record: type[Any],
-    problems: Problems,
-    read: Input,
-    keys: Keys,
-    fields: Iterable[str],
-    unnamed: bool,
-    mapping: tuple[str, Iterable[str]],
-    key: Key | None = None,
-) -> Iterator[Batch]:
-    """The same in batches; with a key, of lines that are not yet made records where that is possible."""
-    kind, pairs = mapping[0], tuple(mapping[1])
-    if is_path(source):
-        read.path = os.fspath(source)
-    rows = _rows_of(source, problems)
-    if rows is None and not (fields or unnamed or pairs):
-        amend = partial(_name_as_text, read)
-        typed = Reader(source, record, problems, keys=keys, warn=read.warn, amend=amend)
-        yield from typed.batches(key)
-        read.learn(typed)
-        read.records = typed.records
-        return
-    if kind == "trace" and hasattr(rows, "typed") and not (fields or unnamed or pairs):
-        yield from _column_batches(rows, record, problems, read, keys, key is not None)
-        read.digest = rows.digest
-        return
-    reader = Reader(source, dict, problems, warn=read.warn) if rows is None else None
-    plain = rows if reader is None else reader
-    if pairs or (is_path(source) and reader is None):
-        from .mapped import mapped_rows
-
-        plain = mapped_rows(plain, kind, pairs, read, problems)
-    yield _converted(plain or (), record, problems, read, keys, fields, unnamed)
-    if reader is not None:
-        read.learn(reader)
-    elif is_path(source):
-        read.digest = getattr(rows, "digest", "")
-
-
-def _column_batches(
-    table: ParquetRows, record: type[object], problems: Problems, read: Input, keys: Keys, lazy: bool
-) -> Iterator[Batch]:
-    """Records of a Parquet file by column; batches with a row that needs a look of its own, row by row."""
-    from ..reading.mapping import MOVED
-    from .mapped import mapped_rows
-
-    for checked, rows in table.typed(record, keys, MOVED):
-        if checked is not None:
-            read.records += len(checked)
-            yield checked if lazy else iter(checked)
-            continue
-        mapped, read.mapped = read.mapped, None
-        yield _converted(mapped_rows(rows, "trace", (), read, problems), record, problems, read, keys, (), False)
-        if mapped is not None and read.mapped is not None:
-            mapped += read.mapped
-        read.mapped = mapped or read.mapped
-
-
-def is_other_format(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is no JSON lines, by its name."""
-    return os.fspath(path).lower().endswith(_OTHER_FORMATS)
-
-
-def _rows_of(source: Any, problems: Problems) -> Any:
-    """Numbered rows of what is not a file of JSON lines; None where it is one."""
-    if not is_path(source):
-        return enumerate(source, 1)
-    if not is_other_format(source):
-        return None
-    from ..reading.formats import open_rows
-
-    return open_rows(source if isinstance(source, Part) else os.fspath(source), problems)
-
-
-_OTHER_FORMATS = tuple(
-    f"{name}{packed}" for name in (".json", ".csv", ".tsv", ".parquet") for packed in ("", ".gz", ".zst")
-)
-
-
-def _converted(
-    numbered: Iterable[tuple[int, Any]],
-    record: type[Any],
-    problems: Problems,
-    read: Input,
-    keys: Keys,
-    fields: Iterable[str],
-    unnamed: bool,
-) -> Iterator[tuple[int, object]]:
-    """Records of an iterable, or of a file whose further fields are wanted."""
-    for number, value in numbered:
-        read.records += 1
-        if isinstance(value, record):
-            yield number, value
-            continue
-        if unnamed and isinstance(value, Mapping) and not (value.get("qid") or value.get("q_id")):
-            continue
-        try:
-            if isinstance(value, Mapping):
-                value = dict(value)
-                keys.check(value)
-                _name_as_text(read, number, value)
-            found = as_record(value, record)
-        except Refused as refusal:
-            problems.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
-            continue
-        if fields:
-            found.fields = {name: str(value[name]) for name in fields if value.get(name) is not None}
-        yield number, found
-
-
-def _name_as_text(read: Input, number: int, value: dict[str, object]) -> None:
-    """A number for a qid is read as its decimal string, with a warning."""
-    for key in ("qid", "q_id", "id"):
-        name = value.get(key)
-        if type(name) is int:
-            value[key] = str(name)
-            read.warn(number, f"the {key} {name} is a number; it was read as a string", "qid-number")
-
-
-def _path_of(source: object, name: str) -> str:
-    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else f"<{name}>"
-
-
 def read_records(
     source: object,
     record: type[Record],
@@ -445,7 +305,7 @@ def read_records(
 
 
 def _numbered(source: Any, read: Input, name: str, problems: Problems) -> Iterator[tuple[int, Any]]:
-    read.path = _path_of(source, name)
+    read.path = path_of(source, name)
     if not is_path(source):
         yield from enumerate(source, 1)
         return
@@ -456,7 +316,7 @@ def _numbered(source: Any, read: Input, name: str, problems: Problems) -> Iterat
 
 def read_texts(source: Any, name: str) -> tuple[Mapping[str, str], Input]:
     """Texts by id, from a mapping or from JSON lines with `id` and `text`."""
-    read = Input(path=_path_of(source, name))
+    read = Input(path=path_of(source, name))
     if isinstance(source, Mapping):
         read.records = len(source)
         return source, read
@@ -496,7 +356,3 @@ def require_answerable(gold: GoldSet) -> None:
                 hint='Add "answerable": true or false.',
                 code="gold-answerable",
             )
-
-
-def is_path(source: object) -> bool:
-    return isinstance(source, (str, os.PathLike))

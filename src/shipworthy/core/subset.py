@@ -9,7 +9,8 @@ from ..errors import DataError, UsageError
 from ..text import first_few, plural, visible
 from .cases import Numbered
 from .contracts import Gold
-from .sources import is_path, load_gold
+from .records import is_path
+from .sources import load_gold
 
 if TYPE_CHECKING:
     from .suite import Material, Sources

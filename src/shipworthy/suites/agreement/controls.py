@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...core.control import Control, Setup, draws
 from ...core.evidence import Row
-from ...core.sources import is_path
+from ...core.records import is_path
 from ...reading.jsonl import read_objects
 
 LABELS = ("VALID", "NOT_IN_CONTEXT", "REJECT")

@@ -13,7 +13,8 @@ from msgspec import UNSET, UnsetType
 from ...core.cases import Numbered
 from ...core.contracts import NO_BLOCKS, gold_keys, trace_keys
 from ...core.inputs import joined
-from ...core.sources import Input, check_mapping, is_other_format, raise_misfit, read_records, typed_records
+from ...core.records import is_other_format, typed_records
+from ...core.sources import Input, check_mapping, raise_misfit, read_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
