@@ -10,7 +10,10 @@ from collections.abc import Sequence
 def fold(text: str) -> str:
     """NFC, case fold, white space collapsed: the form in which claims and gold substrings are compared."""
     if text.isascii():
-        return " ".join(text.lower().split())
+        lowered = text.lower()
+        if "  " not in lowered and lowered.isprintable():  # as most texts: nothing to collapse but at the ends
+            return lowered.strip()
+        return " ".join(lowered.split())
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 

@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 from ..reading.keys import Keys
 
 Offsets = tuple[int, int]
-_IDS = frozenset((str,))
 NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
 NO_QID = "qid: expected a name for the question, found none"
 
@@ -32,8 +31,13 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def ids_of(places: Iterable[str | Place]) -> list[str]:
     """The ids; where there is nothing else, the list itself, which nobody changes."""
-    if type(places) is list and _IDS.issuperset(map(type, places)):
-        return cast(list[str], places)
+    if type(places) is list:
+        try:
+            "".join(places)  # the quickest look at whether all of them are strings
+        except TypeError:
+            pass
+        else:
+            return cast(list[str], places)
     return [place if isinstance(place, str) else place.id for place in places]
 
 

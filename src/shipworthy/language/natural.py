@@ -11,14 +11,13 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from .tables import ascii_words, lines_of, table
+from .tables import letter_signs, lines_of, table, telling_words
 
 READ = 6000  # characters of an answer that are read; a refusal has said so by then
 SENTENCE = 400  # characters of a sentence
 LACKING = ("unable", "silent", "model", "asks")
 _WORD = re.compile(r"n/a\b|[a-z]+")
 _NAME = re.compile(r"\{[a-z]+\}")
-_REWRITTEN = "'’*\"“/"  # characters whose reading may join or change words
 _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”")
 
 
@@ -32,7 +31,7 @@ class Sentence(NamedTuple):
 def refuses(claim: str) -> bool:
     """Whether the answer is a refusal in natural words: it says first that there is no answer, and gives none after."""
     claim = claim[:READ].lower()
-    if _signs_of_letters().isdisjoint(ascii_words(claim)) and not any(map(claim.__contains__, _REWRITTEN)):
+    if letter_signs().isdisjoint(telling_words(claim)) and not _rewritten(claim):
         return False
     text = _QUOTED.sub("x", _written_out(claim.strip().strip('"')))  # quotes are somebody else's words
     if lines_of("signs").isdisjoint(_WORD.findall(text)):
@@ -47,6 +46,13 @@ def refuses(claim: str) -> bool:
     kinds = [kind for kind in told if kind != "preamble"]
     said_more = kinds[1:2] != ["gives"] or any(kind in LACKING for kind in kinds[1:])
     return said_more if kinds[0] in LACKING else _concludes(told, said)
+
+
+def _rewritten(text: str) -> bool:
+    """Whether it has a character whose reading may join or change words."""
+    if "'" in text or '"' in text or "*" in text or "/" in text:
+        return True
+    return not text.isascii() and ("’" in text or "“" in text)
 
 
 def _concludes(told: list[str], said: list[Sentence]) -> bool:
@@ -115,12 +121,6 @@ def _needed(text: str) -> frozenset[str]:
         text = shorter
     words = re.findall(r"(?<![^ ^])(?:[a-z]+|\{[a-z]+\})(?= |$)", re.sub(r"\\b|\{gap\}|\{near\}", " ", text))
     return frozenset() if "|" in text else frozenset(words)
-
-
-@cache
-def _signs_of_letters() -> frozenset[bytes]:
-    """The signs as a quick look finds them; one with a stroke is looked for where there is a stroke."""
-    return frozenset(sign.encode() for sign in lines_of("signs") if sign.isalpha())
 
 
 @cache

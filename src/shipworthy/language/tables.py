@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 
@@ -48,16 +48,34 @@ def ascii_words(text: str) -> list[bytes]:
     return text.encode("utf-8", "surrogatepass").translate(_LETTERS).split()
 
 
+@lru_cache(maxsize=4)  # a claim is looked at for refusals, and then for denials
+def telling_words(text: str) -> frozenset[bytes]:
+    """Those words of a text in lower case that tell of a refusal or a denial; most texts have none."""
+    return _telling().intersection(ascii_words(text))
+
+
+@cache
+def _telling() -> frozenset[bytes]:
+    return letter_signs().union(_cues_by_word())
+
+
+@cache
+def letter_signs() -> frozenset[bytes]:
+    """The signs of a refusal as a quick look finds them; one with a stroke is looked for where there is a stroke."""
+    return frozenset(sign.encode() for sign in lines_of("signs") if sign.isalpha())
+
+
 def may_deny(text: str) -> bool:
     """Whether a text in lower case may deny anything: it has all words of some cue. Most need not be read."""
     if "n't" in text or "n’t" in text:
         return True
     if not text.isascii() and ("ʼ" in text or not unicodedata.is_normalized("NFKC", text)):
         return True  # letters may only look different from those of a cue
-    cues = _cues_by_word()
-    return any(
-        all(map(text.__contains__, cue)) for word in _telling().intersection(ascii_words(text)) for cue in cues[word]
-    )
+    for word in telling_words(text):
+        for cue in _cues_by_word().get(word, ()):
+            if all(map(text.__contains__, cue)):
+                return True
+    return False
 
 
 @cache
@@ -67,8 +85,3 @@ def _cues_by_word() -> dict[bytes, list[list[str]]]:
     for cue in lines_of("cues"):
         cues.setdefault(max(ascii_words(cue), key=len), []).append(cue.split())
     return cues
-
-
-@cache
-def _telling() -> frozenset[bytes]:
-    return frozenset(_cues_by_word())

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET
 
 from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from ...language.contradiction import Rules
     from ...reading.idmap import IdMap
     from .custom import Ready, Value
-
-ORIGINAL_LEAST = 5  # the shortest text that the original script looks for, once it is in lower case
 
 # reasons, the most severe first
 SEVERITY = {
@@ -89,8 +86,6 @@ class Expected(msgspec.Struct, frozen=True):
     wanted: matching.Wanted
     vacuous: bool  # an explicitly empty list: every claim contains it
     citations: frozenset[str]
-    constraints: tuple[str, ...]
-    lowered: tuple[str, ...]  # what the original script looks for
 
 
 class Outline(msgspec.Struct):
@@ -138,10 +133,8 @@ def expect(gold: Gold, judging: Judging) -> Expected:
     return Expected(
         gold,
         matching.wanted(gold, judging.min_substr, judging.on_denied),
-        gold.gold_claim_substr is not UNSET and not gold.substrings,
+        gold.gold_claim_substr == [],
         frozenset(cited),
-        tuple(gold.constraints),
-        tuple(text for text in map(str.lower, gold.substrings) if len(text) >= ORIGINAL_LEAST),
     )
 
 
@@ -166,10 +159,10 @@ def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules
     """K: `ok` when the locked constraints are echoed and not contradicted, else what is wrong and why."""
     from ...language.contradiction import contradicts  # most gold sets have few constraints
 
-    for locked in expected.constraints:
+    for locked in expected.gold.constraints:
         if contradiction := contradicts(locked, claim, rules):
             return "contradiction", f"{contradiction.why}: {locked}"
-    locked_list, echoed = Counter(map(tidy, expected.constraints)), Counter(map(tidy, echo))
+    locked_list, echoed = Counter(map(tidy, expected.gold.constraints)), Counter(map(tidy, echo))
     if locked_list == echoed:
         return "ok", ""
     dropped = "; ".join(locked_list - echoed) or "; ".join(echoed - locked_list)
@@ -178,9 +171,9 @@ def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules
 
 def judge(case: Case, context: Context) -> Verdict:
     """The verdict on a question: that of its trace, or of the worst of its traces where that was asked for."""
-    traces = case.records["trace"]
-    verdict = judge_traces(case.gold, traces, context.judging)
-    verdict.slices = slices_of(case.gold.gold, context.options.by)
+    verdict = judge_traces(case.gold, case.records["trace"], context.judging)
+    if context.options.by:
+        verdict.slices = slices_of(case.gold.gold, context.options.by)
     if context.custom:
         from .custom import values
 
@@ -191,8 +184,10 @@ def judge(case: Case, context: Context) -> Verdict:
 def judge_traces(expected: Expected, traces: Sequence[Trace], judging: Judging) -> Verdict:
     if not traces:
         return _explained(_blank(expected, "missing"), judging)
-    verdicts = [judge_trace(expected, trace, judging) for trace in traces]
-    return verdicts[0] if len(verdicts) == 1 else min(verdicts, key=badness)
+    verdict = judge_trace(expected, traces[0], judging)
+    if len(traces) == 1:
+        return verdict
+    return min((verdict, *(judge_trace(expected, trace, judging) for trace in traces[1:])), key=badness)
 
 
 def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
@@ -201,9 +196,11 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
 
 
 def _blank(expected: Expected, status: str) -> Verdict:
+    """What is known of a question before any claim is read."""
     gold = expected.gold
-    cited = bool(expected.citations)
-    return Verdict(status, bool(gold.answerable), qid=gold.qid, has_citations=cited, expected=expected)
+    return Verdict(
+        status, bool(gold.answerable), qid=gold.qid, has_citations=bool(expected.citations), expected=expected
+    )
 
 
 def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
@@ -212,57 +209,70 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
         verdict.trace, verdict.why, verdict.logged = trace, trace.error, trace.logs_retrieval
         verdict.retrieved, verdict.citations = trace.retrieved, ids_of(trace.answer.citations)
         return verdict
-    answer, retrieved = trace.answer, trace.retrieved
-    citations = ids_of(answer.citations)
-    written = retrieved, citations
-    if judging.id_map is not None:
-        retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
-    exact = refusal.is_exact(answer.claim)
-    wider = not exact and judging.rule.widens(answer.claim)
+    answer = trace.answer
+    claim, retrieved, citations = answer.claim, trace.retrieved, ids_of(answer.citations)
+    exact = refusal.is_exact(claim)
+    wider = not exact and judging.rule.widens(claim)
     refused = exact or (wider and judging.declared)
-    empty = not answer.claim.strip()
+    empty = not (claim and claim.strip())
     verdict = _blank(expected, "refused" if refused else "empty" if empty else "shipped")
     verdict.trace, verdict.confidence, verdict.wider = trace, trace.confidence, wider
-    verdict.retrieved, verdict.citations, verdict.logged = *written, trace.logs_retrieval
-    _rank(verdict, expected, retrieved)
+    verdict.retrieved, verdict.citations, verdict.logged = retrieved, citations, trace.logs_retrieval
+    if judging.id_map is not None:
+        retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
+    _rank(verdict, expected.citations, retrieved)
     if refused:
-        verdict.drifted = exact and refusal.is_drifted(answer.claim)
-        return verdict
-    verdict.vacuous = expected.vacuous
-    found = matching.FOUND if expected.vacuous else matching.state(expected.wanted, answer.claim)
-    verdict.denied = not empty and found == matching.DENIED
-    verdict.contained = not empty and (found == matching.FOUND or (verdict.denied and judging.on_denied == "flag"))
-    verdict.out_of_scope = not all(map(retrieved.__contains__, citations))
-    if _hittable(verdict):  # H: some citation is gold, and none lies outside what was retrieved
-        verdict.cited = not (empty or verdict.out_of_scope or expected.citations.isdisjoint(citations))
-    verdict.uncited = not citations
-    verdict.near = not empty and refusal.is_near(answer.claim)
-    if expected.constraints:
-        verdict.constraint, verdict.why = constraint(expected, answer.claim, answer.constraints_echo, judging.rules)
-    if not empty:
-        verdict.wrong, shown = wrong(expected, answer.claim, judging.rules)
-        verdict.why = verdict.why or shown
-    if judging.chunks is not None and not empty:
-        from .support import supported
-
-        verdict.supported = supported(answer.claim, citations, expected.gold.substrings, judging.chunks)
-    verdict.correct = verdict.answerable and verdict.contained and verdict.cited is not False and not verdict.wrong
+        verdict.drifted = exact and refusal.is_drifted(claim)
+    else:
+        _compare(verdict, expected, empty, retrieved, citations, judging)
     return verdict
 
 
-def _hittable(verdict: Verdict) -> bool:
-    """An answerable item without gold citations has nothing to hit; an unanswerable one is a miss when answered."""
-    return verdict.has_citations or not verdict.answerable
+def _compare(
+    verdict: Verdict,
+    expected: Expected,
+    empty: bool,
+    retrieved: Sequence[str],
+    citations: Sequence[str],
+    judging: Judging,
+) -> None:
+    """What an answer says and cites, beside what its gold item expects."""
+    assert verdict.trace is not None
+    gold, answer = expected.gold, verdict.trace.answer
+    claim = answer.claim
+    verdict.uncited, verdict.vacuous = not citations, expected.vacuous
+    verdict.out_of_scope = not all(map(retrieved.__contains__, citations))
+    if verdict.has_citations or not verdict.answerable:
+        # H: some citation is gold, and none lies outside what was retrieved. An answerable item without gold citations
+        # has nothing to hit; an unanswerable one is a miss when answered.
+        verdict.cited = not (empty or verdict.out_of_scope or expected.citations.isdisjoint(citations))
+    if gold.constraints:
+        verdict.constraint, verdict.why = constraint(expected, claim, answer.constraints_echo, judging.rules)
+    if empty:
+        verdict.contained = False
+        return
+    found = matching.FOUND if expected.vacuous else matching.state(expected.wanted, claim)
+    verdict.denied = found == matching.DENIED
+    verdict.contained = found == matching.FOUND or (verdict.denied and judging.on_denied == "flag")
+    verdict.near = refusal.is_near(claim)
+    if gold.gold_claim or expected.wanted.forbidden:
+        verdict.wrong, shown = wrong(expected, claim, judging.rules)
+        verdict.why = verdict.why or shown
+    if judging.chunks is not None:
+        from .support import supported
+
+        verdict.supported = supported(claim, citations, gold.substrings, judging.chunks)
+    verdict.correct = verdict.answerable and verdict.contained and verdict.cited is not False and not verdict.wrong
 
 
-def _rank(verdict: Verdict, expected: Expected, retrieved: Sequence[str]) -> None:
+def _rank(verdict: Verdict, wanted: frozenset[str], retrieved: Sequence[str]) -> None:
     """Ranks of the first and the last gold id, each retrieved id counted once at its first place."""
-    wanted = expected.citations
     if wanted.isdisjoint(retrieved):
         return
     if len(wanted) == 1:
         (only,) = wanted
-        verdict.any_rank = verdict.all_rank = len(set(retrieved[: retrieved.index(only)])) + 1
+        place = retrieved.index(only)
+        verdict.any_rank = verdict.all_rank = len(set(retrieved[:place])) + 1 if place else 1
         return
     ranks = [rank for rank, name in enumerate(dict.fromkeys(retrieved), 1) if name in wanted]
     verdict.any_rank = ranks[0]
@@ -274,23 +284,31 @@ def _explained(verdict: Verdict, judging: Judging) -> Verdict:
     kept = verdict.constraint in ("", "ok")
     if judging.scu_enforced and not kept:
         verdict.correct = False
-    if verdict.status in ("missing", "error", "empty"):
-        verdict.reason = "empty" if verdict.status == "empty" else "missing"
-    elif verdict.status == "refused":
-        verdict.reason = "over-refusal" if verdict.answerable else ""
-    elif not verdict.answerable:
-        verdict.reason = "leak"
-    elif not kept:
-        verdict.reason = "constraint" if verdict.constraint == "contradiction" else "constraint-echo"
-    elif verdict.out_of_scope:
-        verdict.reason = "out-of-scope"
-    elif verdict.cited is False:
-        verdict.reason = "wrong-citation"
-    elif verdict.wrong:
-        verdict.reason = verdict.wrong
-    elif not verdict.contained:
-        verdict.reason = "denied" if verdict.denied else "containment"
+    if verdict.correct and kept and not verdict.out_of_scope:
+        return verdict  # an answer with nothing against it
+    verdict.reason = _reason(verdict, kept)
     return verdict
+
+
+def _reason(verdict: Verdict, kept: bool) -> str:
+    """What is held against it, the most severe first; nothing where nothing is."""
+    if verdict.status in ("missing", "error", "empty"):
+        return "empty" if verdict.status == "empty" else "missing"
+    if verdict.status == "refused":
+        return "over-refusal" if verdict.answerable else ""
+    if not verdict.answerable:
+        return "leak"
+    if not kept:
+        return "constraint" if verdict.constraint == "contradiction" else "constraint-echo"
+    if verdict.out_of_scope:
+        return "out-of-scope"
+    if verdict.cited is False:
+        return "wrong-citation"
+    if verdict.wrong:
+        return verdict.wrong
+    if not verdict.contained:
+        return "denied" if verdict.denied else "containment"
+    return ""
 
 
 def unjudged(case: Case, verdict: Verdict) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from ...core.tally import Tally
 from ...language.refusal import TOKEN
 from .judge import Context, Verdict
 
+LEAST = 5  # the shortest text that the original script looks for, once it is in lower case
 REFERENCE = "reference"  # the part of the evidence that counts what the original script counts
 
 
@@ -26,8 +28,13 @@ def facts_of(verdict: Verdict, context: Context) -> tuple[str, ...]:
         return "unanswerable", "answered", "under"
     if not _hit(wanted, verdict.citations, retrieved):
         return "answerable", "answered", *recalled
-    correct = ("correct",) if expected.vacuous or any(map(claim.__contains__, expected.lowered)) else ()
+    correct = ("correct",) if expected.vacuous or _contains(claim, expected.gold.substrings) else ()
     return "answerable", "answered", *recalled, "hit", *correct
+
+
+def _contains(claim: str, texts: Iterable[str]) -> bool:
+    """Whether the claim has one of the texts, of those that are long enough."""
+    return any(len(lowered) >= LEAST and lowered in claim for lowered in map(str.lower, texts))
 
 
 def _hit(wanted: frozenset[str], citations: list[str], retrieved: list[str]) -> bool:
