@@ -45,10 +45,10 @@ def copy(tmp_path: Path) -> Copy:
 def test_a_metric_is_one_file(copy: Copy) -> None:
     copy.edit(
         "suites/answers/metrics.py",
-        "    found, named = _known_facts(verdict, context.options.k)\n",
-        "    found, named = _known_facts(verdict, context.options.k)\n"
-        "    if verdict.trace and len(verdict.trace.answer.claim) > 20:\n"
-        '        found += ("wordy",)\n',
+        "    own: tuple[Fact, ...] = _custom_facts(verdict, context) if context.custom else ()\n",
+        "    own: tuple[Fact, ...] = _custom_facts(verdict, context) if context.custom else ()\n"
+        "    if len(verdict.claim) > 20:\n"
+        '        own += ("wordy",)\n',
     )
     copy.edit(
         "suites/answers/metrics.py",

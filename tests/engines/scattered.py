@@ -10,7 +10,7 @@ from typing import TypeVar
 from shipworthy.core.evaluate import gather, judge, settle
 from shipworthy.core.evidence import Evidence
 from shipworthy.core.suite import Judged, Material, Suite
-from shipworthy.engines.units import Plan, collect, read_unit
+from shipworthy.engines.units import Plan, merge, read_unit
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ def cut(part: int, seed: int):  # type: ignore[no-untyped-def]
         units = list(enumerate(plan))
         random.Random(seed).shuffle(units)
         read = ((number, pickle.loads(pickle.dumps(read_unit(suite, material, unit)))) for number, unit in units)
-        gathered = collect(suite, material, plan, read, [])
+        gathered = merge(suite, material, plan, read, [])
         context = settle(suite, material, gathered)
         return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
 

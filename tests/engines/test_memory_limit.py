@@ -184,8 +184,8 @@ def test_a_folder_that_is_not_there_is_an_error_of_the_environment(monkeypatch: 
 def test_a_full_disk_is_an_error_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     made_by = spill.Store.file
 
-    def full(store: spill.Store) -> spill.Spill:
-        made = made_by(store)
+    def full(store: spill.Store, *given: Any) -> spill.Spill:
+        made = made_by(store, *given)
         made._file.close()
         made._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 — closed by the spill
         return made

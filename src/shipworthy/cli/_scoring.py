@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from ..core.evaluate import gc_paused
 from ..core.options import Field, fields_of
 from ..engines import SETTINGS
 from ..errors import UsageError
@@ -205,10 +206,11 @@ def scoring_command(name: str, command_name: str = "score", description: str = "
     @scoring_flags(suite)
     def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
         trace, pairs = given.get("trace"), given.get("map") or ()
-        decision = score(suite, given)
-        if not decision.ships:
-            _tell_unmapped(trace, pairs)
-        return emit(decision, form, outputs)
+        with gc_paused():  # until the report is written: the collector would look at each of its rows
+            decision = score(suite, given)
+            if not decision.ships:
+                _tell_unmapped(trace, pairs)
+            return emit(decision, form, outputs)
 
     return command
 

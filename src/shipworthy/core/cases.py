@@ -207,8 +207,9 @@ class Gathered:
 
     def cases(self, expected: Mapping[str, object] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
         """One case per question, or per question named; records in the order of their places."""
+        sources, records_of = list(self.slots.items()), self._records
         for name in self.names(expected) if names is None else names:
-            records = {source: self._records(slots.get(name)) for source, slots in self.slots.items()}
+            records = {source: records_of(slots.get(name)) for source, slots in sources}
             yield Case(name, None if expected is None else expected[name], records)
 
     def some_cases(self, expected: Mapping[str, object] | None) -> Iterator[Case]:
@@ -230,7 +231,8 @@ class Gathered:
         if slot is None:
             return []
         if len(slot) == 1:
-            return [record_of(slot[0])]
+            (kept,) = slot
+            return [kept[1] if len(kept) == 2 else kept[2].decode(kept[1])]
         return [record_of(pair) for pair in sorted(slot, key=_place_of)]
 
     @property

@@ -10,6 +10,7 @@ from ..reading.keys import Keys
 
 Offsets = tuple[int, int]
 NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
+_NAME = Annotated[str, msgspec.Meta(min_length=1, pattern=r"\S")]
 NO_QID = "qid: expected a name for the question, found none"
 
 
@@ -68,6 +69,11 @@ class Gold(msgspec.Struct, omit_defaults=True):
     def __post_init__(self) -> None:
         if not self.qid or self.qid.isspace() or self.q_id is not UNSET or self.id is not UNSET:
             self.qid = _one_qid(self.qid, self.q_id, self.id)
+
+    @staticmethod
+    def __lean__(value: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Types by which decoding an object like this one checks what is checked above; None where it can't."""
+        return None if "qid" not in value or "q_id" in value or "id" in value else {"qid": _NAME}
 
     @property
     def citations(self) -> list[str]:

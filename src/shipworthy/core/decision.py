@@ -156,14 +156,14 @@ def digest_of(decision: Decision) -> str:
 def _with_items(found: Any, decision: Decision) -> Any:
     """The hash with the items in it. Every format has the digest: what came out is kept for the next."""
     before, items = found.digest(), decision.items
-    if isinstance(items, Rows) and items.hashed[0] == before:
-        return items.hashed[1].copy()
+    if isinstance(items, Rows) and items.hashed[:2] == (before, len(items)):
+        return items.hashed[2].copy()
     found.update(b"[")
     for place, batch in enumerate(_compact_items(decision)):
         found.update((b", " if place else b"") + batch)
     found.update(b"]")
     if isinstance(items, Rows):
-        items.hashed = before, found.copy()
+        items.hashed = before, len(items), found.copy()
     return found
 
 

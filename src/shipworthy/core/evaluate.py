@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -32,13 +33,16 @@ def evaluate(
     """Run a suite on its inputs and decide; quarantined questions are judged too, and count for no gate."""
     quarantined = getattr(options, "quarantine", ())
     if not quarantined:
-        return _evaluated(suite, sources, options, engine, tick)
+        with gc_paused():
+            return _evaluated(suite, sources, options, engine, tick)
     from .quarantine import set_apart  # these two here and below: most runs judge every question
     from .subset import kept
 
     sources = kept(sources)
-    counted = _evaluated(suite, sources, options, engine, tick)
-    return set_apart(counted, _evaluated(suite, sources, _all_counted(options), engine, None), quarantined)
+    with gc_paused():
+        counted = _evaluated(suite, sources, options, engine, tick)
+        whole = _evaluated(suite, sources, _all_counted(options), engine, None)
+    return set_apart(counted, whole, quarantined)
 
 
 def _all_counted(options: SuiteOptions) -> SuiteOptions:
@@ -48,11 +52,9 @@ def _all_counted(options: SuiteOptions) -> SuiteOptions:
 def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None) -> Decision:
     options = suite.complete(options, sources)
     wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
-    with gc_paused():
-        material = _read(suite, sources, options)
+    material = _read(suite, sources, options)
     material.tick = tick
-    with gc_paused():
-        judged = engine(suite, material)
+    judged = engine(suite, material)
     _miss_named(material, judged)
     gates = choose_gates(suite, suite.gates(judged.context), wanted, options)
     findings = Findings(
@@ -107,12 +109,17 @@ def settle(suite: Suite, material: Material, gathered: Gathered) -> Any:
 def judge(suite: Suite, cases: Iterable[Any], context: Any, evidence: Evidence | None = None) -> Evidence:
     """The evidence of some cases, added to what there is."""
     evidence = Evidence(context.options.offenders) if evidence is None else evidence
-    for case, times in ((case, 1) for case in cases) if suite.alike is None else _alike(suite.alike, cases, context):
+    for case, times in _times(suite, cases, context):
         verdict = suite.judge(case, context)
         evidence.add(suite, verdict, context, times)
         if suite.unjudged(case, verdict):
             evidence.miss(case.key)
     return evidence
+
+
+def _times(suite: Suite, cases: Iterable[Any], context: Any) -> Iterable[tuple[Any, int]]:
+    """Each case with how often it counts."""
+    return zip(cases, repeat(1), strict=False) if suite.alike is None else _alike(suite.alike, cases, context)
 
 
 def _alike(kind_of: Callable[[Any, Any], Any], cases: Iterable[Any], context: Any) -> Iterator[tuple[Any, int]]:

@@ -30,6 +30,15 @@ class Counted(msgspec.Struct, frozen=True):
     named: Iterable[str] = ()
 
 
+class Alike:
+    """Facts that many verdicts share, without names or slices: how often is counted, and what at the end."""
+
+    __slots__ = ("counted",)
+
+    def __init__(self, counted: Sequence[Counted]) -> None:
+        self.counted = counted
+
+
 class Offence(msgspec.Struct, frozen=True):
     """A candidate for the worst few: its place among them, and the card that is made only if it gets there."""
 
@@ -42,7 +51,7 @@ class Counting(Protocol):
     """What a suite says of a verdict: the part of the contract that evidence is made with."""
 
     @property
-    def facts(self) -> Callable[[object, object], Iterable[Counted]]: ...
+    def facts(self) -> Callable[[object, object], Iterable[Counted] | Alike]: ...
     @property
     def rows(self) -> Callable[[object, object], Iterable[tuple[Order, Row | msgspec.Struct]]]: ...
     @property
@@ -57,7 +66,8 @@ class Evidence:
     def __init__(self, worst: int = 10) -> None:
         self.limit = worst  # offenders that a report names
         self._kept = max(worst, CARDS)
-        self.tallies: dict[str, Tally] = {}
+        self._tallies: dict[str, Tally] = {}
+        self._alike: dict[Alike, int] = {}  # not yet in the tallies
         self.worst: dict[str, list[tuple[Order, Callable[[], Row]]]] = {}  # made into cards when somebody reads them
         self.rows = Rows()
         self.seen: dict[str, Names] = {}
@@ -69,18 +79,39 @@ class Evidence:
         """The counts of the only or main part."""
         return self.part("")
 
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """The counts by part."""
+        if self._alike:
+            alike, self._alike = self._alike, {}
+            for facts, times in alike.items():
+                for counted in facts.counted:
+                    self._count(counted, times)
+        return self._tallies
+
+    def counts_alone(self) -> Evidence:
+        """The same counts, with nothing else."""
+        alone = Evidence()
+        alone._tallies = self.tallies
+        return alone
+
     def part(self, name: str) -> Tally:
-        if name not in self.tallies:
-            self.tallies[name] = Tally()
-        return self.tallies[name]
+        return _part_of(self.tallies, name)
+
+    def _count(self, counted: Counted, times: int) -> None:
+        tally = _part_of(self._tallies, counted.part)
+        tally.count(counted.facts, counted.slices, times)
+        for fact in counted.named:
+            tally.name(fact, counted.name)
 
     def add(self, suite: Counting, verdict: object, context: object, times: int = 1) -> None:
         """Count a verdict so many times, keep its rows, and keep its card if it is among the worst."""
-        for counted in suite.facts(verdict, context):
-            tally = self.part(counted.part)
-            tally.count(counted.facts, counted.slices, times)
-            for fact in counted.named:
-                tally.name(fact, counted.name)
+        facts = suite.facts(verdict, context)
+        if type(facts) is Alike:
+            self._alike[facts] = self._alike.get(facts, 0) + times
+        else:
+            for counted in facts:  # type: ignore[union-attr] # only the type above is another
+                self._count(counted, times)
         for order, row in suite.rows(verdict, context):
             self.rows.append(order, row)
         for offence in suite.offences(verdict, context):
@@ -122,8 +153,9 @@ class Evidence:
         return Cards([card for _, card in self.worst.get(kind, ())])
 
     def __iadd__(self, other: Evidence) -> Evidence:
-        for part, tally in other.tallies.items():
-            self.tallies[part] = self.part(part) + tally
+        for name, tally in other.tallies.items():
+            part = self.part(name)
+            part += tally
         for kind, cards in other.worst.items():
             merged = sorted([*self.worst.get(kind, ()), *cards], key=_order_of)
             self.worst[kind] = merged[: self._kept]
@@ -136,7 +168,14 @@ class Evidence:
     def __getstate__(self) -> dict[str, object]:
         """What goes to another process: cards that are made already, because how to make them can't go."""
         made = {kind: [(order, partial(_same, card())) for order, card in kept] for kind, kept in self.worst.items()}
-        return self.__dict__ | {"worst": made, "_stored": None}
+        return self.__dict__ | {"_tallies": self.tallies, "_alike": {}, "worst": made, "_stored": None}
+
+
+def _part_of(tallies: dict[str, Tally], name: str) -> Tally:
+    tally = tallies.get(name)
+    if tally is None:
+        tally = tallies[name] = Tally()
+    return tally
 
 
 def _order_of(pair: tuple[Order, Callable[[], Row]]) -> Order:

@@ -77,5 +77,5 @@ class Names:
 def _divided(names: Iterable[str]) -> list[list[str]]:
     parts: list[list[str]] = [[] for _ in range(PARTS)]
     for name in names:
-        parts[spill.bucket_of(name, PARTS)].append(name)
+        parts[spill.hash_of(name, PARTS)].append(name)
     return parts

@@ -13,6 +13,7 @@ from ..reading.reports import row_name, row_passes
 from .decision import Decision, decide
 from .gates import Gate, Outcome, compare
 from .metrics import EVERY, Metric
+from .rows import Row, failing_rows
 
 NEAREST = 5  # how many of the items closest to passing are named
 
@@ -138,7 +139,7 @@ def nearest_to_passing(decision: Decision) -> list[dict[str, object]]:
     ]
 
 
-def nearest(items: Iterable[Mapping[str, object]], outcome: Outcome) -> list[str]:
+def nearest(items: Iterable[Row], outcome: Outcome) -> list[str]:
     """Failing items that lack least: one check away before two, gold evidence ranked high before low, then by name.
 
     A row does not say which slices it is in, so a gate on a slice names none.
@@ -146,7 +147,7 @@ def nearest(items: Iterable[Mapping[str, object]], outcome: Outcome) -> list[str
     against = outcome.measure.against
     if outcome.gate.slice or not against:
         return []
-    failing = (row for row in items if not row_passes(row) and row.get("correct") is not True)
+    failing = (row for row in failing_rows(items, row_passes) if row.get("correct") is not True)
     counted = (row for row in failing if against == EVERY or row.get("reason") in against)
     from heapq import nsmallest  # not for every start
 

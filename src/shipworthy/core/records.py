@@ -24,12 +24,10 @@ def typed_records(
     problems: Problems,
     read: Input,
     keys: Keys,
-    fields: Iterable[str] = (),
-    unnamed: bool = False,
     mapping: tuple[str, Iterable[str]] = ("trace", ()),
 ) -> Iterator[tuple[int, Any]]:
     """Records of a file, of a part of one, or of an iterable, each checked by its contract."""
-    return chain.from_iterable(typed_batches(source, record, problems, read, keys, fields, unnamed, mapping))
+    return chain.from_iterable(typed_batches(source, record, problems, read, keys, (), False, mapping))
 
 
 def typed_batches(
@@ -42,8 +40,12 @@ def typed_batches(
     unnamed: bool,
     mapping: tuple[str, Iterable[str]],
     key: Key | None = None,
+    with_records: bool = False,
 ) -> Iterator[Batch]:
-    """The same in batches; with a key, of lines that are not yet made records where that is possible."""
+    """The same in batches.
+
+    With a key they come as checked lines where that is possible, with or without the records that are made of them.
+    """
     kind, pairs = mapping[0], tuple(mapping[1])
     if is_path(source):
         read.path = os.fspath(source)
@@ -51,7 +53,7 @@ def typed_batches(
     if rows is None and not (fields or unnamed or pairs):
         amend = partial(_name_as_text, read)
         typed = Reader(source, record, problems, keys=keys, warn=read.warn, amend=amend)
-        yield from typed.batches(key)
+        yield from typed.batches(key, with_records=with_records)
         read.learn(typed)
         read.records = typed.records
         return

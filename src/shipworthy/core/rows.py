@@ -6,7 +6,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints, overload
 
 import msgspec
 
@@ -39,27 +40,38 @@ class Rows(Sequence[Row]):
         self._parts: list[_Part] = []
         self._type: type[msgspec.Struct] | None = None  # of all the rows, once there is one
         self._mixed = False
-        self.hashed: tuple[bytes, Any] = b"", None  # a hash before the rows, and the same with them
+        self.hashed: tuple[bytes, int, Any] = b"", 0, None  # a hash before so many rows, and the same with them
         for order, row in rows:
             self.append(order, row)
 
     def append(self, order: Order, row: Row | msgspec.Struct) -> None:
         if type(row) is not self._type:
             self._meet(type(row))
-        self._add((order, _encoded(row)))
+        data = _encoded(row)
+        self._entries.append((order, data))
+        self._size += len(data) + PER_ROW
+        if self._size > self._most:
+            self._put_down()
+        self._sorted = False
 
     def _meet(self, kind: type[object]) -> None:
         new = not (self._mixed or self._type or len(self))
         self._type = kind if new and issubclass(kind, msgspec.Struct) and _has_no_fraction(kind) else None
         self._mixed = self._type is None
 
-    def _add(self, entry: Entry) -> None:
-        self._entries.append(entry)
-        self._sorted, self.hashed = False, (b"", None)
-        self._size += len(entry[1]) + PER_ROW
-        if self._size > self._most:
-            self._parts.append(_Part(self._in_memory()))
-            self._entries, self._size, self._sorted = [], 0, True
+    def _extend(self, entries: Iterable[Entry]) -> None:
+        """Add what is encoded already."""
+        for some in batched(entries, TOGETHER):
+            self._entries += some
+            self._size += sum([len(data) for _, data in some]) + PER_ROW * len(some)
+            self._sorted = False
+            if self._size > self._most:
+                self._put_down()
+
+    def _put_down(self) -> None:
+        """What is in memory goes to disk."""
+        self._parts.append(_Part(self._in_memory()))
+        self._entries, self._size = [], 0
 
     def _in_memory(self) -> list[Entry]:
         if not self._sorted:
@@ -107,6 +119,12 @@ class Rows(Sequence[Row]):
         batches = map(_as_array, batched(self._whole(), TOGETHER))
         return map(partial(_ordered, self._type), batches) if ordered else batches
 
+    def _failing(self) -> Iterator[bytes] | None:
+        """The rows that do not pass, where only `reason` says it: an empty one is seen without decoding the row."""
+        if not _tells_by_reason(self._type):
+            return None
+        return (data for _, data in self._whole() if _NO_REASON not in data)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
@@ -119,8 +137,7 @@ class Rows(Sequence[Row]):
         if len(other):
             if other._type is None or other._type is not self._type:
                 self._meet(other._type or dict)
-            for entry in other._whole():
-                self._add(entry)
+            self._extend(other._whole())
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -170,6 +187,27 @@ class _Part(Sequence[Entry]):
             self._file.close()
 
 
+def failing_rows(rows: Iterable[Row], passes: Callable[[Row], bool]) -> Iterator[Row]:
+    """The rows that do not pass."""
+    found = rows._failing() if isinstance(rows, Rows) else None
+    return (row for row in rows if not passes(row)) if found is None else map(_decoded, found)
+
+
+def failing_count(rows: Iterable[Row], passes: Callable[[Row], bool]) -> int:
+    """How many rows do not pass."""
+    found = rows._failing() if isinstance(rows, Rows) else None
+    return sum(not passes(row) for row in rows) if found is None else sum(1 for _ in found)
+
+
+_NO_REASON = b'"reason":""'  # no string of JSON holds this: its quotes would be escaped
+
+
+def _tells_by_reason(kind: type[msgspec.Struct] | None) -> bool:
+    """Whether rows of a type pass where they have no reason, and say so in no other way."""
+    return kind is not None and {"reason"} == _VERDICTS.intersection(kind.__struct_fields__)
+
+
+_VERDICTS = frozenset(("passed", "pass", "ok", "state", "scholar", "auditor", "reason", "failed"))
 TOGETHER = 256  # entries that are written, read and shown at a time
 
 
@@ -190,8 +228,7 @@ def _first_order(part: Sequence[Entry]) -> Order:
 def _restored(entries: list[Entry], kind: type[msgspec.Struct] | None) -> Rows:
     rows = Rows()
     rows._type, rows._mixed = kind, kind is None and bool(entries)
-    for entry in entries:
-        rows._add(entry)
+    rows._extend(entries)
     return rows
 
 
@@ -203,14 +240,17 @@ def _has_no_fraction(kind: type[msgspec.Struct]) -> bool:
 _JSON, _ESCAPED = b"{", b" "  # no map of msgpack begins with either
 
 
+_encode = msgspec.json.Encoder().encode
+
+
 def _encoded(row: Row | msgspec.Struct) -> bytes:
     """A typed row as JSON, another as msgpack; as escaped JSON where it has a lone surrogate or a huge number."""
     try:
-        return msgspec.json.encode(row) if isinstance(row, msgspec.Struct) else msgspec.msgpack.encode(row)
+        return msgspec.msgpack.encode(row) if type(row) is dict else _encode(row)
     except (UnicodeEncodeError, OverflowError):
         import json  # hardly any run needs it, and starting is to be quick
 
-        return _ESCAPED + json.dumps(msgspec.to_builtins(row)).encode()
+        return _ESCAPED + json.dumps(msgspec.to_builtins(row), separators=(",", ":")).encode()
 
 
 def _decoded(data: bytes) -> Row:
@@ -226,7 +266,14 @@ def _decoded(data: bytes) -> Row:
 
 @lru_cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[list[Any]]:
-    return msgspec.json.Decoder(list[kind])
+    """Of rows into records whose fields are in the order of their names, so that they are written like that."""
+    hints = get_type_hints(kind)
+    fields = [
+        (field.name, hints[field.name], *(() if field.default is msgspec.NODEFAULT else (field.default,)))
+        for field in sorted(msgspec.structs.fields(kind), key=attrgetter("name"))
+    ]
+    ordered: Any = msgspec.defstruct(kind.__name__, fields, kw_only=True, gc=False)
+    return msgspec.json.Decoder(list[ordered])
 
 
 def _as_array(entries: Iterable[Entry]) -> bytes:
@@ -236,7 +283,7 @@ def _as_array(entries: Iterable[Entry]) -> bytes:
 def _ordered(kind: type[msgspec.Struct], rows: bytes) -> bytes:
     """The same with sorted keys."""
     try:
-        return msgspec.json.encode(_decoder(kind).decode(rows), order="sorted")
+        return _encode(_decoder(kind).decode(rows))
     except msgspec.DecodeError:  # half of a surrogate pair
         import json
 

@@ -1,10 +1,14 @@
-"""Shelved: a gold set on disk in buckets. It looks like the one in memory, read in the order of its file."""
+"""Shelved: a gold set on disk in buckets. It looks like the one in memory, read in the order of its file.
+
+The items are written as they come. Where their qids come in order, as most sets have them, a bucket is a run of them:
+nothing can be repeated, and what is made bucket by bucket is in order too. Else they are divided by a hash of the qid.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -13,74 +17,165 @@ import msgspec
 from ..reading.jsonl import Problem, Problems
 from ..reading.limits import MAX_SHOWN
 from ..reading.lock import item_digest
+from .cases import Kept, record_of
 from .contracts import Gold
-from .spill import Store, bucket_of
+from .goldset import Ready, Watch, placed_in, shows, tell_again, wrong
+from .inputs import Batch, Input
+from .spill import Spill, Store
 
-Found = tuple[int, Gold, str]  # a gold item, its line, and its digest as it was read: copies may spell out defaults
-Wrong = Callable[[Gold, int | None], tuple[str, str, str] | None]  # (item, line of another of its qid) → what is wrong
-Ready = Callable[[Gold, int, int], Any]  # (item, its number in the file, its line) → the item made ready
+Found = tuple[int, Gold]  # a gold item and its line
+Shelved = tuple[Kept, str]  # as it is on disk, with its digest as it was read: copies may spell out defaults
+
+
+def shelve(
+    store: Store, batches: Iterable[Batch], read: Input, problems: Problems, *, last_wins: bool, watch: Watch | None
+) -> tuple[ShelvedItems, ShelvedLines]:
+    """Items and their lines, read and checked as if all of them were in memory."""
+    tape, digest = Tape(store), OrderedDigest()
+    plain = True  # no item is out of order, repeated or blank
+    for batch in batches:
+        digests: dict[str, str] = {}
+        for kept, gold in placed_in(batch):
+            qid, own = gold.qid, item_digest(gold)
+            plain = plain and tape.last < qid and shows(gold)
+            digests[qid] = own
+            tape.add(qid, (kept, own))
+            if watch is not None:
+                watch.meet(gold, kept[0])
+        if plain:
+            digest.add(digests)
+    tape.close()
+    if plain and digest.spelled:
+        read.content = digest.of_all()
+        items = ShelvedItems(store, tape, tape.in_runs(store))
+    else:
+        items = ShelvedItems(store, tape, tape.divided(store))
+        read.content = items.check(last_wins, read.path, problems)
+        if watch is not None and items.dropped:
+            tell_again(watch, ((gold, line) for line, gold in items.found()))
+    return items, ShelvedLines(items)
+
+
+class Tape:
+    """Items on disk in the order of their file, and which qid each piece of them begins with."""
+
+    def __init__(self, store: Store) -> None:
+        self._spill = store.file(1)
+        self.last = ""
+        self.count = 0
+        self._begins: list[str] = []
+
+    def add(self, qid: str, shelved: Shelved) -> None:
+        if self._spill.is_empty(0):
+            self._begins.append(qid)
+        self._spill.add(0, shelved)
+        self.last = qid
+        self.count += 1
+
+    def close(self) -> None:
+        self._spill.close()
+
+    def read(self) -> Iterator[Shelved]:
+        return self._spill.read(0)
+
+    def in_runs(self, store: Store) -> Spill:
+        """The pieces as buckets, each a run of them; the store is told which qid each begins with."""
+        per_bucket = max(1, -(-len(self._begins) // store.buckets))
+        store.begin_with(self._begins[::per_bucket])
+        return self._spill.in_runs(per_bucket)
+
+    def divided(self, store: Store) -> Spill:
+        """The items once more, in buckets by a hash."""
+        spill = store.file(store.buckets)
+        for shelved in self.read():
+            spill.add(store.bucket_of(_gold(shelved[0]).qid), shelved)
+        spill.close()
+        return spill
+
+
+class OrderedDigest:
+    """sha256 of the digests of items that come in the order of their qids: none of them has to be kept."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(b"{")
+        self._comma = b""
+        self.spelled = True  # no qid has a lone surrogate, which has no UTF-8
+
+    def add(self, digests: dict[str, str]) -> None:
+        if not digests or not self.spelled:
+            return
+        try:
+            self._hash.update(self._comma + msgspec.json.encode(digests)[1:-1])
+        except UnicodeEncodeError:
+            self.spelled = False
+        self._comma = b","
+
+    def of_all(self) -> str:
+        self._hash.update(b"}")
+        return self._hash.hexdigest()
 
 
 class ShelvedItems(Mapping[str, Gold]):
     """Gold items by qid. A bucket at a time is in memory: whoever asks in the order of buckets reads each once."""
 
-    def __init__(self, store: Store, records: Iterable[tuple[int, Gold]]) -> None:
-        self._store, self._spill = store, store.file()
-        for line, gold in records:
-            self._spill.add(bucket_of(gold.qid, store.buckets), (line, _packed(gold), item_digest(gold)))
-        self._spill.close()
-        self._dropped: set[int] = set()  # lines that are bad, or that a later one replaced
+    def __init__(self, store: Store, tape: Tape, spill: Spill) -> None:
+        self._store, self._tape, self._spill = store, tape, spill
+        self.dropped: set[int] = set()  # lines that are bad, or that a later one replaced
         self._in_hand: tuple[int, dict[str, Found]] = -1, {}
-        self._count = 0
-        self._digest = ""
+        self._count = tape.count
 
-    def check(self, wrong: Wrong, path: str, problems: Problems) -> None:
-        """Note what is wrong with items, such as a second one of a qid, as if all had been read in one go."""
+    def check(self, last_wins: bool, path: str, problems: Problems) -> str:
+        """Note what is wrong with items, such as a second one of a qid, as if all had been read in one go.
+
+        Gives the digest of those that are left.
+        """
         total, first = problems.total, [*problems.first]
         digests = _Digests(self._store)
+        self._count = 0
         for bucket in range(self._spill.buckets):
-            items, listed = self._checked(bucket, wrong, path)
+            items, listed = self._checked(bucket, last_wins, path)
             digests.add(bucket, items)
             self._count += len(items)
             total += len(listed)
             first = heapq.nsmallest(MAX_SHOWN, [*first, *listed], key=_line_of)
         problems.total, problems.first = total, first
-        self._digest = digests.of_all()
+        return digests.of_all()
 
-    def _checked(self, bucket: int, wrong: Wrong, path: str) -> tuple[dict[str, Found], list[Problem]]:
-        items: dict[str, Found] = {}
+    def _checked(self, bucket: int, last_wins: bool, path: str) -> tuple[dict[str, str], list[Problem]]:
+        """The digests of a bucket's items by qid, and what is wrong with the others."""
+        items: dict[str, tuple[int, str]] = {}
         listed: list[Problem] = []
-        for line, gold, digest in map(_unpacked, self._spill.read(bucket)):
+        for kept, digest in self._spill.read(bucket):
+            line, gold = kept[0], _gold(kept)
             before = items[gold.qid][0] if gold.qid in items else None
-            if what := wrong(gold, before):
+            if what := wrong(gold, before, last_wins):
                 listed.append(Problem(path, line, *what))
-                self._dropped.add(line)
+                self.dropped.add(line)
                 continue
             if before is not None:
-                self._dropped.add(before)
-            items[gold.qid] = line, gold, digest
-        return items, listed
-
-    def content_digest(self) -> str:
-        """As of a set in memory."""
-        return self._digest
+                self.dropped.add(before)
+            items[gold.qid] = line, digest
+        return {qid: digest for qid, (_, digest) in items.items()}, listed
 
     def bucket(self, number: int) -> dict[str, Found]:
         """The items of a bucket with their lines, in the order of the file."""
         if self._in_hand[0] != number:
             self._in_hand = -1, {}  # gone before the next one comes
-            self._in_hand = number, {pair[1].qid: pair for pair in self._kept(map(_unpacked, self._spill.read(number)))}
+            self._in_hand = number, {found[1].qid: found for found in self._found(self._spill.read(number))}
         return self._in_hand[1]
 
-    def found(self) -> Iterator[Found]:
-        """All items with their lines and digests, in the order of the file."""
-        return self._kept(map(_unpacked, self._spill.in_order(itemgetter(0))))
+    def made_ready(self, ready: Ready) -> ShelvedReady:
+        return ShelvedReady(self, ready)
 
-    def _kept(self, found: Iterable[Found]) -> Iterator[Found]:
-        return (pair for pair in found if pair[0] not in self._dropped) if self._dropped else iter(found)
+    def found(self) -> Iterator[Found]:
+        """All items with their lines, in the order of the file."""
+        return self._found(self._tape.read())
+
+    def _found(self, shelved: Iterable[Shelved]) -> Iterator[Found]:
+        return ((kept[0], _gold(kept)) for kept, _ in shelved if kept[0] not in self.dropped)
 
     def bucket_of(self, qid: str) -> int:
-        return bucket_of(qid, self._spill.buckets)
+        return self._store.bucket_of(qid)
 
     def line(self, qid: str) -> int:
         return self.bucket(self.bucket_of(qid))[qid][0]
@@ -89,45 +184,34 @@ class ShelvedItems(Mapping[str, Gold]):
         return self.bucket(self.bucket_of(qid))[qid][1]
 
     def __iter__(self) -> Iterator[str]:
-        return (gold.qid for _, gold, _ in self.found())
+        return (gold.qid for _, gold in self.found())
 
     def __len__(self) -> int:
         return self._count
 
     def items(self) -> Any:
-        return ((gold.qid, gold) for _, gold, _ in self.found())
+        return ((gold.qid, gold) for _, gold in self.found())
 
     def values(self) -> Any:
-        return (gold for _, gold, _ in self.found())
+        return (gold for _, gold in self.found())
 
 
-def _packed(gold: Gold) -> bytes | Gold:
-    """An item as bytes, which are written and read sooner; as it is where it has what bytes can't hold."""
-    try:
-        return msgspec.msgpack.encode(gold)
-    except (UnicodeEncodeError, OverflowError):  # half of a surrogate pair, a huge number
-        return gold
-
-
-def _unpacked(found: tuple[int, bytes | Gold, str]) -> Found:
-    line, gold, digest = found
-    return line, _DECODE(gold) if isinstance(gold, bytes) else gold, digest
-
-
-_DECODE = msgspec.msgpack.Decoder(Gold).decode
+def _gold(kept: Kept) -> Any:
+    """What looks like a gold item."""
+    return record_of(kept)
 
 
 class _Digests:
     """The digest of a set from the digests of its items, which are put in the order of their qids on disk."""
 
     def __init__(self, store: Store) -> None:
-        self._spill = store.file()
+        self._spill = store.file(store.buckets)
         self._spelled = True  # no qid has a lone surrogate, which has no UTF-8
 
-    def add(self, bucket: int, items: Mapping[str, Found]) -> None:
-        for qid in sorted(items):
+    def add(self, bucket: int, digests: Mapping[str, str]) -> None:
+        for qid in sorted(digests):
             self._spelled = self._spelled and _has_bytes(qid)
-            self._spill.add(bucket, (qid, items[qid][2]))
+            self._spill.add(bucket, (qid, digests[qid]))
 
     def of_all(self) -> str:
         self._spill.close()

@@ -7,83 +7,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from operator import attrgetter
+from typing import Any, TypeVar
 
-import msgspec
 from msgspec import UNSET
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems, Reader, Refused
-from ..reading.lock import content_digest, rows_of
+from ..reading.lock import rows_of
 from ..reading.many import Files
 from ..reading.quick import is_checked
 from ..reading.strict import as_record
 from . import spill
-from .contracts import NO_BLOCKS, NO_QID, Gold, Place, Trace, gold_keys, known_gold_keys, trace_keys
+from .contracts import NO_BLOCKS, NO_QID, Gold, Trace, gold_keys, known_gold_keys, trace_keys
+from .goldset import Answerable, GoldSet, Watch, keep, require_answerable
 from .inputs import Batch, Input, Key, Stream, Warned
-from .records import is_path, path_of, typed_batches, typed_records
+from .records import is_path, path_of, typed_batches
 
-if TYPE_CHECKING:
-    from .shelved import Ready, ShelvedItems, Wrong
-
-__all__ = ["Input", "Stream", "Warned"]
+__all__ = ["Answerable", "GoldSet", "Input", "Stream", "Warned", "require_answerable"]
 
 Record = TypeVar("Record")
-
-
-class GoldSet(msgspec.Struct):
-    """The gold items by qid, in file order, and what was noticed while reading them."""
-
-    items: Mapping[str, Gold]
-    lines: Mapping[str, int]
-    source: Input
-
-    def ready(self, ready: Ready) -> Mapping[str, Any]:
-        """Each item made ready by `ready(item, its number, its line)`; on disk where there is a limit of memory."""
-        if (shelved := self._shelved) is not None:
-            from .shelved import ShelvedReady
-
-            return ShelvedReady(shelved, ready)
-        numbered = enumerate(self.items.items())
-        return {qid: ready(item, number, self.lines[qid]) for number, (qid, item) in numbered}
-
-    def ready_when_asked(self, ready: Ready) -> Mapping[str, Any]:
-        """The same, each made when it is asked for: for a suite that judges a question once."""
-        return self.ready(ready) if self._shelved is not None else ReadyItems(self.items, self.lines, ready)
-
-    def placed(self) -> Iterator[tuple[Gold, int]]:
-        """The items with their lines."""
-        if (shelved := self._shelved) is not None:
-            return ((item, line) for line, item, _ in shelved.found())
-        return ((item, self.lines[qid]) for qid, item in self.items.items())
-
-    @property
-    def _shelved(self) -> ShelvedItems | None:
-        return cast("ShelvedItems", self.items) if spill.active() is not None and hasattr(self.items, "found") else None
-
-
-class ReadyItems(Mapping[str, Any]):
-    """Gold items, each made ready when it is asked for; its line stands for its number, as it does on disk."""
-
-    def __init__(self, items: Mapping[str, Gold], lines: Mapping[str, int], ready: Ready) -> None:
-        self._items, self._lines, self._ready = items, lines, ready
-
-    def __getitem__(self, qid: str) -> object:
-        line = self._lines[qid]
-        return self._ready(self._items[qid], line, line)
-
-    def __contains__(self, qid: object) -> bool:
-        return qid in self._items
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def golds(self) -> Iterable[Gold]:
-        """The items as they are."""
-        return self._items.values()
 
 
 GoldSource = str | os.PathLike[str] | Iterable[Gold | Mapping[str, Any]]
@@ -106,12 +49,22 @@ def load_gold(
     last_wins: bool = False,
     by: Iterable[str] = (),
     map: Iterable[str] = (),
+    watch: Watch | None = None,
 ) -> GoldSet:
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
     problems, read = Problems(), Input(path=path_of(source, "gold"))
     fields = [name for name in by if name not in Gold.__struct_fields__]
-    records = typed_records(source, Gold, problems, read, gold_keys(), fields, mapping=("gold", map))
-    items, lines = _kept(records, partial(_wrong_gold, last_wins=last_wins), read.path, problems)
+    batches = typed_batches(
+        source, Gold, problems, read, gold_keys(), fields, False, ("gold", map), _QID, with_records=True
+    )
+    items: Mapping[str, Gold]
+    lines: Mapping[str, int]
+    if (store := spill.active()) is not None and store.shelves(source):
+        from .shelved import shelve
+
+        items, lines = shelve(store, batches, read, problems, last_wins=last_wins, watch=watch)
+    else:
+        items, lines = keep(batches, read, problems, last_wins=last_wins, watch=watch)
     check_mapping(read)
     if not items:
         raise_misfit(source, "gold", problems)
@@ -120,40 +73,10 @@ def load_gold(
         raise DataError(
             "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
         )
-    read.content = content_digest(items)
     return GoldSet(items, lines, read)
 
 
-def _kept(
-    records: Iterator[tuple[int, Gold]], wrong: Wrong, path: str, problems: Problems
-) -> tuple[Mapping[str, Gold], Mapping[str, int]]:
-    """Gold items and their lines by qid, in memory or on disk; what is wrong with one is a problem."""
-    if (store := spill.active()) is not None:
-        from .shelved import ShelvedItems, ShelvedLines
-
-        shelved = ShelvedItems(store, records)
-        shelved.check(wrong, path, problems)
-        return shelved, ShelvedLines(shelved)
-    items: dict[str, Gold] = {}
-    lines: dict[str, int] = {}
-    for number, gold in records:
-        if what := wrong(gold, lines.get(gold.qid)):
-            problems.add(Problem(path, number, *what))
-            continue
-        items.pop(gold.qid, None)
-        items[gold.qid], lines[gold.qid] = gold, number
-    return items, lines
-
-
-def _wrong_gold(gold: Gold, before: int | None, *, last_wins: bool) -> tuple[str, str, str] | None:
-    """What is wrong with a gold item, the hint and the code; `before` is the line of one with the same qid."""
-    if before is not None and not last_wins:
-        what = f"duplicate qid {gold.qid!r} (first on line {before})"
-        return what, "Give each question its own qid.", "gold-repeated"
-    if blank := _blank_field(gold):
-        what = f"{blank} has a blank entry, which every answer would meet or none"
-        return what, "Write it, or remove it.", "gold-blank"
-    return None
+_QID = attrgetter("qid")
 
 
 def unknown_gold_keys(source: GoldSource, map: Iterable[str] = ()) -> Counter[str]:
@@ -176,16 +99,6 @@ def _mapped_names(map: Iterable[str]) -> Iterator[object]:
 
     for source in FieldMap.parse(map, "gold").sources.values():
         yield from (source.path.written, source.path.steps[0])
-
-
-def _blank_field(gold: Gold) -> str:
-    """The field of a gold item that expects nothing visible: blanks, or characters that print as nothing."""
-    for name in ("gold_claim_substr", "gold_citations", "constraints"):
-        for entry in getattr(gold, name) or ():
-            text = entry.id if isinstance(entry, Place) else entry
-            if not text or not (text[0].isalnum() or any(map(str.isprintable, "".join(text.split())))):
-                return name
-    return ""
 
 
 def stream_traces(
@@ -338,21 +251,3 @@ def file_input(path: str | os.PathLike[str], records: int = 1) -> Input:
 
     with open(path, "rb") as stream:
         return Input(path=os.fspath(path), digest=hashlib.file_digest(stream, "sha256").hexdigest(), records=records)
-
-
-def require_answerable(gold: GoldSet) -> None:
-    """An item that does not say whether it is answerable can't be judged, and nobody guesses."""
-    if all(item.answerable is None for item in gold.items.values()) and os.path.isfile(gold.source.path):
-        from ..reading.misfit import misfit
-
-        error = misfit(gold.source.path, "gold", "no question says whether it is answerable")
-        if error is not None:
-            raise error
-    for item, line in gold.placed():
-        if item.answerable is None:
-            raise DataError(
-                f"qid {item.qid!r} does not say whether it is answerable",
-                where=f"{gold.source.path}:{line}",
-                hint='Add "answerable": true or false.',
-                code="gold-answerable",
-            )

@@ -7,9 +7,11 @@ input share one file, which holds small pieces of each in turn, and an index of 
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import copy
 from typing import IO, Any
 from zlib import crc32
 
@@ -17,10 +19,13 @@ from ..errors import EnvironmentFailure, UsageError
 from ..reading.files import is_remote
 from ..text import visible
 
+LARGE = 64_000_000  # bytes of files from which memory is limited without asking …
+USUAL = 400_000_000  # … to this many bytes
 LEAST = 32_000_000  # bytes: the program itself takes as much
 PROGRAM = 40_000_000  # bytes of the limit that are left to the program
 GROWTH = 6  # bytes in memory for each byte of a file, gold made ready and verdicts included
 SHARE = 4  # a bucket has one part in so many of the limit: rows, cards and counts need theirs too
+BUCKET = 2_000_000  # bytes of files from which on a bucket would leave a core's cache
 BUCKETS = (1, 4096)  # least and most
 UNSIZED = 1_000_000_000  # bytes that a pipe or an iterable is taken for
 PIECE = 2_500  # bytes that a record is taken for, where it waits to be written
@@ -47,8 +52,8 @@ def parse_size(text: str | int) -> int:
     return size
 
 
-def bucket_of(name: str, buckets: int) -> int:
-    """The bucket of a question, the same in every process."""
+def hash_of(name: str, buckets: int) -> int:
+    """A number below `buckets` that follows from a name, the same in every process."""
     return crc32(name.encode("utf-8", "surrogatepass")) % buckets
 
 
@@ -58,18 +63,43 @@ class Store:
     def __init__(self, limit: int, folder: str, size: int) -> None:
         self.limit, self.folder = limit, folder
         room = max(limit - PROGRAM, limit // 4) // SHARE
-        self.buckets = min(max(size * GROWTH // room + 1, BUCKETS[0]), BUCKETS[1])
+        self.buckets = min(max(size * GROWTH // room + 1, size // BUCKET, BUCKETS[0]), BUCKETS[1])
         self.together = max(2, min(256, limit // 16 // (self.buckets * PIECE)))  # records of a bucket in one piece
+        self._begins: list[str] = []  # the name that each bucket begins with, where they are runs of names
         self._files: list[Spill] = []
 
-    def file(self) -> Spill:
-        self._files.append(Spill(os.path.join(self.folder, str(len(self._files))), self.buckets, self.together))
+    def begin_with(self, names: list[str]) -> None:
+        """From now on a bucket is a run of names, in their order; these are the first ones."""
+        self._begins, self.buckets = names, max(1, len(names))
+
+    def bucket_of(self, name: str) -> int:
+        """The bucket of a question, the same in every process."""
+        if self._begins:
+            return bisect_right(self._begins, name, 1) - 1  # what comes before the first is in the first
+        return hash_of(name, self.buckets)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether all names of a bucket come before those of the next."""
+        return bool(self._begins)
+
+    def file(self, buckets: int | None = None) -> Spill:
+        """A file of so many buckets, in a folder that several processes may share."""
+        path = os.path.join(self.folder, f"{os.getpid()}-{len(self._files)}")
+        self._files.append(Spill(path, buckets or self.buckets, self.together))
         return self._files[-1]
+
+    def shelves(self, source: object) -> bool:
+        """Whether a gold set is too large to be in memory beside what is judged."""
+        return _bytes(source) * GROWTH > self.limit // 8
 
     def close(self) -> None:
         """Let go of the files, of which one may be half written where something went wrong."""
         for spilled in self._files:
             spilled.let_go()
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_files": []}
 
 
 class Spill:
@@ -83,6 +113,10 @@ class Spill:
         self._size = 0
         with told("write", path):
             self._file = open(path, "xb")  # noqa: SIM115 — closed when all is written
+
+    def is_empty(self, bucket: int) -> bool:
+        """Whether nothing of the bucket waits to be written: what is added next begins a piece."""
+        return not self._waiting[bucket]
 
     def add(self, bucket: int, record: object) -> None:
         waiting = self._waiting[bucket]
@@ -110,8 +144,17 @@ class Spill:
         with suppress(OSError):
             self._file.close()
 
+    def in_runs(self, pieces: int) -> Spill:
+        """The only bucket as many, each of so many pieces that follow each other."""
+        runs, (whole,) = copy(self), self._pieces
+        runs._pieces = [whole[start : start + pieces] for start in range(0, len(whole), pieces)] or [[]]
+        runs.buckets = len(runs._pieces)
+        return runs
+
     def read(self, bucket: int) -> Iterator[Any]:
         """The records of a bucket; a piece of them is in memory at a time."""
+        if not self._pieces[bucket]:
+            return
         with told("read", self.path), open(self.path, "rb") as file:
             yield from self._read(file, bucket)
 
@@ -155,18 +198,21 @@ def active() -> Store | None:
 
 
 @contextmanager
-def limited(limit: str | int | None, sources: Iterable[object]) -> Iterator[None]:
-    """Work within a limit of memory, in a folder of one's own, which is gone at the end, whatever the end is."""
-    if limit is None:
+def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1) -> Iterator[None]:
+    """Work within a limit of memory, in a folder of one's own, which is gone at the end, whatever the end is.
+
+    `jobs` processes share it. Large files are worked on within a limit too where none was given.
+    """
+    if limit is None and (not jobs or _bytes_of_files(sources) < LARGE):
         yield
         return
     import tempfile
 
-    room = parse_size(limit)
+    room = parse_size(USUAL if limit is None else limit)
     with told("write", f"{_chosen() or 'the temporary folder'}/"):
         folder = tempfile.TemporaryDirectory(prefix="shipworthy-", dir=_chosen())
     with folder as path:
-        store = Store(room, path, size_of(sources))
+        store = Store(room, path, jobs * size_of(sources))
         token = _ACTIVE.set(store)
         try:
             yield
@@ -217,6 +263,13 @@ def _bytes(source: object) -> int:
     if paths is None:
         return len(source) * PIECE if isinstance(source, Sequence) else UNSIZED
     return sum((_size(path) or UNSIZED) * (8 if path.endswith((".gz", ".zst", ".parquet")) else 1) for path in paths)
+
+
+def _bytes_of_files(sources: Iterable[object]) -> int:
+    """The same of the inputs that are files on this machine; of a pipe or an iterable nobody knows."""
+    paths = (getattr(source, "paths", None) or [source] for source in sources)
+    named = (path for group in paths for path in group if isinstance(path, (str, os.PathLike)))
+    return sum(_bytes(path) for path in named if os.path.isfile(path))
 
 
 def _size(path: str) -> int | None:

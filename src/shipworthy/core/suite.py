@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from .cases import Case, Gathered, Keep, Numbered, Survey
-from .evidence import Counted, Evidence, Offence, Order, Row
+from .evidence import Alike, Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
 from .metrics import Measure, Metric
 from .options import SuiteOptions
@@ -165,7 +165,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     options: type[SuiteOptions]
     read: Callable[[Sources, Any], Material]
     judge: Callable[[Case, Any], Any]  # (case, context) → verdict; pure, top-level, picklable
-    facts: Callable[[Any, Any], Iterable[Counted]]  # (verdict, context)
+    facts: Callable[[Any, Any], Iterable[Counted] | Alike]  # (verdict, context)
     metrics: Callable[[Any], dict[str, Metric]]  # (options)
     gates: Callable[[Any], list[Gate]]  # (context): the defaults
     explain: Callable[[Findings], Explanation]

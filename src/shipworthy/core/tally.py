@@ -86,6 +86,15 @@ class Tally:
             total.names[fact] = sorted({*self.names.get(fact, ()), *other.names.get(fact, ())})[:NAMED]
         return total
 
+    def __iadd__(self, other: Tally) -> Tally:
+        self.counts.update(other.counts)
+        self._ordered.clear()
+        for name, counts in other.slices.items():
+            self.slices.setdefault(name, Counter()).update(counts)
+        for fact, names in other.names.items():
+            self.names[fact] = sorted({*self.names.get(fact, ()), *names})[:NAMED]
+        return self
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented

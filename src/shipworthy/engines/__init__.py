@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -45,9 +46,20 @@ def engine(name: str = "inline", **settings: Any) -> Engine:
                 hint="Leave it out, or choose another --engine.",
                 code="engine-setting",
             )
-    if "memory_limit" in given:  # one process: what fills the memory is on disk, whoever would do the work
-        from .spilled import run as spilled
-
-        return spilled
+    given.pop("memory_limit", None)  # what fills the memory is on disk already, whoever does the work
     run: Engine = import_module(f".{name}", __name__).run
     return partial(run, **given) if given else run
+
+
+def workers(name: str, jobs: int | None) -> int:
+    """How many processes an engine would use on this machine; none where the work is done elsewhere."""
+    if name == "dask":
+        return 0
+    if name == "inline":
+        return 1
+    return jobs or cores()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

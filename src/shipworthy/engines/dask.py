@@ -31,7 +31,7 @@ from ..text import first_few, visible
 from . import inline
 from .attempts import Failed, attempt
 from .inputs import size_of, splits
-from .units import MOST, Plan, ReadUnit, add_up, collect, groups, read_unit
+from .units import MOST, Plan, ReadUnit, add_up, groups, merge, read_unit
 
 WORTH_SHARING = 4_000  # questions from which the cluster judges them
 TOGETHER = 2_000  # questions that one task judges
@@ -66,7 +66,7 @@ class _Cluster:
         units = list(plan)
         results = self._run(read_unit, shared, [unit.moved(whole_path(unit.path)) for unit in units])
         told_here = ((number, renamed(result, units[number].path)) for number, result in results)
-        gathered = collect(suite, material, plan, told_here, [])
+        gathered = merge(suite, material, plan, told_here, [])
         context = settle(suite, material, gathered)
         names = gathered.names(material.expected)
         if len(names) < share:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import os
 
+from ..core import spill
 from ..core.inputs import Stream
 from ..core.suite import Material
 from ..reading.files import is_remote
+
+
+def needs_disk(material: Material) -> bool:
+    """Whether records go to disk: there is a limit of memory, and more than the last record of a few questions."""
+    if spill.active() is None:
+        return False
+    few = material.expected is not None and not hasattr(material.expected, "bucket")  # gold is in memory
+    return not few or any(material.keep.get(name, "all") not in ("last", "first") for name in material.streams)
 
 
 def splits(material: Material) -> bool:

@@ -6,7 +6,6 @@ which forking is no longer safe. So there is one pipe to each worker, and one ta
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -126,8 +125,3 @@ def _cause(code: int | None) -> str:
 def start_method() -> str:
     """Forked workers have everything at once; but only a process without threads may fork, and not everywhere."""
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -9,11 +9,10 @@ import msgspec
 from ..core.evaluate import judge, settle
 from ..core.evidence import Evidence
 from ..core.suite import Judged, Material, Suite
-from . import inline
-from .inputs import splits
-from .pool import cores
+from . import cores, inline, spilled
+from .inputs import needs_disk, splits
 from .pool import run as in_processes
-from .units import Plan, add_up, collect, groups, judge_some, part_size, read_unit
+from .units import Plan, add_up, groups, judge_some, merge, part_size, read_unit
 
 WORTH_SHARING = 4_000  # questions from which other processes judge some of them
 TOGETHER = 2_000  # questions that one worker judges at a time
@@ -26,12 +25,14 @@ def run(
     workers = jobs or cores()
     if workers < 2 or not splits(material):
         return inline.run(suite, material)
+    if needs_disk(material):
+        return spilled.run(suite, material, jobs=workers, part=part, start=start)
     plan = Plan(material, part or part_size(material, workers))
     failed: list[tuple[int, Exception]] = []
     units = takewhile(lambda _: not failed, plan)
     silent = msgspec.structs.replace(material, tick=None)  # workers have nobody to tell
     results = in_processes(read_unit, (suite, silent), units, workers, start)
-    gathered = collect(suite, material, plan, results, failed)
+    gathered = merge(suite, material, plan, results, failed)
     context = settle(suite, material, gathered)
     names = gathered.names(material.expected)
     if len(names) < WORTH_SHARING and part is None:

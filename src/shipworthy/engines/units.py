@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -126,25 +127,37 @@ def read_unit(suite: Suite, material: Material, unit: Unit) -> ReadUnit:
 
 
 def collect(
-    suite: Suite,
     material: Material,
     plan: Plan,
     results: Iterable[tuple[int, Any]],
     failed: list[tuple[int, Exception]],
-) -> Gathered:
-    """The records of all units, as they come; what is wrong with an input is told as if it were read in one piece."""
-    gathered, reads = nothing_read(suite, material), {}
+    keep: Callable[[int, Any], None],
+) -> None:
+    """What all units gave, as it comes; what is wrong with an input is told as if it were read in one piece."""
+    reads: dict[int, Input] = {}
     tick, records = material.tick, 0
     for number, result in results:
         if isinstance(result, Failed):
             failed.append((number, result.error))
             continue
         reads[number] = result.read
-        gathered.merge(result.gathered, material.keep)
+        keep(number, result)
         records += result.read.records
         if tick is not None:
             tick(records)
-    plan.close(reads, min(failed, key=lambda pair: pair[0], default=None))
+    plan.close(reads, min(failed, key=itemgetter(0), default=None))
+
+
+def merge(
+    suite: Suite,
+    material: Material,
+    plan: Plan,
+    results: Iterable[tuple[int, Any]],
+    failed: list[tuple[int, Exception]],
+) -> Gathered:
+    """The records of all units, gathered in this process."""
+    gathered = nothing_read(suite, material)
+    collect(material, plan, results, failed, lambda _, unit: gathered.merge(unit.gathered, material.keep))
     return gathered
 
 

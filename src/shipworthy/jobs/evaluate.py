@@ -14,6 +14,7 @@ from ..core.sources import GoldSource, TraceSource
 from ..core.spill import limited
 from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
+from ..engines import workers
 from ..errors import UsageError
 from ..reading.files import is_remote
 from ..reading.many import expanded
@@ -95,7 +96,7 @@ def run_suite(
     check_inputs(suite, sources)
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
-    with limited(settings.get("memory_limit"), sources.values()):
+    with limited(settings.get("memory_limit"), sources.values(), workers(engine, settings.get("jobs"))):
         decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
     paths = {
         name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))

@@ -11,6 +11,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from ..text import folded_claim
 from .tables import letter_signs, lines_of, table, telling_words
 
 READ = 6000  # characters of an answer that are read; a refusal has said so by then
@@ -30,9 +31,10 @@ class Sentence(NamedTuple):
 
 def refuses(claim: str) -> bool:
     """Whether the answer is a refusal in natural words: it says first that there is no answer, and gives none after."""
-    claim = claim[:READ].lower()
-    if letter_signs().isdisjoint(telling_words(claim)) and not _rewritten(claim):
+    claim = claim[:READ]
+    if letter_signs().isdisjoint(telling_words(folded_claim(claim))) and not _rewritten(claim):
         return False
+    claim = claim.lower()
     text = _QUOTED.sub("x", _written_out(claim.strip().strip('"')))  # quotes are somebody else's words
     if lines_of("signs").isdisjoint(_WORD.findall(text)):
         return False

@@ -50,8 +50,12 @@ def ascii_words(text: str) -> list[bytes]:
 
 @lru_cache(maxsize=4)  # a claim is looked at for refusals, and then for denials
 def telling_words(text: str) -> frozenset[bytes]:
-    """Those words of a text in lower case that tell of a refusal or a denial; most texts have none."""
-    return _telling().intersection(ascii_words(text))
+    """Those words of a text in lower case that tell of a refusal or a denial; many texts have none."""
+    telling, words = _telling(), ascii_words(text)
+    return _NONE if telling.isdisjoint(words) else telling.intersection(words)
+
+
+_NONE: frozenset[bytes] = frozenset()
 
 
 @cache

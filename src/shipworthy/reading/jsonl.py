@@ -148,14 +148,17 @@ class Reader(Generic[Record]):
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         return chain.from_iterable(self.batches())
 
-    def batches(self, key: Callable[[Record], str] | None = None) -> Iterator[Iterable[tuple[int, Record]]]:
+    def batches(
+        self, key: Callable[[Record], str] | None = None, with_records: bool = False
+    ) -> Iterator[Iterable[tuple[int, Record]]]:
         """The records of one block after the other, so that no step of Python is needed for each.
 
-        With a key, lines that are checked but not yet made records, wherever that is possible: `Lines`.
+        With a key, lines that are checked but not yet made records, wherever that is possible: `Lines`. They have the
+        records with them where somebody looks at them now and keeps the lines.
         """
         for first, text, lines in self._blocks():
             self._learn()
-            if key is not None and (checked := self._checked(first, text, lines, key)) is not None:
+            if key is not None and (checked := self._checked(first, text, lines, key, with_records)) is not None:
                 yield checked
                 continue
             journal = _JOURNAL in text
@@ -173,15 +176,18 @@ class Reader(Generic[Record]):
         if self._sample is not None:
             self._shape, self._sample = learn(self._sample, self.record, self._keys), None
 
-    def _checked(self, first: int, text: bytes, lines: list[bytes], key: Callable[[Record], str]) -> Lines | None:
+    def _checked(
+        self, first: int, text: bytes, lines: list[bytes], key: Callable[[Record], str], with_records: bool
+    ) -> Lines | None:
         """Lines of the shape that was learnt; the header of a journal has another one."""
         if self._shape is None or self.planned is not None:
             return None
-        names = self._shape.names(text, lines, key)
+        records = self._shape.read(text, lines) if with_records else None
+        names = self._shape.names(text, lines, key) if not with_records else records and list(map(key, records))
         if names is None:
             return None
         self.records += len(names)
-        return Lines(first, lines, names, self._shape)
+        return Lines(first, lines, names, self._shape, records)
 
     def _at_once(self, text: bytes, lines: list[bytes], learning: bool = False) -> list[Record] | None:
         """Lines without anything suspicious, checked and decoded without a step of Python per line; else None."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -179,20 +179,18 @@ def rows_of(gold: str | os.PathLike[str]) -> Iterable[tuple[int, dict[str, objec
     problems.raise_any()
 
 
-def content_digest(items: Mapping[str, object]) -> str:
-    """sha256 of what scoring reads of a gold set, whatever the order of its lines and keys."""
-    if hasattr(items, "content_digest"):  # a set on disk, which never has all its digests in memory
-        return str(items.content_digest())
-    return set_digest({qid: item_digest(item) for qid, item in items.items()})
-
-
 def item_digest(item: object) -> str:
     """sha256 of what scoring reads of an item."""
     return hashlib.sha256(_encoded(item)).hexdigest()
 
 
 def _encoded(item: object) -> bytes:
+    defaults: Iterable[bytes] | None = getattr(item, "__defaults__", None)
     try:
+        if defaults is not None:  # it has what the record would have, in the same order, and perhaps a default too many
+            data = msgspec.json.encode(item)
+            if not any(map(data.__contains__, defaults)):
+                return data
         return msgspec.json.encode(_bare(item))
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8; the slower canonical form spells it out
         return _canonical(msgspec.to_builtins(_bare(item)))

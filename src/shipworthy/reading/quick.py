@@ -84,9 +84,16 @@ def _learnt_again(value: bytes, record: type[object]) -> Shape | None:
 class Lines:
     """Lines of one shape that were checked: what each is about, and the records, decoded when they are asked for."""
 
-    def __init__(self, first: int, lines: list[bytes], names: list[str], shape: Shape) -> None:
+    def __init__(
+        self, first: int, lines: list[bytes], names: list[str], shape: Shape, records: list[Any] | None = None
+    ) -> None:
         self.first, self.names = first, names
-        self._lines, self._shape = lines, shape
+        self._lines, self._shape, self._records = lines, shape, records
+
+    @property
+    def records(self) -> list[Any]:
+        """The records; made already where somebody asked for them while the lines were checked."""
+        return list(map(self._shape.decode, self._lines)) if self._records is None else self._records
 
     def __len__(self) -> int:
         return len(self.names)
@@ -120,6 +127,8 @@ class Checked(Protocol):
     first: int
     names: list[str]
 
+    @property
+    def records(self) -> list[Any]: ...
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
     def latest(self) -> Mapping[str, tuple[int, bytes, Decodes]]: ...
     def packed(self) -> Iterator[tuple[int, bytes, Decodes]]: ...
@@ -148,7 +157,29 @@ def _lean(
     if fields is None:
         return None
     present = dict(fields) | {name: kind for name, kind in stricter.items() if name in value}
-    return _defined(record, list(present.items()), namespace=_looks(record, present))
+    ordered = sorted(present, key=list(record.__struct_fields__).index) if _only_own(present, record) else present
+    looks = _looks(record, present) | {"__defaults__": _written_defaults(record, present)}
+    return _defined(record, [(name, present[name]) for name in ordered], namespace=looks)
+
+
+def _only_own(names: Collection[str], record: type[msgspec.Struct]) -> bool:
+    return set(names) <= set(record.__struct_fields__)
+
+
+def _written_defaults(record: type[msgspec.Struct], present: Collection[str]) -> tuple[bytes, ...] | None:
+    """How JSON has a field with its default value, which the record leaves out; None where it has other fields."""
+    if not _only_own(present, record):
+        return None
+    defaults = _defaults(record)
+    written = {name: value for name, value in defaults.items() if name in present and value is not msgspec.UNSET}
+    return tuple(msgspec.json.encode({name: value})[1:-1] for name, value in written.items())
+
+
+def _defaults(record: type[msgspec.Struct]) -> dict[str, Any]:
+    """The values of fields that are absent; a list or a table among them is shared, and nobody changes it."""
+    pairs = zip(record.__struct_fields__, record.__struct_defaults__, strict=True)
+    made = {name: default.factory() if hasattr(default, "factory") else default for name, default in pairs}
+    return {name: value for name, value in made.items() if value is not msgspec.NODEFAULT}
 
 
 def lean_type(record: type[msgspec.Struct], names: Sequence[str]) -> type[object] | None:
@@ -158,8 +189,7 @@ def lean_type(record: type[msgspec.Struct], names: Sequence[str]) -> type[object
 
 def _looks(record: type[msgspec.Struct], present: Collection[str]) -> dict[str, object]:
     """What makes a type look like the record that has only these fields."""
-    defaults = zip(record.__struct_fields__, record.__struct_defaults__, strict=True)
-    absent = {name: default for name, default in defaults if name not in present}
+    absent = {name: default for name, default in _defaults(record).items() if name not in present}
     own = {name: part for name, part in vars(record).items() if isinstance(part, property)}
     return absent | own | _pickled(record)
 

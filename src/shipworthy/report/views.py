@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
+from ..core import rows
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
@@ -216,13 +217,13 @@ def failing(item: Row) -> bool:
 def failing_items(decision: Decision, most: int | None = None) -> list[Row]:
     """The rows that fail, or the first of them: the offenders in their order, then the others."""
     rank = {offender.get("qid"): place for place, offender in enumerate(decision.offenders)}
-    first = [item for item in decision.items if _qid(item) in rank and failing(item)]
-    others = (item for item in decision.items if _qid(item) not in rank and failing(item))
+    first = [item for item in rows.failing_rows(decision.items, row_passes) if _qid(item) in rank]
+    others = (item for item in rows.failing_rows(decision.items, row_passes) if _qid(item) not in rank)
     return [*sorted(first, key=lambda item: rank[_qid(item)]), *islice(others, most)][:most]
 
 
 def failing_count(decision: Decision) -> int:
-    return sum(map(failing, decision.items))
+    return rows.failing_count(decision.items, row_passes)
 
 
 def cards(decision: Decision) -> Sequence[Row]:

@@ -144,19 +144,15 @@ def row(verdict: Verdict) -> ItemRow:
         verdict.answerable,
         verdict.all_rank,
         brief(question_of(verdict)),
-        brief(claim_of(verdict)),
+        brief(verdict.claim),
         verdict.slices or UNSET,
     )
 
 
 def question_of(verdict: Verdict) -> str:
     """The question as gold has it, else as the trace says that it was sent."""
-    question = verdict.expected.gold.question if verdict.expected else ""
-    return question or (verdict.trace.asked if verdict.trace else "")
-
-
-def claim_of(verdict: Verdict) -> str:
-    return verdict.trace.answer.claim if verdict.trace and not verdict.trace.error else ""
+    question = verdict.expected.gold.question if verdict.expected is not None else ""
+    return question or (verdict.trace.asked if verdict.trace is not None else "")
 
 
 def offences(verdict: Verdict, context: Context) -> Iterable[Offence]:

@@ -121,6 +121,7 @@ class Verdict(Outline, kw_only=True):
     why: str = ""
     slices: tuple[str, ...] = ()
     trace: Trace | None = None
+    claim: str = ""  # what was answered; nothing where the run failed
     retrieved: list[str] = []  # the ids of the trace as it has them
     citations: list[str] = []
     expected: Expected | None = None
@@ -171,7 +172,11 @@ def constraint(expected: Expected, claim: str, echo: Sequence[str], rules: Rules
 
 def judge(case: Case, context: Context) -> Verdict:
     """The verdict on a question: that of its trace, or of the worst of its traces where that was asked for."""
-    verdict = judge_traces(case.gold, case.records["trace"], context.judging)
+    traces = case.records["trace"]
+    if len(traces) == 1:
+        verdict = judge_trace(case.gold, traces[0], context.judging)
+    else:
+        verdict = judge_traces(case.gold, traces, context.judging)
     if context.options.by:
         verdict.slices = slices_of(case.gold.gold, context.options.by)
     if context.custom:
@@ -184,10 +189,7 @@ def judge(case: Case, context: Context) -> Verdict:
 def judge_traces(expected: Expected, traces: Sequence[Trace], judging: Judging) -> Verdict:
     if not traces:
         return _explained(_blank(expected, "missing"), judging)
-    verdict = judge_trace(expected, traces[0], judging)
-    if len(traces) == 1:
-        return verdict
-    return min((verdict, *(judge_trace(expected, trace, judging) for trace in traces[1:])), key=badness)
+    return min((judge_trace(expected, trace, judging) for trace in traces), key=badness)
 
 
 def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
@@ -216,7 +218,8 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     refused = exact or (wider and judging.declared)
     empty = not (claim and claim.strip())
     verdict = _blank(expected, "refused" if refused else "empty" if empty else "shipped")
-    verdict.trace, verdict.confidence, verdict.wider = trace, trace.confidence, wider
+    verdict.trace, verdict.claim, verdict.confidence, verdict.wider = trace, claim, trace.confidence, wider
+    verdict.vacuous = expected.vacuous and not refused
     verdict.retrieved, verdict.citations, verdict.logged = retrieved, citations, trace.logs_retrieval
     if judging.id_map is not None:
         retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
@@ -224,36 +227,41 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     if refused:
         verdict.drifted = exact and refusal.is_drifted(claim)
     else:
-        _compare(verdict, expected, empty, retrieved, citations, judging)
+        _cite(verdict, expected, retrieved, citations)
+        if expected.gold.constraints:
+            verdict.constraint, verdict.why = constraint(expected, claim, answer.constraints_echo, judging.rules)
+        if empty:
+            verdict.contained = False
+        else:
+            _compare(verdict, expected, citations, judging)
     return verdict
 
 
-def _compare(
-    verdict: Verdict,
-    expected: Expected,
-    empty: bool,
-    retrieved: Sequence[str],
-    citations: Sequence[str],
-    judging: Judging,
-) -> None:
-    """What an answer says and cites, beside what its gold item expects."""
-    assert verdict.trace is not None
-    gold, answer = expected.gold, verdict.trace.answer
-    claim = answer.claim
-    verdict.uncited, verdict.vacuous = not citations, expected.vacuous
-    verdict.out_of_scope = not all(map(retrieved.__contains__, citations))
+def _cite(verdict: Verdict, expected: Expected, retrieved: Sequence[str], citations: Sequence[str]) -> None:
+    """What an answer cites, beside what was retrieved and what its gold item names."""
+    out_of_scope = False
+    for name in citations:
+        if name not in retrieved:
+            out_of_scope = verdict.out_of_scope = True
+            break
+    else:
+        verdict.uncited = not citations
     if verdict.has_citations or not verdict.answerable:
         # H: some citation is gold, and none lies outside what was retrieved. An answerable item without gold citations
         # has nothing to hit; an unanswerable one is a miss when answered.
-        verdict.cited = not (empty or verdict.out_of_scope or expected.citations.isdisjoint(citations))
-    if gold.constraints:
-        verdict.constraint, verdict.why = constraint(expected, claim, answer.constraints_echo, judging.rules)
-    if empty:
-        verdict.contained = False
-        return
+        hit = not (out_of_scope or expected.citations.isdisjoint(citations))
+        verdict.cited = hit and verdict.status != "empty"
+
+
+def _compare(verdict: Verdict, expected: Expected, citations: Sequence[str], judging: Judging) -> None:
+    """What an answer says, beside what its gold item expects."""
+    gold, claim = expected.gold, verdict.claim
     found = matching.FOUND if expected.vacuous else matching.state(expected.wanted, claim)
-    verdict.denied = found == matching.DENIED
-    verdict.contained = found == matching.FOUND or (verdict.denied and judging.on_denied == "flag")
+    if found == matching.FOUND:
+        verdict.contained = True
+    else:
+        verdict.denied = found == matching.DENIED
+        verdict.contained = verdict.denied and judging.on_denied == "flag"
     verdict.near = refusal.is_near(claim)
     if gold.gold_claim or expected.wanted.forbidden:
         verdict.wrong, shown = wrong(expected, claim, judging.rules)

@@ -12,7 +12,7 @@ import msgspec
 from ...core.contracts import Gold
 from ...errors import DataError
 from ...language.tables import may_deny
-from ...text import fold
+from ...text import fold, folded_claim
 
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
 ABSENT, INSIDE, DENIED, FOUND = "missing", "inside", "denied", "found"  # from worst to best
@@ -40,24 +40,20 @@ class Wanted(msgspec.Struct, frozen=True):
 
 def wanted(gold: Gold, least: int, on_denied: str = "fail") -> Wanted:
     """The gold item's expectations, made ready once for all its runs."""
-    return Wanted(
-        gold.match,
-        _needles(gold.substrings, least),
-        str(gold.tolerance),
-        _needles(gold.forbidden, least),
-        on_denied != "off",
-    )
+    forbidden = _needles(gold.forbidden, least) if gold.forbidden else ()
+    tolerance = str(gold.tolerance) if gold.tolerance else "0"
+    return Wanted(gold.match, _needles(gold.substrings, least), tolerance, forbidden, on_denied != "off")
 
 
 def _needles(texts: Sequence[str], least: int) -> tuple[Needle, ...]:
-    return tuple(Needle(text, written, len(text) < least) for written in texts if (text := fold(written)))
+    return tuple([Needle(text, written, len(text) < least) for written in texts if (text := fold(written))])
 
 
 def state(expected: Wanted, claim: str) -> str:
     """Whether the claim asserts what is expected: found, denied, inside another word or number, or missing."""
     if expected.mode == "regex":
         return FOUND if any(_searches(needle.written, claim) for needle in expected.needles) else ABSENT
-    if expected.mode == "any" and _plainly(expected, fold(claim)):
+    if expected.mode == "any" and _plainly(expected, folded_claim(claim)):
         return FOUND
     states = _states(expected, claim, expected.needles)
     if expected.mode == "all":
@@ -94,7 +90,7 @@ def forbidden(expected: Wanted, claim: str) -> str:
 
 
 def _states(expected: Wanted, claim: str, needles: Sequence[Needle]) -> Iterator[str]:
-    folded, spelt = fold(claim), ""
+    folded, spelt = folded_claim(claim), ""
     for needle in needles:
         if expected.mode == "number":
             yield _number(needle, spelt := spelt or _claim_spelled(claim), expected)
@@ -217,6 +213,11 @@ def _searches(pattern: str, claim: str) -> bool:
         return regex.compile(pattern).search(claim, timeout=TIME_LIMIT) is not None
     except TimeoutError:
         return False
+
+
+def is_plain(gold: Gold) -> bool:
+    """Whether its expectations are texts, about which nothing can be wrong."""
+    return gold.match in ("any", "all") and gold.tolerance == 0
 
 
 def check(gold: Gold, where: str) -> None:

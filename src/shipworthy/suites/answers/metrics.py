@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from ...core.custom import Custom, metric_of
-from ...core.evidence import Counted
+from ...core.evidence import Alike, Counted
 from ...core.gates import Gate, gate_of
 from ...core.metrics import Count, Measure, Metric, Rate
 from ...core.tally import Fact, Tally
@@ -57,35 +57,47 @@ def aliases(options: Depths) -> dict[str, str]:
     return ALIASES | short | {"chr@k": f"chr@{first}"}
 
 
-def facts(verdict: Verdict, context: Context) -> list[Counted]:
-    found, named = _known_facts(verdict, context.options.k)
+def facts(verdict: Verdict, context: Context) -> list[Counted] | Alike:
+    """What is counted of a verdict: what it shares with all that have its outline, and facts of its own."""
+    alike, named = _known_facts(verdict, context)
+    own: tuple[Fact, ...] = _custom_facts(verdict, context) if context.custom else ()
     if context.custom:
-        from . import custom
+        from .custom import failing
 
-        found += tuple(custom.facts(context.custom, verdict))
-        named += tuple(custom.failing(verdict))
-    counted = Counted(found, verdict.slices, "", verdict.qid, named)
-    return [counted, Counted(facts_of(verdict, context), (), REFERENCE)] if context.compat else [counted]
-
-
-KnownFacts = tuple[tuple[Fact, ...], tuple[str, ...]]
+        named += tuple(failing(verdict))
+    if not (own or named or verdict.slices):
+        return alike
+    shared, *reference = alike.counted
+    return [Counted((*shared.facts, *own), verdict.slices, "", verdict.qid, named), *reference]
 
 
-def _known_facts(verdict: Verdict, k: tuple[int, ...]) -> KnownFacts:
-    """The facts of a verdict and those whose items are named. Verdicts are much alike: most were met before."""
-    values = _OUTLINE(verdict)
-    found = _MET.get((k, values))
-    if found is None:
+def _custom_facts(verdict: Verdict, context: Context) -> tuple[Fact, ...]:
+    from .custom import facts as custom_facts
+
+    return tuple(custom_facts(context.custom, verdict))
+
+
+def _known_facts(verdict: Verdict, context: Context) -> tuple[Alike, tuple[str, ...]]:
+    """The facts of a verdict, and those whose items are named. Verdicts are much alike: most were met before."""
+    reference = facts_of(verdict, context) if context.compat else ()
+    values, k = _OUTLINE(verdict), context.options.k
+    met = _MET.get((k, values, reference))
+    if met is None:
         if len(_MET) >= MOST_MET:
             _MET.clear()
         outline = Outline(*values)
         named = tuple(name for name, applies in _named(outline) if applies)
-        found = _MET[k, values] = tuple(answer_facts(outline, k)), named
-    return found
+        met = _MET[k, values, reference] = Alike(_counted(tuple(answer_facts(outline, k)), reference)), named
+    return met
+
+
+def _counted(found: tuple[Fact, ...], reference: tuple[str, ...]) -> list[Counted]:
+    """The facts, and what the original script would count."""
+    return [Counted(found), Counted(reference, (), REFERENCE)] if reference else [Counted(found)]
 
 
 _OUTLINE = attrgetter(*Outline.__struct_fields__)
-_MET: dict[tuple[object, ...], KnownFacts] = {}
+_MET: dict[tuple[object, ...], tuple[Alike, tuple[str, ...]]] = {}
 MOST_MET = 10_000
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,16 @@ from msgspec import UNSET
 from ...core.contracts import Gold
 from ...core.sources import (
     ANSWERS,
+    Answerable,
     GoldSet,
     Input,
     file_input,
     load_gold,
     read_texts,
-    require_answerable,
     stream_traces,
 )
 from ...core.suite import InputSpec, Material, Sources, Suite
+from ...errors import DataError
 from ...language.refusal import TOKEN
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
@@ -42,10 +43,16 @@ def read(sources: Sources, options: Options) -> Material:
     as_reference = options.profile == "reference"
     reads: dict[str, Input] = {}
     judging = _judging(sources, options, reads)
-    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by, map=options.map)
-    require_answerable(gold)
-    # The original script knows no other match.
-    warnings = unmatchable(gold.items.values() if as_reference else _checked(gold))
+    remarks = Remarks(checked=not as_reference)  # the original script knows but one way to match
+    gold = load_gold(
+        sources["gold"],
+        lenient=options.lenient,
+        last_wins=as_reference,
+        by=options.by,
+        map=options.map,
+        watch=remarks,
+    )
+    remarks.require(gold)
     trace = Input()
     return Material(
         context=Context(
@@ -69,7 +76,7 @@ def read(sources: Sources, options: Options) -> Material:
         keep={"trace": "last" if as_reference else options.on_duplicate},
         closed=options.closed,
         incomplete=lock_problems(sources["gold"], options.map),
-        warnings=warnings,
+        warnings=remarks.warnings(),
     )
 
 
@@ -100,26 +107,52 @@ def _taken(options: Options) -> set[str]:
     return {*own, *aliases(options), *explain.ItemRow.__struct_fields__, *explain.NAMED_FACTS}
 
 
-def _checked(gold: GoldSet) -> Iterator[Gold]:
-    """The items, each with expectations that can be read."""
-    for item, line in gold.placed():
-        matching.check(item, f"{gold.source.path}:{line}")
-        yield item
+class Remarks(Answerable):
+    """What is wrong with gold items, or worth a warning: what nobody can read, and what no claim can match."""
 
+    def __init__(self, checked: bool = True) -> None:
+        super().__init__()
+        self._checked = checked
 
-def unmatchable(items: Iterable[Gold]) -> list[str]:
-    """Warnings about gold that no claim can match, or that a refusal would."""
-    absent, token = [], []
-    for item in items:
-        if item.answerable and item.gold_claim_substr is UNSET:
-            absent.append(item.qid)
-        if item.answerable and item.match == "any" and any(fold(text) in TOKEN for text in item.substrings):
-            token.append(item.qid)
-    told = [
-        ("no answer can be correct without gold_claim_substr", absent),
-        ("the expected text is part of the refusal token, so no answer can contain it", token),
-    ]
-    return [f"{what} ({plural(len(qids), 'item')}: {first_few(qids)}). See gold lint." for what, qids in told if qids]
+    def forget(self) -> None:
+        super().forget()
+        self._unread: tuple[Gold, int] | None = None  # the first item whose expectations can't be read, and its line
+        self._absent: list[str] = []
+        self._token: list[str] = []
+
+    def meet(self, item: Gold, line: int) -> None:
+        super().meet(item, line)
+        if self._checked and self._unread is None and not matching.is_plain(item):
+            try:
+                matching.check(item, "")
+            except DataError:
+                self._unread = item, line
+        if item.answerable:
+            self._meet_answerable(item)
+
+    def _meet_answerable(self, item: Gold) -> None:
+        if item.gold_claim_substr is UNSET:
+            self._absent.append(item.qid)
+        elif item.match == "any":
+            for text in item.gold_claim_substr:
+                if fold(text) in TOKEN:
+                    self._token.append(item.qid)
+                    break
+
+    def require(self, gold: GoldSet) -> None:
+        super().require(gold)
+        if self._unread is not None:
+            matching.check(self._unread[0], f"{gold.source.path}:{self._unread[1]}")
+
+    def warnings(self) -> list[str]:
+        """Gold that no claim can match, or that a refusal would."""
+        told = [
+            ("no answer can be correct without gold_claim_substr", self._absent),
+            ("the expected text is part of the refusal token, so no answer can contain it", self._token),
+        ]
+        return [
+            f"{what} ({plural(len(qids), 'item')}: {first_few(qids)}). See gold lint." for what, qids in told if qids
+        ]
 
 
 def _judging(sources: Sources, options: Options, reads: dict[str, Input]) -> Judging:

@@ -12,7 +12,7 @@ from ...core.evidence import Cards, Offence, Order, Row, brief
 from ...core.gates import Outcome
 from ...core.metrics import decimal
 from ...core.suite import Explanation, Findings
-from ..answers.explain import card, claim_of, judging_shown, question_of
+from ..answers.explain import card, judging_shown, question_of
 from ..answers.judge import SEVERITY
 from .arms import Choice
 from .deciding import choice, measure_arms, missed, shown_gates
@@ -123,7 +123,7 @@ def _row(on_arm: ArmVerdict, qid: str, slow_after: Ticks) -> Row:
         "length": runs[0].length if runs else None,
         "reason": answer.reason or ("slow" if times and max(times) > slow_after else ""),
         "question": brief(question_of(answer)),
-        "claim": brief(claim_of(answer)),
+        "claim": brief(answer.claim),
     }
 
 

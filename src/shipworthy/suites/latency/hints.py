@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import msgspec
 
-from ...core.evidence import Evidence
 from ...core.metrics import decimal
 from ...core.names import Names
 from ...core.suite import Findings
@@ -37,8 +36,7 @@ def ids_kind(arm: str) -> str:
 
 def _of_one_arm(findings: Findings) -> Findings:
     """The findings as the answers suite reads them: the ids of the deciding arm are the only ones."""
-    evidence = Evidence()
-    evidence.tallies = findings.evidence.tallies
+    evidence = findings.evidence.counts_alone()
     evidence.seen = {"ids": findings.evidence.seen.get(ids_kind(findings.part), Names())}
     return msgspec.structs.replace(findings, evidence=evidence)
 
