@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TypeGuard, TypeVar
 
 import msgspec
@@ -21,7 +21,7 @@ from ...reading.keys import Keys
 from ...reading.many import Files
 from .options import Choices, Options
 from .ranking import Duplicate, Ranked, RankedList, arrange
-from .trec import FALLING, Scattered, name_of, read_qrels, read_run, read_whole_run
+from .trec import FALLING, Scattered, grades_of, name_of, read_qrels, read_run, read_whole_run
 
 Source = str | os.PathLike[str] | Iterable[object]  # a file, or the records themselves
 Name = str | bytes  # bytes as a TREC file has them, text as JSON lines have it
@@ -34,6 +34,9 @@ class Slot(msgspec.Struct, gc=False):
     name: str  # the question's, as reports have it
     wanted: tuple[Name, ...]
     grades: dict[bytes, int] | None = None  # only where relevance is graded, as TREC files can say
+
+
+_slot_name, _slot_wanted = attrgetter("name"), attrgetter("wanted")
 
 
 class _Name(msgspec.Struct):
@@ -63,13 +66,15 @@ class _LogIds(msgspec.Struct):
 
 Slots = dict[Name, Slot]  # by qid
 Lists = Iterable[tuple[Name, Sequence[Name], Sequence[float] | None]]
-_STRINGS = frozenset((str,))
+_NAMELESS = (UNSET, "")
+FEW = 16  # names that are looked for in a list one by one, before a table of all its names is worth making
 _NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody asked about
 
 
 def relevant_counts(slots: Slots) -> dict[str, int]:
     """How much there is to find for each question: all that is left of it once the lists are ranked."""
-    return {slot.name: len(slot.wanted) for slot in slots.values()}
+    held = slots.values()
+    return dict(zip(map(_slot_name, held), map(len, map(_slot_wanted, held)), strict=True))
 
 
 # --- TREC files ---
@@ -77,10 +82,12 @@ def relevant_counts(slots: Slots) -> dict[str, int]:
 
 def qrels_slots(path: str, read: Input, choices: Choices) -> Slots:
     """What there is to find for each query of the qrels."""
-    judged = read_qrels(path, read)
     slots: Slots = {}
-    for qid in list(judged):
-        grades = judged.pop(qid)
+    for qid, judged in read_qrels(path, read).items():
+        if isinstance(judged, tuple) and choices.rel_level == 1:
+            slots[qid] = Slot(name_of(qid), judged)
+            continue
+        grades = grades_of(judged)
         graded = choices.rel_level > 1 or max(grades.values(), default=0) > 1
         names = [name for name, level in grades.items() if level >= choices.rel_level] if graded else list(grades)
         slots[qid] = Slot(name_of(qid), tuple(names), grades if graded else None)
@@ -103,11 +110,12 @@ def gold_slots(source: Source, read: Input, problems: Problems, map: tuple[str, 
     slots: Slots = {}
     for line, item in _records(source, _GoldIds, read, "gold", problems, gold_keys(), map):
         qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
-        if qid in (UNSET, "") or str(qid) in slots:
-            what = "the qid is missing" if qid in (UNSET, "") else f"duplicate qid {qid!r}"
+        name = str(qid)
+        if qid in _NAMELESS or name in slots:
+            what = "the qid is missing" if qid in _NAMELESS else f"duplicate qid {qid!r}"
             problems.add(Problem(read.path, line, what, "Give each question its own qid.", "gold-repeated"))
             continue
-        slots[str(qid)] = Slot(str(qid), tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))))
+        slots[name] = Slot(name, tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))))
     read.records = len(slots)
     _close(read, problems)
     if not slots and not problems.total:
@@ -145,7 +153,7 @@ def _log_lists(
     for line, run in _records(source, _LogIds, read, "trace", problems, trace_keys(), map):
         qid = run.qid or run.q_id
         given: Sequence[str | _Scored] | UnsetType = run.topk if run.topk is not UNSET else run.retrieved_ids
-        if qid in (UNSET, "") or (given is UNSET and not run.error):
+        if qid in _NAMELESS or (given is UNSET and not run.error):
             problems.add(Problem(read.path, line, _lacking(given), "", "type"))
             continue
         places = [] if given is UNSET else given
@@ -219,7 +227,11 @@ def _names(places: Sequence[str | _Name | _Scored]) -> list[str]:
 
 
 def _all_strings(places: Sequence[object]) -> TypeGuard[list[str]]:
-    return _STRINGS.issuperset(map(type, places))
+    try:
+        "".join(places)  # type: ignore[arg-type]  # nothing else looks at all of them so quickly
+    except TypeError:
+        return False
+    return True
 
 
 # --- lists of either kind ---
@@ -227,7 +239,7 @@ def _all_strings(places: Sequence[object]) -> TypeGuard[list[str]]:
 
 def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[RankedList]:
     """What each list hits; lists of questions that the gold does not have are passed on without their ids."""
-    shared: dict[Ranked, Ranked] = {}
+    shared: dict[tuple[int, ...], Ranked] = {}
     as_listed = choices.depth is None and choices.order == "list"
     falling = choices.depth is None and choices.order == "score"
     for qid, names, scores in lists:
@@ -235,12 +247,18 @@ def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Ranke
         if slot is None:
             yield RankedList(_shown(qid), _NOTHING)
             continue
-        places = dict(zip(names, count(1), strict=False))
-        if len(places) < len(names) or not (as_listed or (falling and scores is FALLING)):
+        known = set(names)
+        if len(known) < len(names) or not (as_listed or (falling and scores is FALLING)):
             names = _in_order(qid, names, scores, choices)
-            places = dict(zip(reversed(names), range(len(names), 0, -1), strict=True))
-        ranked = _ranked(slot, len(names), places)
-        yield RankedList(slot.name, shared.setdefault(ranked, ranked))
+            known = set(names)
+        if slot.grades is not None:
+            yield RankedList(slot.name, _graded(slot, slot.grades, names))
+            continue
+        key = (len(names), len(slot.wanted), *_places(known.intersection(slot.wanted), names))
+        ranked = shared.get(key)
+        if ranked is None:
+            ranked = shared[key] = Ranked(len(names), len(slot.wanted), tuple([place + 1 for place in key[2:]]))
+        yield RankedList(slot.name, ranked)
 
 
 def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> Sequence[Name]:
@@ -261,15 +279,21 @@ def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, 
     return names if order is None else [names[place] for place in order]
 
 
-def _ranked(slot: Slot, returned: int, places: Mapping[Name, int]) -> Ranked:
-    """The ranks of the wanted names; one that is repeated keeps its ranks, and hits at the first of them."""
+def _places(found: set[Name], names: Sequence[Name]) -> list[int]:
+    """Where names stand that are all in the list, from 0 on; one that is repeated at the first of its places."""
+    if len(found) <= FEW:
+        return sorted(map(names.index, found))
+    places = {name: place for place, name in reversed([*enumerate(names)])}
+    return sorted(map(places.__getitem__, found))
+
+
+def _graded(slot: Slot, grades: dict[bytes, int], names: Sequence[Name]) -> Ranked:
+    places = {name: rank for rank, name in reversed([*enumerate(names, 1)])}
     hits = sorted([places[name] for name in slot.wanted if name in places])
-    if slot.grades is None:
-        return Ranked(returned, len(slot.wanted), tuple(hits))
-    gained = {places[name]: grade for name, grade in slot.grades.items() if grade and name in places}
+    gained = {places[name]: grade for name, grade in grades.items() if grade and name in places}
     gains = [gained.get(rank, 0) for rank in range(1, max(gained, default=0) + 1)]
-    ideal = tuple(sorted(slot.grades.values(), reverse=True))
-    return Ranked(returned, len(slot.wanted), tuple(hits), (), tuple(gains), ideal)
+    ideal = tuple(sorted(grades.values(), reverse=True))
+    return Ranked(len(names), len(slot.wanted), tuple(hits), (), tuple(gains), ideal)
 
 
 def _shown(qid: str | bytes) -> str:

@@ -24,7 +24,7 @@ from .options import Choices
 Ratio = tuple[int, int]  # numerator and denominator
 
 
-class Ranked(NamedTuple):
+class Ranked(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """What a metric may know of one list: how long it is, where it hits, and what there was to find."""
 
     returned: int

@@ -7,9 +7,11 @@ import hashlib
 import math
 import os
 from array import array
-from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
-from operator import gt
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import compress, islice
+from operator import le, methodcaller, ne
 from typing import BinaryIO, TypeVar
 
 import msgspec
@@ -25,7 +27,9 @@ from .log import LogLine
 Block = tuple[bytes, list[bytes], list[float]]  # a query, its documents and their scores, in the order of the file
 
 FALLING: list[float] = []  # stands for the scores of a list in the order of its scores, no two of them equal
+Judged = tuple[bytes, ...] | dict[bytes, int]  # documents of a query, with their grades unless these are all 1
 Rows = tuple[list[bytes], list[bytes], list[float]]
+Value = TypeVar("Value", bytes, float)
 Number = TypeVar("Number", int, float)
 Grades = tuple[list[bytes], list[bytes], list[int]]
 
@@ -39,23 +43,49 @@ class Scattered(Exception):
     """The lines of one query don't stand together, so that the run can't be read query by query."""
 
 
-def read_qrels(path: str, read: Input) -> dict[bytes, dict[bytes, int]]:
-    """Grades above zero by query and document; a query with none of them is there, and empty."""
-    judged: dict[bytes, dict[bytes, int]] = {}
+def read_qrels(path: str, read: Input) -> dict[bytes, Judged]:
+    """Documents of a grade above zero by query; a query with none of them is there, and empty."""
+    judged: dict[bytes, Judged] = {}
     for qids, names, levels in _judgements(path, read):
-        end = 0
-        for qid, same in groupby(qids):
-            start, end = end, end + len(list(same))
-            grades = dict(zip(names[start:end], levels[start:end], strict=True))
-            if qid in judged or len(grades) < end - start or min(grades.values()) <= 0:  # line by line
-                grades = judged.setdefault(qid, {})
-                _add_grades(path, qid, grades, zip(names[start:end], levels[start:end], strict=True))
+        plain = levels.count(1) == len(levels)
+        for start, end, qid in _spans(qids, [*_starts(qids), len(qids)]):
+            found = tuple(names[start:end])
+            if plain and qid not in judged and len(set(found)) == len(found):
+                judged[qid] = found
+                continue
+            grades = grades_of(judged.get(qid, ()))
+            _add_grades(path, qid, grades, zip(found, levels[start:end], strict=True))
             judged[qid] = grades
     if not judged:
         raise DataError(
             "there is no judgement in the qrels", where=path, hint=f"Write lines of: {_QRELS}.", code="qrels-empty"
         )
     return judged
+
+
+def grades_of(judged: Judged) -> dict[bytes, int]:
+    return judged if isinstance(judged, dict) else dict.fromkeys(judged, 1)
+
+
+def _spans(qids: list[bytes], edges: list[int]) -> Iterator[tuple[int, int, bytes]]:
+    """Where the lines of each query begin and end."""
+    return zip(edges, islice(edges, 1, None), map(qids.__getitem__, edges), strict=False)
+
+
+def _starts(qids: list[bytes]) -> list[int]:
+    """Where a query begins whose lines stand together."""
+    return [0, *_where(ne, qids)] if qids else []
+
+
+def _where(differs: Callable[[Value, Value], bool], column: list[Value]) -> Iterator[int]:
+    """Where a value and the one before it are in a relation."""
+    return compress(_counting(len(column).bit_length()), map(differs, column, islice(column, 1, None)))
+
+
+@lru_cache(maxsize=1)
+def _counting(bits: int) -> list[int]:
+    """Numbers from 1 on, kept because it takes longer to make one than to compare two columns."""
+    return list(range(1, 1 << bits))
 
 
 def _add_grades(path: str, qid: bytes, grades: dict[bytes, int], lines: Iterable[tuple[bytes, int]]) -> None:
@@ -74,16 +104,16 @@ def _judgements(path: str, read: Input) -> Iterator[Grades]:
     number = 0
     with _opened(path, read) as stream:
         for piece in _pieces(stream):
-            count = piece.count(b"\n")
+            lines = piece.count(b"\n")
             parts = piece.split()
             try:
-                if len(parts) != 4 * count or parts[1::4].count(parts[1]) != count:
+                if len(parts) != 4 * lines or parts[1::4].count(parts[1]) != lines:
                     raise ValueError  # among others the three columns of BEIR
                 yield parts[0::4], parts[2::4], _numbers(parts[3::4], int)
             except ValueError:
                 rows = list(_judgements_slowly(path, number, piece))
                 yield [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
-            number += count
+            number += lines
     read.records = number
 
 
@@ -118,54 +148,62 @@ def read_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
     """
     # By hash: to keep one of many small objects that are made together would keep the memory of all of them in use.
     seen: set[int] = set()
-    for qid, names, scores, falls in _blocks(path, read, bits):
-        if (known := hash(qid)) in seen:
-            raise Scattered
-        seen.add(known)
-        yield qid, names, FALLING if falls else scores
+    for edges, qids, names, scores in _queries(path, read, bits):
+        uneven = _uneven(scores, edges)
+        for start, end, qid in _spans(qids, edges):
+            if (known := hash(qid)) in seen:
+                raise Scattered
+            seen.add(known)
+            yield qid, names[start:end], scores[start:end] if start in uneven else FALLING
+
+
+def _uneven(scores: list[float], starts: list[int]) -> set[int]:
+    """The starts of those lists whose scores don't fall all along."""
+    steps = set(_where(le, scores)).difference(starts)
+    return {starts[bisect_right(starts, step) - 1] for step in steps}
 
 
 def read_whole_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
     """As read_run, with all scores, for a file whose queries are mixed: it is held in memory whole."""
     held: dict[bytes, Block] = {}
-    for qid, names, scores, _ in _blocks(path, read, bits):
-        known = held.setdefault(qid, (qid, [], []))
-        known[1].extend(names)
-        known[2].extend(scores)
+    for edges, qids, names, scores in _queries(path, read, bits):
+        for start, end, qid in _spans(qids, edges):
+            known = held.setdefault(qid, (qid, [], []))
+            known[1].extend(names[start:end])
+            known[2].extend(scores[start:end])
     yield from held.values()
 
 
-def _blocks(path: str, read: Input, bits: int) -> Iterator[tuple[bytes, list[bytes], list[float], bool]]:
-    """Neighbouring lines of one query, and whether their scores fall; regular lines are taken apart many at once."""
-    last: tuple[bytes, list[bytes], list[float], bool] = (b"", [], [], True)
+def _queries(path: str, read: Input, bits: int) -> Iterator[tuple[list[int], list[bytes], list[bytes], list[float]]]:
+    """The columns of many lines at a time, and where in them queries begin or end; the last of them may go on."""
+    rest: Rows = [], [], []
+    for qids, names, scores in _rows(path, read, bits):
+        qids[:0], names[:0], scores[:0] = rest
+        edges = _starts(qids)
+        yield edges, qids, names, scores
+        last = edges[-1] if edges else 0
+        rest = qids[last:], names[last:], scores[last:]
+    if rest[0]:
+        yield [0, len(rest[0])], *rest
+
+
+def _rows(path: str, read: Input, bits: int) -> Iterator[Rows]:
+    """The columns of a piece at a time; regular lines are taken apart many at once."""
     number = 0
     with _opened(path, read) as stream:
         for piece in _pieces(stream):
-            count = piece.count(b"\n")
-            qids, names, scores = _regular(piece, count) or _irregular(path, number, piece)
+            lines = piece.count(b"\n")
+            qids, names, scores = _regular(piece, lines) or _irregular(path, number, piece)
             _check_finite(path, number, piece, scores)
-            if bits == 32:
-                scores = array("f", scores).tolist()
-            falls = list(map(gt, scores, islice(scores, 1, None)))
-            number += count
-            end = 0
-            for qid, same in groupby(qids):
-                start, end = end, end + len(list(same))
-                if qid == last[0]:  # the query goes on from the piece before
-                    last = (qid, last[1] + names[start:end], last[2] + scores[start:end], False)
-                    continue
-                if last[1]:
-                    yield last
-                last = (qid, names[start:end], scores[start:end], all(falls[start : end - 1]))
+            yield qids, names, array("f", scores).tolist() if bits == 32 else scores
+            number += lines
     read.records = number
-    if last[1]:
-        yield last
 
 
-def _regular(piece: bytes, count: int) -> Rows | None:
+def _regular(piece: bytes, lines: int) -> Rows | None:
     """The columns of lines that all have six, `Q0` as the second of each; None when they must be read one by one."""
     parts = piece.split()
-    if len(parts) != 6 * count or parts[1::6].count(b"Q0") != count:
+    if len(parts) != 6 * lines or parts[1::6].count(b"Q0") != lines:
         return None
     try:
         return parts[0::6], parts[2::6], _numbers(parts[4::6], float)
@@ -247,9 +285,10 @@ def _text(raw: bytes) -> str:
 def gold_of_qrels(path: str, rel_level: int = 1) -> GoldSet:
     """Qrels as a gold set: the documents of at least `rel_level` are relevant."""
     judged = Input()
+    found = read_qrels(path, judged)
     gold = load_gold(
         Gold(qid=name_of(qid), relevant=[name_of(name) for name, grade in grades.items() if grade >= rel_level])
-        for qid, grades in read_qrels(path, judged).items()
+        for qid, grades in zip(found, map(grades_of, found.values()), strict=True)
     )
     gold.source.path, gold.source.digest = path, judged.digest
     return gold
@@ -290,8 +329,7 @@ def one_file(run: object) -> str:
     return os.fspath(run)
 
 
-def name_of(raw: bytes) -> str:
-    return raw.decode("utf-8", "backslashreplace")
+name_of: Callable[[bytes], str] = methodcaller("decode", "utf-8", "backslashreplace")
 
 
 def qrels_text(gold: str) -> bytes:
