@@ -109,16 +109,16 @@ def test_records_in_memory_are_ranked_as_files_are(tmp_path: Path) -> None:
 
 
 def test_lists_that_many_questions_share_are_valued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shipworthy.suites.retrieval import ranking
+    from shipworthy.suites.retrieval import metrics
 
     asked: list[Any] = []
-    counted = ranking.ratio
+    chosen = metrics.rule
 
-    def ratio(*arguments: Any) -> tuple[int, int]:
-        asked.append(arguments)
-        return counted(*arguments)
+    def rule(*arguments: Any) -> Any:
+        valued = chosen(*arguments)
+        return lambda ranked: (asked.append(ranked), valued(ranked))[1]
 
-    monkeypatch.setattr(ranking, "ratio", ratio)
+    monkeypatch.setattr(metrics, "rule", rule)
     names = [f"q{number}" for number in range(500)]
     gold = [{"qid": name, "relevant": ["a"]} for name in names]
     log = [{"qid": name, "retrieved_ids": ["x", "a"] if number % 2 else ["a"]} for number, name in enumerate(names)]

@@ -16,7 +16,7 @@ from ...core.tally import Fact, Tally
 from .hints import hint_facts
 from .judge import RISK, STABLE, Context, ListVerdict, LogVerdict, Verdict
 from .options import Choices, Options, choices_of
-from .ranking import Ranked, Ratio, Wanted, default_metrics, mean_ratio, parse_wanted, spellings
+from .ranking import Ranked, Ratio, Wanted, default_metrics, mean_ratio, parse_wanted, rule, spellings
 
 LISTS = "lists"  # the fact whose values are the ranked lists of a question
 LIVE = "live"  # the part of the evidence that counts what the index that serves does
@@ -290,8 +290,10 @@ class MeanOfLists(Mean, frozen=True, kw_only=True):
     def measure(self, tally: Tally) -> Measure:
         denominator, recall = self.choices.denominator, self.choices.recall
         values: dict[Ratio, int] = {}
+        one = rule(self.wanted, denominator, recall)
         for lists, count in _lists(tally):
-            worth = mean_ratio(self.wanted, lists, denominator, recall)
+            several = len(lists) != 1
+            worth = mean_ratio(self.wanted, lists, denominator, recall) if several else one(lists[0])
             values[worth] = values.get(worth, 0) + count
         spread = stats.ratio_spread(values)
         if spread is None:  # no value, or an nDCG that is above 1 in its last bit

@@ -10,9 +10,9 @@ import math
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import gcd, lcm
 from typing import NamedTuple
 
@@ -162,24 +162,45 @@ _fraction = lru_cache(maxsize=1 << 16)(Fraction)
 
 def ratio(wanted: Wanted, ranked: Ranked, denominator: str = "returned", recall: str = "fraction") -> Ratio:
     """The same as two integers without a common divisor: a million lists are added up without making fractions."""
-    k = wanted.k if wanted.k is not None else ranked.returned
+    return rule(wanted, denominator, recall)(ranked)
+
+
+@lru_cache
+def rule(wanted: Wanted, denominator: str = "returned", recall: str = "fraction") -> Callable[[Ranked], Ratio]:
+    """What makes a metric's number of a list, chosen once for all lists."""
+    k = wanted.k
     if wanted.kind == "precision":
-        return _reduced(bisect_right(ranked.hits, k), k if denominator == "k" else min(k, ranked.returned))
+        return lambda ranked: _precision(ranked, ranked.returned if k is None else k, denominator)
     if wanted.kind == "ndcg":
-        return _ndcg(ranked, wanted.k).as_integer_ratio()
-    if not ranked.relevant:
-        return 0, 1
-    if wanted.kind == "recall":
-        return _recall(ranked, k, recall)
-    if wanted.kind == "map":
-        return _average_precision(ranked, k)
-    first = ranked.hits[0] if ranked.hits and ranked.hits[0] <= k else 0
-    return (int(first > 0), 1) if wanted.kind == "success" or not first else (1, first)
+        return lambda ranked: _ndcg(ranked, k)
+    scores: dict[str, Callable[[Ranked, int], Ratio]] = {
+        "recall": partial(_recall, recall=recall),
+        "map": _average_precision,
+        "mrr": _reciprocal,
+        "success": _success,
+    }
+    score = scores[wanted.kind]
+    return lambda ranked: score(ranked, ranked.returned if k is None else k) if ranked.relevant else (0, 1)
+
+
+def _precision(ranked: Ranked, k: int, denominator: str) -> Ratio:
+    return _lowest(bisect_right(ranked.hits, k), k if denominator == "k" else min(k, ranked.returned))
+
+
+def _reciprocal(ranked: Ranked, k: int) -> Ratio:
+    return (1, ranked.hits[0]) if ranked.hits and ranked.hits[0] <= k else (0, 1)
+
+
+def _success(ranked: Ranked, k: int) -> Ratio:
+    return _reciprocal(ranked, k)[0], 1
 
 
 def _reduced(part: int, whole: int) -> Ratio:
     shared = gcd(part, whole)
     return (part // shared, whole // shared) if whole else (0, 1)
+
+
+_lowest = lru_cache(maxsize=1 << 12)(_reduced)  # for counts, which are few
 
 
 def mean_value(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Fraction:
@@ -205,7 +226,7 @@ def _recall(ranked: Ranked, k: int, recall: str) -> Ratio:
     covered = sum(ranked.news[:within]) if ranked.news else within
     if recall == "all":
         return int(covered == ranked.relevant), 1
-    return (int(covered > 0), 1) if recall == "any" else _reduced(covered, ranked.relevant)
+    return (int(covered > 0), 1) if recall == "any" else _lowest(covered, ranked.relevant)
 
 
 def _needed(ranked: Ranked) -> int:
@@ -225,16 +246,19 @@ def _average_precision(ranked: Ranked, k: int) -> Ratio:
     return _reduced(sum([nth * (common // rank) for nth, rank in enumerate(ranks, 1)]), common * _needed(ranked))
 
 
-def _ndcg(ranked: Ranked, k: int | None) -> float:
+def _ndcg(ranked: Ranked, k: int | None) -> Ratio:
     """DCG over that of the best possible list, which without a cut-off is as long as what there is to find."""
     if ranked.ideal:
         best = math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(ranked.ideal[:k], 1))
         got = math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(ranked.gains[:k], 1) if gain)
-        return got / best if best else 0.0
+        return (got / best if best else 0.0).as_integer_ratio()
     needed = _needed(ranked)
-    if not needed:
-        return 0.0
-    return math.fsum(map(_discount, _found(ranked, k))) / _best(min(k or needed, needed))
+    return _ungraded(tuple(_found(ranked, k)), min(k or needed, needed)) if needed else (0, 1)
+
+
+@lru_cache(maxsize=1 << 14)
+def _ungraded(ranks: tuple[int, ...], best: int) -> Ratio:
+    return (math.fsum(map(_discount, ranks)) / _best(best)).as_integer_ratio()
 
 
 @lru_cache(maxsize=1 << 16)
