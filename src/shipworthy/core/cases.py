@@ -84,7 +84,8 @@ class Gathered:
     """Records by question, in whatever order they come; `+=` of any split is the whole, because places are kept."""
 
     def __init__(self, expected: Collection[str] | None, survey: Survey | None = None) -> None:
-        self._expected = expected  # None: every record is about a case of its own making
+        # None: every record is about a case of its own making. A plain table where there is one: each record asks.
+        self._expected: Collection[str] | None = getattr(expected, "names", expected)
         self.survey = survey
         self.slots: dict[str, dict[str, Slot]] = {}
         self._highest: dict[str, int] = {}  # place of an input up to which records were taken

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -122,6 +122,11 @@ class ReadyItems(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._items.kept)
+
+    @property
+    def names(self) -> Collection[str]:
+        """The qids."""
+        return self._items.kept
 
     def golds(self) -> Iterable[Gold]:
         """The items as they are."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import connection, get_context
 from typing import Any
@@ -72,7 +73,9 @@ def run(
             workers.append(_Worker(context, work, shared))
             workers[-1].give(*given)
         while busy := {worker.pipe: worker for worker in workers if worker.task is not None}:
-            for pipe in connection.wait(list(busy)):
+            while not (ready := connection.wait(list(busy), 0 if waiting.are_few(jobs) else None)):
+                waiting.prepare()
+            for pipe in ready:
                 worker = busy[pipe]
                 try:
                     yield worker.pipe.recv()
@@ -88,16 +91,32 @@ def run(
 
 
 class _Tasks:
-    """Tasks with their numbers, taken as they are needed: cutting a file goes on while its first parts are read."""
+    """Tasks with their numbers, taken as they are needed, and a few ahead: cutting a file goes on while its parts are
+    read, and no worker waits for it."""
 
     def __init__(self, tasks: Iterable[object]) -> None:
         self._numbered = enumerate(tasks)
+        self._ahead: deque[tuple[int, object]] = deque()
+        self._done = False
+
+    def are_few(self, jobs: int) -> bool:
+        """Whether there is time to prepare another."""
+        return not self._done and len(self._ahead) < jobs
+
+    def prepare(self) -> None:
+        """Take the next task, should there be one."""
+        for numbered in self._numbered:
+            self._ahead.append(numbered)
+            return
+        self._done = True
 
     def up_to(self, count: int) -> Iterator[tuple[int, object, int]]:
         for _ in range(count):
-            for number, task in self._numbered:
+            if not self._ahead:
+                self.prepare()
+            if self._ahead:
+                number, task = self._ahead.popleft()
                 yield number, task, 1
-                break
 
 
 def _replaced(worker: _Worker, context: object, work: Callable[..., object], shared: tuple[object, ...]) -> _Worker:

@@ -15,14 +15,24 @@ from typing import Any
 import msgspec
 
 from ..core import spill
-from ..core.cases import Batched, Case, Gathered, Numbered, Survey, Unknown, record_of
-from ..core.evaluate import judge, settle, ticking
+from ..core.cases import Case
+from ..core.evaluate import settle
 from ..core.evidence import Evidence
 from ..core.inputs import Input, Stream
 from ..core.suite import Judged, Material, Suite
-from ..core.suite import no_change as no_settling
-from ..reading.quick import is_checked
 from .attempts import Failed
+from .buckets import (
+    Bucket,
+    BucketCounts,
+    Bucketed,
+    Sourced,
+    counts_of,
+    divide,
+    gather_bucket,
+    in_one_go,
+    judge_gathered,
+    place_of,
+)
 from .inputs import splits
 from .units import Plan, Unit, collect, part_size
 
@@ -37,7 +47,7 @@ def run(
     workers = Workers(jobs, start)
     gathered = SpilledGathered(suite, material, store)
     gathered.put(workers if splits(material) else Workers(1), part)
-    at_once = _in_one_go(suite, material)
+    at_once = in_one_go(suite, material)
     if not at_once:
         gathered.count(workers)
     context = material.context if at_once else settle(suite, material, gathered)
@@ -51,12 +61,6 @@ def run(
         if store.limit < ROOM_FOR_CARDS:
             evidence.store_cards()
     return Judged(context, gathered, evidence)
-
-
-def _in_one_go(suite: Suite, material: Material) -> bool:
-    """Whether nothing has to be known of the whole data before the first case is judged."""
-    refuses = material.closed or "error" in material.keep.values()
-    return suite.survey is None and suite.settle is no_settling and not refuses
 
 
 class Workers:
@@ -95,6 +99,7 @@ class PutUnit(msgspec.Struct, frozen=True):
     """A part of an input, in buckets on disk."""
 
     read: Input
+    source: str
     spill: spill.Spill
 
 
@@ -103,95 +108,57 @@ def put_unit(suite: Suite, material: Material, store: spill.Store, unit: Unit) -
     stream = material.streams[unit.stream]
     assert isinstance(stream, Stream)
     read, spilled = Input(), store.file()
-    _put(suite, material, store, spilled, unit.stream, stream.part(unit.file, unit.source, read))
+    divide(suite, material, stream.part(unit.file, unit.source, read), store.bucket_of, spilled.add)
     spilled.close()
-    return PutUnit(read, spilled)
-
-
-def _put(
-    suite: Suite,
-    material: Material,
-    store: spill.Store,
-    spilled: spill.Spill,
-    source: str,
-    records: Iterable[Numbered],
-) -> None:
-    tick, key, bucket_of, add = material.tick, suite.key, store.bucket_of, spilled.add
-    if not isinstance(records, Batched):
-        for pair in records if tick is None else ticking(records, tick):
-            add(bucket_of(key(pair[1])), (source, pair))
-        return
-    number = 0
-    for batch in records.batches(key):
-        checked = zip(batch.names, batch.packed(), strict=True) if is_checked(batch) else None
-        for name, kept in checked or ((key(pair[1]), pair) for pair in batch):
-            add(bucket_of(name), (source, kept))
-            number += 1
-        if tick is not None:
-            tick(number)
-
-
-class BucketCounts(msgspec.Struct, frozen=True):
-    """What a bucket adds to what is known of all records."""
-
-    superseded: int
-    unknown: dict[str, Unknown]
-    seconds: dict[str, Numbered]
-    survey: Survey | None
+    return PutUnit(read, unit.stream, spilled)
 
 
 def count_bucket(gathered: SpilledGathered, number: int) -> BucketCounts:
-    return gathered.counts_of(gathered.bucket(number))
+    return counts_of(gathered.material, gathered.bucket(number))
 
 
 def judge_bucket(
     suite: Suite, context: Any, gathered: SpilledGathered, evidence: Evidence | None, number: int
 ) -> tuple[BucketCounts, Evidence]:
     """Judge the questions of a bucket; their evidence is added to what there is."""
-    bucket = gathered.bucket(number)
-    evidence = judge(suite, bucket.cases(gathered.expected_of(number)), context, evidence)
-    return gathered.counts_of(bucket), evidence
+    bucket, expected = gathered.bucket(number), gathered.expected_of(number)
+    return judge_gathered(suite, gathered.material, context, bucket, expected, evidence)
 
 
 # --- records on disk ---
 
 
-class Bucket(Gathered):
-    """The records of a bucket, gathered."""
-
-    number = 0
-
-
-class SpilledGathered(Gathered):
+class SpilledGathered(Bucketed):
     """Records by question, on disk; a bucket at a time is in memory."""
 
     def __init__(self, suite: Suite, material: Material, store: spill.Store) -> None:
-        super().__init__(None, suite.survey(material) if suite.survey else None)
-        self._suite, self._material, self._store = suite, material, store
-        self._spills: list[spill.Spill] = []
+        super().__init__(suite, material)
+        self._store = store
+        self._spills: list[tuple[str, spill.Spill]] = []
         self._whole = material.expected
         self._divided = _divided(material.expected, store)
-        self._seconds: dict[str, Numbered] = {}
-        self.slots = {source: {} for source in material.streams}
+
+    @property
+    def material(self) -> Material:
+        return self._material
 
     def put(self, workers: Workers, part: int | None) -> None:
         """Read all inputs, and put their records on disk."""
-        material, store = self._material, self._store
         if workers.jobs < 2:
-            spilled = store.file()
-            for source, records in material.streams.items():
-                _put(self._suite, material, store, spilled, source, records)
-            spilled.close()
-            self._spills = [spilled]
+            for source, records in self._material.streams.items():
+                spilled = self._store.file()
+                divide(self._suite, self._material, records, self._store.bucket_of, spilled.add)
+                spilled.close()
+                self._spills.append((source, spilled))
             return
-        plan = Plan(material, part or part_size(material, workers.jobs))
+        plan = Plan(self._material, part or part_size(self._material, workers.jobs))
         failed: list[tuple[int, Exception]] = []
-        silent = msgspec.structs.replace(material, tick=None)
+        silent = msgspec.structs.replace(self._material, tick=None)
         units = takewhile(lambda _: not failed, plan)
-        spills: dict[int, spill.Spill] = {}
-        results = workers.each(put_unit, (self._suite, silent, store), units)
-        collect(material, plan, results, failed, lambda number, unit: spills.update({number: unit.spill}))
-        self._spills = [spills[number] for number in sorted(spills)]
+        put: dict[int, PutUnit] = {}
+        results = workers.each(put_unit, (self._suite, silent, self._store), units)
+        collect(self._material, plan, results, failed, put.__setitem__)
+        self._spills = [(put[number].source, put[number].spill) for number in sorted(put)]
 
     def __getstate__(self) -> dict[str, object]:
         """For another process, which has nobody to tell how far it is."""
@@ -205,50 +172,26 @@ class SpilledGathered(Gathered):
         ready = getattr(self._whole, "bucket", None)
         return ready(bucket) if ready is not None else {name: self._whole[name] for name in self._divided[bucket]}
 
-    def buckets(self) -> Iterator[Bucket]:
-        """One bucket after the other."""
-        return map(self.bucket, range(self._store.buckets))
+    def buckets(self) -> Iterator[tuple[int, Bucket]]:
+        """One bucket after the other, with its number."""
+        return ((number, self.bucket(number)) for number in range(self._store.buckets))
 
     def bucket(self, number: int) -> Bucket:
-        survey = self._suite.survey(self._material) if self._suite.survey else None
-        bucket = Bucket(self.expected_of(number), survey)
-        bucket.number, keep = number, self._material.keep
-        by_source: dict[str, list[Numbered]] = {source: [] for source in self._material.streams}
-        for source, pair in chain.from_iterable(spilled.read(number) for spilled in self._spills):
-            by_source[source].append((pair[0], record_of(pair)))
-        for source, pairs in by_source.items():
-            bucket.take(source, pairs, keep.get(source, "all"), self._suite.key)
-        return bucket
+        return gather_bucket(self._suite, self._material, self.expected_of(number), self._records_of(number))
+
+    def _records_of(self, number: int) -> Iterator[Sourced]:
+        return chain.from_iterable(
+            ((source, kept) for kept in spilled.read(number)) for source, spilled in self._spills
+        )
 
     def count(self, workers: Workers) -> None:
         """What only all records together tell."""
         for counts in workers.over(count_bucket, (self,), range(self._store.buckets)):
             self.add(counts)
 
-    def counts_of(self, bucket: Bucket) -> BucketCounts:
-        refused = (source for source, keep in self._material.keep.items() if keep == "error")
-        seconds = {source: second for source in refused if (second := bucket.second(source))}
-        close = getattr(bucket.survey, "close_questions", None)
-        if close is not None:
-            close()
-        return BucketCounts(bucket.superseded, bucket.unknown, seconds, bucket.survey)
-
-    def add(self, counts: BucketCounts) -> None:
-        for source, second in counts.seconds.items():
-            self._seconds[source] = min(self._seconds.get(source, second), second, key=itemgetter(0))
-        self.superseded += counts.superseded
-        for source, met in counts.unknown.items():
-            unknown = self.unknown_of(source)
-            unknown += met
-        if self.survey is not None:
-            self.survey += counts.survey
-
-    def second(self, source: str) -> Numbered | None:
-        return self._seconds.get(source)
-
     def some_cases(self, expected: Mapping[str, object] | None) -> Iterator[Case]:
-        for bucket in self.buckets():
-            yield from bucket.cases(self.expected_of(bucket.number))
+        for number, bucket in self.buckets():
+            yield from bucket.cases(self.expected_of(number))
 
     def cases(self, expected: Mapping[str, object] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
         """All cases in the order in which they would be judged in memory: sorted by bucket, and merged."""
@@ -260,12 +203,10 @@ class SpilledGathered(Gathered):
     def _merged(self, expected: Mapping[str, object] | None) -> Iterator[Case]:
         ordered = self._store.file()
         places = {name: number for number, name in enumerate(expected or ())} if self._divided else None
-        for bucket in self.buckets():
-            cases = (
-                (self._place(case, bucket, places), case) for case in bucket.cases(self.expected_of(bucket.number))
-            )
+        for number, bucket in self.buckets():
+            cases = ((self._place(case, bucket, places), case) for case in bucket.cases(self.expected_of(number)))
             for pair in sorted(cases, key=itemgetter(0)):
-                ordered.add(bucket.number, pair)
+                ordered.add(number, pair)
         ordered.close()
         return (case for _, case in ordered.in_order(itemgetter(0)))
 
@@ -275,17 +216,15 @@ class SpilledGathered(Gathered):
         if self._whole is not None:
             line: int = self._whole.line(case.key)  # type: ignore[attr-defined] # of a gold set on disk
             return 0, line
-        firsts = ((number, slots[case.key]) for number, slots in enumerate(bucket.slots.values()) if case.key in slots)
-        number, slot = next(firsts)
-        return number, min(pair[0] for pair in slot)
+        return place_of(case, bucket)
 
     def lacking(self, names: Iterable[str]) -> Iterator[str]:
         """Of the names those without any record; names of a gold set on disk are in buckets already."""
         if not names:
             return
         divided, shelved = _divided(names, self._store), getattr(names, "bucket", None)
-        for bucket in self.buckets():
-            yield from bucket.lacking(divided[bucket.number] if shelved is None else shelved(bucket.number))
+        for number, bucket in self.buckets():
+            yield from bucket.lacking(divided[number] if shelved is None else shelved(number))
 
 
 def _divided(names: object, store: spill.Store) -> list[list[str]]:

@@ -54,13 +54,9 @@ class Shape:
         keys = self._keys * len(lines)
         if not self._colons and text.count(b":") == keys:
             return True
-        self._colons = text.count(b'":') == keys and not _parted(text)
+        # Without blanks no colon stands apart from its key, where counting would miss it.
+        self._colons = text.translate(None, b" \t\r").count(b'":') == keys
         return self._colons
-
-
-def _parted(text: bytes) -> bool:
-    """Whether a colon may stand apart from its key, where counting would miss it; hardly any writer does that."""
-    return any(sign in text and b'"' + sign + b":" in text for sign in (b"\t", b"\r", b" "))
 
 
 def learn(value: Mapping[str, object], record: type[object], keys: Keys | None) -> Shape | None:
@@ -159,7 +155,7 @@ def _lean(
     present = dict(fields) | {name: kind for name, kind in stricter.items() if name in value}
     ordered = sorted(present, key=list(record.__struct_fields__).index) if _only_own(present, record) else present
     looks = _looks(record, present) | {"__defaults__": _written_defaults(record, present)}
-    return _defined(record, [(name, present[name]) for name in ordered], namespace=looks)
+    return _defined(record, [(name, present[name]) for name in ordered], namespace=looks, gc=False)
 
 
 def _only_own(names: Collection[str], record: type[msgspec.Struct]) -> bool:

@@ -1,0 +1,126 @@
+"""Buckets: records of some questions at a time, wherever the others are. What a bucket tells adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from ..core.cases import Batched, Case, Gathered, Kept, Numbered, Survey, Unknown, record_of
+from ..core.evaluate import judge, ticking
+from ..core.evidence import Evidence
+from ..core.suite import Material, Suite
+from ..core.suite import no_change as no_settling
+from ..reading.quick import is_checked
+
+Sourced = tuple[str, Kept]  # the input, and a record of it
+
+
+def in_one_go(suite: Suite, material: Material) -> bool:
+    """Whether nothing has to be known of the whole data before the first case is judged."""
+    refuses = material.closed or "error" in material.keep.values()
+    return suite.survey is None and suite.settle is no_settling and not refuses
+
+
+def divide(
+    suite: Suite,
+    material: Material,
+    records: Iterable[Numbered],
+    bucket_of: Callable[[str], int],
+    add: Callable[[int, Kept], None],
+) -> None:
+    """Give each record to its bucket, as the line that it was read from where that was checked."""
+    tick, key = material.tick, suite.key
+    if not isinstance(records, Batched):
+        for pair in records if tick is None else ticking(records, tick):
+            add(bucket_of(key(pair[1])), pair)
+        return
+    number = 0
+    for batch in records.batches(key):
+        checked = zip(batch.names, batch.packed(), strict=True) if is_checked(batch) else None
+        for name, kept in checked or ((key(pair[1]), pair) for pair in batch):
+            add(bucket_of(name), kept)
+            number += 1
+        if tick is not None:
+            tick(number)
+
+
+class Bucket(Gathered):
+    """The records of some questions, gathered."""
+
+
+class BucketCounts(msgspec.Struct, frozen=True):
+    """What a bucket adds to what is known of all records."""
+
+    superseded: int
+    unknown: dict[str, Unknown]
+    seconds: dict[str, Numbered]
+    survey: Survey | None
+
+
+def gather_bucket(
+    suite: Suite, material: Material, expected: Mapping[str, Any] | None, records: Iterable[Sourced]
+) -> Bucket:
+    """The records of a bucket by question, those that count."""
+    bucket = Bucket(expected, suite.survey(material) if suite.survey else None)
+    by_source: dict[str, list[Numbered]] = {source: [] for source in material.streams}
+    for source, kept in records:
+        by_source[source].append((kept[0], record_of(kept)))
+    for source, pairs in by_source.items():
+        bucket.take(source, pairs, material.keep.get(source, "all"), suite.key)
+    return bucket
+
+
+def counts_of(material: Material, bucket: Bucket) -> BucketCounts:
+    refused = (source for source, keep in material.keep.items() if keep == "error")
+    seconds = {source: second for source in refused if (second := bucket.second(source))}
+    close = getattr(bucket.survey, "close_questions", None)
+    if close is not None:
+        close()
+    return BucketCounts(bucket.superseded, bucket.unknown, seconds, bucket.survey)
+
+
+def judge_gathered(
+    suite: Suite,
+    material: Material,
+    context: Any,
+    bucket: Bucket,
+    expected: Mapping[str, Any] | None,
+    evidence: Evidence | None = None,
+) -> tuple[BucketCounts, Evidence]:
+    """Judge the questions of a bucket; their evidence is added to what there is."""
+    evidence = judge(suite, bucket.cases(expected), context, evidence)
+    return counts_of(material, bucket), evidence
+
+
+def place_of(case: Case, bucket: Bucket) -> tuple[int, int]:
+    """Where a case would come in memory, where records make the cases: by its first record."""
+    firsts = ((number, slots[case.key]) for number, slots in enumerate(bucket.slots.values()) if case.key in slots)
+    number, slot = next(firsts)
+    return number, min(pair[0] for pair in slot)
+
+
+class Bucketed(Gathered):
+    """Records by question in buckets, of which this process has none or one at a time."""
+
+    def __init__(self, suite: Suite, material: Material) -> None:
+        super().__init__(None, suite.survey(material) if suite.survey else None)
+        self._suite, self._material = suite, material
+        self._seconds: dict[str, Numbered] = {}
+        self.slots = {source: {} for source in material.streams}
+
+    def add(self, counts: BucketCounts) -> None:
+        """What another bucket tells."""
+        for source, second in counts.seconds.items():
+            self._seconds[source] = min(self._seconds.get(source, second), second, key=itemgetter(0))
+        self.superseded += counts.superseded
+        for source, met in counts.unknown.items():
+            unknown = self.unknown_of(source)
+            unknown += met
+        if self.survey is not None:
+            self.survey += counts.survey
+
+    def second(self, source: str) -> Numbered | None:
+        return self._seconds.get(source)
