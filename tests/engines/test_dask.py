@@ -103,6 +103,48 @@ def test_a_killed_worker_changes_nothing(
     assert report(found)["digest"] == whole["digest"]
 
 
+def _killing_judge(marker: str, here: int, judge: Any, case: Any, context: Any) -> Any:
+    """The verdict; the first worker that is to judge a certain case is killed, with the records that it had."""
+    if case.key == "q033" and os.getpid() != here and not os.path.exists(marker):
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return judge(case, context)
+
+
+def test_records_that_are_lost_with_a_worker_are_read_again(
+    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stability needs all runs of a question, which are on the workers: the client has none of them."""
+    rows = [
+        trace(f"q{n:03}", "yes" if n % 5 else f"no {s}", seed=s, jitter="none") for n in range(60) for s in range(4)
+    ]
+    golds, runs = write_lines(tmp_path / "g.jsonl", [gold(f"q{n:03}") for n in range(60)]), tmp_path / "runs.jsonl"
+    write_lines(runs, rows)
+    marker, known = tmp_path / "killed", load_suite("stability")
+    killing = partial(_killing_judge, str(marker), os.getpid(), known.judge)
+    merged: list[Any] = []
+    monkeypatch.setattr(engine, "merge", lambda *given: merged.append(given))
+    whole = report(evaluate("stability", gold=golds, runs=runs))
+    run = partial(engine.run, scheduler=cluster.scheduler_address, part=3_000)
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+    found = evaluate(msgspec.structs.replace(known, judge=killing), gold=golds, runs=runs)
+    assert marker.exists() and not merged
+    assert report(found)["digest"] == whole["digest"]
+
+
+def test_many_questions_are_judged_on_the_workers(
+    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "WORTH_SHARING", 100)
+    monkeypatch.setattr(engine, "judge", lambda *given: pytest.fail("the client judges nothing"))
+    golds = write_lines(tmp_path / "g.jsonl", [gold(f"q{n:03}") for n in range(200)])
+    rows = [trace(f"q{n:03}", retrieved_ids=["other/d1"]) for n in range(190)] + [trace("q005"), trace("x")]
+    traces = write_lines(tmp_path / "t.jsonl", rows)
+    whole = report(evaluate(golds, traces))
+    found = evaluate(golds, traces, engine="dask", scheduler=cluster.scheduler_address)
+    assert report(found)["digest"] == whole["digest"] and whole["diagnosis"]
+
+
 def test_another_release_on_the_workers_is_refused(
     inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

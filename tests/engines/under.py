@@ -17,12 +17,13 @@ ENGINES = {
     "scattered-1": scattered(1),
     "scattered-2": scattered(2),
     "spilled": spilled.run,
+    "spilled-2": partial(spilled.run, jobs=2, part=700),
     "processes": partial(processes.run, jobs=2, part=700),  # a few lines each
 }
 
 
 def use_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if name == "spilled":
+    if name.startswith("spilled"):
         monkeypatch.setattr(door, "limited", in_buckets)
     monkeypatch.setattr(door, "engine_named", lambda _name, **settings: ENGINES[name])
 

@@ -10,8 +10,10 @@ import os
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -19,22 +21,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import _version
-from ..core.cases import Case
 from ..core.evaluate import judge, settle
-from ..core.evidence import Evidence
+from ..core.inputs import Input
 from ..core.suite import Judged, Material, Suite
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
-from ..reading.cutting import Parts, parts_of
+from ..reading.cutting import LineRanges, Parts, digest_of_file, parts_between, parts_of, scanned, scans_of
 from ..reading.files import is_remote
 from ..reading.parts import Part
 from ..text import first_few, visible
-from . import inline
+from . import inline, shuffled
 from .attempts import Failed, attempt
 from .inputs import size_of, splits
-from .units import MOST, Plan, ReadUnit, add_up, groups, merge, read_unit
+from .units import MOST, Plan, ReadUnit, merge, read_unit
 
 WORTH_SHARING = 4_000  # questions from which the cluster judges them
-TOGETHER = 2_000  # questions that one task judges
+BUCKETS = (4, 64)  # of a shuffle, least and most: each part of the input sends something to each of them
 PARTS = 4_000  # parts of a large input, each of which sends what it keeps of a question to the client …
 LARGEST = 256 << 20  # … and bytes that a part may have for that
 PATIENCE = 10  # seconds until a scheduler that does not answer, or has no worker, is given up
@@ -43,12 +44,16 @@ TRIES = 3  # of a task whose data died with a worker
 
 def run(suite: Suite, material: Material, *, scheduler: str = "", part: int | None = None) -> Judged:
     """Read and judge on the cluster; what can't be read in parts is read here."""
-    with _connected(scheduler) as client:
+    with ExitStack() as connection:
+        client = connection.enter_context(_connected(scheduler))
         _check_workers(client)
         if not splits(material):
             return inline.run(suite, material)
         size = part or max(MOST, min(LARGEST, size_of(material) // PARTS))
-        return _Cluster(client).evaluate(suite, material, size, share=WORTH_SHARING if part is None else 1)
+        judged = _Cluster(client).evaluate(suite, material, size, share=WORTH_SHARING if part is None else 1)
+        if isinstance(judged.gathered, shuffled.ClusterGathered):  # who explains the decision may ask for records
+            shuffled.close_with(judged.gathered, connection.pop_all().close)
+        return judged
 
 
 class _Cluster:
@@ -61,35 +66,53 @@ class _Cluster:
         """`share`: from how many questions on the cluster judges them."""
         cut: dict[str, Parts] = self._cut(Plan(material, part).paths, part)
         plan = Plan(material, part, cut.get)
-        silent = replace(material, tick=None)
-        shared = suite, silent
         units = list(plan)
-        results = self._run(read_unit, shared, [unit.moved(whole_path(unit.path)) for unit in units])
-        told_here = ((number, renamed(result, units[number].path)) for number, result in results)
-        gathered = merge(suite, material, plan, told_here, [])
+        there = [unit.moved(whole_path(unit.path)) for unit in units]
+
+        def rename(number: int, result: Any) -> Any:
+            return renamed(result, units[number].path)
+
+        if _needs_shuffle(material, share):
+            work = partial(shuffled.evaluate, self, suite, material, plan, there, rename, self._buckets())
+            return self._again(work, [stream.read for stream in plan.streams.values()])
+        results = self._run(read_unit, (suite, replace(material, tick=None)), there)
+        gathered = merge(suite, material, plan, ((number, rename(number, one)) for number, one in results), [])
         context = settle(suite, material, gathered)
-        names = gathered.names(material.expected)
-        if len(names) < share:
-            return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
-        cases = (list(gathered.cases(material.expected, some)) for some in groups(names, TOGETHER))
-        judged = self._run(judge_cases, (suite, context), cases)
-        return Judged(context, gathered, add_up(Evidence(context.options.offenders), judged))
+        return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
+
+    def _buckets(self) -> int:
+        workers = len(self._client.scheduler_info(n_workers=-1)["workers"])
+        return min(BUCKETS[1], max(BUCKETS[0], 4 * workers))
 
     def _cut(self, paths: list[str], part: int) -> dict[str, Parts]:
         """The parts of each file, cut by the cluster; a file that can't be cut says why when it is read."""
-        found = self._run(cut_file, (part,), [whole_path(path) for path in paths])
-        return {
-            paths[number]: KnownParts([replace(one, path=paths[number]) for one in parts], parts.digest)
-            for number, parts in found
-            if isinstance(parts, KnownParts)
-        }
+        found = dict(self._run(cut_file, (part,), [whole_path(path) for path in paths]))
+        known: dict[str, Parts] = {}
+        for number, path in enumerate(paths):
+            if isinstance(found[number], KnownParts):
+                known[path] = KnownParts([replace(one, path=path) for one in found[number]], found[number].digest)
+        return known | self._scanned(
+            {path: found[n] for n, path in enumerate(paths) if isinstance(found[n], int)}, part
+        )
+
+    def _scanned(self, sizes: Mapping[str, int], part: int) -> dict[str, Parts]:
+        """Files of lines, whose lines all workers count, range by range; digests are made while parts are read."""
+        scans = [scan for path, size in sizes.items() for scan in scans_of(whole_path(path), size, part)]
+        results = dict(self._run(scanned, (), scans))
+        cut: dict[str, Parts] = {}
+        for path, size in sizes.items():
+            own = [results[number] for number, scan in enumerate(scans) if scan.path == whole_path(path)]
+            if not any(isinstance(one, Failed) for one in own):
+                digest = self._client.submit(digest_of_file, whole_path(path), pure=False)
+                cut[path] = ScannedParts(parts_between(path, size, own), digest)
+        return cut
 
     def _run(
         self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[object]
     ) -> Iterator[tuple[int, Any]]:
         """Results with the numbers of their tasks, as they come. What dies with a worker is sent and done again."""
         distributed = _package("distributed")
-        left = dict(enumerate(tasks))
+        left = {number: (task,) for number, task in enumerate(tasks)}
         for tries in range(1, TRIES + 1):
             try:
                 for number, result in self._done(work, shared, left):
@@ -102,18 +125,70 @@ class _Cluster:
                 if tries == TRIES:
                     raise _died(error) from None
 
+    def _again(self, work: Callable[[], Judged], reads: Sequence[Input]) -> Judged:
+        """The same of work that keeps data on the workers: all of it is done again, and what was read is told anew."""
+        distributed, before = _package("distributed"), deepcopy(reads)
+        for tries in range(1, TRIES + 1):
+            try:
+                return work()
+            except distributed.KilledWorker as error:
+                raise _died(error) from None
+            except distributed.client.FutureCancelledError as error:
+                if tries == TRIES:
+                    raise _died(error) from None
+            for read, was in zip(reads, deepcopy(before), strict=True):
+                for name in read.__struct_fields__:
+                    setattr(read, name, getattr(was, name))
+        raise AssertionError("the last try ends in a result or an error")
+
+    def over(
+        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[tuple[object, ...]]
+    ) -> Iterator[tuple[int, Any]]:
+        return self._done(work, shared, dict(enumerate(tasks)))
+
     def _done(
-        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Mapping[int, object]
+        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Mapping[int, tuple[object, ...]]
     ) -> Iterator[tuple[int, object]]:
         distributed, delayed = _package("distributed"), _package("dask").delayed
-        # Gold travels once to each worker.
-        sent = [self._client.scatter(value, broadcast=True, hash=False) for value in shared]
-        calls = [delayed(told, pure=False)(work, number, *sent, task) for number, task in tasks.items()]
+        sent = self._sent(shared)
+        calls = [delayed(told, pure=False)(work, number, *sent, *task) for number, task in tasks.items()]
         for future in distributed.as_completed(self._client.compute(calls), loop=self._client.loop):
             number, made, result = future.result()
             _check_same(made)
             future.release()
             yield number, result
+
+    def _sent(self, shared: tuple[object, ...]) -> list[Any]:
+        """What all tasks share: gold travels once to each worker."""
+        return [self._client.scatter(value, broadcast=True, hash=False) for value in shared]
+
+    def split(
+        self, work: Callable[..., Sequence[object]], shared: tuple[object, ...], tasks: Sequence[object], outputs: int
+    ) -> tuple[Iterator[tuple[int, Any]], list[list[object]]]:
+        """The first output of each task as it comes, and the others by task, which stay on the workers."""
+        delayed = _package("dask").delayed
+        sent = self._sent(shared)
+        wide = outputs + 1
+        made = [
+            delayed(told_many, nout=wide, pure=False)(work, number, *sent, task) for number, task in enumerate(tasks)
+        ]
+        futures = self._client.compute([one[output] for one in made for output in range(wide)])
+        rest = [futures[start + 1 : start + wide] for start in range(0, len(futures), wide)]
+        return self._first(futures[::wide]), rest
+
+    def _first(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        distributed = _package("distributed")
+        for future in distributed.as_completed(futures, loop=self._client.loop):
+            number, made, result = future.result()
+            _check_same(made)
+            yield number, result
+
+
+def _needs_shuffle(material: Material, share: int) -> bool:
+    """Whether a question has more than one record that counts, or there are more questions than one machine should
+    judge."""
+    many = any(material.keep.get(name, "all") not in ("last", "first") for name in material.streams)
+    return many or len(material.expected or ()) >= share
 
 
 def _died(error: Exception) -> EnvironmentFailure:
@@ -132,6 +207,12 @@ def told(work: Callable[..., object], number: int, *given: object) -> tuple[int,
     return number, made_with(), attempt(work, *given)
 
 
+def told_many(work: Callable[..., Sequence[object]], number: int, *given: object) -> list[object]:
+    """The same of work with several outputs, the first of which is told."""
+    first, *others = work(*given)
+    return [(number, made_with(), first), *others]
+
+
 def made_with() -> tuple[str, str]:
     """The release and the Unicode tables, on both of which what is counted may depend."""
     return _version.__version__, unicodedata.unidata_version
@@ -147,13 +228,26 @@ class KnownParts(Struct):
         return iter(self.parts)
 
 
-def cut_file(size: int, path: str) -> KnownParts | None:
+class ScannedParts:
+    """The parts of a file whose digest is still being made."""
+
+    def __init__(self, parts: list[Part], digest: Any) -> None:
+        self._parts, self._digest = parts, digest
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self._parts)
+
+    @property
+    def digest(self) -> str:
+        return str(self._digest.result())
+
+
+def cut_file(size: int, path: str) -> KnownParts | int | None:
+    """The parts of a file, or the size of one whose lines are to be counted; None where it has no parts."""
     parts = parts_of(path, size)
+    if isinstance(parts, LineRanges):
+        return os.path.getsize(path)
     return None if parts is None else KnownParts(list(parts), parts.digest)
-
-
-def judge_cases(suite: Suite, context: object, cases: list[Case]) -> Evidence:
-    return judge(suite, cases, context)
 
 
 # --- paths: a worker needs whole ones, and people are told the ones that they wrote ---

@@ -161,8 +161,8 @@ class SpilledGathered(Bucketed):
         self._spills = [(put[number].source, put[number].spill) for number in sorted(put)]
 
     def __getstate__(self) -> dict[str, object]:
-        """For another process, which has nobody to tell how far it is."""
-        silent = msgspec.structs.replace(self._material, tick=None)
+        """For another process, which has nobody to tell how far it is, and reads no input."""
+        silent = msgspec.structs.replace(self._material, tick=None, streams=dict.fromkeys(self._material.streams, ()))
         return self.__dict__ | {"_material": silent, "_expected": None}
 
     def expected_of(self, bucket: int) -> Mapping[str, object] | None:

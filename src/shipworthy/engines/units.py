@@ -58,7 +58,7 @@ class Unit(msgspec.Struct, frozen=True):
 class ReadUnit(msgspec.Struct, frozen=True):
     """What reading a unit gave."""
 
-    gathered: Gathered
+    gathered: Gathered | None  # None where its records stay where they were read
     read: Input
 
 

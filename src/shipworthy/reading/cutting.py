@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
+
+import msgspec
 
 from .parts import PACKED, Part
 from .tables import parquet_file
@@ -21,8 +23,8 @@ WHOLE = tuple(f"{name}{packed}" for name in (".json", ".csv", ".tsv") for packed
 class Parts(Protocol):
     """The parts of a file in order; its digest is known once all of them were given out."""
 
-    digest: str
-
+    @property
+    def digest(self) -> str: ...
     def __iter__(self) -> Iterator[Part]: ...
 
 
@@ -68,6 +70,48 @@ class LineRanges:
         return block.find(b"\n", least - 1) + 1 or -1
 
 
+class Scan(msgspec.Struct, frozen=True):
+    """A range of a file's bytes, wherever it begins and ends."""
+
+    path: str
+    start: int
+    end: int
+
+
+def scans_of(path: str, size: int, part: int) -> list[Scan]:
+    """All of a file in ranges, which can be looked at anywhere and in any order."""
+    return [Scan(path, start, min(start + part, size)) for start in range(0, size, part)]
+
+
+def scanned(scan: Scan) -> tuple[int, int]:
+    """How many lines end in a range, and the offset behind the first end; -1 where none does."""
+    count, first, position = 0, -1, scan.start
+    with open(scan.path, "rb", buffering=0) as stream:
+        stream.seek(scan.start)
+        while block := stream.read(min(SCANNED, scan.end - position)):
+            if first < 0 and (found := block.find(b"\n")) >= 0:
+                first = position + found + 1
+            count += block.count(b"\n")
+            position += len(block)
+    return count, first
+
+
+def parts_between(path: str, size: int, found: Iterable[tuple[int, int]]) -> list[Part]:
+    """Parts of whole lines, of what was found in the ranges in their order: each begins behind a range's first end."""
+    starts, line = [(0, 1)], 1
+    for number, (count, first) in enumerate(found):
+        if number and 0 <= first < size:
+            starts.append((first, line + 1))
+        line += count
+    ends = [start for start, _ in starts[1:]] + [size]
+    return [Part(path, start, end, first) for (start, first), end in zip(starts, ends, strict=True)]
+
+
+def digest_of_file(path: str) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 class RowGroups:
     """Row groups of a Parquet file, as many at a time as make a part."""
 
@@ -78,8 +122,7 @@ class RowGroups:
     def __iter__(self) -> Iterator[Part]:
         with parquet_file(self.path) as table:
             yield from self._cut(table.metadata)
-        with open(self.path, "rb") as stream:
-            self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        self.digest = digest_of_file(self.path)
 
     def _cut(self, metadata: Any) -> Iterator[Part]:
         start, first, row, size = 0, 1, 1, 0

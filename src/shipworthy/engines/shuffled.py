@@ -1,0 +1,203 @@
+"""A shuffle on a cluster: records go to its workers in buckets by question, stay there, and are judged there.
+
+First each part of an input is read, and its records are divided. Then one task has the records of a bucket from all
+parts. Only what was counted comes back, so that no machine has to hold all records.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Protocol
+
+import msgspec
+
+from ..core.cases import Case
+from ..core.evaluate import settle
+from ..core.evidence import Evidence
+from ..core.inputs import Input, Stream
+from ..core.spill import hash_of
+from ..core.suite import Judged, Material, Suite
+from .attempts import Failed, attempt
+from .buckets import (
+    BucketCounts,
+    Bucketed,
+    Sourced,
+    counts_of,
+    divide,
+    gather_bucket,
+    in_one_go,
+    judge_gathered,
+    place_of,
+)
+from .units import Plan, ReadUnit, Unit, collect
+
+Rename = Callable[[int, Any], Any]  # (number of a unit, what a worker told of it) → the same with the paths of here
+Places = tuple[tuple[int, int], Case]  # a case, and where it comes among all
+
+
+class BucketNames(msgspec.Struct, frozen=True):
+    """The questions of a bucket, in one piece, so that nobody looks into it on the way; None: records make them."""
+
+    names: list[str] | None
+
+
+class Cluster(Protocol):
+    """What a shuffle asks of a cluster."""
+
+    def split(
+        self, work: Callable[..., Sequence[object]], shared: tuple[object, ...], tasks: Sequence[object], outputs: int
+    ) -> tuple[Iterator[tuple[int, Any]], list[list[object]]]:
+        """The first output of each task as it comes, and the others by task, where they are."""
+
+    def over(
+        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[tuple[object, ...]]
+    ) -> Iterator[tuple[int, Any]]:
+        """Results with the numbers of their tasks; the arguments of a task may be outputs of others."""
+
+
+def evaluate(
+    cluster: Cluster, suite: Suite, material: Material, plan: Plan, units: Sequence[Unit], rename: Rename, buckets: int
+) -> Judged:
+    """Judge on the workers. `units` are those of the plan, as a worker finds them."""
+    gathered = ClusterGathered(cluster, suite, material, buckets)
+    gathered.read(plan, units, rename)
+    at_once = in_one_go(suite, material)
+    if not at_once:
+        for counts in gathered.each(count_pieces):
+            gathered.add(counts)
+    context = material.context if at_once else settle(suite, material, gathered)
+    evidence = Evidence(context.options.offenders)
+    for counts, judged in gathered.each(judge_pieces, context):
+        if at_once:
+            gathered.add(counts)
+        evidence += judged
+    return Judged(context, gathered, evidence)
+
+
+# --- what a worker does ---
+
+
+def split_unit(suite: Suite, material: Material, buckets: int, unit: Unit) -> list[object]:
+    """What reading a part told, or how it failed; and its records, a list for each bucket."""
+    pieces: list[list[Sourced]] = [[] for _ in range(buckets)]
+    told = attempt(_split, suite, material, pieces, unit)
+    return [told, *(pieces if isinstance(told, ReadUnit) else [[] for _ in pieces])]
+
+
+def _split(suite: Suite, material: Material, pieces: list[list[Sourced]], unit: Unit) -> ReadUnit:
+    stream = material.streams[unit.stream]
+    assert isinstance(stream, Stream)
+    read, source = Input(), unit.stream
+    records = stream.part(unit.file, unit.source, read)
+    bucket_of = partial(hash_of, buckets=len(pieces))
+    divide(suite, material, records, bucket_of, lambda number, kept: pieces[number].append((source, kept)))
+    return ReadUnit(None, read)
+
+
+def count_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: list[Sourced]) -> BucketCounts:
+    expected = _expected(material, given)
+    return counts_of(material, gather_bucket(suite, material, expected, chain.from_iterable(pieces)))
+
+
+def judge_pieces(
+    suite: Suite, material: Material, context: Any, given: BucketNames, *pieces: list[Sourced]
+) -> tuple[BucketCounts, Evidence]:
+    expected = _expected(material, given)
+    bucket = gather_bucket(suite, material, expected, chain.from_iterable(pieces))
+    return judge_gathered(suite, material, context, bucket, expected)
+
+
+def cases_of_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: list[Sourced]) -> list[Places]:
+    """The cases of a bucket; where records make them, each with where it comes."""
+    expected = _expected(material, given)
+    bucket = gather_bucket(suite, material, expected, chain.from_iterable(pieces))
+    return [((0, 0) if expected is not None else place_of(case, bucket), case) for case in bucket.cases(expected)]
+
+
+def lacking_in_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: list[Sourced]) -> list[str]:
+    """Of the names those without any record."""
+    expected = _expected(material, given)
+    bucket = gather_bucket(suite, material, expected, chain.from_iterable(pieces))
+    return list(bucket.lacking(given.names or ()))
+
+
+def _expected(material: Material, given: BucketNames) -> Mapping[str, Any] | None:
+    if given.names is None or material.expected is None:
+        return None
+    return {name: material.expected[name] for name in given.names}
+
+
+# --- what the client knows ---
+
+
+class ClusterGathered(Bucketed):
+    """Records by question on the workers of a cluster."""
+
+    def __init__(self, cluster: Cluster, suite: Suite, material: Material, buckets: int) -> None:
+        super().__init__(suite, material)
+        self._cluster, self._buckets = cluster, buckets
+        self._pieces: list[list[object]] = []  # of each unit, by bucket
+        self._divided = None if material.expected is None else self._by_bucket(material.expected)
+
+    def read(self, plan: Plan, units: Sequence[Unit], rename: Rename) -> None:
+        """Have all parts read and divided."""
+        shared = self._suite, self._silent, self._buckets
+        results, self._pieces = self._cluster.split(split_unit, shared, units, self._buckets)
+        told = ((number, rename(number, result)) for number, result in results)
+        collect(self._material, plan, told, [], lambda number, unit: None)
+
+    @property
+    def _silent(self) -> Material:
+        return msgspec.structs.replace(self._material, tick=None)
+
+    def each(
+        self, work: Callable[..., object], *context: object, names: list[list[str]] | None = None
+    ) -> Iterator[Any]:
+        """The results of all buckets in their order; a bucket's questions are the gold set's, or those given."""
+        divided = self._divided if names is None else names
+        tasks = (
+            (BucketNames(divided[number] if divided is not None else None), *(unit[number] for unit in self._pieces))
+            for number in range(self._buckets)
+        )
+        ready: dict[int, Any] = {}
+        following = 0
+        for number, result in self._cluster.over(work, (self._suite, self._silent, *context), tasks):
+            if isinstance(result, Failed):
+                raise result.error
+            ready[number] = result
+            while following in ready:
+                yield ready.pop(following)
+                following += 1
+
+    def _by_bucket(self, names: Iterable[str]) -> list[list[str]]:
+        divided: list[list[str]] = [[] for _ in range(self._buckets)]
+        for name in names:
+            divided[hash_of(name, self._buckets)].append(name)
+        return divided
+
+    def some_cases(self, expected: Mapping[str, object] | None) -> Iterator[Case]:
+        return (case for placed in self.each(cases_of_pieces) for _, case in placed)
+
+    def cases(self, expected: Mapping[str, object] | None, names: Iterable[str] | None = None) -> Iterator[Case]:
+        """All cases in the order in which they would be judged in one process; they come here for that."""
+        assert names is None
+        placed = [pair for found in self.each(cases_of_pieces) for pair in found]
+        if expected is not None:
+            order = {name: number for number, name in enumerate(expected)}
+            placed = [((0, order[case.key]), case) for _, case in placed]
+        return (case for _, case in sorted(placed, key=itemgetter(0)))
+
+    def lacking(self, names: Iterable[str]) -> Iterator[str]:
+        """Of the names those without any record."""
+        if not names:
+            return
+        yield from chain.from_iterable(self.each(lacking_in_pieces, names=self._by_bucket(names)))
+
+
+def close_with(gathered: ClusterGathered, close: Callable[[], object]) -> None:
+    """Let the cluster go once nobody can ask for records any more."""
+    weakref.finalize(gathered, close)

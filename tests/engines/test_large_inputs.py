@@ -1,0 +1,135 @@
+"""Large inputs: limited in memory without being asked, shared by processes, and the same report all the while."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import EFFORT, gold, refusal, trace, unanswerable, write_lines
+from shipworthy import evaluate
+from shipworthy.core import spill
+from shipworthy.core.contracts import Gold
+from shipworthy.core.decision import report
+from shipworthy.core.rows import Rows, failing_count, failing_rows
+from shipworthy.core.sources import load_gold
+from shipworthy.engines import spilled
+from shipworthy.reading.cutting import parts_between, scanned, scans_of
+from shipworthy.reading.reports import row_passes
+from shipworthy.suites.answers.explain import ItemRow
+
+GOLD = [gold(f"q{number:03}") for number in range(90)] + [unanswerable(f"u{number:03}") for number in range(20)]
+
+
+def traces() -> list[dict[str, Any]]:
+    rows = [trace(item["qid"]) if item["answerable"] else refusal(item["qid"]) for item in GOLD]
+    wrong = [trace(item["qid"], "something else") for item in GOLD[::9]]
+    return [*rows, *wrong, trace("unknown")]
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Files of a few kilobytes are large, and a bucket has a few questions."""
+    monkeypatch.setattr(spill, "LARGE", 1000)
+    monkeypatch.setattr(spill, "GROWTH", 60_000)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("order", ["in order", "shuffled", "backwards"])
+@pytest.mark.parametrize("engine", [{}, {"engine": "processes", "jobs": 2}, {"engine": "auto"}])
+def test_large_files_are_judged_from_disk_without_being_asked(
+    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch, order: str, engine: dict[str, Any]
+) -> None:
+    golds, rows = [*GOLD], traces()
+    if order == "shuffled":
+        random.Random(1).shuffle(golds)
+        random.Random(2).shuffle(rows)
+    elif order == "backwards":
+        golds, rows = golds[::-1], rows[::-1]
+    inputs = write_lines(tmp_path / "gold.jsonl", golds), write_lines(tmp_path / "trace.jsonl", rows)
+    used: list[int] = []
+    put = spilled.SpilledGathered.put
+
+    def watched(self: Any, *given: Any) -> None:
+        used.append(len(list(large.iterdir())))
+        put(self, *given)
+
+    monkeypatch.setattr(spilled.SpilledGathered, "put", watched)
+    from_disk = report(evaluate(*inputs, **engine))
+    assert used == [1] and list(large.iterdir()) == []  # a folder while it lasted, and nothing left
+    monkeypatch.setattr(spill, "LARGE", 1 << 40)
+    in_memory = report(evaluate(*inputs))
+    assert used == [1]
+    assert {**from_disk, "run": None} == {**in_memory, "run": None}
+
+
+def test_a_small_gold_set_stays_in_memory_however_many_traces_there_are(
+    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spill, "GROWTH", 1)
+    monkeypatch.setattr(spilled, "run", lambda *given, **more: pytest.fail("nothing has to go to disk"))
+    inputs = write_lines(tmp_path / "gold.jsonl", GOLD), write_lines(tmp_path / "trace.jsonl", traces() * 20)
+    assert evaluate(*inputs).counts["superseded"] > 0
+
+
+def test_items_that_are_kept_as_lines_are_gold_items_with_their_lines(tmp_path: Path) -> None:
+    """The first block of a file is read in the ordinary way, and the following ones are kept as lines."""
+    rows = [gold(f"q{number:05}", question="x" * 200, constraints=[f"c{number}"]) for number in range(600)]
+    found = load_gold(write_lines(tmp_path / "gold.jsonl", rows))
+    again = load_gold(rows)
+    assert all(type(item) is Gold for item in found.items.values())
+    assert dict(found.items) == dict(again.items) and found.source.content == again.source.content
+    assert dict(found.lines) == {row["qid"]: line for line, row in enumerate(rows, 1)}
+    odd = [*rows[:-1], rows[-1] | {"qid": " "}]
+    with pytest.raises(Exception, match=r"gold\.jsonl:600: qid"):
+        load_gold(write_lines(tmp_path / "gold.jsonl", odd))
+
+
+@pytest.mark.parametrize("place", [1, 550])
+@pytest.mark.parametrize("more", [{"notes": ""}, {"match": "any"}, {"type": None}, {"forbidden": []}])
+def test_spelling_out_a_default_does_not_change_what_a_gold_set_means(
+    tmp_path: Path, place: int, more: dict[str, Any]
+) -> None:
+    rows = [gold(f"q{number:05}", question="x" * 200) for number in range(600)]
+    plain = load_gold(rows).source.content
+    told = [row | more if number >= place else row for number, row in enumerate(rows)]
+    assert load_gold(write_lines(tmp_path / "gold.jsonl", told)).source.content == plain
+    assert load_gold(write_lines(tmp_path / "gold.jsonl", [row | more for row in rows])).source.content == plain
+
+
+@settings(max_examples=60 * EFFORT)
+@given(st.lists(st.sampled_from([b"", b"a", b"bb", b"c" * 9, b"\r"]), max_size=30), st.booleans(), st.integers(1, 40))
+def test_ranges_that_are_looked_at_apart_give_whole_lines_with_their_numbers(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: bool, size: int
+) -> None:
+    text = b"\n".join(lines) + (b"\n" if ends else b"")
+    path = tmp_path_factory.mktemp("scan") / "lines"
+    path.write_bytes(text)
+    parts = parts_between(str(path), len(text), [scanned(scan) for scan in scans_of(str(path), len(text), size)])
+    assert b"".join(text[part.start : part.end] for part in parts) == text
+    for part in parts:
+        assert part.first == text[: part.start].count(b"\n") + 1
+        assert part.start == 0 or text[part.start - 1 : part.start] == b"\n"
+
+
+@pytest.mark.parametrize("claim", ["plain", '"reason":""', "lone \ud800"])
+def test_rows_that_fail_are_found_whatever_their_texts_hold(claim: str) -> None:
+    def row(qid: str, reason: str) -> ItemRow:
+        return ItemRow(qid, "shipped", not reason, True, True, "", 1, reason, True, 1, claim, claim)
+
+    rows = Rows([(("a",), row("a", "")), (("b",), row("b", "leak")), (("c",), row("c", ""))])
+    assert [found["qid"] for found in failing_rows(rows, row_passes)] == ["b"]
+    assert failing_count(rows, row_passes) == 1
+    plain = list(rows)
+    assert [found["qid"] for found in failing_rows(plain, row_passes)] == ["b"] and failing_count(
+        plain, row_passes
+    ) == 1
+    assert json.loads(json.dumps(plain[0]))["claim"] == claim
