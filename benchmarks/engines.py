@@ -124,8 +124,9 @@ def race(title: str, contenders: dict[str, list[str]], records: int, repeats: in
 
 
 def scored(folder: Path, gold: Path, trace: Path, *engine: str) -> list[str]:
+    """The command that prints the decision and writes one JSON report, with a row for each item."""
     out = str(folder / "report.json")
-    return [*SCORE, "--gold", str(gold), "--trace", str(trace), "--json", "-o", out, "--engine", *engine]
+    return [*SCORE, "--gold", str(gold), "--trace", str(trace), "-o", out, "--engine", *engine]
 
 
 def answers(folder: Path, lines: int, items: int, repeats: int) -> None:
@@ -139,6 +140,7 @@ def answers(folder: Path, lines: int, items: int, repeats: int) -> None:
     }
     if importlib.util.find_spec("pyarrow"):
         contenders["inline, Parquet"] = scored(folder, gold, to_parquet(trace), "inline")
+    contenders["inline, --memory-limit 128MB"] = [*contenders["inline"], "--memory-limit", "128MB"]
     race(f"{items:,} gold items, {lines:,} traces, JSON report written", contenders, lines, repeats)
 
 

@@ -35,7 +35,7 @@ def traces() -> list[dict[str, Any]]:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Files of a few kilobytes are large, and a bucket has a few questions."""
-    monkeypatch.setattr(spill, "LARGE", 1000)
+    monkeypatch.setattr(spill, "LARGE", 300)
     monkeypatch.setattr(spill, "GROWTH", 60_000)
     folder = tmp_path / "temporary"
     folder.mkdir()

@@ -15,7 +15,7 @@ from ..core.suite import Material, Suite
 from ..core.suite import no_change as no_settling
 from ..reading.quick import is_checked
 
-Sourced = tuple[str, Kept]  # the input, and a record of it
+Piece = tuple[str, Iterable[Kept]]  # an input, and records of it
 
 
 def in_one_go(suite: Suite, material: Material) -> bool:
@@ -61,13 +61,13 @@ class BucketCounts(msgspec.Struct, frozen=True):
 
 
 def gather_bucket(
-    suite: Suite, material: Material, expected: Mapping[str, Any] | None, records: Iterable[Sourced]
+    suite: Suite, material: Material, expected: Mapping[str, Any] | None, pieces: Iterable[Piece]
 ) -> Bucket:
     """The records of a bucket by question, those that count."""
     bucket = Bucket(expected, suite.survey(material) if suite.survey else None)
     by_source: dict[str, list[Numbered]] = {source: [] for source in material.streams}
-    for source, kept in records:
-        by_source[source].append((kept[0], record_of(kept)))
+    for source, many in pieces:
+        by_source[source] += [(kept[0], record_of(kept)) for kept in many]
     for source, pairs in by_source.items():
         bucket.take(source, pairs, material.keep.get(source, "all"), suite.key)
     return bucket

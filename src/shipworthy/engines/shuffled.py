@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ..core.cases import Case
+from ..core.cases import Case, Kept
 from ..core.evaluate import settle
 from ..core.evidence import Evidence
 from ..core.inputs import Input, Stream
@@ -25,7 +25,7 @@ from .attempts import Failed, attempt
 from .buckets import (
     BucketCounts,
     Bucketed,
-    Sourced,
+    Piece,
     counts_of,
     divide,
     gather_bucket,
@@ -83,45 +83,45 @@ def evaluate(
 
 def split_unit(suite: Suite, material: Material, buckets: int, unit: Unit) -> list[object]:
     """What reading a part told, or how it failed; and its records, a list for each bucket."""
-    pieces: list[list[Sourced]] = [[] for _ in range(buckets)]
-    told = attempt(_split, suite, material, pieces, unit)
-    return [told, *(pieces if isinstance(told, ReadUnit) else [[] for _ in pieces])]
+    records: list[list[Kept]] = [[] for _ in range(buckets)]
+    told = attempt(_split, suite, material, records, unit)
+    return [told, *((unit.stream, some if isinstance(told, ReadUnit) else []) for some in records)]
 
 
-def _split(suite: Suite, material: Material, pieces: list[list[Sourced]], unit: Unit) -> ReadUnit:
+def _split(suite: Suite, material: Material, records: list[list[Kept]], unit: Unit) -> ReadUnit:
     stream = material.streams[unit.stream]
     assert isinstance(stream, Stream)
-    read, source = Input(), unit.stream
-    records = stream.part(unit.file, unit.source, read)
-    bucket_of = partial(hash_of, buckets=len(pieces))
-    divide(suite, material, records, bucket_of, lambda number, kept: pieces[number].append((source, kept)))
+    read = Input()
+    bucket_of = partial(hash_of, buckets=len(records))
+    part = stream.part(unit.file, unit.source, read)
+    divide(suite, material, part, bucket_of, lambda number, kept: records[number].append(kept))
     return ReadUnit(None, read)
 
 
-def count_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: list[Sourced]) -> BucketCounts:
+def count_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: Piece) -> BucketCounts:
     expected = _expected(material, given)
-    return counts_of(material, gather_bucket(suite, material, expected, chain.from_iterable(pieces)))
+    return counts_of(material, gather_bucket(suite, material, expected, pieces))
 
 
 def judge_pieces(
-    suite: Suite, material: Material, context: Any, given: BucketNames, *pieces: list[Sourced]
+    suite: Suite, material: Material, context: Any, given: BucketNames, *pieces: Piece
 ) -> tuple[BucketCounts, Evidence]:
     expected = _expected(material, given)
-    bucket = gather_bucket(suite, material, expected, chain.from_iterable(pieces))
+    bucket = gather_bucket(suite, material, expected, pieces)
     return judge_gathered(suite, material, context, bucket, expected)
 
 
-def cases_of_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: list[Sourced]) -> list[Places]:
+def cases_of_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: Piece) -> list[Places]:
     """The cases of a bucket; where records make them, each with where it comes."""
     expected = _expected(material, given)
-    bucket = gather_bucket(suite, material, expected, chain.from_iterable(pieces))
+    bucket = gather_bucket(suite, material, expected, pieces)
     return [((0, 0) if expected is not None else place_of(case, bucket), case) for case in bucket.cases(expected)]
 
 
-def lacking_in_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: list[Sourced]) -> list[str]:
+def lacking_in_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: Piece) -> list[str]:
     """Of the names those without any record."""
     expected = _expected(material, given)
-    bucket = gather_bucket(suite, material, expected, chain.from_iterable(pieces))
+    bucket = gather_bucket(suite, material, expected, pieces)
     return list(bucket.lacking(given.names or ()))
 
 

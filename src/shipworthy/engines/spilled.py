@@ -8,7 +8,7 @@ input, and buckets, can be worked on by several processes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, takewhile
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -25,7 +25,6 @@ from .buckets import (
     Bucket,
     BucketCounts,
     Bucketed,
-    Sourced,
     counts_of,
     divide,
     gather_bucket,
@@ -177,12 +176,8 @@ class SpilledGathered(Bucketed):
         return ((number, self.bucket(number)) for number in range(self._store.buckets))
 
     def bucket(self, number: int) -> Bucket:
-        return gather_bucket(self._suite, self._material, self.expected_of(number), self._records_of(number))
-
-    def _records_of(self, number: int) -> Iterator[Sourced]:
-        return chain.from_iterable(
-            ((source, kept) for kept in spilled.read(number)) for source, spilled in self._spills
-        )
+        pieces = ((source, spilled.read(number)) for source, spilled in self._spills)
+        return gather_bucket(self._suite, self._material, self.expected_of(number), pieces)
 
     def count(self, workers: Workers) -> None:
         """What only all records together tell."""
