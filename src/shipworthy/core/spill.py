@@ -19,8 +19,7 @@ from ..errors import EnvironmentFailure, UsageError
 from ..reading.files import is_remote
 from ..text import visible
 
-LARGE = 64_000_000  # bytes of files from which memory is limited without asking, where several processes share it …
-ALONE = 3  # … and times as many where one process has it to itself, which is quicker without a disk …
+LARGE = 64_000_000  # bytes of files from which memory is limited without asking …
 USUAL = 400_000_000  # … to this many bytes
 LEAST = 32_000_000  # bytes: the program itself takes as much
 PROGRAM = 40_000_000  # bytes of the limit that are left to the program
@@ -204,7 +203,7 @@ def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1) -
 
     `jobs` processes share it. Large files are worked on within a limit too where none was given.
     """
-    if limit is None and (not jobs or _bytes_of_files(sources) < (LARGE if jobs > 1 else ALONE * LARGE)):
+    if limit is None and (not jobs or _bytes_of_files(sources) < LARGE):
         yield
         return
     import tempfile

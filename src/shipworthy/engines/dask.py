@@ -31,7 +31,7 @@ from ..reading.parts import Part
 from ..text import first_few, visible
 from . import inline, shuffled
 from .attempts import Failed, attempt
-from .inputs import size_of, splits
+from .inputs import keeps_many, size_of, splits
 from .units import MOST, Plan, ReadUnit, merge, read_unit
 
 WORTH_SHARING = 4_000  # questions from which the cluster judges them
@@ -72,7 +72,7 @@ class _Cluster:
         def rename(number: int, result: Any) -> Any:
             return renamed(result, units[number].path)
 
-        if _needs_shuffle(material, share):
+        if keeps_many(material) or len(material.expected or ()) >= share:
             work = partial(shuffled.evaluate, self, suite, material, plan, there, rename, self._buckets())
             return self._again(work, [stream.read for stream in plan.streams.values()])
         results = self._run(read_unit, (suite, replace(material, tick=None)), there)
@@ -182,13 +182,6 @@ class _Cluster:
             number, made, result = future.result()
             _check_same(made)
             yield number, result
-
-
-def _needs_shuffle(material: Material, share: int) -> bool:
-    """Whether a question has more than one record that counts, or there are more questions than one machine should
-    judge."""
-    many = any(material.keep.get(name, "all") not in ("last", "first") for name in material.streams)
-    return many or len(material.expected or ()) >= share
 
 
 def _died(error: Exception) -> EnvironmentFailure:

@@ -15,7 +15,12 @@ def needs_disk(material: Material) -> bool:
     if spill.active() is None:
         return False
     few = material.expected is not None and not hasattr(material.expected, "bucket")  # gold is in memory
-    return not few or any(material.keep.get(name, "all") not in ("last", "first") for name in material.streams)
+    return not few or keeps_many(material)
+
+
+def keeps_many(material: Material) -> bool:
+    """Whether several records of a question count."""
+    return any(material.keep.get(name, "all") not in ("last", "first") for name in material.streams)
 
 
 def splits(material: Material) -> bool:

@@ -32,10 +32,10 @@ from .buckets import (
     judge_gathered,
     place_of,
 )
-from .inputs import splits
+from .inputs import keeps_many, splits
 from .units import Plan, Unit, collect, part_size
 
-ROOM_FOR_CARDS = 100_000_000  # bytes of a limit within which what failed is kept in memory
+ROOM_FOR_CARDS = 100_000_000  # bytes of a limit within which what failed is kept in memory, if it is one record each
 
 
 def run(
@@ -57,7 +57,7 @@ def run(
             gathered.add(counts)
         if judged is not evidence:
             evidence += judged
-        if store.limit < ROOM_FOR_CARDS:
+        if store.limit < ROOM_FOR_CARDS or keeps_many(material):
             evidence.store_cards()
     return Judged(context, gathered, evidence)
 
