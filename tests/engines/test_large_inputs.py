@@ -80,6 +80,21 @@ def test_a_small_gold_set_stays_in_memory_however_many_traces_there_are(
     assert evaluate(*inputs).counts["superseded"] > 0
 
 
+@pytest.mark.parametrize("fault", ["no folder", "no room"])
+def test_without_room_on_the_disk_large_files_are_judged_in_memory(
+    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """Nobody asked for a limit, so that a full disk is no reason to stop."""
+    inputs = write_lines(tmp_path / "gold.jsonl", GOLD), write_lines(tmp_path / "trace.jsonl", traces())
+    whole = report(evaluate(*inputs))
+    monkeypatch.setattr(spilled, "run", lambda *given, **more: pytest.fail("there is no disk"))
+    if fault == "no folder":
+        monkeypatch.setenv("TMPDIR", "/nowhere/at/all")
+    else:
+        monkeypatch.setattr(spill, "ROOM", 1 << 60)
+    assert report(evaluate(*inputs)) == whole
+
+
 def test_items_that_are_kept_as_lines_are_gold_items_with_their_lines(tmp_path: Path) -> None:
     """The first block of a file is read in the ordinary way, and the following ones are kept as lines."""
     rows = [gold(f"q{number:05}", question="x" * 200, constraints=[f"c{number}"]) for number in range(600)]

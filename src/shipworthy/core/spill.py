@@ -20,7 +20,8 @@ from ..reading.files import is_remote
 from ..text import visible
 
 LARGE = 64_000_000  # bytes of files from which memory is limited without asking …
-USUAL = 400_000_000  # … to this many bytes
+USUAL = 400_000_000  # … to this many bytes …
+ROOM = 3  # … provided that the disk has so many times the room of the files
 LEAST = 32_000_000  # bytes: the program itself takes as much
 PROGRAM = 40_000_000  # bytes of the limit that are left to the program
 GROWTH = 6  # bytes in memory for each byte of a file, gold made ready and verdicts included
@@ -203,7 +204,8 @@ def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1) -
 
     `jobs` processes share it. Large files are worked on within a limit too where none was given.
     """
-    if limit is None and (not jobs or _bytes_of_files(sources) < LARGE):
+    sources = list(sources)
+    if limit is None and not (jobs and _worth_limiting(_bytes_of_files(sources))):
         yield
         return
     import tempfile
@@ -219,6 +221,20 @@ def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1) -
         finally:
             _ACTIVE.reset(token)
             store.close()
+
+
+def _worth_limiting(size: int) -> bool:
+    """Whether inputs are large and the temporary folder has room; else they are worked on in memory, as ever."""
+    if size < LARGE:
+        return False
+    import shutil
+    import tempfile
+
+    try:
+        folder = _chosen() or tempfile.gettempdir()
+        return os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > ROOM * size
+    except OSError:
+        return False
 
 
 def temporary() -> IO[bytes]:
