@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from ..errors import EnvironmentFailure
 
@@ -25,6 +25,19 @@ def attempt(work: Callable[..., object], *given: object) -> object:
         return Failed(EnvironmentFailure(what, hint=FEWER, code="worker-died"))
     except Exception as error:  # whatever it is, whoever asked has to know
         return Failed(error)
+
+
+def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    """Results in the order of their tasks, however they come; the first error is raised."""
+    ready: dict[int, Any] = {}
+    following = 0
+    for number, result in results:
+        if isinstance(result, Failed):
+            raise result.error
+        ready[number] = result
+        while following in ready:
+            yield ready.pop(following)
+            following += 1
 
 
 def named(task: object) -> str:

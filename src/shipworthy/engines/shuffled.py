@@ -21,7 +21,7 @@ from ..core.evidence import Evidence
 from ..core.inputs import Input, Stream
 from ..core.spill import hash_of
 from ..core.suite import Judged, Material, Suite
-from .attempts import Failed, attempt
+from .attempts import attempt, in_order
 from .buckets import (
     BucketCounts,
     Bucketed,
@@ -163,15 +163,7 @@ class ClusterGathered(Bucketed):
             (BucketNames(divided[number] if divided is not None else None), *(unit[number] for unit in self._pieces))
             for number in range(self._buckets)
         )
-        ready: dict[int, Any] = {}
-        following = 0
-        for number, result in self._cluster.over(work, (self._suite, self._silent, *context), tasks):
-            if isinstance(result, Failed):
-                raise result.error
-            ready[number] = result
-            while following in ready:
-                yield ready.pop(following)
-                following += 1
+        return in_order(self._cluster.over(work, (self._suite, self._silent, *context), tasks))
 
     def _by_bucket(self, names: Iterable[str]) -> list[list[str]]:
         divided: list[list[str]] = [[] for _ in range(self._buckets)]

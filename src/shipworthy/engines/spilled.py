@@ -20,7 +20,7 @@ from ..core.evaluate import settle
 from ..core.evidence import Evidence
 from ..core.inputs import Input, Stream
 from ..core.suite import Judged, Material, Suite
-from .attempts import Failed
+from .attempts import in_order
 from .buckets import (
     Bucket,
     BucketCounts,
@@ -79,16 +79,8 @@ class Workers:
         return in_processes(work, shared, tasks, self.jobs, self._start)
 
     def over(self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[object]) -> Iterator[Any]:
-        """Results in the order of their tasks; the first error is raised."""
-        ready: dict[int, Any] = {}
-        following = 0
-        for number, result in self.each(work, shared, tasks):
-            if isinstance(result, Failed):
-                raise result.error
-            ready[number] = result
-            while following in ready:
-                yield ready.pop(following)
-                following += 1
+        """Results in the order of their tasks."""
+        return in_order(self.each(work, shared, tasks))
 
 
 # --- what a worker does ---
