@@ -148,3 +148,22 @@ def test_rows_that_fail_are_found_whatever_their_texts_hold(claim: str) -> None:
         plain, row_passes
     ) == 1
     assert json.loads(json.dumps(plain[0]))["claim"] == claim
+
+
+@settings(max_examples=40 * EFFORT)
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3)), max_size=80), st.booleans(), st.integers(1, 400))
+def test_rows_come_out_in_order_however_many_parts_they_are_kept_in(
+    entries: list[tuple[int, int]], ordered: bool, most: int
+) -> None:
+    rows = Rows()
+    rows._most = most * 10
+    listed = sorted(entries) if ordered else entries
+    for number, (name, other) in enumerate(listed):
+        rows.append((name,), {"qid": f"{name:03}", "n": number, "other": other})
+    expected = sorted(((name, number) for number, (name, _) in enumerate(listed)), key=lambda pair: pair[0])
+    assert [int(row["qid"]) for row in rows] == [name for name, _ in expected]
+    assert len(rows) == len(listed) and list(rows[1:5]) == list(rows)[1:5]
+    assert not listed or (rows[0], rows[-1]) == (list(rows)[0], list(rows)[-1])
+    more = Rows([((30,), {"qid": "030", "n": -1})])
+    more += rows
+    assert sorted(map(str, more)) == sorted(map(str, [*rows, {"qid": "030", "n": -1}]))

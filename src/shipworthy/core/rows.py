@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import chain, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints, overload
 
@@ -37,7 +38,7 @@ class Rows(Sequence[Row]):
         self._entries: list[Entry] = []
         self._size = 0
         self._sorted = True
-        self._parts: list[_Part] = []
+        self._parts: list[Sequence[Entry]] = []
         self._type: type[msgspec.Struct] | None = None  # of all the rows, once there is one
         self._mixed = False
         self.hashed: tuple[bytes, int, Any] = b"", 0, None  # a hash before so many rows, and the same with them
@@ -80,21 +81,19 @@ class Rows(Sequence[Row]):
         return self._entries
 
     def _whole(self) -> Sequence[Entry]:
-        """All entries in order; many are merged once into one part."""
+        """All entries in order. Parts that follow each other stay as they are; others are merged once into one."""
         if not self._parts:
             return self._in_memory()
         if len(self._parts) > 1 or self._entries:
-            merged = _Part(self._merged())
+            parts = sorted(filter(len, (*self._parts, self._in_memory())), key=_first_order)
+            if all(one[-1][0] <= other[0][0] for one, other in pairwise(parts)):  # as where gold is in order
+                merged: Sequence[Entry] = _Chain(parts)
+            else:
+                import heapq
+
+                merged = _Part(heapq.merge(*parts, key=_order_of))
             self._parts, self._entries, self._size = [merged], [], 0
         return self._parts[0]
-
-    def _merged(self) -> Iterator[Entry]:
-        parts = sorted(filter(len, (*self._parts, self._in_memory())), key=_first_order)
-        if all(one[-1][0] <= other[0][0] for one, other in pairwise(parts)):
-            return chain.from_iterable(parts)  # as where the gold set is in the order of its names
-        import heapq
-
-        return heapq.merge(*parts, key=_order_of)
 
     def __len__(self) -> int:
         return len(self._entries) + sum(map(len, self._parts))
@@ -142,6 +141,31 @@ class Rows(Sequence[Row]):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (list(self._whole()), self._type)
+
+
+class _Chain(Sequence[Entry]):
+    """Entries of several parts, one behind the other."""
+
+    def __init__(self, parts: Sequence[Sequence[Entry]]) -> None:
+        self._parts = parts
+        self._ends = list(accumulate(map(len, parts)))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Entry]: ...
+    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        place = range(len(self))[at]
+        part = bisect_right(self._ends, place)
+        return self._parts[part][place - (self._ends[part - 1] if part else 0)]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return chain.from_iterable(self._parts)
 
 
 class _Part(Sequence[Entry]):
