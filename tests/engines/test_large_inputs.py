@@ -163,7 +163,25 @@ def test_rows_come_out_in_order_however_many_parts_they_are_kept_in(
     expected = sorted(((name, number) for number, (name, _) in enumerate(listed)), key=lambda pair: pair[0])
     assert [int(row["qid"]) for row in rows] == [name for name, _ in expected]
     assert len(rows) == len(listed) and list(rows[1:5]) == list(rows)[1:5]
-    assert not listed or (rows[0], rows[-1]) == (list(rows)[0], list(rows)[-1])
+    assert not listed or [rows[0], rows[-1]] == [next(iter(rows)), [*rows][-1]]
     more = Rows([((30,), {"qid": "030", "n": -1})])
     more += rows
     assert sorted(map(str, more)) == sorted(map(str, [*rows, {"qid": "030", "n": -1}]))
+
+
+def test_only_so_many_failing_items_are_kept_in_detail_and_they_are_the_worst(
+    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What others have found to be worse already is not made into cards by a worker, and no card is lost by that."""
+    from shipworthy.core import evidence
+
+    monkeypatch.setattr(evidence, "CARDS", 15)
+    rows = [
+        trace(item["qid"], "something else", ["other"] if number % 4 else ["d1"]) for number, item in enumerate(GOLD)
+    ]
+    inputs = write_lines(tmp_path / "gold.jsonl", GOLD), write_lines(tmp_path / "trace.jsonl", rows)
+    shared = evaluate(*inputs, engine="processes", jobs=2)
+    monkeypatch.setattr(spill, "LARGE", 1 << 40)
+    whole = evaluate(*inputs)
+    assert list(shared.cards) == list(whole.cards) and len(whole.cards) == 15
+    assert report(shared)["digest"] == report(whole)["digest"]

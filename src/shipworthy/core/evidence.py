@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import IO, Protocol, overload
 
@@ -63,9 +63,10 @@ class Counting(Protocol):
 class Evidence:
     """Counts by part, the worst few by kind, rows by item, and names that were seen; `+=` of any split is the whole."""
 
-    def __init__(self, worst: int = 10) -> None:
+    def __init__(self, worst: int = 10, cut: Mapping[str, Order] | None = None) -> None:
         self.limit = worst  # offenders that a report names
         self._kept = max(worst, CARDS)
+        self._cut = cut or {}  # by kind, from where on nobody would keep an item
         self._tallies: dict[str, Tally] = {}
         self._alike: dict[Alike, int] = {}  # not yet in the tallies
         self.worst: dict[str, list[tuple[Order, Callable[[], Row]]]] = {}  # made into cards when somebody reads them
@@ -133,11 +134,20 @@ class Evidence:
                 if not _is_stored(card):
                     kept[place] = order, self._stored.keep(card())
 
+    def cut(self) -> dict[str, Order]:
+        """The last of the worst by kind, where no more are kept: what comes behind need not be made elsewhere."""
+        return {kind: kept[-1][0] for kind, kept in self.worst.items() if len(kept) >= self._kept}
+
     def _offend(self, offence: Offence) -> None:
+        if self._cut and not self._counts_against(offence):
+            return
         kept = self.worst.setdefault(offence.kind, [])
         if len(kept) < self._kept or (kept and offence.order < kept[-1][0]):
             insort(kept, (offence.order, offence.card), key=_order_of)
             del kept[self._kept :]
+
+    def _counts_against(self, offence: Offence) -> bool:
+        return offence.kind not in self._cut or offence.order < self._cut[offence.kind]
 
     def miss(self, name: str) -> None:
         """A question that should have been judged and was not."""
@@ -156,9 +166,12 @@ class Evidence:
         for name, tally in other.tallies.items():
             part = self.part(name)
             part += tally
+        cut = self.cut()
         for kind, cards in other.worst.items():
-            merged = sorted([*self.worst.get(kind, ()), *cards], key=_order_of)
-            self.worst[kind] = merged[: self._kept]
+            worse = [card for card in cards if kind not in cut or card[0] < cut[kind]]
+            if worse or kind not in self.worst:
+                merged = sorted([*self.worst.get(kind, ()), *worse], key=_order_of)
+                self.worst[kind] = merged[: self._kept]
         for kind, names in other.seen.items():
             self.see(kind, names)
         self.unjudged += other.unjudged

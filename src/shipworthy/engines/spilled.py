@@ -17,7 +17,7 @@ import msgspec
 from ..core import spill
 from ..core.cases import Case
 from ..core.evaluate import settle
-from ..core.evidence import Evidence
+from ..core.evidence import Evidence, Order
 from ..core.inputs import Input, Stream
 from ..core.suite import Judged, Material, Suite
 from .attempts import in_order
@@ -52,7 +52,8 @@ def run(
     context = material.context if at_once else settle(suite, material, gathered)
     evidence = Evidence(context.options.offenders)
     total = evidence if workers.jobs < 2 else None  # in one process nothing has to be added up
-    for counts, judged in workers.over(judge_bucket, (suite, context, gathered, total), range(store.buckets)):
+    tasks = ((number, evidence.cut()) for number in range(store.buckets))
+    for counts, judged in workers.over(judge_bucket, (suite, context, gathered, total), tasks):
         if at_once:
             gathered.add(counts)
         if judged is not evidence:
@@ -109,9 +110,11 @@ def count_bucket(gathered: SpilledGathered, number: int) -> BucketCounts:
 
 
 def judge_bucket(
-    suite: Suite, context: Any, gathered: SpilledGathered, evidence: Evidence | None, number: int
+    suite: Suite, context: Any, gathered: SpilledGathered, evidence: Evidence | None, task: tuple[int, dict[str, Order]]
 ) -> tuple[BucketCounts, Evidence]:
     """Judge the questions of a bucket; their evidence is added to what there is."""
+    number, cut = task
+    evidence = Evidence(context.options.offenders, cut) if evidence is None else evidence
     bucket, expected = gathered.bucket(number), gathered.expected_of(number)
     return judge_gathered(suite, gathered.material, context, bucket, expected, evidence)
 

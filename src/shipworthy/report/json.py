@@ -24,6 +24,11 @@ _HIDDEN = re.compile(
 )
 
 
+_UNSEEN = bytes(
+    (*range(0x7F, 0xA0), 0xAD)
+)  # of these the letters of western Europe; JSON escapes lower controls itself
+
+
 def render(shown: Decision | Board) -> bytes:
     return b"".join(pieces(shown))
 
@@ -121,10 +126,10 @@ def _printable(data: bytes) -> bytes:
 def _is_plain_latin(text: str) -> bool:
     """A quick look at all lines: letters of western Europe, none of which is hidden or part of an order."""
     try:
-        text.encode("latin-1")
+        letters = text.encode("latin-1")
     except UnicodeEncodeError:
         return False
-    return "##" not in text and text.replace("\n", "").isprintable()
+    return b"##" not in letters and len(letters.translate(None, _UNSEEN)) == len(letters)
 
 
 def printable(text: str) -> str:
