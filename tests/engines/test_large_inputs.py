@@ -35,7 +35,8 @@ def traces() -> list[dict[str, Any]]:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Files of a few kilobytes are large, and a bucket has a few questions."""
-    monkeypatch.setattr(spill, "LARGE", 300)
+    monkeypatch.setattr(spill, "LARGE", 1000)
+    monkeypatch.setattr(spill, "ENOUGH", 4000)
     monkeypatch.setattr(spill, "GROWTH", 60_000)
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -66,6 +67,7 @@ def test_large_files_are_judged_from_disk_without_being_asked(
     from_disk = report(evaluate(*inputs, **engine))
     assert used == [1] and list(large.iterdir()) == []  # a folder while it lasted, and nothing left
     monkeypatch.setattr(spill, "LARGE", 1 << 40)
+    monkeypatch.setattr(spill, "ENOUGH", 1 << 40)
     in_memory = report(evaluate(*inputs))
     assert used == [1]
     assert {**from_disk, "run": None} == {**in_memory, "run": None}
@@ -78,6 +80,17 @@ def test_a_small_gold_set_stays_in_memory_however_many_traces_there_are(
     monkeypatch.setattr(spilled, "run", lambda *given, **more: pytest.fail("nothing has to go to disk"))
     inputs = write_lines(tmp_path / "gold.jsonl", GOLD), write_lines(tmp_path / "trace.jsonl", traces() * 20)
     assert evaluate(*inputs).counts["superseded"] > 0
+
+
+def test_how_large_is_large_depends_on_what_records_take_in_memory() -> None:
+    taken = {
+        (jobs, growth): [size for size in (50, 100, 200, 300) if spill._worth_limiting(size * 10**6, jobs, growth)]
+        for jobs in (1, 2)
+        for growth in (3, 4, 10)
+    }
+    assert taken[1, 3] == taken[2, 3] == [300]
+    assert taken[1, 4] == [200, 300] and taken[1, 10] == [100, 200, 300]
+    assert taken[2, 4] == taken[2, 10] == [100, 200, 300]
 
 
 @pytest.mark.parametrize("fault", ["no folder", "no room"])
@@ -182,6 +195,7 @@ def test_only_so_many_failing_items_are_kept_in_detail_and_they_are_the_worst(
     inputs = write_lines(tmp_path / "gold.jsonl", GOLD), write_lines(tmp_path / "trace.jsonl", rows)
     shared = evaluate(*inputs, engine="processes", jobs=2)
     monkeypatch.setattr(spill, "LARGE", 1 << 40)
+    monkeypatch.setattr(spill, "ENOUGH", 1 << 40)
     whole = evaluate(*inputs)
     assert list(shared.cards) == list(whole.cards) and len(whole.cards) == 15
     assert report(shared)["digest"] == report(whole)["digest"]

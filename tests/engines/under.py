@@ -29,7 +29,7 @@ def use_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def in_buckets(limit: object, sources: Iterable[object], jobs: int = 1) -> Iterator[None]:
+def in_buckets(limit: object, sources: Iterable[object], *given: object) -> Iterator[None]:
     """As within a limit, with buckets of a few questions, pieces of two records, and next to no memory for rows."""
     with spill.limited("32MB", sources):
         store = spill.active()

@@ -19,9 +19,11 @@ from ..errors import EnvironmentFailure, UsageError
 from ..reading.files import is_remote
 from ..text import visible
 
-LARGE = 64_000_000  # bytes of files from which memory is limited without asking …
+ENOUGH = 700_000_000  # bytes that records would take in memory, from which it is limited without asking …
+LARGE = 64_000_000  # … or bytes of files, where several processes can judge from disk …
 USUAL = 400_000_000  # … to this many bytes …
 ROOM = 3  # … provided that the disk has so many times the room of the files
+COMPACT = 3  # bytes in memory for each byte of a file, up to which records are small: they gain nothing from a disk
 LEAST = 32_000_000  # bytes: the program itself takes as much
 PROGRAM = 40_000_000  # bytes of the limit that are left to the program
 GROWTH = 6  # bytes in memory for each byte of a file, gold made ready and verdicts included
@@ -199,13 +201,14 @@ def active() -> Store | None:
 
 
 @contextmanager
-def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1) -> Iterator[None]:
+def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1, growth: int = GROWTH) -> Iterator[None]:
     """Work within a limit of memory, in a folder of one's own, which is gone at the end, whatever the end is.
 
-    `jobs` processes share it. Large files are worked on within a limit too where none was given.
+    `jobs` processes share it. Large files are worked on within a limit too where none was given: those whose records
+    would take much memory, at `growth` bytes for each of theirs.
     """
     sources = list(sources)
-    if limit is None and not (jobs and _worth_limiting(_bytes_of_files(sources))):
+    if limit is None and not (jobs and _worth_limiting(_bytes_of_files(sources), jobs, growth)):
         yield
         return
     import tempfile
@@ -223,9 +226,9 @@ def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1) -
             store.close()
 
 
-def _worth_limiting(size: int) -> bool:
+def _worth_limiting(size: int, jobs: int, growth: int) -> bool:
     """Whether inputs are large and the temporary folder has room; else they are worked on in memory, as ever."""
-    if size < LARGE:
+    if size < (LARGE if jobs > 1 and growth > COMPACT else ENOUGH // growth):
         return False
     import shutil
     import tempfile

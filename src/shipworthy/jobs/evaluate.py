@@ -96,7 +96,8 @@ def run_suite(
     check_inputs(suite, sources)
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
-    with limited(settings.get("memory_limit"), sources.values(), workers(engine, settings.get("jobs"))):
+    jobs = workers(engine, settings.get("jobs"))
+    with limited(settings.get("memory_limit"), sources.values(), jobs, suite.growth):
         decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
     paths = {
         name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))

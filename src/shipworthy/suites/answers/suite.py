@@ -200,4 +200,5 @@ SUITE = Suite(
     reference=explain.reference,
     review=review,
     controls=controls,
+    growth=4,
 )

@@ -189,4 +189,5 @@ SUITE = Suite(
     shown=shown,
     reference=reference,
     controls=controls,
+    growth=2,
 )
