@@ -143,7 +143,23 @@ class Rows(Sequence[Row]):
         return _restored, (list(self._whole()), self._type)
 
 
-class _Chain(Sequence[Entry]):
+class _Entries(Sequence[Entry]):
+    """Entries that are somewhere else."""
+
+    def _at(self, place: int) -> Entry:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Entry]: ...
+    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        return self._at(range(len(self))[at])
+
+
+class _Chain(_Entries):
     """Entries of several parts, one behind the other."""
 
     def __init__(self, parts: Sequence[Sequence[Entry]]) -> None:
@@ -153,14 +169,7 @@ class _Chain(Sequence[Entry]):
     def __len__(self) -> int:
         return self._ends[-1]
 
-    @overload
-    def __getitem__(self, at: int) -> Entry: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Entry]: ...
-    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
-        if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
-        place = range(len(self))[at]
+    def _at(self, place: int) -> Entry:
         part = bisect_right(self._ends, place)
         return self._parts[part][place - (self._ends[part - 1] if part else 0)]
 
@@ -168,7 +177,7 @@ class _Chain(Sequence[Entry]):
         return chain.from_iterable(self._parts)
 
 
-class _Part(Sequence[Entry]):
+class _Part(_Entries):
     """Entries in order in a temporary file, in blocks, and where each block begins."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -186,15 +195,9 @@ class _Part(Sequence[Entry]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, at: int) -> Entry: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Entry]: ...
-    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
-        if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
-        block, place = divmod(range(len(self))[at], TOGETHER)
-        return self._read(block)[place]
+    def _at(self, place: int) -> Entry:
+        block, within = divmod(place, TOGETHER)
+        return self._read(block)[within]
 
     def __iter__(self) -> Iterator[Entry]:
         return chain.from_iterable(map(self._read, range(len(self._starts) - 1)))

@@ -107,7 +107,7 @@ class Bucketed(Gathered):
 
     def __init__(self, suite: Suite, material: Material) -> None:
         super().__init__(None, suite.survey(material) if suite.survey else None)
-        self._suite, self._material = suite, material
+        self._suite, self.material = suite, material
         self._seconds: dict[str, Numbered] = {}
         self.slots = {source: {} for source in material.streams}
 

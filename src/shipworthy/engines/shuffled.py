@@ -148,11 +148,11 @@ class ClusterGathered(Bucketed):
         shared = self._suite, self._silent, self._buckets
         results, self._pieces = self._cluster.split(split_unit, shared, units, self._buckets)
         told = ((number, rename(number, result)) for number, result in results)
-        collect(self._material, plan, told, [], lambda number, unit: None)
+        collect(self.material, plan, told, [], lambda number, unit: None)
 
     @property
     def _silent(self) -> Material:
-        return msgspec.structs.replace(self._material, tick=None)
+        return msgspec.structs.replace(self.material, tick=None)
 
     def each(
         self, work: Callable[..., object], *context: object, names: list[list[str]] | None = None

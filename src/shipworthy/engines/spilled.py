@@ -132,32 +132,28 @@ class SpilledGathered(Bucketed):
         self._whole = material.expected
         self._divided = _divided(material.expected, store)
 
-    @property
-    def material(self) -> Material:
-        return self._material
-
     def put(self, workers: Workers, part: int | None) -> None:
         """Read all inputs, and put their records on disk."""
         if workers.jobs < 2:
-            for source, records in self._material.streams.items():
+            for source, records in self.material.streams.items():
                 spilled = self._store.file()
-                divide(self._suite, self._material, records, self._store.bucket_of, spilled.add)
+                divide(self._suite, self.material, records, self._store.bucket_of, spilled.add)
                 spilled.close()
                 self._spills.append((source, spilled))
             return
-        plan = Plan(self._material, part or part_size(self._material, workers.jobs))
+        plan = Plan(self.material, part or part_size(self.material, workers.jobs))
         failed: list[tuple[int, Exception]] = []
-        silent = msgspec.structs.replace(self._material, tick=None)
+        silent = msgspec.structs.replace(self.material, tick=None)
         units = takewhile(lambda _: not failed, plan)
         put: dict[int, PutUnit] = {}
         results = workers.each(put_unit, (self._suite, silent, self._store), units)
-        collect(self._material, plan, results, failed, put.__setitem__)
+        collect(self.material, plan, results, failed, put.__setitem__)
         self._spills = [(put[number].source, put[number].spill) for number in sorted(put)]
 
     def __getstate__(self) -> dict[str, object]:
         """For another process, which has nobody to tell how far it is, and reads no input."""
-        silent = msgspec.structs.replace(self._material, tick=None, streams=dict.fromkeys(self._material.streams, ()))
-        return self.__dict__ | {"_material": silent, "_expected": None}
+        silent = msgspec.structs.replace(self.material, tick=None, streams=dict.fromkeys(self.material.streams, ()))
+        return self.__dict__ | {"material": silent, "_expected": None}
 
     def expected_of(self, bucket: int) -> Mapping[str, object] | None:
         """The gold items of a bucket."""
@@ -172,7 +168,7 @@ class SpilledGathered(Bucketed):
 
     def bucket(self, number: int) -> Bucket:
         pieces = ((source, spilled.read(number)) for source, spilled in self._spills)
-        return gather_bucket(self._suite, self._material, self.expected_of(number), pieces)
+        return gather_bucket(self._suite, self.material, self.expected_of(number), pieces)
 
     def count(self, workers: Workers) -> None:
         """What only all records together tell."""
