@@ -29,6 +29,8 @@ ODD = (
     '{"qid"\t: "a", "q": "x", "q": "y", "retrieved_ids": [], "answer_json": {"claim": "c", "citations": []}}',
     '{"qid": "a", "q": "x: \\"y\\": z", "retrieved_ids": [], "answer_json": {"claim": "c", "citations": []}}',
     '{"qid": "a", "q": "\\":", "retreived_ids": [], "answer_json": {"claim": "c", "citations": []}}',
+    '{"qid": "a", "q": "x", "q": "\\u003a", "retrieved_ids": [], "answer_json": {"claim": "c", "citations": []}}',
+    '{"qid": "a", "q": ":", "q": "::", "retrieved_ids": [":"], "answer_json": {"claim": "c", "citations": []}}',
     '{"qid": "a", "q": "x", "retrieved_ids": [{"id": "d1"}], "answer_json": {"claim": "c", "citations": []}}',
     '{"qid": "a", "q": "x", "retrieved_ids": ["d1"], "answer_json": {"claim": "c", "claim": "d"}}',
     '{"qid": "a", "q": "x", "retrieved_ids": ["d1"], "answer_json": null}',
@@ -87,6 +89,17 @@ def test_usual_lines_are_read_quickly_and_pickled_as_they_are() -> None:
     assert again == msgspec.convert(USUAL | {"q": "at 10:30"}, Trace)
 
 
+@pytest.mark.parametrize("text", ["at 10:30", 'the "limit": thirty', "a: b", ":", "Größe: 中"])
+def test_a_colon_in_a_text_is_not_taken_for_a_key(text: str) -> None:
+    """So that logs with quotations are read as quickly as others."""
+    shape = learn(USUAL, Trace, trace_keys())
+    assert shape is not None
+    for value in (USUAL | {"q": text}, USUAL | {"retrieved_ids": [text]}, USUAL | {"answer_json": {"claim": text}}):
+        line = json.dumps(value | {"answer_json": {"citations": [text]} | dict(value["answer_json"])}).encode()
+        records = shape.read(line, [line])
+        assert records is not None and values(records[0]) == msgspec.json.decode(line, type=Trace)
+
+
 @pytest.mark.parametrize(
     ("value", "record"),
     [
@@ -110,6 +123,8 @@ HIDDEN = [
     b'{"qid": "a", "q": "x", "retrieved_ids": ["\xc3("], "answer_json": {"claim": "c", "citations": []}}',
     b'{"qid": 7, "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}}',
     b'{"qid": "a", "qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}}',
+    b'{"qid": "a", "q": "x", "q": "\\u003a", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}}',
+    b'{"qid": "a", "q": ":", "q": "x: y", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}}',
     b'{"qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citation": []}}',
     b'{"qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": 1, "citations": []}}',
     b'{"qid": "a", "q": "x", "retrieved_ids": ["d"], "answer_json": {"claim": "c", "citations": []}} {}',

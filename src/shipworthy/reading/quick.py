@@ -1,8 +1,9 @@
 """Quick lines: most lines of a log have the same keys, and then one typed decode a line is enough.
 
 The keys of one line are learnt, and the lines that follow are decoded with all of them required. A block that has as
-many colons as required keys then has each of them once and no other: none is repeated, misspelt or nested. Whatever
-does not fit is read in the ordinary way. So this decides how long reading takes, and nothing else.
+many colons as required keys, besides those in the texts that were decoded, then has each of them once and no other:
+none is repeated, misspelt or nested. Whatever does not fit is read in the ordinary way. So this decides how long
+reading takes, and nothing else.
 """
 
 from __future__ import annotations
@@ -25,38 +26,57 @@ MISSES = 4  # blocks in a row of other shapes, after which there is nothing to g
 class Shape:
     """Lines with the keys of one line that was read in the ordinary way."""
 
-    def __init__(self, keys: int, kind: type[object], learnt: tuple[Mapping[str, object], type[object]]) -> None:
-        self._keys, self._learnt = keys, learnt
-        self.decode: Callable[[bytes], object] = msgspec.json.Decoder(kind).decode
-        self._colons = False  # whether texts hold colons, so that only those after a quote are counted
+    def __init__(self, kind: type[object], learnt: tuple[Mapping[str, object], type[object]]) -> None:
+        self._learnt = learnt
+        self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
+        leaves = list(_leaves(learnt[0]))
+        nested = sum(isinstance(part, dict) for part in learnt[0].values())
+        self._keys = len(leaves) + nested
+        self._leaves = [attrgetter(leaf) for leaf in leaves]  # those whose texts had colons come first
 
     def read(self, text: bytes, lines: list[bytes]) -> list[Any] | None:
         """The records of lines that have this shape, each key once; None where one has not, or may have not."""
-        return self._all(map(self.decode, lines)) if self._each_once(text, lines) else None
+        more = text.count(b":") - self._keys * len(lines)
+        try:
+            records = list(map(self.decode, lines)) if more >= 0 else []
+            return records if more == 0 or (more > 0 and self._in_texts(more, text, records)) else None
+        except (ValueError, RecursionError):
+            return None
 
     def names(self, text: bytes, lines: list[bytes], key: Callable[[Any], str]) -> list[str] | None:
         """Of the same records only their names: no record is kept."""
-        return self._all(map(key, map(self.decode, lines))) if self._each_once(text, lines) else None
-
-    @staticmethod
-    def _all(decoded: Iterator[Any]) -> list[Any] | None:
-        try:
-            return list(decoded)
-        except (ValueError, RecursionError):
+        if (records := self.read(text, lines)) is None:
             return None
+        return list(map(key, records))
+
+    def _in_texts(self, colons: int, text: bytes, records: list[Any]) -> bool:
+        """Whether so many colons are in the values of the records. Of a key that was repeated, one value is in none."""
+        if b"\\" in text and b"\\u003" in text:  # a colon in a value that is none in the text
+            return False
+        for leaf in tuple(self._leaves):
+            if found := _encode(list(map(leaf, records))).count(b":"):
+                self._leaves.remove(leaf)
+                self._leaves.insert(0, leaf)
+                colons -= found
+                if colons <= 0:
+                    return True
+        return False
 
     def __reduce__(self) -> tuple[object, ...]:
         value, record = self._learnt
         return _learnt_again, (msgspec.json.encode(value), record)
 
-    def _each_once(self, text: bytes, lines: list[bytes]) -> bool:
-        """Whether the lines have as many keys as they must; decoding then tells that none is absent."""
-        keys = self._keys * len(lines)
-        if not self._colons and text.count(b":") == keys:
-            return True
-        # Without blanks no colon stands apart from its key, where counting would miss it.
-        self._colons = text.translate(None, b" \t\r").count(b'":') == keys
-        return self._colons
+
+def _leaves(value: Mapping[str, object]) -> Iterator[str]:
+    """Where an object has its values, as attributes of what is decoded."""
+    for key, part in value.items():
+        if isinstance(part, dict):
+            yield from (f"{key}.{inner}" for inner in part)
+        else:
+            yield key
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 def learn(value: Mapping[str, object], record: type[object], keys: Keys | None) -> Shape | None:
@@ -67,8 +87,7 @@ def learn(value: Mapping[str, object], record: type[object], keys: Keys | None) 
     required = _required(value, record) if stricter is None else _lean(value, record, stricter)
     if required is None:
         return None
-    nested = sum(len(part) for part in value.values() if isinstance(part, dict))
-    return Shape(len(value) + nested, required, (value, record))
+    return Shape(required, (value, record))
 
 
 @lru_cache
