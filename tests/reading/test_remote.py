@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import sys
 from collections.abc import Iterator
@@ -95,6 +96,62 @@ def test_a_web_server_is_read_like_a_file(here: Path, server: str) -> None:
     assert meaning(found) == meaning(evaluate(str(here / "gold.jsonl"), str(here / "t.jsonl")))
     with pytest.raises(UsageError, match=r"gone\.jsonl: no such file"):
         evaluate(f"{server}/gold.jsonl", f"{server}/gone.jsonl")
+
+
+@pytest.fixture
+def changing(here: Path) -> Iterator[tuple[str, list[str]]]:
+    """A server whose traces fail more questions each time that they are fetched, and what was asked of it."""
+    asked: list[str] = []
+
+    class Changing(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            if self.path == "/t.jsonl":
+                wrong = [trace(item["qid"], claim="Nobody knows that.") for item in GOLD[: asked.count(self.path) - 1]]
+                (here / "t.jsonl").write_bytes(lines([*wrong, *TRACES[len(wrong) :]]))
+            super().do_GET()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Changing, directory=str(here))) as running:
+        Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}", asked
+        running.shutdown()
+
+
+def three_suites(here: Path, server: str) -> Path:
+    """A config whose suites read the same files."""
+    suite = f'[suites.%s]\ngold = "{server}/gold.jsonl"\n%s = "{server}/t.jsonl"\n'
+    inputs = {"answers": "trace", "retrieval": "run", "latency": "trace"}
+    (here / "shipworthy.toml").write_text("".join(suite % pair for pair in inputs.items()))
+    return here / "shipworthy.toml"
+
+
+def test_suites_of_a_board_fetch_a_file_once_and_judge_the_same_bytes(
+    here: Path, changing: tuple[str, list[str]]
+) -> None:
+    server, asked = changing
+    board = check(three_suites(here, server), record=False)
+    assert board.failures == {} and len(board.decisions) == 3
+    read = {block["sha256"] for one in board.decisions for name, block in one.inputs.items() if name != "gold"}
+    assert read == {hashlib.sha256(lines(TRACES)).hexdigest()}
+    assert [asked.count(path) for path in ("/gold.jsonl", "/t.jsonl")] == [1, 1]
+    assert evaluate(f"{server}/gold.jsonl", f"{server}/t.jsonl").inputs != board.decisions[0].inputs  # fetched anew
+
+
+def test_a_file_that_changes_between_suites_gives_no_verdict(here: Path, changing: tuple[str, list[str]]) -> None:
+    """As one that is too large to share; within a memory limit none is."""
+    server, asked = changing
+    board = check(three_suites(here, server), record=False, memory_limit="64MB")
+    assert asked.count("/t.jsonl") == 3
+    assert board.verdict == "NO VERDICT" and board.exit_code == 3
+    assert [note.partition(" ")[0] for note in board.notes if "changed while the suites were reading it" in note] == [
+        "answers:",
+        "retrieval:",
+        "latency:",
+    ]
+    assert "SHIP" not in [one.verdict for one in board.decisions]
 
 
 def test_a_server_that_is_not_there_is_an_error_of_the_environment(here: Path) -> None:

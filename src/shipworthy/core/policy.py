@@ -78,7 +78,8 @@ def with_incomplete(decision: Decision, sentences: Sequence[str]) -> Decision:
         return decision
     incomplete = [*decision.incomplete, *sentences]
     verdict, reasons = decide(decision.outcomes, incomplete)
-    policy = {**decision.run.get("policy", {}), "incomparable": list(sentences)}
+    known = decision.run.get("policy", {})
+    policy = {**known, "incomparable": [*known.get("incomparable", ()), *sentences]}
     told = [*decision.tolerated, *reasons]
     return msgspec.structs.replace(
         decision, verdict=verdict, reasons=told, incomplete=incomplete, run={**decision.run, "policy": policy}

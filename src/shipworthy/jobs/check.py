@@ -25,6 +25,7 @@ from ..history import SHORT, History, exact_value
 from ..reading.files import write_whole
 from ..reading.jsonl import read_objects
 from ..reading.reports import passing
+from ..reading.sharing import KEPT, sharing
 from ..suites import load_suite
 from ..text import first_few, plural
 from .commit import where_from
@@ -73,13 +74,15 @@ def check(
         board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
-    for suite in _referring(chosen):
-        decision, why, code = _run(suite, require_proof, engine, how)
-        if decision is None:
-            board.failures[suite.name], board.exit_codes[suite.name] = why, code
-        else:
-            board.decisions.append(decision)
+    with sharing(KEPT if limit is None else 0):
+        for suite in _referring(chosen):
+            decision, why, code = _run(suite, require_proof, engine, how)
+            if decision is None:
+                board.failures[suite.name], board.exit_codes[suite.name] = why, code
+            else:
+                board.decisions.append(decision)
     _apply_policy(board, settings, name, blessed, day)
+    _refuse_changed(board)
     note_quarantine(board, settings, day, complete=not where)
     if settings.controls:
         _run_controls(board, settings)
@@ -216,6 +219,22 @@ def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping
         return None, str(error), error.exit_code
     except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
         return None, f"{type(error).__name__}: {error} [internal]", 4
+
+
+def _refuse_changed(board: Board) -> None:
+    """Suites that read a file too large to share may find it changed in between: then they judge different runs."""
+    found: dict[str, set[object]] = {}
+    for decision in board.decisions:
+        for name, block in decision.inputs.items():
+            found.setdefault(decision.run.get(name, ""), set()).add(block["sha256"])
+    changed = {path for path, digests in found.items() if path and len(digests) > 1}
+    for index, decision in enumerate(board.decisions):
+        for name in decision.inputs:
+            if decision.run.get(name) in changed:
+                what = f"{name} changed while the suites were reading it: run check again when nothing writes to it"
+                board.notes.append(f"{decision.suite}: {what}")
+                if decision.verdict == "SHIP":
+                    board.decisions[index] = with_incomplete(decision, [what])
 
 
 def _how_to_make(suite: SuiteConfig, error: ShipworthyError) -> str:

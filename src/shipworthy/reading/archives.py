@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from ..errors import DataError, EnvironmentFailure, UsageError
@@ -13,6 +14,7 @@ from ..text import visible
 from .files import is_remote
 from .limits import BLOCK, Damaged
 from .parts import PACKED, Part
+from .sharing import shared
 
 
 @contextmanager
@@ -40,11 +42,26 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
 
 
 def _opened(path: str, watch: Callable[[bytes], object] | None, part: Part | None) -> io.RawIOBase:
+    if (kept := shared()) is not None and part is None:
+        return kept.open(path, watch, partial(_as_it_is, path), partial(_size_of, path))
+    return _as_it_is(path, watch, part)
+
+
+def _as_it_is(path: str, watch: Callable[[bytes], object] | None = None, part: Part | None = None) -> io.RawIOBase:
     if is_remote(path) and not os.path.exists(path):
         from .remote import Watched
 
         return Watched(path, watch)
     return _Watched(path, watch, part)
+
+
+def _size_of(path: str) -> int | None:
+    """Bytes of a file; None of what can be read only once, such as a pipe."""
+    if is_remote(path) and not os.path.exists(path):
+        from .remote import size_of
+
+        return size_of(path)
+    return os.path.getsize(path) if os.path.isfile(path) else None
 
 
 def _unpacked(path: str, stream: Any) -> BinaryIO:

@@ -38,10 +38,12 @@ def found_at(path: str) -> list[str] | None:
         files, name = _files(path)
         if any(sign in path for sign in "*?["):
             matches = [match for match in files.glob(name) if files.isfile(match)]
-        elif files.isdir(name) and not files.isfile(name):
-            matches = files.find(name)
-        else:
+        elif (
+            path.startswith(("http://", "https://")) or files.isfile(name) or not files.isdir(name)
+        ):  # there every address is a file, and asking would fetch it
             return None
+        else:
+            matches = files.find(name)
         return [files.unstrip_protocol(match) for match in matches]
 
 
@@ -99,7 +101,9 @@ def _told(path: str) -> Iterator[None]:
         yield
     except ShipworthyError:
         raise
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if isinstance(error.__cause__, OSError):  # it was not reached, so nobody knows what is there
+            raise _unreadable(path, error.__cause__) from None
         raise UsageError("no such file", where=visible(path), hint="Check the address.", code="no-file") from None
     except ImportError as error:  # s3fs for s3://, gcsfs for gs://
         what = f"inputs of this kind need another package: {visible(str(error), 200)}"
@@ -108,6 +112,10 @@ def _told(path: str) -> Iterator[None]:
         what = f"can't be opened: {visible(str(error), 200)}"
         raise UsageError(what, where=visible(path), hint="Check the address.", code="no-file") from None
     except Exception as error:
-        what = f"can't be read: {visible(f'{type(error).__name__}: {error}', 200)}"
-        hint = "Check the address, the network and the rights to read it."
-        raise EnvironmentFailure(what, where=visible(path), hint=hint, code="unreadable") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: Exception) -> EnvironmentFailure:
+    what = f"can't be read: {visible(f'{type(error).__name__}: {error}', 200)}"
+    hint = "Check the address, the network and the rights to read it."
+    return EnvironmentFailure(what, where=visible(path), hint=hint, code="unreadable")
