@@ -5,7 +5,7 @@ PYTHON ?= python3
 # One more than there are cores: many tests wait for a server or a process.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
-.PHONY: demo test check lint types layers bench docs format clean
+.PHONY: demo test engines check lint types layers bench docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +32,12 @@ demo: $(VENV)/.base
 test: $(VENV)/.dev
 	@$(BIN)/python -m compileall -q src tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# The tests of every suite again, evaluated by the other engines; tests/engines/under.py has them.
+ENGINES := spilled spilled-2 processes scattered-1 scattered-2 dask
+engines: $(VENV)/.dev
+	@for engine in $(ENGINES); do echo "== $$engine"; \
+	  SHIPWORTHY_ENGINE=$$engine $(BIN)/python -m pytest tests/suites -n $(WORKERS) --dist worksteal || exit 1; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs examples

@@ -59,10 +59,12 @@ def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
 
 @pytest.fixture(autouse=True)
 def chosen_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests of every suite on any engine: `SHIPWORTHY_ENGINE=spilled pytest tests/suites`."""
+    """The tests of every suite on any engine: `make engines`, or `SHIPWORTHY_ENGINE=spilled pytest tests/suites`."""
     if ENGINE and "suites" in request.path.parts:
-        from under import use_engine
+        from under import ELSEWHERE, use_engine
 
+        if ENGINE in ELSEWHERE and request.node.get_closest_marker("one_process"):
+            pytest.skip(f"it watches or changes this process, and {ENGINE} judges in others")
         use_engine(ENGINE, monkeypatch)
 
 

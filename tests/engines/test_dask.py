@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from test_any_split import CASES
 
 from conftest import Cli, gold, refusal, trace, write_lines
-from golden.runner import Case, load_cases, produce
+from golden.runner import Case, produce
 from shipworthy import _version, evaluate
 from shipworthy.core.decision import report
 from shipworthy.engines import dask as engine
@@ -25,11 +26,6 @@ from shipworthy.jobs import evaluate as door
 from shipworthy.suites import load_suite
 
 distributed = pytest.importorskip("distributed", reason="the package distributed (extra: dask) is not installed")
-
-SOME = (
-    *("answers-scu-worst", "answers-lenient", "stability-ships", "latency-arm-sliced", "retrieval", "trec"),
-    *("agreement-derived", "raters", "reasoning-ships", "outcomes-bars", "check-suite", "error-bad-line"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +42,7 @@ def inputs(tmp_path: Path) -> tuple[Path, Path]:
     )
 
 
-@pytest.mark.parametrize("case", [case for case in load_cases() if case.name in SOME], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_reports_do_not_depend_on_the_cluster(case: Case, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = produce(case)
     run = partial(engine.run, scheduler=cluster.scheduler_address, part=700)

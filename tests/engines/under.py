@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import pytest
 from scattered import scattered
 
 from shipworthy.core import spill
+from shipworthy.core.suite import Judged, Material, Suite
 from shipworthy.engines import processes, spilled
+from shipworthy.engines.inputs import size_of
 from shipworthy.jobs import evaluate as door
 
 ENGINES = {
@@ -20,12 +23,30 @@ ENGINES = {
     "spilled-2": partial(spilled.run, jobs=2, part=700),
     "processes": partial(processes.run, jobs=2, part=700),  # a few lines each
 }
+ELSEWHERE = ("spilled-2", "dask")  # every case is judged in another process
+
+
+@cache
+def cluster() -> Any:
+    """A cluster of two worker processes, started when the first test asks for it, and gone with this process."""
+    distributed = pytest.importorskip("distributed", reason="the package distributed (extra: dask) is not installed")
+    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+
+
+def on_cluster(suite: Suite, material: Material) -> Judged:
+    from shipworthy.engines import dask
+
+    part = max(700, size_of(material) // 20)  # a few lines each, and not thousands of parts
+    return dask.run(suite, material, scheduler=cluster().scheduler_address, part=part)
 
 
 def use_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "dask":
+        cluster()
     if name.startswith("spilled"):
         monkeypatch.setattr(door, "limited", in_buckets)
-    monkeypatch.setattr(door, "engine_named", lambda _name, **settings: ENGINES[name])
+    engine = on_cluster if name == "dask" else ENGINES[name]
+    monkeypatch.setattr(door, "engine_named", lambda _name, **settings: engine)
 
 
 @contextmanager

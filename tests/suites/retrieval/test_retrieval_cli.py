@@ -65,6 +65,7 @@ def test_metrics_must_be_named(cli: Any) -> None:
     assert ran.code == 2 and "no metric is named" in ran.err
 
 
+@pytest.mark.one_process
 def test_nothing_but_the_report_is_printed_where_nobody_watches(
     files: tuple[Path, Path], cli: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +87,7 @@ def test_bars_for_distances_are_suggested(tmp_path: Path, cli: Any) -> None:
     assert ran.code == 2 and "[embedder-setting]" in ran.err
 
 
+@pytest.mark.one_process
 def test_rows_are_made_only_for_an_output_that_shows_them(
     tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.mark.one_process
 def test_only_questions_that_the_profiles_can_read_differently_are_walked_again(walked: list[str]) -> None:
     runs = {
         "plain": grid("plain", **{"0/ws": "not in context", "1/ws": "Another right answer, longer.", "2/ws": "wrong"}),
