@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.board import Board
 from shipworthy.core.decision import Decision, encode
+from shipworthy.core.rows import Rows
 from shipworthy.reading.files import write_whole
 from shipworthy.report import pieces, render
 from shipworthy.report.html import items
@@ -43,6 +46,24 @@ def test_json_in_pieces_is_the_report_encoded_in_one_go(count: int) -> None:
     shown.items = []
     assert render(shown, "json") == whole(shown)
     assert encode(shown.report()) == encode(json.loads(render(shown, "json")))
+
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([1e-4, 9.9e-5, 1e-7, 1e15, 1e16, -0.0, 5e-324, 2**70]),
+)
+VALUES = st.one_of(
+    NUMBERS, st.text(), st.sampled_from([ODD, "3e5", "0.0000"]), st.none(), st.lists(NUMBERS, max_size=3)
+)
+
+
+@given(st.lists(st.dictionaries(st.text(), VALUES, max_size=4), max_size=5))
+def test_rows_of_any_values_are_the_report_encoded_in_one_go(rows: list[dict[str, Any]]) -> None:
+    """Numbers among them that two writers of JSON write in two ways."""
+    for kept in (rows, Rows(((number,), row) for number, row in enumerate(rows))):
+        shown = Decision("answers", "strict", "SHIP", [], [], {}, items=kept)
+        assert render(shown, "json") == whole(shown)
+        assert digest_of(shown) == shown.report()["digest"]
 
 
 @pytest.mark.parametrize("form", ["json", "tsv", "csv"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ import msgspec
 
 from .gates import Outcome, certainty, sentence
 from .metrics import Measure
-from .rows import Rows
+from .rows import TOGETHER, Rows, batched
 
 DEFINITIONS = "1"  # 1: the first published definitions
 REPORT = 1  # 1: the first published report format
@@ -101,6 +102,8 @@ def report(decision: Decision) -> dict[str, Any]:
 
 def plain_items(decision: Decision) -> Iterator[dict[str, object]]:
     """The rows of the items as plain values, one after the other."""
+    if isinstance(decision.items, Rows):  # which keeps nothing else
+        return iter(decision.items)
     return (msgspec.to_builtins(item, enc_hook=_plain) for item in decision.items)
 
 
@@ -168,11 +171,30 @@ def _with_items(found: Any, decision: Decision) -> Any:
 
 
 def _compact_items(decision: Decision) -> Iterator[bytes]:
-    """The items on one line with sorted keys, several at a time where they are JSON already."""
-    batches = decision.items.as_json(ordered=True) if isinstance(decision.items, Rows) else None
-    if batches is None:
-        return map(_compact, plain_items(decision))
-    return (one_line(batch)[1:-1] for batch in batches)
+    """The items on one line with sorted keys, several at a time."""
+    return (one_line(batch)[1:-1] for batch in item_batches(decision, ordered=True))
+
+
+def item_batches(decision: Decision, *, ordered: bool = False) -> Iterator[bytes]:
+    """The items as JSON arrays of many, in compact form, perhaps with sorted keys."""
+    items = decision.items
+    if isinstance(items, Rows) and (batches := items.as_json(ordered=ordered)) is not None:
+        return batches
+    return (_as_array(batch, ordered) for batch in batched(plain_items(decision), TOGETHER))
+
+
+def _as_array(values: Sequence[object], ordered: bool) -> bytes:
+    try:
+        data = msgspec.json.encode(values, order="sorted" if ordered else None)
+        if _ODD_NUMBER.search(data) is None:
+            return data
+    except (UnicodeEncodeError, OverflowError):
+        pass
+    return encode(values, sort_keys=ordered, indent=None)
+
+
+# What may be a number that msgspec and the standard library write in two ways: those with an exponent in either.
+_ODD_NUMBER = re.compile(rb"0\.0000|\de-?\d")
 
 
 def one_line(data: bytes) -> bytes:

@@ -238,7 +238,7 @@ _VERDICTS = frozenset(("passed", "pass", "ok", "state", "scholar", "auditor", "r
 TOGETHER = 256  # entries that are written, read and shown at a time
 
 
-def batched(entries: Iterable[Entry], size: int) -> Iterator[tuple[Entry, ...]]:
+def batched(entries: Iterable[Shown], size: int) -> Iterator[tuple[Shown, ...]]:
     remaining = iter(entries)
     while batch := tuple(islice(remaining, size)):
         yield batch

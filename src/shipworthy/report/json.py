@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from ..core.board import Board
-from ..core.decision import Decision, body_of, digest, encode, plain_items
+from ..core.decision import Decision, body_of, digest, encode, item_batches
 from ..core.decision import digest_of as decision_digest
-from ..core.rows import Rows
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
 _COMMAND = re.compile(r"##(?=\w*\[)")
@@ -63,8 +62,7 @@ def _dumped(values: Mapping[str, object]) -> dict[str, Iterable[bytes]]:
 
 
 def _items(decision: Decision) -> Iterator[bytes]:
-    batches = decision.items.as_json() if isinstance(decision.items, Rows) else None
-    return _listed(plain_items(decision)) if batches is None else _joined(batches)
+    return _joined(item_batches(decision))
 
 
 def _joined(batches: Iterable[bytes]) -> Iterator[bytes]:
@@ -72,15 +70,6 @@ def _joined(batches: Iterable[bytes]) -> Iterator[bytes]:
     none = True
     for batch in batches:
         yield (b"[" if none else b",") + dumped(batch)[1:-2]
-        none = False
-    yield b"[]" if none else b"\n]"
-
-
-def _listed(items: Iterable[object]) -> Iterator[bytes]:
-    """A list as `dumps` has it, item by item."""
-    none = True
-    for item in items:
-        yield (b"[" if none else b",") + _BREAK + _deeper(dumps(item))
         none = False
     yield b"[]" if none else b"\n]"
 
