@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,14 @@ from hypothesis import strategies as st
 
 from conftest import EFFORT, gold, refusal, trace, unanswerable, write_lines
 from shipworthy import evaluate
-from shipworthy.core import spill
+from shipworthy.core import shelving, spill
 from shipworthy.core.contracts import Gold
 from shipworthy.core.decision import report
 from shipworthy.core.rows import Rows, failing_count, failing_rows
 from shipworthy.core.sources import load_gold
 from shipworthy.engines import spilled
+from shipworthy.errors import ShipworthyError
+from shipworthy.jobs import evaluate as door
 from shipworthy.reading.cutting import parts_between, scanned, scans_of
 from shipworthy.reading.reports import row_passes
 from shipworthy.suites.answers.explain import ItemRow
@@ -199,3 +204,83 @@ def test_only_so_many_failing_items_are_kept_in_detail_and_they_are_the_worst(
     whole = evaluate(*inputs)
     assert list(shared.cards) == list(whole.cards) and len(whole.cards) == 15
     assert report(shared)["digest"] == report(whole)["digest"]
+
+
+GOLD_LINES = st.one_of(
+    st.builds(gold, st.sampled_from([f"q{n:02}" for n in range(40)])),
+    st.builds(unanswerable, st.sampled_from([f"u{n}" for n in range(9)])),
+    st.sampled_from(
+        [
+            gold("q05", substr=["not in context"]),
+            gold("q06", substr=[" "]),
+            {"qid": "q07", "question": "?", "answerable": True},
+            {"qid": "q08", "question": "?"},
+            {"qid": 9, "question": "?", "answerable": False},
+            gold("q\ud800"),
+            gold("q10", match="number", substr=["no number"]),
+            gold("q11", notes=""),
+            {"shipworthy_journal": 1, "planned": 3},
+            "not json",
+            "",
+            " " * 2000,
+        ]
+    ),
+)
+
+
+@settings(max_examples=60 * EFFORT)
+@given(lines=st.lists(GOLD_LINES, max_size=40), ordered=st.booleans(), part=st.integers(1, 2000), lenient=st.booleans())
+def test_a_gold_set_that_is_read_in_parts_is_the_one_that_is_read_whole(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[Any], ordered: bool, part: int, lenient: bool
+) -> None:
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path = tmp_path_factory.mktemp("gold") / "gold.jsonl"
+    path.write_text("\n".join(sorted(set(texts)) if ordered else texts), "utf-8")
+    rows = [trace(line["qid"]) for line in lines if isinstance(line, dict) and isinstance(line.get("qid"), str)]
+    told = []
+    for over in (None, _elsewhere):
+        with pytest.MonkeyPatch.context() as patch:
+            if over is not None:
+                patch.setattr(door, "limited", partial(_in_parts, part))
+            try:
+                found = report(evaluate(path, rows, lenient=lenient))
+                told.append({**found, "run": None})
+            except ShipworthyError as error:
+                told.append(str(error))
+    assert told[0] == told[1]
+
+
+def _elsewhere(work: Any, shared: tuple[Any, ...], tasks: Any) -> Any:
+    """Each task as if it were done in another process."""
+    for task in tasks:
+        yield pickle.loads(pickle.dumps(work(*pickle.loads(pickle.dumps(shared)), task)))
+
+
+@contextmanager
+def _in_parts(part: int, limit: object, sources: Any, *given: object) -> Any:
+    with spill.limited("32MB", sources):
+        store = spill.active()
+        assert store is not None
+        store.over, store.part, store.together, store.limit = _elsewhere, part, 2, 1000
+        yield
+
+
+def test_several_processes_read_a_gold_set_in_order_and_none_of_them_one_that_is_not(
+    tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[bool] = []
+    in_parts = shelving.shelve_in_parts
+
+    def watched(*given: Any) -> Any:
+        found = in_parts(*given)
+        kept.append(found is not None)
+        return found
+
+    monkeypatch.setattr(shelving, "shelve_in_parts", watched)
+    monkeypatch.setattr(spill, "PART", 1000)
+    path = write_lines(tmp_path / "gold.jsonl", GOLD)
+    rows = write_lines(tmp_path / "trace.jsonl", traces())
+    evaluate(path, rows, engine="processes", jobs=2)
+    evaluate(write_lines(path, GOLD[::-1]), rows, engine="processes", jobs=2)
+    evaluate(path, rows, memory_limit="32MB")
+    assert kept == [True, False, False]

@@ -44,16 +44,18 @@ def use_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "dask":
         cluster()
     if name.startswith("spilled"):
-        monkeypatch.setattr(door, "limited", in_buckets)
+        over = spilled.Workers(2).over if name == "spilled-2" else None
+        monkeypatch.setattr(door, "limited", partial(in_buckets, over))
     engine = on_cluster if name == "dask" else ENGINES[name]
     monkeypatch.setattr(door, "engine_named", lambda _name, **settings: engine)
 
 
 @contextmanager
-def in_buckets(limit: object, sources: Iterable[object], *given: object) -> Iterator[None]:
+def in_buckets(over: spill.Over | None, limit: object, sources: Iterable[object], *given: object) -> Iterator[None]:
     """As within a limit, with buckets of a few questions, pieces of two records, and next to no memory for rows."""
     with spill.limited("32MB", sources):
         store = spill.active()
         assert store is not None
         store.buckets, store.together, store.limit = 7, 2, 20_000
+        store.over, store.part = over, 400
         yield

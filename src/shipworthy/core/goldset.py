@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import msgspec
 
@@ -25,6 +25,8 @@ class Watch(Protocol):
 
     def meet(self, item: Gold, line: int) -> None: ...
     def forget(self) -> None: ...
+    def __iadd__(self, other: Any) -> Any:
+        """Add what another was told of items that follow."""
 
 
 class GoldSet(msgspec.Struct):
@@ -222,6 +224,11 @@ class Answerable:
             self._first = self._first or (item.qid, line)
         else:
             self._some = True
+
+    def __iadd__(self, other: Self) -> Self:
+        self._some |= other._some
+        self._first = self._first or other._first
+        return self
 
     def require(self, gold: GoldSet) -> None:
         """An item that does not say can't be judged, and nobody guesses."""

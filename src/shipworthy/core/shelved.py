@@ -1,8 +1,5 @@
-"""Shelved: a gold set on disk in buckets. It looks like the one in memory, read in the order of its file.
-
-The items are written as they come. Where their qids come in order, as most sets have them, a bucket is a run of them:
-nothing can be repeated, and what is made bucket by bucket is in order too. Else they are divided by a hash of the qid.
-"""
+"""Shelved: a gold set on disk in buckets (`shelving.py` puts it there). It looks like the one in memory, read in the
+order of its file."""
 
 from __future__ import annotations
 
@@ -10,115 +7,41 @@ import hashlib
 import heapq
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from ..reading.jsonl import Problem, Problems
 from ..reading.limits import MAX_SHOWN
-from ..reading.lock import item_digest
 from .cases import Kept, record_of
 from .contracts import Gold
-from .goldset import Ready, Watch, placed_in, shows, tell_again, wrong
-from .inputs import Batch, Input
-from .spill import Spill, Store
+from .goldset import Ready, wrong
+from .spill import Store
 
 Found = tuple[int, Gold]  # a gold item and its line
 Shelved = tuple[Kept, str]  # as it is on disk, with its digest as it was read: copies may spell out defaults
 
 
-def shelve(
-    store: Store, batches: Iterable[Batch], read: Input, problems: Problems, *, last_wins: bool, watch: Watch | None
-) -> tuple[ShelvedItems, ShelvedLines]:
-    """Items and their lines, read and checked as if all of them were in memory."""
-    tape, digest = Tape(store), OrderedDigest()
-    plain = True  # no item is out of order, repeated or blank
-    for batch in batches:
-        digests: dict[str, str] = {}
-        for kept, gold in placed_in(batch):
-            qid, own = gold.qid, item_digest(gold)
-            plain = plain and tape.last < qid and shows(gold)
-            digests[qid] = own
-            tape.add(qid, (kept, own))
-            if watch is not None:
-                watch.meet(gold, kept[0])
-        if plain:
-            digest.add(digests)
-    tape.close()
-    if plain and digest.spelled:
-        read.content = digest.of_all()
-        items = ShelvedItems(store, tape, tape.in_runs(store))
-    else:
-        items = ShelvedItems(store, tape, tape.divided(store))
-        read.content = items.check(last_wins, read.path, problems)
-        if watch is not None and items.dropped:
-            tell_again(watch, ((gold, line) for line, gold in items.found()))
-    return items, ShelvedLines(items)
+class Tape(Protocol):
+    """Items in the order of their file."""
+
+    count: int
+
+    def read(self) -> Iterator[Shelved]: ...
 
 
-class Tape:
-    """Items on disk in the order of their file, and which qid each piece of them begins with."""
+class Buckets(Protocol):
+    """Items in buckets."""
 
-    def __init__(self, store: Store) -> None:
-        self._spill = store.file(1)
-        self.last = ""
-        self.count = 0
-        self._begins: list[str] = []
+    buckets: int
 
-    def add(self, qid: str, shelved: Shelved) -> None:
-        if self._spill.is_empty(0):
-            self._begins.append(qid)
-        self._spill.add(0, shelved)
-        self.last = qid
-        self.count += 1
-
-    def close(self) -> None:
-        self._spill.close()
-
-    def read(self) -> Iterator[Shelved]:
-        return self._spill.read(0)
-
-    def in_runs(self, store: Store) -> Spill:
-        """The pieces as buckets, each a run of them; the store is told which qid each begins with."""
-        per_bucket = max(1, -(-len(self._begins) // store.buckets))
-        store.begin_with(self._begins[::per_bucket])
-        return self._spill.in_runs(per_bucket)
-
-    def divided(self, store: Store) -> Spill:
-        """The items once more, in buckets by a hash."""
-        spill = store.file(store.buckets)
-        for shelved in self.read():
-            spill.add(store.bucket_of(_gold(shelved[0]).qid), shelved)
-        spill.close()
-        return spill
-
-
-class OrderedDigest:
-    """sha256 of the digests of items that come in the order of their qids: none of them has to be kept."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256(b"{")
-        self._comma = b""
-        self.spelled = True  # no qid has a lone surrogate, which has no UTF-8
-
-    def add(self, digests: dict[str, str]) -> None:
-        if not digests or not self.spelled:
-            return
-        try:
-            self._hash.update(self._comma + msgspec.json.encode(digests)[1:-1])
-        except UnicodeEncodeError:
-            self.spelled = False
-        self._comma = b","
-
-    def of_all(self) -> str:
-        self._hash.update(b"}")
-        return self._hash.hexdigest()
+    def read(self, bucket: int) -> Iterator[Shelved]: ...
 
 
 class ShelvedItems(Mapping[str, Gold]):
     """Gold items by qid. A bucket at a time is in memory: whoever asks in the order of buckets reads each once."""
 
-    def __init__(self, store: Store, tape: Tape, spill: Spill) -> None:
+    def __init__(self, store: Store, tape: Tape, spill: Buckets) -> None:
         self._store, self._tape, self._spill = store, tape, spill
         self.dropped: set[int] = set()  # lines that are bad, or that a later one replaced
         self._in_hand: tuple[int, dict[str, Found]] = -1, {}

@@ -52,19 +52,21 @@ def load_gold(
     watch: Watch | None = None,
 ) -> GoldSet:
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
-    problems, read = Problems(), Input(path=path_of(source, "gold"))
+    read = Input(path=path_of(source, "gold"))
+    problems = read.found
     fields = [name for name in by if name not in Gold.__struct_fields__]
-    batches = typed_batches(
-        source, Gold, problems, read, gold_keys(), fields, False, ("gold", map), _QID, with_records=True
-    )
+    pairs = tuple(map)
+    batches = partial(gold_batches, fields=fields, map=pairs)
     items: Mapping[str, Gold]
     lines: Mapping[str, int]
     if (store := spill.active()) is not None and store.shelves(source):
-        from .shelved import shelve
+        from .shelving import shelve, shelve_in_parts
 
-        items, lines = shelve(store, batches, read, problems, last_wins=last_wins, watch=watch)
+        plain = is_path(source) and not (fields or pairs)
+        shelved = shelve_in_parts(store, read.path, batches, read, watch) if plain else None
+        items, lines = shelved or shelve(store, batches(source, read), read, problems, last_wins=last_wins, watch=watch)
     else:
-        items, lines = keep(batches, read, problems, last_wins=last_wins, watch=watch)
+        items, lines = keep(batches(source, read), read, problems, last_wins=last_wins, watch=watch)
     check_mapping(read)
     if not items:
         raise_misfit(source, "gold", problems)
@@ -77,6 +79,15 @@ def load_gold(
 
 
 _QID = attrgetter("qid")
+
+
+def gold_batches(
+    source: GoldSource, read: Input, _key: Key | None = None, *, fields: Sequence[str], map: tuple[str, ...]
+) -> Iterator[Batch]:
+    """Gold items of a file, of a part of one, or of an iterable, in batches; what is wrong with them is in `read`."""
+    return typed_batches(
+        source, Gold, read.found, read, gold_keys(), fields, False, ("gold", map), _QID, with_records=True
+    )
 
 
 def unknown_gold_keys(source: GoldSource, map: Iterable[str] = ()) -> Counter[str]:

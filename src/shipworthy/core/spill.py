@@ -32,7 +32,12 @@ BUCKET = 2_000_000  # bytes of files from which on a bucket would leave a core's
 BUCKETS = (1, 4096)  # least and most
 UNSIZED = 1_000_000_000  # bytes that a pipe or an iterable is taken for
 PIECE = 2_500  # bytes that a record is taken for, where it waits to be written
+PART = 4_000_000  # bytes of a gold file that a process reads on its own
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+# (work, what all tasks share, tasks) → results in the order of the tasks
+Over = Callable[[Callable[..., object], tuple[object, ...], Iterable[object]], Iterator[Any]]
 
 
 def parse_size(text: str | int) -> int:
@@ -68,6 +73,8 @@ class Store:
         room = max(limit - PROGRAM, limit // 4) // SHARE
         self.buckets = min(max(size * GROWTH // room + 1, size // BUCKET, BUCKETS[0]), BUCKETS[1])
         self.together = max(2, min(256, limit // 16 // (self.buckets * PIECE)))  # records of a bucket in one piece
+        self.over: Over | None = None  # who does tasks side by side, where there are several processes
+        self.part = PART  # bytes that such a task reads
         self._begins: list[str] = []  # the name that each bucket begins with, where they are runs of names
         self._files: list[Spill] = []
 
@@ -88,7 +95,7 @@ class Store:
 
     def file(self, buckets: int | None = None) -> Spill:
         """A file of so many buckets, in a folder that several processes may share."""
-        path = os.path.join(self.folder, f"{os.getpid()}-{len(self._files)}")
+        path = os.path.join(self.folder, os.urandom(8).hex())
         self._files.append(Spill(path, buckets or self.buckets, self.together))
         return self._files[-1]
 
@@ -102,7 +109,7 @@ class Store:
             spilled.let_go()
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"_files": []}
+        return self.__dict__ | {"_files": [], "over": None}
 
 
 class Spill:
@@ -146,6 +153,11 @@ class Spill:
     def let_go(self) -> None:
         with suppress(OSError):
             self._file.close()
+
+    def remove(self) -> None:
+        """It will not be read."""
+        with suppress(OSError):
+            os.unlink(self.path)
 
     def in_runs(self, pieces: int) -> Spill:
         """The only bucket as many, each of so many pieces that follow each other."""

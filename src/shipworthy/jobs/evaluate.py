@@ -11,7 +11,7 @@ from ..core import evaluate as core
 from ..core.decision import Decision
 from ..core.options import SuiteOptions, fields_of, make_options, recorded
 from ..core.sources import GoldSource, TraceSource
-from ..core.spill import limited
+from ..core.spill import active, limited
 from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
 from ..engines import workers
@@ -98,6 +98,10 @@ def run_suite(
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
     jobs = workers(engine, settings.get("jobs"))
     with limited(settings.get("memory_limit"), sources.values(), jobs, suite.growth):
+        if jobs > 1 and (store := active()) is not None:
+            from ..engines.spilled import Workers  # a small run does without its imports
+
+            store.over = Workers(jobs).over
         decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
     paths = {
         name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 from msgspec import UNSET
@@ -138,6 +138,13 @@ class Remarks(Answerable):
                 if fold(text) in TOKEN:
                     self._token.append(item.qid)
                     break
+
+    def __iadd__(self, other: Self) -> Self:
+        super().__iadd__(other)
+        self._unread = self._unread or other._unread
+        self._absent += other._absent
+        self._token += other._token
+        return self
 
     def require(self, gold: GoldSet) -> None:
         super().require(gold)
