@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -24,8 +25,9 @@ from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..history import SHORT, History, exact_value
 from ..reading.files import write_whole
 from ..reading.jsonl import read_objects
+from ..reading.many import Files, expanded
 from ..reading.reports import passing
-from ..reading.sharing import KEPT, sharing
+from ..reading.sharing import sharing
 from ..suites import load_suite
 from ..text import first_few, plural
 from .commit import where_from
@@ -74,7 +76,7 @@ def check(
         board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
-    with sharing(KEPT if limit is None else 0):
+    with sharing(_shared(chosen) if limit is None else ()):
         for suite in _referring(chosen):
             decision, why, code = _run(suite, require_proof, engine, how)
             if decision is None:
@@ -219,6 +221,18 @@ def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping
         return None, str(error), error.exit_code
     except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
         return None, f"{type(error).__name__}: {error} [internal]", 4
+
+
+def _shared(suites: Sequence[SuiteConfig]) -> set[str]:
+    """The files that several suites read."""
+    named = Counter(path for suite in suites for path in set(map(str, suite.inputs.values())))
+    found: set[str] = set()
+    for path, times in named.items():
+        if times > 1:
+            with suppress(ShipworthyError):  # the suites say what is wrong with it
+                files = expanded(path)
+                found.update(files.paths if isinstance(files, Files) else (path,))
+    return found
 
 
 def _refuse_changed(board: Board) -> None:

@@ -1,4 +1,4 @@
-"""Sharing: while it is on, a small file is read once, and whoever reads it again gets the same bytes.
+"""Sharing: a small file that several will read is read once, and whoever reads it again gets the same bytes.
 
 So the suites of one board judge the same traces, even if the file changes meanwhile, and a file that lies elsewhere is
 fetched once. Large files are streamed anew by each reader: keeping them would take more than reading them.
@@ -7,7 +7,7 @@ fetched once. Large files are streamed anew by each reader: keeping them would t
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -21,14 +21,14 @@ Open = Callable[[Watch], io.RawIOBase]
 class Shared:
     """Files as they were when they were first read."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, paths: Iterable[str], room: int) -> None:
+        self._paths, self._room = frozenset(paths), room
         self._kept: dict[str, bytes] = {}
 
     def open(self, path: str, watch: Watch, opened: Open, size: Callable[[], int | None]) -> io.RawIOBase:
-        """The file's bytes; as `opened` gives them where they are too many to keep."""
+        """The file's bytes; as `opened` gives them where nobody else will read it, or where they are too many."""
         if path not in self._kept:
-            length = size()
+            length = size() if path in self._paths else None
             if length is None or length > self._room:
                 return opened(watch)
             with opened(None) as stream:
@@ -62,9 +62,9 @@ def shared() -> Shared | None:
 
 
 @contextmanager
-def sharing(room: int = KEPT) -> Iterator[None]:
-    """Read each small file once, as many as there is room for."""
-    token = _ACTIVE.set(Shared(room))
+def sharing(paths: Iterable[str], room: int = KEPT) -> Iterator[None]:
+    """Read each of these files once, as many as there is room for."""
+    token = _ACTIVE.set(Shared(paths, room))
     try:
         yield
     finally:
