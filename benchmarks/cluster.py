@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -30,6 +31,7 @@ def timed(gold: Path, trace: Path, *engine: str) -> tuple[float, str]:
 def race(gold: Path, trace: Path, repeats: int) -> None:
     from distributed import LocalCluster
 
+    logging.disable(logging.INFO)  # what clusters say when they are closed
     clusters = {n: LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) for n in (1, 2)}
     engines = {f"dask, {n}": ("dask", "--scheduler", one.scheduler_address) for n, one in clusters.items()}
     engines |= {"inline": ("inline",), "processes, 2": ("processes", "--jobs", "2")}
