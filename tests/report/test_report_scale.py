@@ -14,7 +14,7 @@ from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.board import Board
 from shipworthy.core.decision import Decision, encode
-from shipworthy.core.rows import Rows
+from shipworthy.core.rows import ByName, Rows
 from shipworthy.reading.files import write_whole
 from shipworthy.report import pieces, render
 from shipworthy.report.html import items
@@ -64,6 +64,25 @@ def test_rows_of_any_values_are_the_report_encoded_in_one_go(rows: list[dict[str
         shown = Decision("answers", "strict", "SHIP", [], [], {}, items=kept)
         assert render(shown, "json") == whole(shown)
         assert digest_of(shown) == shown.report()["digest"]
+
+
+def stable(count: int) -> Decision:
+    golds = [gold("q\ud800" if number == 3 else f"q{number:04}") for number in range(count)]
+    runs = [trace(item["qid"]) | {"seed": seed, "jitter": "none"} for item in golds for seed in (0, 1)]
+    return evaluate("stability", gold=golds, runs=runs)
+
+
+def test_a_long_table_by_question_is_written_bit_by_bit() -> None:
+    few, many = (max(map(len, pieces(stable(count), "json"))) for count in (300, 1500))
+    assert many < 1.2 * few
+    for count in (0, 4, 300):
+        shown = stable(count) if count else decision(1)
+        shown.headline = shown.headline if count else {"details": ByName(Rows(), "qid", dict)}
+        assert render(shown, "json") == whole(shown)
+        assert digest_of(shown) == json.loads(render(shown, "json"))["digest"]
+    details = shown.headline["details"]
+    assert details == json.loads(render(shown, "json"))["details"] and len(details) == 300
+    assert list(details.values())[1] == details["q0001"] and "q9999" not in details
 
 
 @pytest.mark.parametrize("form", ["json", "tsv", "csv"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from .gates import Outcome, certainty, sentence
 from .metrics import Measure
-from .rows import TOGETHER, Rows, batched
+from .rows import TOGETHER, ByName, Rows, batched
 
 DEFINITIONS = "1"  # 1: the first published definitions
 REPORT = 1  # 1: the first published report format
@@ -94,7 +94,10 @@ def _reason(outcome: Outcome) -> str:
 
 def report(decision: Decision) -> dict[str, Any]:
     """The canonical report: plain values, the same for the same input, with its digest."""
-    plain = body_of(decision) | {"items": list(plain_items(decision))}
+    plain = {
+        key: dict(value.items()) if isinstance(value, ByName) else value for key, value in body_of(decision).items()
+    }
+    plain["items"] = list(plain_items(decision))
     plain["digest"] = digest(plain)
     plain["run"] = decision.run
     return plain
@@ -108,7 +111,11 @@ def plain_items(decision: Decision) -> Iterator[dict[str, object]]:
 
 
 def body_of(decision: Decision) -> dict[str, object]:
-    """The report as plain values, without its items, its digest and what is no part of it."""
+    """The report as plain values, without its items, its digest and what is no part of it.
+
+    Long tables stay as they are.
+    """
+    long = {key: value for key, value in decision.headline.items() if isinstance(value, ByName)}
     body: dict[str, object] = {
         "shipworthy": {
             "report": REPORT,
@@ -123,6 +130,7 @@ def body_of(decision: Decision) -> dict[str, object]:
         "reasons": decision.reasons,
         "incomplete": decision.incomplete,
         **decision.headline,
+        **dict.fromkeys(long),
         "metrics": {name: measure_dict(measure) for name, measure in decision.measures.items()},
         "outcomes": [outcome_dict(outcome) for outcome in decision.outcomes],
         "slices": {
@@ -139,7 +147,7 @@ def body_of(decision: Decision) -> dict[str, object]:
         "compat": decision.compat,
         "warnings": decision.warnings,
     }
-    return msgspec.to_builtins(body, enc_hook=_plain)  # type: ignore[no-any-return]
+    return msgspec.to_builtins(body, enc_hook=_plain) | long  # type: ignore[no-any-return]
 
 
 def digest_of(decision: Decision) -> str:
@@ -148,10 +156,13 @@ def digest_of(decision: Decision) -> str:
     found = hashlib.sha256()
     for number, key in enumerate(sorted(body.keys() - {"run", "digest"})):
         found.update(f"{', ' if number else '{'}".encode() + _compact(key) + b": ")
-        if key != "items":
+        if key == "items":
+            found = _with_items(found, decision)
+        elif isinstance(table := body[key], ByName):
+            for piece in joined(map(_inside, member_batches(table, ordered=True)), b"{", b", ", b"}"):
+                found.update(piece)
+        else:
             found.update(_compact(body[key]))
-            continue
-        found = _with_items(found, decision)
     found.update(b"}")
     return found.hexdigest()
 
@@ -161,18 +172,25 @@ def _with_items(found: Any, decision: Decision) -> Any:
     before, items = found.digest(), decision.items
     if isinstance(items, Rows) and items.hashed[:2] == (before, len(items)):
         return items.hashed[2].copy()
-    found.update(b"[")
-    for place, batch in enumerate(_compact_items(decision)):
-        found.update((b", " if place else b"") + batch)
-    found.update(b"]")
+    for piece in joined(map(_inside, item_batches(decision, ordered=True)), b"[", b", ", b"]"):
+        found.update(piece)
     if isinstance(items, Rows):
         items.hashed = before, len(items), found.copy()
     return found
 
 
-def _compact_items(decision: Decision) -> Iterator[bytes]:
-    """The items on one line with sorted keys, several at a time."""
-    return (one_line(batch)[1:-1] for batch in item_batches(decision, ordered=True))
+def joined(batches: Iterable[bytes], start: bytes, between: bytes, end: bytes) -> Iterator[bytes]:
+    """Batches of elements, or of members, as one array or object."""
+    before = start
+    for batch in batches:
+        yield before + batch
+        before = between
+    yield end if before is between else start + end.strip()
+
+
+def _inside(batch: bytes) -> bytes:
+    """What an array or an object holds, on one line."""
+    return one_line(batch)[1:-1]
 
 
 def item_batches(decision: Decision, *, ordered: bool = False) -> Iterator[bytes]:
@@ -180,17 +198,22 @@ def item_batches(decision: Decision, *, ordered: bool = False) -> Iterator[bytes
     items = decision.items
     if isinstance(items, Rows) and (batches := items.as_json(ordered=ordered)) is not None:
         return batches
-    return (_as_array(batch, ordered) for batch in batched(plain_items(decision), TOGETHER))
+    return (_in_json(batch, ordered) for batch in batched(plain_items(decision), TOGETHER))
 
 
-def _as_array(values: Sequence[object], ordered: bool) -> bytes:
+def member_batches(table: ByName, *, ordered: bool = False) -> Iterator[bytes]:
+    """The members of a long table as JSON objects of many."""
+    return (_in_json(dict(batch), ordered) for batch in batched(table.items(), TOGETHER))
+
+
+def _in_json(value: object, ordered: bool) -> bytes:
     try:
-        data = msgspec.json.encode(values, order="sorted" if ordered else None)
+        data = msgspec.json.encode(value, order="sorted" if ordered else None)
         if _ODD_NUMBER.search(data) is None:
             return data
     except (UnicodeEncodeError, OverflowError):
         pass
-    return encode(values, sort_keys=ordered, indent=None)
+    return encode(value, sort_keys=ordered, indent=None)
 
 
 # What may be a number that msgspec and the standard library write in two ways: those with an exponent in either.

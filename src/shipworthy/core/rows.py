@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, chain, islice, pairwise
 from operator import attrgetter
@@ -345,3 +345,31 @@ class Shaped(Sequence[Shown]):
 
     def __repr__(self) -> str:
         return repr(list(self))
+
+
+class ByName(Mapping[str, Row]):
+    """Rows that are in the order of their names, as a table by name; each is made when it is read."""
+
+    def __init__(self, rows: Sequence[Row], name: str, shape: Callable[[Row], Row]) -> None:
+        self._rows, self._name, self._shape = rows, name, shape
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (row[self._name] for row in self._rows)
+
+    def __getitem__(self, name: str) -> Row:
+        for row in self._rows:
+            if row[self._name] == name:
+                return self._shape(row)
+        raise KeyError(name)
+
+    def items(self) -> Any:
+        return ((row[self._name], self._shape(row)) for row in self._rows)
+
+    def values(self) -> Any:
+        return map(self._shape, self._rows)
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items()))

@@ -51,7 +51,7 @@ class Shape:
 
     def _in_texts(self, colons: int, text: bytes, records: list[Any]) -> bool:
         """Whether so many colons are in the values of the records. Of a key that was repeated, one value is in none."""
-        # A colon in a value that is none in the text. From the end, where a search stops at each backslash: they are rare.
+        # A colon in a value that is none in the text. From the end, where a search stops only at backslashes.
         if b"\\" in text and text.rfind(b"\\u003") >= 0:
             return False
         for leaf in tuple(self._leaves):

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from ..core.board import Board
-from ..core.decision import Decision, body_of, digest, encode, item_batches
+from ..core.decision import Decision, body_of, digest, encode, item_batches, joined, member_batches
 from ..core.decision import digest_of as decision_digest
+from ..core.rows import ByName
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
 _COMMAND = re.compile(r"##(?=\w*\[)")
@@ -58,20 +59,20 @@ def _decision(decision: Decision) -> Iterator[bytes]:
 
 
 def _dumped(values: Mapping[str, object]) -> dict[str, Iterable[bytes]]:
-    return {key: (dumps(value),) for key, value in values.items()}
+    return {key: _table(value) if isinstance(value, ByName) else (dumps(value),) for key, value in values.items()}
+
+
+def _table(table: ByName) -> Iterator[bytes]:
+    return joined(map(_inside, member_batches(table)), b"{", b",", b"\n}")
 
 
 def _items(decision: Decision) -> Iterator[bytes]:
-    return _joined(item_batches(decision))
+    return joined(map(_inside, item_batches(decision)), b"[", b",", b"\n]")
 
 
-def _joined(batches: Iterable[bytes]) -> Iterator[bytes]:
-    """Arrays as one, as `dumps` has it."""
-    none = True
-    for batch in batches:
-        yield (b"[" if none else b",") + dumped(batch)[1:-2]
-        none = False
-    yield b"[]" if none else b"\n]"
+def _inside(batch: bytes) -> bytes:
+    """What an array or an object holds, as `dumps` has it."""
+    return dumped(batch)[1:-2]
 
 
 def _members(members: Mapping[str, Iterable[bytes]]) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from ...core.cases import Unknown
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome, written
-from ...core.rows import Shaped
+from ...core.rows import ByName, Shaped
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
 from ...text import first_few, plural
@@ -210,8 +210,12 @@ def headline(findings: Findings) -> dict[str, object]:
     return {
         "totals": {name: tally[fact] for name, fact in totals.items()},
         "gates": {bar.metric: number(bar.bound.number) for bar in bars},
-        "details": {row["qid"]: {name: row[name] for name in _DETAILS} for row in findings.evidence.rows},
+        "details": ByName(findings.evidence.rows, "qid", _detailed),
     }
+
+
+def _detailed(row: Row) -> Row:
+    return {name: row[name] for name in _DETAILS}
 
 
 def sections(findings: Findings) -> Row:
