@@ -39,6 +39,7 @@ __all__ = [
     "strict_object",
 ]
 
+TOGETHER = 1 << 20  # bytes of lines that are passed on together once they are checked
 _BOM = b"\xef\xbb\xbf"
 _JOURNAL = b'"shipworthy_journal"'
 _NAMES = frozenset(("qid", "q_id", "id", "prompt_id"))  # a line that has one is about a question
@@ -156,11 +157,18 @@ class Reader(Generic[Record]):
         With a key, lines that are checked but not yet made records, wherever that is possible: `Lines`. They have the
         records with them where somebody looks at them now and keeps the lines.
         """
+        waiting: Lines | None = None
         for first, text, lines in self._blocks():
             self._learn()
             if key is not None and (checked := self._checked(first, text, lines, key, with_records)) is not None:
-                yield checked
+                waiting = checked if waiting is None else waiting.join(checked)
+                if with_records or waiting.size >= TOGETHER:
+                    yield waiting
+                    waiting = None
                 continue
+            if waiting is not None:
+                yield waiting
+                waiting = None
             journal = _JOURNAL in text
             if (journal or self.planned is not None) and self._part is None:
                 self._meet(lines)
@@ -170,6 +178,8 @@ class Reader(Generic[Record]):
             else:
                 self.records += len(records)
                 yield zip(range(first, first + len(lines)), records, strict=True)
+        if waiting is not None:
+            yield waiting
 
     def _learn(self) -> None:
         """Learn the shape of the lines before, now that there are more."""
@@ -187,7 +197,7 @@ class Reader(Generic[Record]):
         if names is None:
             return None
         self.records += len(names)
-        return Lines(first, lines, names, self._shape, records)
+        return Lines(first, lines, names, self._shape, records, size=len(text))
 
     def _at_once(self, text: bytes, lines: list[bytes], learning: bool = False) -> list[Record] | None:
         """Lines without anything suspicious, checked and decoded without a step of Python per line; else None."""

@@ -101,10 +101,23 @@ class Lines:
     """Lines of one shape that were checked: what each is about, and the records, decoded when they are asked for."""
 
     def __init__(
-        self, first: int, lines: list[bytes], names: list[str], shape: Shape, records: list[Any] | None = None
+        self,
+        first: int,
+        lines: list[bytes],
+        names: list[str],
+        shape: Shape,
+        records: list[Any] | None = None,
+        size: int = 0,
     ) -> None:
-        self.first, self.names = first, names
+        self.first, self.names, self.size = first, names, size
         self._lines, self._shape, self._records = lines, shape, records
+
+    def join(self, following: Lines) -> Lines:
+        """These lines, with those that follow them and have the same shape."""
+        self.names += following.names
+        self._lines += following._lines
+        self.size += following.size
+        return self
 
     @property
     def records(self) -> list[Any]:
@@ -119,7 +132,8 @@ class Lines:
 
     def latest(self) -> dict[str, tuple[int, bytes, Shape]]:
         """The last line of each name as it is, with its place and with what decodes it."""
-        return dict(zip(self.names, self.packed(), strict=True))
+        places = dict(zip(self.names, range(len(self.names)), strict=True))
+        return {name: (self.first + place, self._lines[place], self._shape) for name, place in places.items()}
 
     def packed(self) -> Iterator[tuple[int, bytes, Shape]]:
         """The same of every line."""
