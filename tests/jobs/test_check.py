@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -554,3 +555,20 @@ def test_all_seven_suites_from_one_config_each_with_a_receipt(project: Path, mon
     assert {one.suite for one in history.runs()} == set(configurable())
     for one in history.runs():
         assert compare(history.report(one.id), history.report(one.id)).verdict == "unchanged"
+
+
+@pytest.mark.parametrize("limit", [None, "64MB"])
+def test_a_pipe_that_several_suites_read_is_kept_for_them(project: Path, limit: str | None) -> None:
+    os.mkfifo(project / "pipe.jsonl")
+    both = [f'[suites.{name}]\ngold = "gold.jsonl"\ntrace = "pipe.jsonl"\n' for name in ("answers", "latency")]
+    (project / "shipworthy.toml").write_text("".join(both))
+    lines = "".join(json.dumps({**one, "e2e_ms": 5}) + "\n" for one in GOOD)
+    writer = Thread(target=(project / "pipe.jsonl").write_text, args=(lines,), daemon=True)
+    writer.start()
+    board = run(project, record=False, memory_limit=limit)
+    writer.join()
+    if limit is None:
+        assert [one.verdict for one in board.decisions] == ["SHIP", "SHIP"]
+    else:
+        assert board.exit_code == 2 and set(board.failures) == {"answers", "latency"}
+        assert all("it can be read only once" in why and "[read-once]" in why for why in board.failures.values())

@@ -27,7 +27,7 @@ from ..reading.files import write_whole
 from ..reading.jsonl import read_objects
 from ..reading.many import Files, expanded
 from ..reading.reports import passing
-from ..reading.sharing import sharing
+from ..reading.sharing import KEPT, sharing
 from ..suites import load_suite
 from ..text import first_few, plural
 from .commit import where_from
@@ -76,7 +76,7 @@ def check(
         board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
-    with sharing(_shared(chosen) if limit is None else ()):
+    with sharing(_shared(chosen), KEPT if limit is None else 0):
         for suite in _referring(chosen):
             decision, why, code = _run(suite, require_proof, engine, how)
             if decision is None:
@@ -231,7 +231,7 @@ def _shared(suites: Sequence[SuiteConfig]) -> set[str]:
         if times > 1:
             with suppress(ShipworthyError):  # the suites say what is wrong with it
                 files = expanded(path)
-                found.update(files.paths if isinstance(files, Files) else (path,))
+                found.update(files.paths if isinstance(files, Files) else (str(files),))
     return found
 
 

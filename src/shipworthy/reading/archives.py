@@ -43,25 +43,32 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
 
 def _opened(path: str, watch: Callable[[bytes], object] | None, part: Part | None) -> io.RawIOBase:
     if (kept := shared()) is not None and part is None:
-        return kept.open(path, watch, partial(_as_it_is, path), partial(_size_of, path))
+        once = os.path.exists(path) and not os.path.isfile(path)
+        return kept.open(path, watch, partial(_as_it_is, path), partial(_size_of, path), once)
     return _as_it_is(path, watch, part)
 
 
 def _as_it_is(path: str, watch: Callable[[bytes], object] | None = None, part: Part | None = None) -> io.RawIOBase:
-    if is_remote(path) and not os.path.exists(path):
+    if _lies_elsewhere(path):
         from .remote import Watched
 
         return Watched(path, watch)
     return _Watched(path, watch, part)
 
 
+def _lies_elsewhere(path: str) -> bool:
+    return is_remote(path) and not os.path.exists(path)
+
+
 def _size_of(path: str) -> int | None:
-    """Bytes of a file; None of what can be read only once, such as a pipe."""
-    if is_remote(path) and not os.path.exists(path):
+    """Bytes of a file as far as they are known before it is read; none of a pipe."""
+    if _lies_elsewhere(path):
         from .remote import size_of
 
         return size_of(path)
-    return os.path.getsize(path) if os.path.isfile(path) else None
+    if os.path.isfile(path):
+        return os.path.getsize(path)
+    return 0 if os.path.exists(path) else None
 
 
 def _unpacked(path: str, stream: Any) -> BinaryIO:

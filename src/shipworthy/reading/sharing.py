@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from ..errors import UsageError
+from ..text import visible
+
 KEPT = 64_000_000  # bytes of all files together
 
 Watch = Callable[[bytes], object] | None
@@ -24,18 +27,45 @@ class Shared:
     def __init__(self, paths: Iterable[str], room: int) -> None:
         self._paths, self._room = frozenset(paths), room
         self._kept: dict[str, bytes] = {}
+        self._gone: set[str] = set()  # what was read, and can't be read again
 
-    def open(self, path: str, watch: Watch, opened: Open, size: Callable[[], int | None]) -> io.RawIOBase:
-        """The file's bytes; as `opened` gives them where nobody else will read it, or where they are too many."""
+    def open(self, path: str, watch: Watch, opened: Open, size: Callable[[], int | None], once: bool) -> io.RawIOBase:
+        """The file's bytes; as `opened` gives them where nobody else will read it, or where they are too many.
+
+        What can be read only `once`, such as a pipe, must fit.
+        """
         if path not in self._kept:
+            if path in self._gone:
+                raise _too_large(path)
             length = size() if path in self._paths else None
             if length is None or length > self._room:
                 return opened(watch)
             with opened(None) as stream:
-                data = b"".join(iter(lambda: stream.read(1 << 20), b""))
+                data = b"".join(_up_to(stream, self._room))
+            if len(data) > self._room:
+                if once:
+                    self._gone.add(path)
+                    raise _too_large(path)
+                return opened(watch)
             self._kept[path] = data
             self._room -= len(data)
         return _Again(self._kept[path], watch)
+
+
+def _up_to(stream: io.RawIOBase, room: int) -> Iterator[bytes]:
+    """What there is; where it is more than there is room for, a little more than that."""
+    while room >= 0 and (data := stream.read(1 << 20)):
+        room -= len(data)
+        yield data
+
+
+def _too_large(path: str) -> UsageError:
+    return UsageError(
+        "several suites read it, and it can be read only once",
+        where=visible(path),
+        hint=f"Save it to a file first: up to {KEPT // 10**6} MB are kept, and none within a memory limit.",
+        code="read-once",
+    )
 
 
 class _Again(io.RawIOBase):
