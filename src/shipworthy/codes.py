@@ -338,7 +338,7 @@ CODES: dict[str, str] = {
     "rating-label": "A rating has a label that --labels does not name. Correct it, or add it there.",
     "rating-repeated": "A rater rated one item twice. Keep one of the two lines that the message names.",
     "ratings-none": "The file has no ratings. Write one per line: qid, rater, label.",
-    "read-once": "Several suites read a pipe, and there is no room to keep what comes out of it. Save it to a file first.",
+    "read-once": "Several suites read a pipe, and there is no room to keep what it gives. Save it to a file first.",
     "reason-binary": "The command of --binary can't be parsed. Close its quotation, or escape the quote.",
     "reason-binary-missing": (
         "The program given with --binary does not exist. Give an executable file or a command on the PATH."
