@@ -7,6 +7,7 @@ made bucket by bucket is in order too. Else they are divided by a hash of the qi
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from copy import copy
 from itertools import chain
@@ -50,7 +51,7 @@ def shelve_in_parts(
 ) -> tuple[ShelvedItems, ShelvedLines] | None:
     """The same by several processes; None where they can't, or where items are out of order, repeated or blank."""
     parts = parts_of(path, store.part)
-    if store.over is None or not isinstance(parts, LineRanges):
+    if store.over is None or not isinstance(parts, LineRanges) or os.path.getsize(path) <= store.part:
         return None
     digest, found, last = OrderedDigest(), list[ShelvedPart](), ""
     for part in store.over(shelve_part, (store, batches, watch), parts):
