@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import random
+import signal
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,9 +22,9 @@ from shipworthy.core import shelving, spill
 from shipworthy.core.contracts import Gold
 from shipworthy.core.decision import report
 from shipworthy.core.rows import Rows, failing_count, failing_rows
-from shipworthy.core.sources import load_gold
+from shipworthy.core.sources import Answerable, load_gold
 from shipworthy.engines import spilled
-from shipworthy.errors import ShipworthyError
+from shipworthy.errors import EnvironmentFailure, ShipworthyError
 from shipworthy.jobs import evaluate as door
 from shipworthy.reading.cutting import parts_between, scanned, scans_of
 from shipworthy.reading.reports import row_passes
@@ -284,3 +286,35 @@ def test_several_processes_read_a_gold_set_in_order_and_none_of_them_one_that_is
     evaluate(write_lines(path, GOLD[::-1]), rows, engine="processes", jobs=2)
     evaluate(path, rows, memory_limit="32MB")
     assert kept == [True, False, False]
+
+
+class Killing(Answerable):
+    """Kills the worker that meets a certain item, once or always."""
+
+    def __init__(self, marker: Path, here: int, always: bool) -> None:
+        super().__init__()
+        self._marker, self._here, self._always = marker, here, always
+
+    def meet(self, item: Gold, line: int) -> None:
+        if item.qid == "q070" and os.getpid() != self._here and (self._always or not self._marker.exists()):
+            self._marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_worker_that_is_killed_at_a_part_of_gold_is_replaced_once(tmp_path: Path, always: bool) -> None:
+    path, marker = write_lines(tmp_path / "gold.jsonl", GOLD), tmp_path / "killed"
+    whole = load_gold(path)
+    with spill.limited("32MB", [path]):
+        store = spill.active()
+        assert store is not None
+        store.over, store.part, store.limit = spilled.Workers(2).over, 3000, 1000
+        watch = Killing(marker, os.getpid(), always)
+        if always:
+            with pytest.raises(EnvironmentFailure, match=r"gold\.jsonl:\d+.*\[worker-died\]"):
+                load_gold(path, watch=watch)
+        else:
+            found = load_gold(path, watch=watch)
+            assert dict(found.items) == dict(whole.items) and dict(found.lines) == dict(whole.lines)
+            assert found.source.content == whole.source.content and found.source.digest == whole.source.digest
+    assert marker.exists()

@@ -51,8 +51,7 @@ class Unit(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        where = f":{self.source.first}" if isinstance(self.source, Part) else ""
-        return f"{visible(self.path)}{where}"
+        return self.source.label if isinstance(self.source, Part) else visible(self.path)
 
 
 class ReadUnit(msgspec.Struct, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ..text import visible
+
 PACKED = (".gz", ".zst")  # endings of archives, which have no parts
 
 
@@ -17,3 +19,8 @@ class Part(msgspec.Struct, frozen=True):
 
     def __fspath__(self) -> str:
         return self.path
+
+    @property
+    def label(self) -> str:
+        """Where it begins, for a message."""
+        return f"{visible(self.path)}:{self.first}"
