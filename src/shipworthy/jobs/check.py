@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -25,7 +24,6 @@ from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..history import SHORT, History, exact_value
 from ..reading.files import write_whole
 from ..reading.jsonl import read_objects
-from ..reading.many import Files, expanded
 from ..reading.reports import passing
 from ..reading.sharing import KEPT, sharing
 from ..suites import load_suite
@@ -34,6 +32,7 @@ from .commit import where_from
 from .compare import Comparison, compare_reports, incomparable, is_edited, sentence
 from .evaluate import run_suite
 from .narrowing import narrowed, note_quarantine, without_quarantined
+from .shared import refuse_changed, shared_files
 from .verify import policy_block
 
 _NAME_ONE = "Create one (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
@@ -76,7 +75,7 @@ def check(
         board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
-    with sharing(_shared(chosen), KEPT if limit is None else 0):
+    with sharing(shared_files(chosen), KEPT if limit is None else 0):
         for suite in _referring(chosen):
             decision, why, code = _run(suite, require_proof, engine, how)
             if decision is None:
@@ -84,7 +83,7 @@ def check(
             else:
                 board.decisions.append(decision)
     _apply_policy(board, settings, name, blessed, day)
-    _refuse_changed(board)
+    refuse_changed(board)
     note_quarantine(board, settings, day, complete=not where)
     if settings.controls:
         _run_controls(board, settings)
@@ -221,34 +220,6 @@ def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping
         return None, str(error), error.exit_code
     except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
         return None, f"{type(error).__name__}: {error} [internal]", 4
-
-
-def _shared(suites: Sequence[SuiteConfig]) -> set[str]:
-    """The files that several suites read."""
-    named = Counter(path for suite in suites for path in set(map(str, suite.inputs.values())))
-    found: set[str] = set()
-    for path, times in named.items():
-        if times > 1:
-            with suppress(ShipworthyError):  # the suites say what is wrong with it
-                files = expanded(path)
-                found.update(files.paths if isinstance(files, Files) else (str(files),))
-    return found
-
-
-def _refuse_changed(board: Board) -> None:
-    """Suites that read a file too large to share may find it changed in between: then they judge different runs."""
-    found: dict[str, set[object]] = {}
-    for decision in board.decisions:
-        for name, block in decision.inputs.items():
-            found.setdefault(decision.run.get(name, ""), set()).add(block["sha256"])
-    changed = {path for path, digests in found.items() if path and len(digests) > 1}
-    for index, decision in enumerate(board.decisions):
-        for name in decision.inputs:
-            if decision.run.get(name) in changed:
-                what = f"{name} changed while the suites were reading it: run check again when nothing writes to it"
-                board.notes.append(f"{decision.suite}: {what}")
-                if decision.verdict == "SHIP":
-                    board.decisions[index] = with_incomplete(decision, [what])
 
 
 def _how_to_make(suite: SuiteConfig, error: ShipworthyError) -> str:
