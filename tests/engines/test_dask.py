@@ -99,6 +99,22 @@ def test_a_killed_worker_changes_nothing(
     assert report(found)["digest"] == whole["digest"]
 
 
+def _hungry_key(here: int, record: Any) -> str:
+    if record.qid == "q033" and os.getpid() != here:
+        bytearray(1 << 60)
+    return str(record.qid)
+
+
+def test_a_worker_out_of_memory_is_an_error_that_names_its_part(
+    inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = msgspec.structs.replace(load_suite("answers"), key=partial(_hungry_key, os.getpid()))
+    run = partial(engine.run, scheduler=cluster.scheduler_address, part=3_000)
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+    with pytest.raises(EnvironmentFailure, match=r"out of memory at .*trace\.jsonl:\d+.*\[worker-died\]"):
+        evaluate(suite, gold=inputs[0], trace=inputs[1])
+
+
 def _killing_judge(marker: str, here: int, judge: Any, case: Any, context: Any) -> Any:
     """The verdict; the first worker that is to judge a certain case is killed, with the records that it had."""
     if case.key == "q033" and os.getpid() != here and not os.path.exists(marker):

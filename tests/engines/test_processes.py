@@ -279,6 +279,33 @@ def test_a_part_that_kills_twice_is_an_error(inputs: tuple[Path, Path], deadly: 
     assert "signal 9" in caught.value.what
 
 
+def _hungry_key(here: int, record: Any) -> str:
+    """The key of a record; a worker that sees a certain one asks for more memory than there is."""
+    if record.qid == "q033" and os.getpid() != here:
+        bytearray(1 << 60)
+    return str(record.qid)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_worker_out_of_memory_is_an_error_that_names_its_part(inputs: tuple[Path, Path]) -> None:
+    suite = msgspec.structs.replace(load_suite("answers"), key=partial(_hungry_key, os.getpid()))
+    with pytest.raises(EnvironmentFailure, match=r"out of memory at .*trace\.jsonl:\d+.*--jobs.*\[worker-died\]"):
+        evaluate(suite, gold=inputs[0], trace=inputs[1], engine="processes", jobs=2)
+
+
+@pytest.mark.parametrize("lacking", ["qid", "answer_json"])
+def test_a_parquet_file_without_a_column_that_is_needed_is_an_error(
+    tmp_path: Path, inputs: tuple[Path, Path], lacking: str
+) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [json.loads(line) for line in inputs[1].read_text().splitlines()]
+    bare = [{name: value for name, value in row.items() if name != lacking} for row in rows]
+    parquet.write_table(pyarrow.Table.from_pylist(bare), tmp_path / "t.parquet", row_group_size=50)
+    inline, several = both(lambda engine: evaluate(inputs[0], tmp_path / "t.parquet", engine=engine))
+    assert inline == several and isinstance(inline, tuple)
+    assert "t.parquet" in inline[1] and ("qid" if lacking == "qid" else "answer") in inline[1]
+
+
 def _fails_from(number: int, task: int) -> int:
     if task >= number:
         raise ZeroDivisionError(task)
