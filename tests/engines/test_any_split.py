@@ -92,3 +92,48 @@ def test_any_cut_and_any_order_of_reading_gives_the_same_report(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(door, "engine_named", lambda name, **settings: cut(part, seed))
         assert made() == whole
+
+
+LABELS = st.sampled_from(["VALID", "REJECT", "NOT_IN_CONTEXT", "INVALID", "PERHAPS"])
+NAMES = st.sampled_from(["q0", "q1", "q2", "q3", 7, "Straße"])
+
+
+def _pair(qid: object, one: str, other: str) -> dict[str, object]:
+    return {"qid": qid, "scholar": {"label": one}, "auditor": {"label": other}}
+
+
+def _rating(qid: object, rater: object, label: object) -> dict[str, object]:
+    return {"qid": qid, "rater": rater, "label": label}
+
+
+RATINGS = st.builds(_rating, NAMES, st.sampled_from(["ann", "bob", 7]), st.sampled_from([1, 2, "2", "", "good"]))
+KINDS: dict[str, tuple[str, st.SearchStrategy[dict[str, object]]]] = {
+    "pairs": ("agreement", st.builds(_pair, NAMES, LABELS, LABELS)),
+    "ratings": ("raters", RATINGS),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25 * EFFORT)
+@given(data=st.data(), part=st.integers(1, 400), seed=st.integers(0, 99), lenient=st.booleans())
+def test_what_may_stand_once_is_told_alike_wherever_it_is_repeated(
+    folder: Path, kind: str, data: st.DataObject, part: int, seed: int, lenient: bool
+) -> None:
+    """Pairs and ratings, of which the first of a kind counts and each other one is a bad line that names it."""
+    suite, lines = KINDS[kind]
+    path = folder / f"{kind}.jsonl"
+    write_lines(path, data.draw(st.lists(lines, min_size=1, max_size=40)))
+
+    def made() -> dict[str, Any] | str:
+        try:
+            return report(evaluate(suite, **{kind: path}, lenient=lenient))
+        except Exception as error:
+            return str(error)
+
+    whole = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(door, "engine_named", lambda name, **settings: cut(part, seed))
+        assert made() == whole
+    with pytest.MonkeyPatch.context() as patch:
+        use_engine("spilled", patch)
+        assert made() == whole

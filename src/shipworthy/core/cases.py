@@ -11,6 +11,7 @@ import msgspec
 
 from ..errors import DataError
 from ..reading.quick import Checked, Decodes, is_checked
+from .once import Once, Repeated
 from .tally import NAMED
 
 FILE = 1 << 40  # places of the second file of an input begin here: no file has so many lines
@@ -83,10 +84,17 @@ class Unknown(msgspec.Struct):
 class Gathered:
     """Records by question, in whatever order they come; `+=` of any split is the whole, because places are kept."""
 
-    def __init__(self, expected: Collection[str] | None, survey: Survey | None = None) -> None:
+    def __init__(
+        self,
+        expected: Collection[str] | None,
+        survey: Survey | None = None,
+        once: Mapping[str, Once] | None = None,
+    ) -> None:
         # None: every record is about a case of its own making. A plain table where there is one: each record asks.
         self._expected: Collection[str] | None = getattr(expected, "names", expected)
         self.survey = survey
+        self._once = once or {}  # by input
+        self.repeated: dict[str, Repeated] = {}  # by input
         self.slots: dict[str, dict[str, Slot]] = {}
         self._highest: dict[str, int] = {}  # place of an input up to which records were taken
         self.unknown: dict[str, Unknown] = {}  # by input
@@ -139,7 +147,8 @@ class Gathered:
         number: int,
     ) -> int:
         slots, highest = self.slots[source], self._highest.get(source, -1)
-        expected, survey = self._expected, self.survey
+        expected = self._expected
+        survey = None if source in self._once else self.survey  # what is repeated does not count
         for place, record in records:
             name = key(record)
             slot = slots.get(name)
@@ -195,6 +204,17 @@ class Gathered:
         if keep == "worst":
             self.superseded -= len(other) - 1  # all but one of them were counted where they were gathered
         return slot
+
+    def drop_repeated(self) -> None:
+        """Leave the first of those records that may stand once, now that all are there, and survey it."""
+        for source, once in self._once.items():
+            slots, repeated = self.slots.get(source, {}), self.repeated.setdefault(source, Repeated())
+            for name, slot in slots.items():
+                if len(slot) > 1:
+                    slots[name] = [*once.first_of([(kept[0], record_of(kept)) for kept in slot], repeated)]
+                if self.survey is not None:
+                    for kept in slots[name]:
+                        self.survey.add(source, kept[0], record_of(kept), True)
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is expected, which is large, and which whoever merges this has already."""

@@ -94,7 +94,7 @@ def _known(suite: Suite, options: SuiteOptions) -> dict[str, Metric]:
 
 def gather(suite: Suite, material: Material, streams: Mapping[str, Iterable[Numbered]]) -> Gathered:
     """Records by question, and the survey of them."""
-    gathered = Gathered(material.expected, suite.survey(material) if suite.survey else None)
+    gathered = Gathered(material.expected, suite.survey(material) if suite.survey else None, material.once)
     for source, records in streams.items():
         gathered.take(source, records, material.keep.get(source, "all"), suite.key, material.tick)
     return gathered
@@ -102,6 +102,10 @@ def gather(suite: Suite, material: Material, streams: Mapping[str, Iterable[Numb
 
 def settle(suite: Suite, material: Material, gathered: Gathered) -> Any:
     """The context with what only the whole data can tell; errors of the data as a whole are raised here."""
+    gathered.drop_repeated()
+    for name, once in material.once.items():
+        read = material.reads[name]
+        read.close(once.problems(read.path, read.found, gathered.repeated[name]), once.lenient)
     gathered.refuse(material.keep, material.closed)
     return suite.settle(material.context, gathered, material)
 

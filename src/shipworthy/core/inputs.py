@@ -113,6 +113,10 @@ def raise_found(source: object, read: Input) -> None:
     read.found.raise_any()
 
 
+def raise_later(source: object, read: Input) -> None:
+    """Raise nothing yet, because what is repeated, which takes all records to know, is told together with it."""
+
+
 def numbered_rows(source: Any, read: Input, name: str) -> Iterator[Numbered]:
     """The rows of a file of JSON lines, or of an iterable of that name, with their places."""
     if not isinstance(source, (str, os.PathLike)):

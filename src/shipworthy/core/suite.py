@@ -13,6 +13,7 @@ from .cases import Case, Gathered, Keep, Numbered, Survey
 from .evidence import Alike, Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
 from .metrics import Measure, Metric
+from .once import Once
 from .options import SuiteOptions
 from .sources import Input
 
@@ -43,6 +44,7 @@ class Material(msgspec.Struct, kw_only=True):
     named: Collection[str] = ()  # questions that gold names, where the records make the cases
     reads: dict[str, Input] = {}  # filled while the streams are read
     keep: dict[str, Keep] = {}  # which of several records of a question count; all where nothing is said
+    once: dict[str, Once] = {}  # inputs in which a record may not be repeated
     closed: bool = False  # a record of an unknown question is an error
     incomplete: list[str] = []  # what is known already to make the data unfit to judge
     warnings: list[str] = []

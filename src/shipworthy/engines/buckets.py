@@ -11,6 +11,7 @@ import msgspec
 from ..core.cases import Batched, Case, Gathered, Kept, Numbered, Survey, Unknown, record_of
 from ..core.evaluate import judge, ticking
 from ..core.evidence import Evidence
+from ..core.once import Repeated
 from ..core.suite import Material, Suite
 from ..core.suite import no_change as no_settling
 from ..reading.quick import is_checked
@@ -20,7 +21,7 @@ Piece = tuple[str, Iterable[Kept]]  # an input, and records of it
 
 def in_one_go(suite: Suite, material: Material) -> bool:
     """Whether nothing has to be known of the whole data before the first case is judged."""
-    refuses = material.closed or "error" in material.keep.values()
+    refuses = material.closed or material.once or "error" in material.keep.values()
     return suite.survey is None and suite.settle is no_settling and not refuses
 
 
@@ -58,18 +59,20 @@ class BucketCounts(msgspec.Struct, frozen=True):
     unknown: dict[str, Unknown]
     seconds: dict[str, Numbered]
     survey: Survey | None
+    repeated: dict[str, Repeated]
 
 
 def gather_bucket(
     suite: Suite, material: Material, expected: Mapping[str, Any] | None, pieces: Iterable[Piece]
 ) -> Bucket:
     """The records of a bucket by question, those that count."""
-    bucket = Bucket(expected, suite.survey(material) if suite.survey else None)
+    bucket = Bucket(expected, suite.survey(material) if suite.survey else None, material.once)
     by_source: dict[str, list[Numbered]] = {source: [] for source in material.streams}
     for source, many in pieces:
         by_source[source] += [(kept[0], record_of(kept)) for kept in many]
     for source, pairs in by_source.items():
         bucket.take(source, pairs, material.keep.get(source, "all"), suite.key)
+    bucket.drop_repeated()
     return bucket
 
 
@@ -79,7 +82,7 @@ def counts_of(material: Material, bucket: Bucket) -> BucketCounts:
     close = getattr(bucket.survey, "close_questions", None)
     if close is not None:
         close()
-    return BucketCounts(bucket.superseded, bucket.unknown, seconds, bucket.survey)
+    return BucketCounts(bucket.superseded, bucket.unknown, seconds, bucket.survey, bucket.repeated)
 
 
 def judge_gathered(
@@ -106,7 +109,7 @@ class Bucketed(Gathered):
     """Records by question in buckets, of which this process has none or one at a time."""
 
     def __init__(self, suite: Suite, material: Material) -> None:
-        super().__init__(None, suite.survey(material) if suite.survey else None)
+        super().__init__(None, suite.survey(material) if suite.survey else None, material.once)
         self._suite, self.material = suite, material
         self._seconds: dict[str, Numbered] = {}
         self.slots = {source: {} for source in material.streams}
@@ -119,6 +122,9 @@ class Bucketed(Gathered):
         for source, met in counts.unknown.items():
             unknown = self.unknown_of(source)
             unknown += met
+        for source, again in counts.repeated.items():
+            repeated = self.repeated.setdefault(source, Repeated())
+            repeated += again
         if self.survey is not None:
             self.survey += counts.survey
 

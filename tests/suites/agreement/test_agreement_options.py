@@ -191,11 +191,14 @@ def test_bad_lines_of_one_validator_are_told_in_their_order() -> None:
     scholar = [
         {"qid": "a", "label": "MAYBE"},
         {"qid": "b"},
-        {"qid": "a", "label": "VALID"},
         {"qid": "c", "label": "VALID"},
+        {"qid": "c", "label": "REJECT"},
+        {"qid": "d", "label": "SURE"},
+        {"qid": "a", "label": "VALID"},  # the first of its qid that can be read
     ]
     decision = agree(scholar=scholar, auditor=[{"qid": "c", "label": "VALID"}], lenient=True)
     assert decision.partial and decision.counts["items"] == 1
     problems = decision.inputs["scholar"]["problems"]
-    assert [problem.split(": ")[0].rpartition(":")[2] for problem in problems] == ["1", "2", "3"]
-    assert "duplicate qid 'a' (first on line 1)" in problems[2]
+    assert [problem.split(": ")[0].rpartition(":")[2] for problem in problems] == ["1", "2", "4", "5"]
+    assert "duplicate qid 'c' (first on line 3)" in problems[2]
+    assert decision.named["scholar_only"] == ["a"]

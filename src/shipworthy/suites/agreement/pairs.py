@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from functools import partial
 
 import msgspec
 
 from ...core.contracts import Answer, Place, ids_of
-from ...core.sources import Input, read_records
-from ...reading.jsonl import Problem, Problems
+from ...core.inputs import Input, Stream, raise_later
+from ...core.once import Once
+from ...core.sources import read_records
+from ...reading.jsonl import Problem
 
 LABELS = ("VALID", "NOT_IN_CONTEXT", "REJECT", "ABSTAIN")
 _READ_AS = {"INVALID": "REJECT"} | {label: label for label in LABELS}
@@ -96,8 +98,6 @@ class OneSided(msgspec.Struct):
 
 # --- lines with their places, as they are joined ---
 
-Record = TypeVar("Record", Pair, OneSided)
-
 
 class PairLine(msgspec.Struct, frozen=True):
     """A line of pairs. The reference lists disagreements in the order of the file, so its place comes along."""
@@ -116,37 +116,35 @@ class SideLine(msgspec.Struct, frozen=True):
     flags: Flags | None = None
 
 
-def stream_pairs(source: object, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, PairLine]]:
-    """Pairs one by one; bad lines are raised together when the source is exhausted."""
-    problems = Problems()
-    for place, pair in _once(source, Pair, read, "pairs", problems):
-        yield place, PairLine(str(pair.qid), place, pair)
-    read.close(problems, lenient)
+def stream_pairs(source: object, read: Input) -> Stream:
+    """Pairs one by one; bad lines are raised together when all of them are known."""
+    return Stream(source, read, _pairs, raise_later)
 
 
-def stream_side(source: object, role: str, read: Input, *, lenient: bool = False) -> Iterator[tuple[int, SideLine]]:
+def stream_side(source: object, role: str, read: Input) -> Stream:
     """One validator's labels, likewise."""
-    problems = Problems()
-    for place, line in _once(source, OneSided, read, role, problems):
+    return Stream(source, read, partial(_side, role=role), raise_later)
+
+
+def one_each(lenient: bool) -> Once:
+    """One line for an answer: a repeated qid is a problem that names both lines."""
+    return Once(_qid, "duplicate qid {!r}", "Give each answer one line.", "pair-repeated", lenient)
+
+
+def _pairs(source: object, read: Input) -> Iterator[tuple[int, PairLine]]:
+    for place, pair in read_records(source, Pair, read, "pairs", read.found, label_code="label"):
+        yield place, PairLine(str(pair.qid), place, pair)
+
+
+def _side(source: object, read: Input, role: str) -> Iterator[tuple[int, SideLine]]:
+    for place, line in read_records(source, OneSided, read, role, read.found, label_code="label"):
         try:
             judgement = line.judgement(role)
         except ValueError as error:
-            problems.add(Problem(read.path, place, str(error), "", "label"))
+            read.found.add(Problem(read.path, place, str(error), "", "label"))
             continue
         yield place, SideLine(str(line.qid), place, judgement, line.flags)
-    read.close(problems, lenient)
 
 
-def _once(
-    source: object, record: type[Record], read: Input, name: str, problems: Problems
-) -> Iterator[tuple[int, Record]]:
-    """Records with their lines; a repeated qid is a problem that names both lines."""
-    lines: dict[str, int] = {}
-    for number, line in read_records(source, record, read, name, problems, label_code="label"):
-        qid = str(line.qid)
-        if qid in lines:
-            what = f"duplicate qid {qid!r} (first on line {lines[qid]})"
-            problems.add(Problem(read.path, number, what, "Give each answer one line.", "pair-repeated"))
-            continue
-        lines[qid] = number
-        yield number, line
+def _qid(line: PairLine | SideLine) -> tuple[str]:
+    return (line.qid,)

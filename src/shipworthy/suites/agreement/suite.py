@@ -18,7 +18,7 @@ from .controls import controls
 from .judge import Context, ExpectedPair, Verdict, judge
 from .metrics import aliases, facts, gates, metrics, wanted
 from .options import Options
-from .pairs import stream_pairs, stream_side
+from .pairs import one_each, stream_pairs, stream_side
 from .reference import reference
 
 
@@ -42,20 +42,25 @@ def _from_pairs(sources: Sources, options: Options) -> Material:
     pairs = Input()
     return Material(
         context=Context(options=options, source="pairs"),
-        streams={"pairs": stream_pairs(sources["pairs"], pairs, lenient=options.lenient)},
+        streams={"pairs": stream_pairs(sources["pairs"], pairs)},
         reads={"pairs": pairs},
+        once={"pairs": one_each(options.lenient)},
     )
 
 
 def _from_two(sources: Sources, options: Options) -> Material:
     reads = {name: Input() for name in ("scholar", "auditor", "trace") if sources.get(name) is not None}
     streams: dict[str, Iterable[Numbered]] = {
-        role: stream_side(sources[role], role, reads[role], lenient=options.lenient) for role in ("scholar", "auditor")
+        role: stream_side(sources[role], role, reads[role]) for role in ("scholar", "auditor")
     }
     if "trace" in reads:
         streams["trace"] = stream_traces(sources["trace"], reads["trace"], lenient=options.lenient, map=options.map)
     return Material(
-        context=Context(options=options, source="two files"), streams=streams, reads=reads, keep={"trace": "last"}
+        context=Context(options=options, source="two files"),
+        streams=streams,
+        reads=reads,
+        keep={"trace": "last"},
+        once=dict.fromkeys(("scholar", "auditor"), one_each(options.lenient)),
     )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ...core.sources import Input, read_records
-from ...reading.jsonl import Problem, Problems
+from ...core.inputs import Input, Stream, raise_later
+from ...core.once import Once
+from ...core.sources import read_records
+from ...reading.jsonl import Problem
 
 _LONGEST = 10**18  # a longer number is an id, not a label
 
@@ -41,25 +44,28 @@ def item_of(rating: Rating) -> str:
     return str(rating.qid)
 
 
-def stream_ratings(
-    source: object, read: Input, declared: tuple[str, ...] | None, *, lenient: bool = False
-) -> Iterator[tuple[int, Rating]]:
-    """Ratings one by one; one that stands twice, or gives a label that was not declared, is a problem."""
-    problems = Problems()
-    lines: dict[tuple[str, str], int] = {}
+def stream_ratings(source: object, read: Input, declared: tuple[str, ...] | None) -> Stream:
+    """Ratings one by one; one that gives a label that was not declared is a problem."""
+    return Stream(source, read, partial(_ratings, declared=declared), raise_later)
+
+
+def one_each(lenient: bool) -> Once:
+    """One rating of an item by a rater."""
+    return Once(_given, "duplicate rating of {!r} by {!r}", "Keep one of them.", "rating-repeated", lenient)
+
+
+def _ratings(source: object, read: Input, declared: tuple[str, ...] | None) -> Iterator[tuple[int, Rating]]:
     allowed = frozenset(declared or ())
-    for number, rating in read_records(source, Rating, read, "ratings", problems):
-        given = str(rating.qid), str(rating.rater)
+    for number, rating in read_records(source, Rating, read, "ratings", read.found):
         if declared and str(rating.label) not in allowed:
             what = f"label: expected one of {', '.join(declared)}, got {str(rating.label)!r}"
-            problems.add(Problem(read.path, number, what, "Correct it, or add it to --labels.", "rating-label"))
-        elif given in lines:
-            what = f"duplicate rating of {given[0]!r} by {given[1]!r} (first on line {lines[given]})"
-            problems.add(Problem(read.path, number, what, "Keep one of them.", "rating-repeated"))
+            read.found.add(Problem(read.path, number, what, "Correct it, or add it to --labels.", "rating-label"))
         else:
-            lines[given] = number
             yield number, rating
-    read.close(problems, lenient)
+
+
+def _given(rating: Rating) -> tuple[str, str]:
+    return str(rating.qid), str(rating.rater)
 
 
 class RatingSurvey:

@@ -10,15 +10,16 @@ from . import explain
 from .judge import Context, judge
 from .metrics import aliases, facts, gates, metrics
 from .options import Options, SettledOptions
-from .ratings import RatingSurvey, item_of, stream_ratings
+from .ratings import RatingSurvey, item_of, one_each, stream_ratings
 
 
 def read(sources: Sources, options: Options) -> Material:
     ratings = Input()
     return Material(
         context=Context(options=options),
-        streams={"ratings": stream_ratings(sources["ratings"], ratings, options.labels, lenient=options.lenient)},
+        streams={"ratings": stream_ratings(sources["ratings"], ratings, options.labels)},
         reads={"ratings": ratings},
+        once={"ratings": one_each(options.lenient)},
     )
 
 
