@@ -243,6 +243,23 @@ def test_the_engine_is_chosen_by_how_much_there_is_to_read(
     assert used
 
 
+def test_lists_of_ids_are_read_by_several_processes_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of a list is sent no faster than the list is read."""
+    names = [f"q{number}" for number in range(300)]
+    gold = write_lines(tmp_path / "gold.jsonl", [{"qid": name, "relevant": ["a", "b"]} for name in names])
+    log = write_lines(tmp_path / "log.jsonl", [{"qid": name, "retrieved_ids": ["b", name, "a"]} for name in names])
+    used = []
+    monkeypatch.setattr(processes, "in_processes", lambda *given: used.append(given) or pool.run(*given))
+    monkeypatch.setattr(auto, "WORTH_STARTING", 1)
+    given = {"gold": gold, "run": log, "metrics": "nDCG@3,MAP", "jobs": 2}
+    one = report(evaluate("retrieval", **given, engine="auto"))
+    assert not used
+    several = report(evaluate("retrieval", **given, engine="processes"))
+    assert used and several["digest"] == one["digest"]
+
+
 def test_progress_is_told(inputs: tuple[Path, Path]) -> None:
     told: list[int] = []
     evaluate(*inputs, engine="processes", jobs=2, tick=told.append)

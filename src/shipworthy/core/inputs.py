@@ -154,11 +154,13 @@ class Stream:
         close: Close = raise_found,
         *,
         splits: bool = True,
+        light: bool = False,
         batches: Batches | None = None,
     ) -> None:
         self.source, self.read = source, read
         self._close, self._batches = close, partial(_one_batch, records) if batches is None else batches
         self.splits = splits and isinstance(source, (str, os.PathLike))  # whether a record can be read without others
+        self.light = light  # what is kept of a record takes longer to send to another process than to read
 
     @property
     def paths(self) -> Sequence[str]:

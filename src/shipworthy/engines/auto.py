@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..core.suite import Judged, Material, Suite
 from . import inline
-from .inputs import size_of, splits
+from .inputs import is_light, size_of, splits
 
 WORTH_STARTING = 64_000_000  # bytes of input; on two free cores both take the same time there
 
 
 def run(suite: Suite, material: Material, *, jobs: int | None = None) -> Judged:
-    if jobs == 1 or not splits(material) or size_of(material) < WORTH_STARTING:
+    if jobs == 1 or not splits(material) or is_light(material) or size_of(material) < WORTH_STARTING:
         return inline.run(suite, material)
     from . import processes  # a small run does without its imports
 

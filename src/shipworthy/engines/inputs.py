@@ -31,6 +31,11 @@ def splits(material: Material) -> bool:
     )
 
 
+def is_light(material: Material) -> bool:
+    """Whether other processes on this machine would make it no faster."""
+    return all(isinstance(stream, Stream) and stream.light for stream in material.streams.values())
+
+
 def _is_file(path: str) -> bool:
     """Whether other processes can read it. A file elsewhere is read whole; `memory://` is this process's own."""
     return os.path.isfile(path) or (is_remote(path) and not path.startswith("memory:"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TypeGuard, TypeVar
 
@@ -12,16 +13,15 @@ from msgspec import UNSET, UnsetType
 
 from ...core.cases import Numbered
 from ...core.contracts import NO_BLOCKS, gold_keys, trace_keys
-from ...core.inputs import joined
+from ...core.inputs import Stream
 from ...core.records import is_other_format, typed_records
 from ...core.sources import Input, check_mapping, raise_misfit, read_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
-from ...reading.many import Files
 from .options import Choices, Options
 from .ranking import Duplicate, Ranked, RankedList, arrange
-from .trec import FALLING, Scattered, grades_of, name_of, read_qrels, read_run, read_whole_run
+from .trec import FALLING, Block, Scattered, grades_of, name_of, read_qrels, read_run, read_whole_run
 
 Source = str | os.PathLike[str] | Iterable[object]  # a file, or the records themselves
 Name = str | bytes  # bytes as a TREC file has them, text as JSON lines have it
@@ -65,7 +65,7 @@ class _LogIds(msgspec.Struct):
 
 
 Slots = dict[Name, Slot]  # by qid
-Lists = Iterable[tuple[Name, Sequence[Name], Sequence[float] | None]]
+Lists = Iterator[tuple[int, Name, Sequence[Name], Sequence[float] | None]]  # each with its place
 _NAMELESS = (UNSET, "")
 FEW = 16  # names that are looked for in a list one by one, before a table of all its names is worth making
 _NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody asked about
@@ -97,10 +97,14 @@ def qrels_slots(path: str, read: Input, choices: Choices) -> Slots:
 def run_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
     """The lists of a run. It is read anew where the lines of a query don't stand together, before any list is told."""
     try:
-        records = list(ranked_lists(slots, read_run(path, read, choices.score_bits), choices))
+        records = list(ranked_lists(slots, _placed(read_run(path, read, choices.score_bits)), choices))
     except Scattered:
-        records = list(ranked_lists(slots, read_whole_run(path, read, choices.score_bits), choices))
-    yield from enumerate(records, 1)
+        records = list(ranked_lists(slots, _placed(read_whole_run(path, read, choices.score_bits)), choices))
+    yield from records
+
+
+def _placed(blocks: Iterable[Block]) -> Lists:
+    return ((number, *block) for number, block in enumerate(blocks, 1))
 
 
 # --- JSON lines ---
@@ -117,7 +121,8 @@ def gold_slots(source: Source, read: Input, problems: Problems, map: tuple[str, 
             continue
         slots[name] = Slot(name, tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))))
     read.records = len(slots)
-    _close(read, problems)
+    check_mapping(read)
+    read.bad, read.problems = problems.total, [str(problem) for problem in problems.first]
     if not slots and not problems.total:
         raise DataError(
             "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
@@ -127,41 +132,54 @@ def gold_slots(source: Source, read: Input, problems: Problems, map: tuple[str, 
 
 def log_lists(
     source: Source, read: Input, slots: Slots, choices: Choices, problems: Problems, options: Options
-) -> Iterator[Numbered]:
+) -> Stream:
     """The lists of a log; bad lines, the gold's among them, are raised together when it is exhausted."""
-    before = problems.total
-    yield from enumerate(ranked_lists(slots, _log_lists(source, read, problems, options.map), choices), 1)
-    _close(read, problems, before)
+    records = partial(ranked_records, slots=slots, choices=choices, map=options.map)
+    return Stream(source, read, records, partial(close_lists, before=problems, lenient=options.lenient), light=True)
+
+
+def ranked_records(
+    source: Source, read: Input, slots: Slots, choices: Choices, map: tuple[str, ...]
+) -> Iterator[Numbered]:
+    """The lists of a log, or of a part of one."""
+    return ranked_lists(slots, _log_lists(source, read, map), choices)
+
+
+def close_lists(source: Source, read: Input, before: Problems, lenient: bool) -> None:
+    """What only the whole log tells; `before` is what was wrong with the gold."""
+    check_mapping(read)
+    read.bad, read.problems = read.found.total, [str(problem) for problem in read.found.first]
+    problems = Problems()
+    problems += before
+    problems += read.found
     if read.bad == read.records:
         raise_misfit(source, "trace", problems)
-    if not options.lenient:
+    if not lenient:
         problems.raise_any()
 
 
 def trec_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
     """The lists of a TREC run that is held against a gold set."""
     lists = (
-        (name_of(qid), [name_of(name) for name in names], list(scores))
-        for qid, names, scores in read_whole_run(path, read)
+        (place, name_of(qid), [name_of(name) for name in names], list(scores))
+        for place, (qid, names, scores) in enumerate(read_whole_run(path, read), 1)
     )
-    yield from enumerate(ranked_lists(slots, lists, choices), 1)
+    return ranked_lists(slots, lists, choices)
 
 
-def _log_lists(
-    source: Source, read: Input, problems: Problems, map: tuple[str, ...]
-) -> Iterator[tuple[str, list[str], list[float] | None]]:
-    for line, run in _records(source, _LogIds, read, "trace", problems, trace_keys(), map):
+def _log_lists(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
+    for line, run in _records(source, _LogIds, read, "trace", read.found, trace_keys(), map):
         qid = run.qid or run.q_id
         given: Sequence[str | _Scored] | UnsetType = run.topk if run.topk is not UNSET else run.retrieved_ids
         if qid in _NAMELESS or (given is UNSET and not run.error):
-            problems.add(Problem(read.path, line, _lacking(given), "", "type"))
+            read.found.add(Problem(read.path, line, _lacking(given), "", "type"))
             continue
         places = [] if given is UNSET else given
         if _all_strings(places):
-            yield str(qid), places, None
+            yield line, str(qid), places, None
         else:
             scores = [score for place in places if (score := getattr(place, "score", None)) is not None]
-            yield str(qid), _names(places), scores if len(scores) == len(places) else None
+            yield line, str(qid), _names(places), scores if len(scores) == len(places) else None
 
 
 def _lacking(given: object) -> str:
@@ -184,42 +202,14 @@ def _records(
         plain = (msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value for value in source)
         yield from read_records(plain, record, read, name, problems)
         return
-    if isinstance(source, Files):
-        yield from _many(source, record, read, name, problems, keys, map)
-        return
     if map or is_other_format(source):
         yield from typed_records(source, record, problems, read, keys, mapping=(name, map))
-        check_mapping(read)
         return
     read.path = os.fspath(source)
     reader = Reader(source, record, problems, keys=keys)
     yield from reader
     read.learn(reader)
     read.records = reader.records
-
-
-def _many(
-    files: Files,
-    record: type[Record],
-    read: Input,
-    name: str,
-    problems: Problems,
-    keys: Keys,
-    map: tuple[str, ...],
-) -> Iterator[tuple[int, Record]]:
-    digests = []
-    for path in files.paths:
-        part = Input()
-        yield from _records(path, record, part, name, problems, keys, map)
-        digests.append(part.digest)
-        read += part
-    read.path, read.files, read.digest = files.pattern, files.paths, joined(digests)
-
-
-def _close(read: Input, problems: Problems, before: int = 0) -> None:
-    """Keep how many of the problems are this file's, and the first of them."""
-    read.bad = problems.total - before
-    read.problems = [str(problem) for problem in problems.first if problem.path in (read.path, *read.files)]
 
 
 def _names(places: Sequence[str | _Name | _Scored]) -> list[str]:
@@ -237,28 +227,28 @@ def _all_strings(places: Sequence[object]) -> TypeGuard[list[str]]:
 # --- lists of either kind ---
 
 
-def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[RankedList]:
+def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Numbered]:
     """What each list hits; lists of questions that the gold does not have are passed on without their ids."""
     shared: dict[tuple[int, ...], Ranked] = {}
     as_listed = choices.depth is None and choices.order == "list"
     falling = choices.depth is None and choices.order == "score"
-    for qid, names, scores in lists:
+    for place, qid, names, scores in lists:
         slot = slots.get(qid)
         if slot is None:
-            yield RankedList(_shown(qid), _NOTHING)
+            yield place, RankedList(_shown(qid), _NOTHING)
             continue
         known = set(names)
         if len(known) < len(names) or not (as_listed or (falling and scores is FALLING)):
             names = _in_order(qid, names, scores, choices)
             known = set(names)
         if slot.grades is not None:
-            yield RankedList(slot.name, _graded(slot, slot.grades, names))
+            yield place, RankedList(slot.name, _graded(slot, slot.grades, names))
             continue
         key = (len(names), len(slot.wanted), *_places(known.intersection(slot.wanted), names))
         ranked = shared.get(key)
         if ranked is None:
-            ranked = shared[key] = Ranked(len(names), len(slot.wanted), tuple([place + 1 for place in key[2:]]))
-        yield RankedList(slot.name, ranked)
+            ranked = shared[key] = Ranked(len(names), len(slot.wanted), tuple([rank + 1 for rank in key[2:]]))
+        yield place, RankedList(slot.name, ranked)
 
 
 def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> Sequence[Name]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
-from ...core.cases import Case
+from ...core.cases import Case, Numbered
 from ...core.contracts import Gold
 from ...core.sources import BLOCKS, GoldSet, Input, load_gold, read_texts, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
@@ -42,6 +42,7 @@ def read(sources: Sources, options: Options) -> Material:
 
 def _read_lists(sources: Sources, options: Options, choices: Choices) -> Material:
     gold, log = Input(), Input()
+    stream: Iterable[Numbered]
     if sources.get("qrels") is not None:
         slots = qrels_slots(os.fspath(sources["qrels"]), gold, choices)
         stream = run_lists(one_file(sources["run"]), log, slots, choices)
