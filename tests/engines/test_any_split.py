@@ -18,6 +18,7 @@ from golden.runner import Case, load_cases, produce
 from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.jobs import evaluate as door
+from shipworthy.suites.retrieval import suite as retrieval
 
 SCORING = ("score", "stability", "latency", "retrieval", "agreement", "reason", "outcomes", "check")
 CASES = [case for case in load_cases() if case.run.split()[0] in SCORING and not case.plain]
@@ -137,3 +138,52 @@ def test_what_may_stand_once_is_told_alike_wherever_it_is_repeated(
     with pytest.MonkeyPatch.context() as patch:
         use_engine("spilled", patch)
         assert made() == whole
+
+
+QUERIES = st.sampled_from(["q0", "q1", "q2", "q3", "Straße", "q'x"])
+DOCUMENTS = st.sampled_from(["a", "b", "c", "d", "é"])
+JUDGED = st.lists(st.tuples(QUERIES, DOCUMENTS, st.sampled_from([0, 1, 1, 1, 2])), min_size=1, max_size=25)
+FOUND = st.lists(st.tuples(QUERIES, DOCUMENTS, st.sampled_from([3, 2.5, 2, 1, 0.5])), min_size=1, max_size=40)
+
+
+@settings(max_examples=40 * EFFORT)
+@given(
+    judged=JUDGED,
+    found=FOUND,
+    together=st.booleans(),
+    bad=st.sampled_from(["", "", "", "q1 Q0", "q1 0 a b"]),
+    more=st.sampled_from([{}, {"rel_level": 2}, {"duplicates": "first"}, {"duplicates": "error"}]),
+)
+def test_lists_that_are_ranked_from_disk_are_those_that_are_ranked_in_memory(
+    folder: Path,
+    judged: list[tuple[str, str, int]],
+    found: list[tuple[str, str, float]],
+    together: bool,
+    bad: str,
+    more: dict[str, Any],
+) -> None:
+    """TREC files whose queries stand together or don't; JSON lines of the same; with errors of every kind."""
+    found = sorted(found, key=lambda one: one[0]) if together else found
+    files = {name: folder / name for name in ("qrels", "run", "ids.jsonl", "lists.jsonl")}
+    files["qrels"].write_text("".join(f"{qid} 0 {name} {grade}\n" for qid, name, grade in judged) + bad + "\n", "utf-8")
+    lines = (f"{qid} Q0 {name} {rank} {score} x\n" for rank, (qid, name, score) in enumerate(found))
+    files["run"].write_text("".join(lines) + bad + "\n", "utf-8")
+    items = [{"qid": qid, "relevant": [name] * grade} for qid, name, grade in judged]
+    write_lines(files["ids.jsonl"], [*items, {}] if bad else {item["qid"]: item for item in items}.values())
+    topk = [{"qid": qid, "topk": [{"id": "z", "score": 2}, {"id": name, "score": score}]} for qid, name, score in found]
+    write_lines(files["lists.jsonl"], [*topk, {}] if bad else topk)
+    pairs = [("qrels", "qrels", "run"), ("gold", "ids.jsonl", "run"), ("gold", "ids.jsonl", "lists.jsonl")]
+
+    def made(kind: str, gold: str, run: str, lenient: bool) -> dict[str, Any] | str:
+        options = {"metrics": "nDCG@3,MAP,P@2", "per_question": True} | more | ({"lenient": True} if lenient else {})
+        try:
+            return report(evaluate("retrieval", **{kind: files[gold]}, run=files[run], **options))
+        except Exception as error:
+            return f"{type(error)} {error}"
+
+    given = [(*pair, lenient) for pair in pairs for lenient in (False, True) if not (lenient and pair[0] == "qrels")]
+    whole = [made(*one) for one in given]
+    with pytest.MonkeyPatch.context() as patch:
+        use_engine("spilled", patch)
+        patch.setattr(retrieval, "GROWTH_OF_LISTS", 10**6)
+        assert [made(*one) for one in given] == whole

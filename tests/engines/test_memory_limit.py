@@ -20,6 +20,8 @@ from shipworthy.core.decision import digest_of, report
 from shipworthy.core.names import Names
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
 from shipworthy.jobs.check import check
+from shipworthy.suites.retrieval import divided, trec
+from shipworthy.suites.retrieval import suite as retrieval
 
 GOLD = [gold(f"q{number:03}") for number in range(60)] + [unanswerable(f"u{number:03}") for number in range(20)]
 TRACES = [trace(item["qid"]) if item["answerable"] else refusal(item["qid"]) for item in GOLD]
@@ -131,6 +133,59 @@ def test_latency_retrieval_and_agreement() -> None:
     for given in cases:
         whole, limited = both(**given)
         assert limited == whole, given["suite"]
+
+
+def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of small files in several buckets."""
+    monkeypatch.setattr(retrieval, "GROWTH_OF_LISTS", 10**9)
+    monkeypatch.setattr(spill, "GROWTH", 10**5)
+
+
+@pytest.mark.parametrize("end", ["", "q1 Q0\n"])
+@pytest.mark.parametrize("wrong", ["qrels", "run"])
+def test_of_several_errors_in_lists_the_first_of_the_file_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, end: str
+) -> None:
+    """Whichever bucket its query is in, and whatever can't be read behind it."""
+    on_disk(monkeypatch)
+    monkeypatch.setattr(trec, "PIECE", 50)
+    names = [f"q{number}" for number in range(40)]
+    random.Random(7).shuffle(names)
+    texts = {
+        "qrels": [f"{name} 0 a 1\n{name} 0 b 1\n" for name in names],
+        "run": [f"{name} Q0 a 1 2.5 x\n{name} Q0 c 2 1.5 x\n" for name in names],
+    }
+    again = {"qrels": "{} 0 b 2\n", "run": "{} Q0 a 3 0.5 x\n"}
+    texts[wrong][10:] = [text + again[wrong].format(name) for text, name in zip(texts[wrong], names, strict=True)][10:]
+    files = {kind: tmp_path / kind for kind in texts}
+    for kind, text in texts.items():
+        files[kind].write_text("".join(text) + (end if kind == wrong else ""))
+    inside, within = both(suite="retrieval", **files, duplicates="error")
+    assert inside == within and isinstance(inside, str) and repr(names[10]) in inside
+
+
+def test_what_there_is_to_find_is_on_disk_and_a_bucket_of_it_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = [{"qid": f"q{number}", "relevant": ["a"]} for number in range(50)]
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for part in (0, 1):
+        rows = [{"qid": item["qid"], "retrieved_ids": ["b", "a"][: part + 1]} for item in items[part::2]]
+        file(logs / f"{part}.jsonl", rows)
+    alive: list[int] = []
+    read = divided.DividedSlots.slots
+
+    def slots(self: divided.DividedSlots, bucket: int) -> Any:
+        alive.append(len(found := read(self, bucket)))
+        return found
+
+    monkeypatch.setattr(divided.DividedSlots, "slots", slots)
+    on_disk(monkeypatch)
+    given = {"suite": "retrieval", "gold": file(tmp_path / "gold.jsonl", items), "run": logs, "metrics": "MAP"}
+    inside, within = both(**given)
+    assert inside == within and isinstance(inside, dict)
+    assert 0 < max(alive) < 50
 
 
 def test_a_failing_run_keeps_its_cards_and_hints() -> None:

@@ -99,9 +99,12 @@ class Store:
         self._files.append(Spill(path, buckets or self.buckets, self.together))
         return self._files[-1]
 
-    def shelves(self, source: object) -> bool:
-        """Whether a gold set is too large to be in memory beside what is judged."""
-        return _bytes(source) * GROWTH > self.limit // 8
+    def shelves(self, source: object, growth: int | None = None, share: float = 1 / 8) -> bool:
+        """Whether a gold set is too large to be in memory beside what is judged, which leaves it a share of the room.
+
+        It takes `growth` bytes for each byte of its file.
+        """
+        return _bytes(source) * (growth or GROWTH) > self.limit * share
 
     def close(self) -> None:
         """Let go of the files, of which one may be half written where something went wrong."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TypeGuard, TypeVar
@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from ...core.cases import Numbered
 from ...core.contracts import NO_BLOCKS, gold_keys, trace_keys
 from ...core.inputs import Stream
+from ...core.once import Once, Repeated
 from ...core.records import is_other_format, typed_records
 from ...core.sources import Input, check_mapping, raise_misfit, read_records
 from ...errors import DataError
@@ -21,7 +22,7 @@ from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
 from .options import Choices, Options
 from .ranking import Duplicate, Ranked, RankedList, arrange
-from .trec import FALLING, Block, Scattered, grades_of, name_of, read_qrels, read_run, read_whole_run
+from .trec import FALLING, Block, Judged, Scattered, grades_of, name_of, read_qrels, read_run, read_whole_run
 
 Source = str | os.PathLike[str] | Iterable[object]  # a file, or the records themselves
 Name = str | bytes  # bytes as a TREC file has them, text as JSON lines have it
@@ -34,6 +35,7 @@ class Slot(msgspec.Struct, gc=False):
     name: str  # the question's, as reports have it
     wanted: tuple[Name, ...]
     grades: dict[bytes, int] | None = None  # only where relevance is graded, as TREC files can say
+    line: int = 0  # of a gold set
 
 
 _slot_name, _slot_wanted = attrgetter("name"), attrgetter("wanted")
@@ -65,7 +67,8 @@ class _LogIds(msgspec.Struct):
 
 
 Slots = dict[Name, Slot]  # by qid
-Lists = Iterator[tuple[int, Name, Sequence[Name], Sequence[float] | None]]  # each with its place
+Listed = tuple[Name, Sequence[Name], Sequence[float] | None]  # a question, its list, and scores where there are any
+Lists = Iterator[tuple[int, Listed]]  # with their places
 _NAMELESS = (UNSET, "")
 FEW = 16  # names that are looked for in a list one by one, before a table of all its names is worth making
 _NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody asked about
@@ -82,8 +85,12 @@ def relevant_counts(slots: Slots) -> dict[str, int]:
 
 def qrels_slots(path: str, read: Input, choices: Choices) -> Slots:
     """What there is to find for each query of the qrels."""
+    return slots_of(read_qrels(path, read), choices)
+
+
+def slots_of(found: Mapping[bytes, Judged], choices: Choices) -> Slots:
     slots: Slots = {}
-    for qid, judged in read_qrels(path, read).items():
+    for qid, judged in found.items():
         if isinstance(judged, tuple) and choices.rel_level == 1:
             slots[qid] = Slot(name_of(qid), judged)
             continue
@@ -97,60 +104,81 @@ def qrels_slots(path: str, read: Input, choices: Choices) -> Slots:
 def run_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
     """The lists of a run. It is read anew where the lines of a query don't stand together, before any list is told."""
     try:
-        records = list(ranked_lists(slots, _placed(read_run(path, read, choices.score_bits)), choices))
+        records = list(ranked_lists(slots, enumerate(read_run(path, read, choices.score_bits), 1), choices))
     except Scattered:
-        records = list(ranked_lists(slots, _placed(read_whole_run(path, read, choices.score_bits)), choices))
+        records = list(ranked_lists(slots, enumerate(read_whole_run(path, read, choices.score_bits), 1), choices))
     yield from records
-
-
-def _placed(blocks: Iterable[Block]) -> Lists:
-    return ((number, *block) for number, block in enumerate(blocks, 1))
 
 
 # --- JSON lines ---
 
 
-def gold_slots(source: Source, read: Input, problems: Problems, map: tuple[str, ...] = ()) -> Slots:
-    slots: Slots = {}
-    for line, item in _records(source, _GoldIds, read, "gold", problems, gold_keys(), map):
-        qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
-        name = str(qid)
-        if qid in _NAMELESS or name in slots:
-            what = "the qid is missing" if qid in _NAMELESS else f"duplicate qid {qid!r}"
-            problems.add(Problem(read.path, line, what, "Give each question its own qid.", "gold-repeated"))
-            continue
-        slots[name] = Slot(name, tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))))
-    read.records = len(slots)
-    check_mapping(read)
-    read.bad, read.problems = problems.total, [str(problem) for problem in problems.first]
-    if not slots and not problems.total:
-        raise DataError(
-            "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
-        )
+def _named(slot: Slot) -> tuple[str]:
+    return (slot.name,)
+
+
+ONE_EACH = Once(_named, "duplicate qid {!r}", "Give each question its own qid.", "gold-repeated")
+
+
+def gold_slots(source: Source, read: Input, map: tuple[str, ...] = ()) -> Slots:
+    """What there is to find for each question; bad lines are in `read`."""
+    repeated = Repeated()
+    slots = first_slots(gold_items(source, read, map), repeated)
+    close_gold(read, len(slots), repeated)
     return slots
 
 
-def log_lists(
-    source: Source, read: Input, slots: Slots, choices: Choices, problems: Problems, options: Options
-) -> Stream:
+def first_slots(given: Iterable[Slot], repeated: Repeated) -> Slots:
+    slots: Slots = {}
+    for slot in given:
+        first = slots.setdefault(slot.name, slot)
+        if first is not slot:
+            repeated.meet((slot.line, first.line, (slot.name,)))
+    return slots
+
+
+def gold_items(source: Source, read: Input, map: tuple[str, ...]) -> Iterator[Slot]:
+    """The same one by one; a question that stands twice comes twice."""
+    for line, item in _records(source, _GoldIds, read, "gold", read.found, gold_keys(), map):
+        qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
+        if qid in _NAMELESS:
+            what, hint = "the qid is missing", "Give each question its own qid."
+            read.found.add(Problem(read.path, line, what, hint, "gold-repeated"))
+        else:
+            yield Slot(str(qid), tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))), None, line)
+
+
+def close_gold(read: Input, count: int, repeated: Repeated) -> None:
+    """What only the whole gold set tells. Bad lines are told together with those of the log."""
+    read.found = ONE_EACH.problems(read.path, read.found, repeated)
+    read.records = count
+    check_mapping(read)
+    read.bad, read.problems = read.found.total, [str(problem) for problem in read.found.first]
+    if not count and not read.bad:
+        raise DataError(
+            "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
+        )
+
+
+def log_lists(source: Source, read: Input, slots: Slots, choices: Choices, gold: Input, options: Options) -> Stream:
     """The lists of a log; bad lines, the gold's among them, are raised together when it is exhausted."""
     records = partial(ranked_records, slots=slots, choices=choices, map=options.map)
-    return Stream(source, read, records, partial(close_lists, before=problems, lenient=options.lenient), light=True)
+    return Stream(source, read, records, partial(close_lists, gold=gold, lenient=options.lenient), light=True)
 
 
 def ranked_records(
     source: Source, read: Input, slots: Slots, choices: Choices, map: tuple[str, ...]
 ) -> Iterator[Numbered]:
     """The lists of a log, or of a part of one."""
-    return ranked_lists(slots, _log_lists(source, read, map), choices)
+    return ranked_lists(slots, listed(source, read, map), choices)
 
 
-def close_lists(source: Source, read: Input, before: Problems, lenient: bool) -> None:
-    """What only the whole log tells; `before` is what was wrong with the gold."""
+def close_lists(source: Source, read: Input, gold: Input, lenient: bool) -> None:
+    """What only the whole log tells."""
     check_mapping(read)
     read.bad, read.problems = read.found.total, [str(problem) for problem in read.found.first]
     problems = Problems()
-    problems += before
+    problems += gold.found
     problems += read.found
     if read.bad == read.records:
         raise_misfit(source, "trace", problems)
@@ -160,14 +188,16 @@ def close_lists(source: Source, read: Input, before: Problems, lenient: bool) ->
 
 def trec_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
     """The lists of a TREC run that is held against a gold set."""
-    lists = (
-        (place, name_of(qid), [name_of(name) for name in names], list(scores))
-        for place, (qid, names, scores) in enumerate(read_whole_run(path, read), 1)
-    )
-    return ranked_lists(slots, lists, choices)
+    return ranked_lists(slots, enumerate(map(as_text, read_whole_run(path, read)), 1), choices)
 
 
-def _log_lists(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
+def as_text(block: Block) -> Listed:
+    """A list of a TREC run as JSON lines would have it."""
+    qid, names, scores = block
+    return name_of(qid), [name_of(name) for name in names], scores
+
+
+def listed(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
     for line, run in _records(source, _LogIds, read, "trace", read.found, trace_keys(), map):
         qid = run.qid or run.q_id
         given: Sequence[str | _Scored] | UnsetType = run.topk if run.topk is not UNSET else run.retrieved_ids
@@ -176,10 +206,10 @@ def _log_lists(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
             continue
         places = [] if given is UNSET else given
         if _all_strings(places):
-            yield line, str(qid), places, None
+            yield line, (str(qid), places, None)
         else:
             scores = [score for place in places if (score := getattr(place, "score", None)) is not None]
-            yield line, str(qid), _names(places), scores if len(scores) == len(places) else None
+            yield line, (str(qid), _names(places), scores if len(scores) == len(places) else None)
 
 
 def _lacking(given: object) -> str:
@@ -232,10 +262,10 @@ def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Numbe
     shared: dict[tuple[int, ...], Ranked] = {}
     as_listed = choices.depth is None and choices.order == "list"
     falling = choices.depth is None and choices.order == "score"
-    for place, qid, names, scores in lists:
+    for place, (qid, names, scores) in lists:
         slot = slots.get(qid)
         if slot is None:
-            yield place, RankedList(_shown(qid), _NOTHING)
+            yield place, RankedList(shown(qid), _NOTHING)
             continue
         known = set(names)
         if len(known) < len(names) or not (as_listed or (falling and scores is FALLING)):
@@ -254,7 +284,7 @@ def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Numbe
 def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> Sequence[Name]:
     if choices.order == "score" and scores is None:
         raise DataError(
-            f"a block of qid {_shown(qid)!r} has no score",
+            f"a block of qid {shown(qid)!r} has no score",
             hint="Give each topk block a score, or use --order list.",
             code="retrieval-no-score",
         )
@@ -262,7 +292,7 @@ def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, 
         order = arrange(names, scores, choices)
     except Duplicate as repeated:
         raise DataError(
-            f"qid {_shown(qid)!r} retrieved {_shown(repeated.args[0])!r} twice",
+            f"qid {shown(qid)!r} retrieved {shown(repeated.args[0])!r} twice",
             code="retrieval-duplicate",
             hint="Remove it, or choose --duplicates first or occupy_slot.",
         ) from None
@@ -286,5 +316,5 @@ def _graded(slot: Slot, grades: dict[bytes, int], names: Sequence[Name]) -> Rank
     return Ranked(len(names), len(slot.wanted), tuple(hits), (), tuple(gains), ideal)
 
 
-def _shown(qid: str | bytes) -> str:
+def shown(qid: str | bytes) -> str:
     return name_of(qid) if isinstance(qid, bytes) else qid

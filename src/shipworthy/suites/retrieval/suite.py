@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from ...core import spill
 from ...core.cases import Case, Numbered
 from ...core.contracts import Gold
 from ...core.sources import BLOCKS, GoldSet, Input, load_gold, read_texts, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
-from ...reading.jsonl import Problems
 from ...reading.lock import lock_problems
 from ..answers.judge import slices_of
 from .controls import controls
@@ -32,6 +32,9 @@ from .settle import settle
 from .survey import LogSurvey
 from .trec import gold_of_qrels, is_run_file, log_of_run, one_file
 
+GROWTH_OF_LISTS = 13  # bytes in memory for each byte of qrels, once it is known what there is to find
+ROOM_FOR_LISTS = 3 / 4  # of a limit; ranked lists, which are all that is beside them, are on disk
+
 
 def read(sources: Sources, options: Options) -> Material:
     """Gold made ready once, logs as streams; of lists of ids only their ranks."""
@@ -42,28 +45,36 @@ def read(sources: Sources, options: Options) -> Material:
 
 def _read_lists(sources: Sources, options: Options, choices: Choices) -> Material:
     gold, log = Input(), Input()
-    stream: Iterable[Numbered]
-    if sources.get("qrels") is not None:
-        slots = qrels_slots(os.fspath(sources["qrels"]), gold, choices)
-        stream = run_lists(one_file(sources["run"]), log, slots, choices)
-    else:
-        problems = Problems()
-        slots = gold_slots(sources["gold"], gold, problems, options.map)
-        source = sources.get("run", sources.get("shadow"))
-        if is_run_file(source):
-            problems.raise_any()
-            stream = trec_lists(os.fspath(source), log, slots, choices)
-        else:
-            stream = log_lists(source, log, slots, choices, problems, options)
+    counts, stream = _lists(sources, options, choices, gold, log)
     assert options.metrics is not None
     wanted = tuple(parse_wanted(options.metrics))
     return Material(
         context=Context(options=options, choices=choices, wanted=wanted, plain=is_plain(sources), ids_only=True),
-        expected=relevant_counts(slots),
+        expected=counts,
         streams={"shadow": stream},
         reads={"gold": gold, "shadow": log},
         incomplete=lock_problems(sources.get("gold"), options.map),
     )
+
+
+def _lists(
+    sources: Sources, options: Options, choices: Choices, gold: Input, log: Input
+) -> tuple[Mapping[str, int], Iterable[Numbered]]:
+    """How much there is to find for each question, and what was found; on disk where there is a limit of memory."""
+    qrels, run = sources.get("qrels"), sources.get("run", sources.get("shadow"))
+    given = sources["gold"] if qrels is None else qrels
+    if (store := spill.active()) is not None and store.shelves(given, GROWTH_OF_LISTS, ROOM_FOR_LISTS):
+        from .divided import read_divided  # most runs do without
+
+        return read_divided(store, sources, options, choices, gold, log)
+    if qrels is not None:
+        slots = qrels_slots(os.fspath(qrels), gold, choices)
+        return relevant_counts(slots), run_lists(one_file(run), log, slots, choices)
+    slots = gold_slots(sources["gold"], gold, options.map)
+    if is_run_file(run):
+        gold.found.raise_any()
+        return relevant_counts(slots), trec_lists(os.fspath(run), log, slots, choices)
+    return relevant_counts(slots), log_lists(run, log, slots, choices, gold, options)
 
 
 def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material:

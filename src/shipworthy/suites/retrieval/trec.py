@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import compress, islice, repeat
 from operator import le, methodcaller, ne
 from typing import BinaryIO, TypeVar
 
@@ -28,6 +28,9 @@ Block = tuple[bytes, list[bytes], list[float]]  # a query, its documents and the
 
 FALLING: list[float] = []  # stands for the scores of a list in the order of its scores, no two of them equal
 Judged = tuple[bytes, ...] | dict[bytes, int]  # documents of a query, with their grades unless these are all 1
+JudgedSpan = tuple[
+    bytes, tuple[bytes, ...], list[int] | None
+]  # a query, documents, their grades unless these are all 1
 Rows = tuple[list[bytes], list[bytes], list[float]]
 Value = TypeVar("Value", bytes, float)
 Number = TypeVar("Number", int, float)
@@ -46,21 +49,36 @@ class Scattered(Exception):
 def read_qrels(path: str, read: Input) -> dict[bytes, Judged]:
     """Documents of a grade above zero by query; a query with none of them is there, and empty."""
     judged: dict[bytes, Judged] = {}
+    for span in judged_spans(path, read):
+        add_judged(path, judged, span)
+    if not judged:
+        raise no_judgements(path)
+    return judged
+
+
+def judged_spans(path: str, read: Input) -> Iterator[JudgedSpan]:
+    """What lines that stand together say about a query."""
     for qids, names, levels in _judgements(path, read):
         plain = levels.count(1) == len(levels)
         for start, end, qid in _spans(qids, [*_starts(qids), len(qids)]):
-            found = tuple(names[start:end])
-            if plain and qid not in judged and len(set(found)) == len(found):
-                judged[qid] = found
-                continue
-            grades = grades_of(judged.get(qid, ()))
-            _add_grades(path, qid, grades, zip(found, levels[start:end], strict=True))
-            judged[qid] = grades
-    if not judged:
-        raise DataError(
-            "there is no judgement in the qrels", where=path, hint=f"Write lines of: {_QRELS}.", code="qrels-empty"
-        )
-    return judged
+            yield qid, tuple(names[start:end]), None if plain else levels[start:end]
+
+
+def add_judged(path: str, judged: dict[bytes, Judged], span: JudgedSpan) -> None:
+    """Add such lines to what is known; a document with two grades is an error."""
+    qid, found, levels = span
+    if levels is None and qid not in judged and len(set(found)) == len(found):
+        judged[qid] = found
+        return
+    grades = grades_of(judged.get(qid, ()))
+    _add_grades(path, qid, grades, zip(found, levels or repeat(1), strict=False))
+    judged[qid] = grades
+
+
+def no_judgements(path: str) -> DataError:
+    return DataError(
+        "there is no judgement in the qrels", where=path, hint=f"Write lines of: {_QRELS}.", code="qrels-empty"
+    )
 
 
 def grades_of(judged: Judged) -> dict[bytes, int]:
@@ -166,12 +184,24 @@ def _uneven(scores: list[float], starts: list[int]) -> set[int]:
 def read_whole_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
     """As read_run, with all scores, for a file whose queries are mixed: it is held in memory whole."""
     held: dict[bytes, Block] = {}
+    for block in run_spans(path, read, bits):
+        add_block(held, block)
+    yield from held.values()
+
+
+def run_spans(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
+    """Lines that stand together and are of one query, with all scores; there may be more of it."""
     for edges, qids, names, scores in _queries(path, read, bits):
         for start, end, qid in _spans(qids, edges):
-            known = held.setdefault(qid, (qid, [], []))
-            known[1].extend(names[start:end])
-            known[2].extend(scores[start:end])
-    yield from held.values()
+            yield qid, names[start:end], scores[start:end]
+
+
+def add_block(held: dict[bytes, Block], block: Block) -> None:
+    """Add such lines to what is known of the queries."""
+    known = held.setdefault(block[0], block)
+    if known is not block:
+        known[1].extend(block[1])
+        known[2].extend(block[2])
 
 
 def _queries(path: str, read: Input, bits: int) -> Iterator[tuple[list[int], list[bytes], list[bytes], list[float]]]:

@@ -1,0 +1,201 @@
+"""Lists within a limit of memory: what there is to find, and what was found, go to disk in buckets of questions.
+
+One bucket after the other is ranked, by the rules that hold for everything at once where memory has room for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from ...core.cases import Numbered
+from ...core.inputs import Input, Stream, raise_later
+from ...core.once import Repeated
+from ...core.spill import Spill, Store
+from ...core.suite import Sources
+from ...errors import DataError
+from .lists import (
+    Lists,
+    Slots,
+    as_text,
+    close_gold,
+    close_lists,
+    first_slots,
+    gold_items,
+    listed,
+    ranked_lists,
+    relevant_counts,
+    shown,
+    slots_of,
+)
+from .options import Choices, Options
+from .trec import (
+    Block,
+    Judged,
+    add_block,
+    add_judged,
+    is_run_file,
+    judged_spans,
+    name_of,
+    no_judgements,
+    one_file,
+    run_spans,
+)
+
+Placed = TypeVar("Placed", bound=tuple[int, Any])
+Held = Iterator[Any]  # records of a bucket, in the order of their file
+
+
+class DividedSlots(Mapping[str, int]):
+    """How much there is to find for each question; a bucket at a time is in memory."""
+
+    def __init__(self, store: Store, spill: Spill, made: Callable[[Held], Slots], count: int) -> None:
+        self._store, self._spill, self._made, self._count = store, spill, made, count
+
+    def slots(self, bucket: int) -> Slots:
+        return self._made(self._spill.read(bucket))
+
+    def bucket(self, number: int) -> dict[str, int]:
+        return relevant_counts(self.slots(number))
+
+    def __getitem__(self, name: str) -> int:
+        return self.bucket(self._store.bucket_of(name))[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for number in range(self._store.buckets) for name in self.bucket(number))
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def read_divided(
+    store: Store, sources: Sources, options: Options, choices: Choices, gold: Input, log: Input
+) -> tuple[DividedSlots, Iterator[Numbered]]:
+    """What there is to find, and the ranked lists, bucket by bucket; each has its place in its file."""
+    run = sources.get("run", sources.get("shadow"))
+    if sources.get("qrels") is not None:
+        slots = _qrels(store, os.fspath(sources["qrels"]), gold, choices)
+        spans = run_spans(one_file(run), log, choices.score_bits)
+        return slots, _ranked(store, slots, enumerate(spans, 1), choices, _joined)
+    slots = _gold(store, sources["gold"], gold, options.map)
+    if is_run_file(run):
+        gold.found.raise_any()
+        spans = run_spans(os.fspath(run), log)
+        return slots, _ranked(store, slots, enumerate(spans, 1), choices, _joined_as_text)
+    lists = Stream(run, log, partial(listed, map=options.map), raise_later)
+    close = partial(close_lists, run, log, gold, options.lenient)
+    return slots, _ranked(store, slots, iter(lists), choices, iter, close)
+
+
+# --- what there is to find ---
+
+
+def _gold(store: Store, source: Any, read: Input, map: tuple[str, ...]) -> DividedSlots:
+    spill, count, repeated = store.file(), 0, Repeated()
+    for slot in gold_items(source, read, map):
+        spill.add(store.bucket_of(slot.name), slot)
+    spill.close()
+    for bucket in range(store.buckets):
+        count += len(first_slots(spill.read(bucket), repeated))
+    close_gold(read, count, repeated)
+    return DividedSlots(store, spill, _first, count)
+
+
+def _first(held: Held) -> Slots:
+    return first_slots(held, Repeated())
+
+
+def _qrels(store: Store, path: str, read: Input, choices: Choices) -> DividedSlots:
+    spill, count = store.file(), 0
+    errors = _Errors()
+    with errors.kept():
+        for place, span in enumerate(judged_spans(path, read)):
+            spill.add(store.bucket_of(name_of(span[0])), (place, span))
+    spill.close()
+    for bucket in range(store.buckets):
+        with errors.kept():
+            count += len(_judged(path, map(errors.at, spill.read(bucket))))
+    errors.raise_first()
+    if not count:
+        raise no_judgements(path)
+    return DividedSlots(store, spill, partial(_judged_slots, path, choices), count)
+
+
+def _judged(path: str, held: Iterable[Any]) -> dict[bytes, Judged]:
+    judged: dict[bytes, Judged] = {}
+    for _, span in held:
+        add_judged(path, judged, span)
+    return judged
+
+
+def _judged_slots(path: str, choices: Choices, held: Held) -> Slots:
+    return slots_of(_judged(path, held), choices)
+
+
+# --- what was found ---
+
+
+def _nothing() -> None: ...
+
+
+def _ranked(
+    store: Store,
+    slots: DividedSlots,
+    lists: Lists,
+    choices: Choices,
+    joined: Callable[[Held], Lists],
+    close: Callable[[], None] = _nothing,
+) -> Iterator[Numbered]:
+    spill, errors = store.file(), _Errors()
+    with errors.kept():
+        for place, one in lists:
+            spill.add(store.bucket_of(shown(one[0])), (place, one))
+    spill.close()
+    for bucket in range(store.buckets):
+        with errors.kept():
+            yield from ranked_lists(slots.slots(bucket), map(errors.at, joined(spill.read(bucket))), choices)
+    errors.raise_first()
+    close()
+
+
+def _joined(held: Held) -> Iterator[tuple[int, Block]]:
+    """The lists of a run, each from all its lines."""
+    found: dict[bytes, Block] = {}
+    places: dict[bytes, int] = {}
+    for place, block in held:
+        places.setdefault(block[0], place)
+        add_block(found, block)
+    return ((places[qid], block) for qid, block in found.items())
+
+
+def _joined_as_text(held: Held) -> Lists:
+    return ((place, as_text(block)) for place, block in _joined(held))
+
+
+class _Errors:
+    """Errors of records in any order, of which the one is told that reading from first to last would meet first."""
+
+    def __init__(self) -> None:
+        self._place = sys.maxsize  # what can't be read comes behind everything that was
+        self._first: tuple[int, DataError] | None = None
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        try:
+            yield
+        except DataError as error:
+            if self._first is None or self._place < self._first[0]:
+                self._first = self._place, error
+
+    def at(self, numbered: Placed) -> Placed:
+        """Note the place of a record that is looked at next."""
+        self._place = numbered[0]
+        return numbered
+
+    def raise_first(self) -> None:
+        if self._first is not None:
+            raise self._first[1]
