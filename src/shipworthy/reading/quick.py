@@ -55,7 +55,7 @@ class Shape:
         if b"\\" in text and text.rfind(b"\\u003") >= 0:
             return False
         for leaf in tuple(self._leaves):
-            if found := _encode(list(map(leaf, records))).count(b":"):
+            if found := _colons(list(map(leaf, records))):
                 self._leaves.remove(leaf)
                 self._leaves.insert(0, leaf)
                 colons -= found
@@ -66,6 +66,14 @@ class Shape:
     def __reduce__(self) -> tuple[object, ...]:
         value, record = self._learnt
         return _learnt_again, (msgspec.json.encode(value), record)
+
+
+def _colons(values: list[Any]) -> int:
+    """How many colons values have, as JSON has them."""
+    try:
+        return "".join(values).count(":")
+    except TypeError:  # not all of them are texts
+        return _encode(values).count(b":")
 
 
 def _leaves(value: Mapping[str, object]) -> Iterator[str]:
