@@ -149,16 +149,17 @@ class Gathered:
         slots, highest = self.slots[source], self._highest.get(source, -1)
         expected = self._expected
         survey = None if source in self._once else self.survey  # what is repeated does not count
-        for place, record in records:
+        for pair in records:
+            place, record = pair
             name = key(record)
             slot = slots.get(name)
             known = slot is not None or expected is None or name in expected
             if survey is not None:
                 survey.add(source, place, record, known)
             if slot is not None:
-                slots[name] = self._settled(slot, (place, record), keep)
+                slots[name] = self._settled(slot, pair, keep)
             elif known:
-                slots[name] = ((place, record),) if keep in ("last", "first") else [(place, record)]
+                slots[name] = (pair,) if keep in ("last", "first") else [pair]
             else:
                 self.unknown_of(source).meet(place, name)
             highest = max(highest, place)
