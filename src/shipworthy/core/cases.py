@@ -231,7 +231,9 @@ class Gathered:
         """One case per question, or per question named; records in the order of their places."""
         sources, records_of = list(self.slots.items()), self._records
         for name in self.names(expected) if names is None else names:
-            records = {source: records_of(slots.get(name)) for source, slots in sources}
+            records = {}  # in a loop: a comprehension is a call, and most have one source
+            for source, slots in sources:
+                records[source] = records_of(slots.get(name))
             yield Case(name, None if expected is None else expected[name], records)
 
     def some_cases(self, expected: Mapping[str, object] | None) -> Iterator[Case]:

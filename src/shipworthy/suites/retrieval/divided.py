@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from ...core.cases import Numbered
@@ -35,10 +36,9 @@ from .lists import (
 from .options import Choices, Options
 from .trec import (
     Block,
-    Judged,
     add_block,
-    add_judged,
     is_run_file,
+    judged_of,
     judged_spans,
     name_of,
     no_judgements,
@@ -118,22 +118,18 @@ def _qrels(store: Store, path: str, read: Input, choices: Choices) -> DividedSlo
     spill.close()
     for bucket in range(store.buckets):
         with errors.kept():
-            count += len(_judged(path, map(errors.at, spill.read(bucket))))
+            count += len(judged_of(path, map(_span, map(errors.at, spill.read(bucket)))))
     errors.raise_first()
     if not count:
         raise no_judgements(path)
     return DividedSlots(store, spill, partial(_judged_slots, path, choices), count)
 
 
-def _judged(path: str, held: Iterable[Any]) -> dict[bytes, Judged]:
-    judged: dict[bytes, Judged] = {}
-    for _, span in held:
-        add_judged(path, judged, span)
-    return judged
-
-
 def _judged_slots(path: str, choices: Choices, held: Held) -> Slots:
-    return slots_of(_judged(path, held), choices)
+    return slots_of(judged_of(path, map(_span, held)), choices)
+
+
+_span = itemgetter(1)
 
 
 # --- what was found ---

@@ -274,7 +274,9 @@ def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Numbe
         if slot.grades is not None:
             yield place, RankedList(slot.name, _graded(slot, slot.grades, names))
             continue
-        key = (len(names), len(slot.wanted), *_places(known.intersection(slot.wanted), names))
+        found = known.intersection(slot.wanted)
+        places = sorted(map(names.index, found)) if len(found) <= FEW else _places(found, names)
+        key = (len(names), len(slot.wanted), *places)
         ranked = shared.get(key)
         if ranked is None:
             ranked = shared[key] = Ranked(len(names), len(slot.wanted), tuple([rank + 1 for rank in key[2:]]))
@@ -301,8 +303,6 @@ def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, 
 
 def _places(found: set[Name], names: Sequence[Name]) -> list[int]:
     """Where names stand that are all in the list, from 0 on; one that is repeated at the first of its places."""
-    if len(found) <= FEW:
-        return sorted(map(names.index, found))
     places = {name: place for place, name in reversed([*enumerate(names)])}
     return sorted(map(places.__getitem__, found))
 

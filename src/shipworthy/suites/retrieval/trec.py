@@ -48,9 +48,7 @@ class Scattered(Exception):
 
 def read_qrels(path: str, read: Input) -> dict[bytes, Judged]:
     """Documents of a grade above zero by query; a query with none of them is there, and empty."""
-    judged: dict[bytes, Judged] = {}
-    for span in judged_spans(path, read):
-        add_judged(path, judged, span)
+    judged = judged_of(path, judged_spans(path, read))
     if not judged:
         raise no_judgements(path)
     return judged
@@ -64,15 +62,17 @@ def judged_spans(path: str, read: Input) -> Iterator[JudgedSpan]:
             yield qid, tuple(names[start:end]), None if plain else levels[start:end]
 
 
-def add_judged(path: str, judged: dict[bytes, Judged], span: JudgedSpan) -> None:
-    """Add such lines to what is known; a document with two grades is an error."""
-    qid, found, levels = span
-    if levels is None and qid not in judged and len(set(found)) == len(found):
-        judged[qid] = found
-        return
-    grades = grades_of(judged.get(qid, ()))
-    _add_grades(path, qid, grades, zip(found, levels or repeat(1), strict=False))
-    judged[qid] = grades
+def judged_of(path: str, spans: Iterable[JudgedSpan]) -> dict[bytes, Judged]:
+    """What all lines say about each query; a document with two grades is an error."""
+    judged: dict[bytes, Judged] = {}
+    for qid, found, levels in spans:
+        if levels is None and qid not in judged and len(set(found)) == len(found):
+            judged[qid] = found
+            continue
+        grades = grades_of(judged.get(qid, ()))
+        _add_grades(path, qid, grades, zip(found, levels or repeat(1), strict=False))
+        judged[qid] = grades
+    return judged
 
 
 def no_judgements(path: str) -> DataError:
@@ -168,10 +168,12 @@ def read_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
     seen: set[int] = set()
     for edges, qids, names, scores in _queries(path, read, bits):
         uneven = _uneven(scores, edges)
+        hashes = [hash(qids[start]) for start in edges[:-1]]
+        before = len(seen)
+        seen.update(hashes)
+        if len(seen) - before < len(hashes):
+            raise Scattered
         for start, end, qid in _spans(qids, edges):
-            if (known := hash(qid)) in seen:
-                raise Scattered
-            seen.add(known)
             yield qid, names[start:end], scores[start:end] if start in uneven else FALLING
 
 
