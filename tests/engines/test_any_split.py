@@ -172,18 +172,26 @@ def test_lists_that_are_ranked_from_disk_are_those_that_are_ranked_in_memory(
     write_lines(files["ids.jsonl"], [*items, {}] if bad else {item["qid"]: item for item in items}.values())
     topk = [{"qid": qid, "topk": [{"id": "z", "score": 2}, {"id": name, "score": score}]} for qid, name, score in found]
     write_lines(files["lists.jsonl"], [*topk, {}] if bad else topk)
-    pairs = [("qrels", "qrels", "run"), ("gold", "ids.jsonl", "run"), ("gold", "ids.jsonl", "lists.jsonl")]
+    lists = {"metrics": "nDCG@3,MAP,P@2", "per_question": True} | more
+    given: list[dict[str, Any]] = [
+        {"qrels": files["qrels"], "run": files["run"], **lists},
+        {"qrels": files["qrels"], "run": files["run"], "live": files["run"]},
+        {"gold": files["ids.jsonl"], "run": files["run"]},
+        *({"gold": files["ids.jsonl"], "run": files["run"], "lenient": lenient, **lists} for lenient in (False, True)),
+        *(
+            {"gold": files["ids.jsonl"], "run": files["lists.jsonl"], "lenient": lenient, **lists}
+            for lenient in (False, True)
+        ),
+    ]
 
-    def made(kind: str, gold: str, run: str, lenient: bool) -> dict[str, Any] | str:
-        options = {"metrics": "nDCG@3,MAP,P@2", "per_question": True} | more | ({"lenient": True} if lenient else {})
+    def made(options: dict[str, Any]) -> dict[str, Any] | str:
         try:
-            return report(evaluate("retrieval", **{kind: files[gold]}, run=files[run], **options))
+            return report(evaluate("retrieval", **options))
         except Exception as error:
             return f"{type(error)} {error}"
 
-    given = [(*pair, lenient) for pair in pairs for lenient in (False, True) if not (lenient and pair[0] == "qrels")]
-    whole = [made(*one) for one in given]
+    whole = list(map(made, given))
     with pytest.MonkeyPatch.context() as patch:
         use_engine("spilled", patch)
         patch.setattr(retrieval, "GROWTH_OF_LISTS", 10**6)
-        assert [made(*one) for one in given] == whole
+        assert list(map(made, given)) == whole

@@ -93,11 +93,32 @@ def test_how_large_is_large_depends_on_what_records_take_in_memory() -> None:
     taken = {
         (jobs, growth): [size for size in (50, 100, 200, 300) if spill._worth_limiting(size * 10**6, jobs, growth)]
         for jobs in (1, 2)
-        for growth in (3, 4, 10)
+        for growth in (3, 4, 10, 17)
     }
     assert taken[1, 3] == taken[2, 3] == [300]
     assert taken[1, 4] == [200, 300] and taken[1, 10] == [100, 200, 300]
     assert taken[2, 4] == taken[2, 10] == [100, 200, 300]
+    assert taken[1, 17] == taken[2, 17] == [50, 100, 200, 300]
+
+
+@pytest.mark.parametrize("metrics, goes", [({}, True), ({"metrics": "MAP"}, False)])
+def test_logs_of_blocks_go_to_disk_sooner_than_lists_of_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metrics: dict[str, str], goes: bool
+) -> None:
+    """A block takes room for its section, place and text, whatever the log says of it."""
+    names = [f"q{number}" for number in range(40)]
+    items = [{"qid": name, "question": "Why?", "relevant": ["a"]} for name in names]
+    inputs = {
+        "gold": write_lines(tmp_path / "gold.jsonl", items),
+        "run": write_lines(tmp_path / "log.jsonl", [{"qid": name, "retrieved_ids": ["b", "a"]} for name in names]),
+    }
+    size = sum(path.stat().st_size for path in inputs.values())
+    monkeypatch.setattr(spill, "ENOUGH", 10 * size)
+    used: list[object] = []
+    put = spilled.SpilledGathered.put
+    monkeypatch.setattr(spilled.SpilledGathered, "put", lambda *given: used.append(given) or put(*given))
+    evaluate("retrieval", **inputs, **metrics)
+    assert bool(used) == goes
 
 
 @pytest.mark.parametrize("fault", ["no folder", "no room"])

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import gold, refusal, trace, unanswerable
 from shipworthy import evaluate
-from shipworthy.core import spill
+from shipworthy.core import rows, spill
 from shipworthy.core.decision import digest_of, report
 from shipworthy.core.names import Names
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
@@ -186,6 +186,37 @@ def test_what_there_is_to_find_is_on_disk_and_a_bucket_of_it_in_memory(
     inside, within = both(**given)
     assert inside == within and isinstance(inside, dict)
     assert 0 < max(alive) < 50
+
+
+def test_rows_of_a_comparison_stay_on_disk_and_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MEMORY", 2_000)
+    blocks: list[int] = []
+    read = rows._Part._read
+
+    def counted(self: Any, block: int) -> Any:
+        blocks.append(block)
+        return read(self, block)
+
+    names = [f"q{number:03}" for number in range(300)]
+    items = [{"qid": name, "relevant": ["a"]} for name in names]
+    shadow = [{"qid": name, "retrieved_ids": ["a", "b"]} for name in names]
+    live = [{"qid": name, "retrieved_ids": ["b", "a"][number % 2 :]} for number, name in enumerate(names)]
+    given = {
+        "gold": file(tmp_path / "gold.jsonl", items),
+        "shadow": file(tmp_path / "shadow.jsonl", shadow),
+        "live": file(tmp_path / "live.jsonl", live),
+    }
+    inside, within = both(suite="retrieval", **given)
+    assert inside == within and isinstance(inside, dict) and len(inside["items"]) == 300
+    monkeypatch.setattr(rows._Part, "_read", counted)
+    decision = evaluate("retrieval", **given)
+    assert isinstance(decision.items, rows.Rows) and len(decision.items) == 300
+    before = len(blocks)
+    assert [row["qid"] for row in decision.items] == names
+    assert [row["qid"] for row in decision.items[10:290:3]] == names[10:290:3]
+    assert [row["qid"] for row in decision.items[::-1]] == names[::-1]
+    assert decision.items[-1]["qid"] == names[-1]
+    assert len(blocks) - before < 300  # not one for each row
 
 
 def test_a_failing_run_keeps_its_cards_and_hints() -> None:

@@ -105,8 +105,15 @@ class Rows(Sequence[Row]):
     def __getitem__(self, at: int | slice) -> Row | list[Row]:
         whole = self._whole()
         if isinstance(at, slice):
-            return [_decoded(whole[place][1]) for place in range(*at.indices(len(whole)))]
+            return [_decoded(data) for _, data in whole[at]]
         return _decoded(whole[at][1])
+
+    def beginning(self, count: int) -> Rows:
+        """The first so many rows, where they are."""
+        first = Rows()
+        first._type, first._mixed = self._type, self._mixed
+        first._parts = [_Beginning(self._whole(), count)]
+        return first
 
     def __iter__(self) -> Iterator[Row]:
         return (_decoded(data) for _, data in self._whole())
@@ -155,7 +162,8 @@ class _Entries(Sequence[Entry]):
     def __getitem__(self, at: slice) -> list[Entry]: ...
     def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
         if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
+            start, stop, step = at.indices(len(self))
+            return list(self)[at] if step < 0 else list(islice(self, start, stop, step))  # each block is read once
         return self._at(range(len(self))[at])
 
 
@@ -175,6 +183,22 @@ class _Chain(_Entries):
 
     def __iter__(self) -> Iterator[Entry]:
         return chain.from_iterable(self._parts)
+
+
+class _Beginning(_Entries):
+    """The first of some entries."""
+
+    def __init__(self, entries: Sequence[Entry], count: int) -> None:
+        self._entries, self._count = entries, min(count, len(entries))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _at(self, place: int) -> Entry:
+        return self._entries[place]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return islice(self._entries, self._count)
 
 
 class _Part(_Entries):

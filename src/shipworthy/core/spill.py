@@ -243,7 +243,10 @@ def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1, g
 
 def _worth_limiting(size: int, jobs: int, growth: int) -> bool:
     """Whether inputs are large and the temporary folder has room; else they are worked on in memory, as ever."""
-    if size < (LARGE if jobs > 1 and growth > COMPACT else ENOUGH // growth):
+    enough = ENOUGH // growth
+    if jobs > 1 and growth > COMPACT:
+        enough = min(enough, LARGE)
+    if size < enough:
         return False
     import shutil
     import tempfile

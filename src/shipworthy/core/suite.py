@@ -142,6 +142,10 @@ def no_records(case: Case, verdict: object) -> bool:
     return case.gold is not None and not all(case.records.values())
 
 
+def tenfold(options: object, sources: Sources) -> int:
+    return 10
+
+
 def no_aliases(options: object) -> Mapping[str, str]:
     return {}
 
@@ -191,7 +195,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     reference: Callable[[Findings], Reference] | None = None
     controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
     configurable: bool = True  # whether a config may name it
-    growth: int = 10  # bytes in memory for each byte of a file, roughly: how soon records go to disk
+    growth: Callable[[Any, Sources], int] = tenfold  # bytes in memory for each byte of a file: when records go to disk
     refers_to: str = ""  # the suite that decides about wrong answers, where `check` runs both
 
     def named_gates(self, options: SuiteOptions) -> list[Gate]:

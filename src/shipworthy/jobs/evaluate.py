@@ -97,7 +97,7 @@ def run_suite(
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
     jobs = workers(engine, settings.get("jobs"))
-    with limited(settings.get("memory_limit"), sources.values(), jobs, suite.growth):
+    with limited(settings.get("memory_limit"), sources.values(), jobs, suite.growth(options, sources)):
         if jobs > 1 and (store := active()) is not None:
             from ..engines.spilled import Workers  # a small run does without its imports
 

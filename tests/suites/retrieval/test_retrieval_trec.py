@@ -19,7 +19,8 @@ from shipworthy.core.sources import Input, read_gold
 from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.suites.retrieval.log import LogLine
-from shipworthy.suites.retrieval.trec import PIECE, gold_of_qrels, log_of_run, qrels_lines, run_lines
+from shipworthy.suites.retrieval.trec import PIECE, qrels_lines, run_lines
+from shipworthy.suites.retrieval.trec_logs import gold_of_qrels, log_of_run
 
 PRINTED = re.compile(r"P_\d+|recall_\d+|map|map_cut_\d+|recip_rank|ndcg|ndcg_cut_\d+|success_\d+")
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [

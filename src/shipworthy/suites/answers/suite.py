@@ -182,6 +182,11 @@ def controls(setup: Setup) -> Iterable[Control]:
     return made(setup)
 
 
+def growth(options: Options, sources: Sources) -> int:
+    """Gold items and traces are kept as their lines."""
+    return 4
+
+
 SUITE = Suite(
     name="answers",
     description="Are the answers correct, correctly cited, and refused when they should be?",
@@ -207,5 +212,5 @@ SUITE = Suite(
     reference=explain.reference,
     review=review,
     controls=controls,
-    growth=4,
+    growth=growth,
 )

@@ -6,19 +6,15 @@ One bucket after the other is ranked, by the rules that hold for everything at o
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
-from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from ...core.cases import Numbered
 from ...core.inputs import Input, Stream, raise_later
 from ...core.once import Repeated
 from ...core.spill import Spill, Store
 from ...core.suite import Sources
-from ...errors import DataError
 from .lists import (
     Lists,
     Slots,
@@ -34,20 +30,8 @@ from .lists import (
     slots_of,
 )
 from .options import Choices, Options
-from .trec import (
-    Block,
-    add_block,
-    is_run_file,
-    judged_of,
-    judged_spans,
-    name_of,
-    no_judgements,
-    one_file,
-    run_spans,
-)
-
-Placed = TypeVar("Placed", bound=tuple[int, Any])
-Held = Iterator[Any]  # records of a bucket, in the order of their file
+from .spans import Errors, Held, blocks_in, judged_in, spilled_qrels
+from .trec import is_run_file, one_file, run_spans
 
 
 class DividedSlots(Mapping[str, int]):
@@ -80,7 +64,7 @@ def read_divided(
     if sources.get("qrels") is not None:
         slots = _qrels(store, os.fspath(sources["qrels"]), gold, choices)
         spans = run_spans(one_file(run), log, choices.score_bits)
-        return slots, _ranked(store, slots, enumerate(spans, 1), choices, _joined)
+        return slots, _ranked(store, slots, enumerate(spans, 1), choices, blocks_in)
     slots = _gold(store, sources["gold"], gold, options.map)
     if is_run_file(run):
         gold.found.raise_any()
@@ -110,26 +94,12 @@ def _first(held: Held) -> Slots:
 
 
 def _qrels(store: Store, path: str, read: Input, choices: Choices) -> DividedSlots:
-    spill, count = store.file(), 0
-    errors = _Errors()
-    with errors.kept():
-        for place, span in enumerate(judged_spans(path, read)):
-            spill.add(store.bucket_of(name_of(span[0])), (place, span))
-    spill.close()
-    for bucket in range(store.buckets):
-        with errors.kept():
-            count += len(judged_of(path, map(_span, map(errors.at, spill.read(bucket)))))
-    errors.raise_first()
-    if not count:
-        raise no_judgements(path)
+    spill, count = spilled_qrels(store, path, read)
     return DividedSlots(store, spill, partial(_judged_slots, path, choices), count)
 
 
 def _judged_slots(path: str, choices: Choices, held: Held) -> Slots:
-    return slots_of(judged_of(path, map(_span, held)), choices)
-
-
-_span = itemgetter(1)
+    return slots_of(judged_in(path, held), choices)
 
 
 # --- what was found ---
@@ -146,7 +116,7 @@ def _ranked(
     joined: Callable[[Held], Lists],
     close: Callable[[], None] = _nothing,
 ) -> Iterator[Numbered]:
-    spill, errors = store.file(), _Errors()
+    spill, errors = store.file(), Errors()
     with errors.kept():
         for place, one in lists:
             spill.add(store.bucket_of(shown(one[0])), (place, one))
@@ -158,40 +128,5 @@ def _ranked(
     close()
 
 
-def _joined(held: Held) -> Iterator[tuple[int, Block]]:
-    """The lists of a run, each from all its lines."""
-    found: dict[bytes, Block] = {}
-    places: dict[bytes, int] = {}
-    for place, block in held:
-        places.setdefault(block[0], place)
-        add_block(found, block)
-    return ((places[qid], block) for qid, block in found.items())
-
-
 def _joined_as_text(held: Held) -> Lists:
-    return ((place, as_text(block)) for place, block in _joined(held))
-
-
-class _Errors:
-    """Errors of records in any order, of which the one is told that reading from first to last would meet first."""
-
-    def __init__(self) -> None:
-        self._place = sys.maxsize  # what can't be read comes behind everything that was
-        self._first: tuple[int, DataError] | None = None
-
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        try:
-            yield
-        except DataError as error:
-            if self._first is None or self._place < self._first[0]:
-                self._first = self._place, error
-
-    def at(self, numbered: Placed) -> Placed:
-        """Note the place of a record that is looked at next."""
-        self._place = numbered[0]
-        return numbered
-
-    def raise_first(self) -> None:
-        if self._first is not None:
-            raise self._first[1]
+    return ((place, as_text(block)) for place, block in blocks_in(held))

@@ -116,7 +116,7 @@ def _items(findings: Findings) -> Sequence[Row] | None:
     """The rows of questions, without the changes against live, which stand behind them."""
     if not findings.context.options.per_question:
         return []
-    return findings.evidence.rows[: findings.tally["items"]] if findings.context.compared else None
+    return findings.evidence.rows.beginning(findings.tally["items"]) if findings.context.compared else None
 
 
 def _worth_showing(name: str, findings: Findings) -> bool:

@@ -111,8 +111,10 @@ def _log_context(
     if noticed.read_deltas:
         return LogContext(cites=noticed.cites, made_with=noticed.embedder_names)
     embedder = context.embedder
-    pairs = list(_pairs(name, gathered, context, expected)) if embedder is not None else []
-    if embedder is None or not pairs:
+    if embedder is None or not noticed.cites:  # nothing is cited, and to look for it may take another pass from disk
+        return LogContext(cites=noticed.cites)
+    pairs = list(_pairs(name, gathered, context, expected))
+    if not pairs:
         return LogContext(cites=noticed.cites)
     embedder.prepare(text for pair in pairs for text in pair)
     return LogContext(cites=noticed.cites, embedder=embedder, made_with=embedder.id)

@@ -16,7 +16,7 @@ from ..answers.judge import slices_of
 from .controls import controls
 from .embedders import make_embedder
 from .explain import baseline, explain, shown
-from .inputs import complete, is_plain
+from .inputs import complete, growth, is_plain
 from .judge import Context, Expected, ListVerdict, judge
 from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists, trec_lists
 from .log import LogLine, runs_of
@@ -30,7 +30,8 @@ from .rows import offences, rows
 from .sections import read_sections
 from .settle import settle
 from .survey import LogSurvey
-from .trec import gold_of_qrels, is_run_file, log_of_run, one_file
+from .trec import is_run_file, one_file
+from .trec_logs import gold_of_qrels, log_of_run
 
 GROWTH_OF_LISTS = 13  # bytes in memory for each byte of qrels, once it is known what there is to find
 ROOM_FOR_LISTS = 3 / 4  # of a limit; ranked lists, which are all that is beside them, are on disk
@@ -201,5 +202,5 @@ SUITE = Suite(
     shown=shown,
     reference=reference,
     controls=controls,
-    growth=2,
+    growth=growth,
 )

@@ -16,8 +16,8 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from ...core.contracts import Gold, Place
-from ...core.sources import GoldSet, Input, load_gold, read_gold, stream_traces
+from ...core.contracts import Gold
+from ...core.sources import Input, read_gold, stream_traces
 from ...errors import DataError, ShipworthyError, UsageError
 from ...reading.jsonl import open_binary
 from ...reading.many import Files
@@ -312,28 +312,6 @@ def _problem(path: str, number: int, line: bytes, columns: str, field: str, kind
 
 def _text(raw: bytes) -> str:
     return visible(raw.decode("utf-8", "backslashreplace"), 80)
-
-
-def gold_of_qrels(path: str, rel_level: int = 1) -> GoldSet:
-    """Qrels as a gold set: the documents of at least `rel_level` are relevant."""
-    judged = Input()
-    found = read_qrels(path, judged)
-    gold = load_gold(
-        Gold(qid=name_of(qid), relevant=[name_of(name) for name, grade in grades.items() if grade >= rel_level])
-        for qid, grades in zip(found, map(grades_of, found.values()), strict=True)
-    )
-    gold.source.path, gold.source.digest = path, judged.digest
-    return gold
-
-
-def log_of_run(path: str, read: Input) -> Iterator[tuple[int, LogLine]]:
-    """A run as log lines, one a query."""
-    lists = 0
-    for qid, names, scores in read_whole_run(path, read):
-        lists += 1
-        topk = [Place(id=name_of(name), score=score) for name, score in zip(names, scores, strict=True)]
-        yield lists, LogLine(qid=name_of(qid), topk=topk)
-    read.records = lists
 
 
 def is_run_file(source: object) -> bool:
