@@ -6,7 +6,7 @@ import subprocess
 import venv
 from pathlib import Path
 
-HOME = Path(".bench")
+HOME = Path(__file__).parent.parent / ".bench"  # whatever folder it is started in
 # tool → what it needs (newest that work together)
 PACKAGES = {
     "polars": ["polars"],
