@@ -305,7 +305,8 @@ def number(value: Fraction | None) -> float | int | None:
     """A fraction as the nearest JSON number; whole numbers stay whole."""
     if value is None:
         return None
-    return value.numerator if value.denominator == 1 and abs(value) > 1 else float(value)
+    part, whole = value.as_integer_ratio()
+    return part if whole == 1 and abs(part) > 1 else part / whole
 
 
 def _plain(value: object) -> object:

@@ -22,7 +22,7 @@ class Tally:
 
     def __init__(self, counts: Mapping[Fact, int] | None = None) -> None:
         self._counts: Counter[Fact] = Counter(counts or {})
-        self._bundles: dict[tuple[Fact, ...], int] = {}  # facts of one verdict → how often just these were counted
+        self._bundles: dict[tuple[Fact, ...], list[int]] = {}  # facts of one verdict → how often just these came
         self._ordered: dict[str, Ordered[int | Fraction]] = {}  # sorted once for all percentiles of a name
         self.slices: dict[str, Counter[Fact]] = {}
         self.names: dict[str, list[str]] = {}
@@ -35,7 +35,7 @@ class Tally:
         return self._counts
 
     def _take_apart(self) -> None:
-        for facts, times in self._bundles.items():
+        for facts, (times,) in self._bundles.items():
             for fact in facts:
                 self._counts[fact] += times
         self._bundles.clear()
@@ -43,7 +43,7 @@ class Tally:
 
     def count(self, facts: Iterable[Fact], slices: Iterable[str] = (), times: int = 1) -> None:
         facts = tuple(facts)
-        self._bundles[facts] = self._bundles.get(facts, 0) + times
+        self._bundles.setdefault(facts, [0])[0] += times  # looked up once: fractions take long to hash
         if len(self._bundles) > BUNDLES:
             self._take_apart()
         for name in slices:

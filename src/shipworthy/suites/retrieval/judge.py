@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -281,7 +282,8 @@ def _values(verdict: LogVerdict, context: Context, log: LogContext) -> dict[str,
         return {}
     values: dict[str, Fraction] = {}
     if target.places or choices.no_relevant == "zero":
-        values |= _ranking_values([line.ranked for line in lines], context)
+        lists = tuple([line.ranked for line in lines])
+        values |= _ranking_values(lists, context.wanted, choices.k, choices.denominator, choices.recall)
     for k in choices.k if target.anchor is not None else ():
         values[f"anchor_hit@{k}"] = mean(
             [Fraction(line.anchor_rank is not None and line.anchor_rank <= k) for line in lines]
@@ -293,11 +295,13 @@ def _values(verdict: LogVerdict, context: Context, log: LogContext) -> dict[str,
     return values
 
 
-def _ranking_values(lists: Sequence[Ranked], context: Context) -> dict[str, Fraction]:
+@lru_cache(maxsize=1 << 14)  # many questions are found at the same ranks
+def _ranking_values(
+    lists: tuple[Ranked, ...], wanted: tuple[Wanted, ...], depths: tuple[int, ...], denominator: str, recall: str
+) -> dict[str, Fraction]:
     """The ranking metrics, and precision as trec_eval has it."""
-    choices = context.choices
-    values = {one.name(): mean_value(one, lists, choices.denominator, choices.recall) for one in context.wanted}
-    return values | {f"P_{k}": mean_value(Wanted("precision", k), lists, "k") for k in choices.k}
+    values = {one.name(): mean_value(one, lists, denominator, recall) for one in wanted}
+    return values | {f"P_{k}": mean_value(Wanted("precision", k), lists, "k") for k in depths}
 
 
 def _negatives(lines: Sequence[Line], choices: Choices) -> dict[str, Fraction]:
