@@ -9,6 +9,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from ...core.contracts import Gold, Trace, ids_of
 from ...core.decision import number
@@ -25,15 +26,17 @@ PART = "reference"  # the part of the evidence that counts what the original scr
 DEFAULT_GATES = {"acr": 0.95, "cghc": 0.95, "css": 0.70, "ned50": 0.20, "rcr": 0.98}
 LEAST = 5  # the original's shortest substring
 _DELETED = str.maketrans("", "", string.punctuation)
+_BLANKS = re.compile(r"\s+")
 _NOBODY = Gold(qid="-", answerable=False)
 _COMPARED = ("acr", "cghc", "css", "ned50", "scu_cons")  # what decides about an answerable question
 
 Details = Mapping[str, Fraction | int | None]
 
 
+@lru_cache(maxsize=1 << 10)  # what is expected is read for each run of a question, a claim twice
 def canon(text: str) -> str:
     """Lower case, ASCII punctuation deleted, white space collapsed; a blank that punctuation leaves in front stays."""
-    return re.sub(r"\s+", " ", text.strip().lower().translate(_DELETED))
+    return _BLANKS.sub(" ", text.strip().lower().translate(_DELETED))
 
 
 def details(gold: Gold, traces: Sequence[Trace]) -> dict[str, Fraction | int | None]:
