@@ -152,7 +152,9 @@ FOUND = st.lists(st.tuples(QUERIES, DOCUMENTS, st.sampled_from([3, 2.5, 2, 1, 0.
     found=FOUND,
     together=st.booleans(),
     bad=st.sampled_from(["", "", "", "q1 Q0", "q1 0 a b"]),
-    more=st.sampled_from([{}, {"rel_level": 2}, {"duplicates": "first"}, {"duplicates": "error"}]),
+    more=st.sampled_from(
+        [{}, {"rel_level": 2}, {"duplicates": "error"}, {"missing_query": "error"}, {"no_relevant": "error"}]
+    ),
 )
 def test_lists_that_are_ranked_from_disk_are_those_that_are_ranked_in_memory(
     folder: Path,

@@ -207,7 +207,7 @@ class Gathered:
         return slot
 
     def drop_repeated(self) -> None:
-        """Leave the first of those records that may stand once, now that all are there, and survey it."""
+        """Leave the first of records that may not be repeated, now that all are there, and survey it."""
         for source, once in self._once.items():
             slots, repeated = self.slots.get(source, {}), self.repeated.setdefault(source, Repeated())
             for name, slot in slots.items():

@@ -114,7 +114,7 @@ def raise_found(source: object, read: Input) -> None:
 
 
 def raise_later(source: object, read: Input) -> None:
-    """Raise nothing yet, because what is repeated, which takes all records to know, is told together with it."""
+    """Raise nothing yet: bad lines are told together with what takes all records to know."""
 
 
 def numbered_rows(source: Any, read: Input, name: str) -> Iterator[Numbered]:

@@ -54,7 +54,7 @@ class Once(msgspec.Struct, frozen=True):
 
 
 class Repeated(msgspec.Struct):
-    """Records that should stand once: how many do so again, and the first of them."""
+    """Records that are there again: how many, and the first of them."""
 
     total: int = 0
     first: list[Again] = []

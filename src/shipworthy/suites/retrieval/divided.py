@@ -39,12 +39,20 @@ class DividedSlots(Mapping[str, int]):
 
     def __init__(self, store: Store, spill: Spill, made: Callable[[Held], Slots], count: int) -> None:
         self._store, self._spill, self._made, self._count = store, spill, made, count
+        self._lines: tuple[int, dict[str, int]] = -1, {}  # of the bucket that somebody asked for last
 
     def slots(self, bucket: int) -> Slots:
         return self._made(self._spill.read(bucket))
 
     def bucket(self, number: int) -> dict[str, int]:
         return relevant_counts(self.slots(number))
+
+    def line(self, name: str) -> int:
+        """Where the question comes in its file."""
+        bucket = self._store.bucket_of(name)
+        if self._lines[0] != bucket:
+            self._lines = bucket, {slot.name: slot.line for slot in self.slots(bucket).values()}
+        return self._lines[1][name]
 
     def __getitem__(self, name: str) -> int:
         return self.bucket(self._store.bucket_of(name))[name]
@@ -99,7 +107,11 @@ def _qrels(store: Store, path: str, read: Input, choices: Choices) -> DividedSlo
 
 
 def _judged_slots(path: str, choices: Choices, held: Held) -> Slots:
-    return slots_of(judged_in(path, held), choices)
+    spans = list(held)
+    slots = slots_of(judged_in(path, spans), choices)
+    for place, (qid, *_) in reversed(spans):  # the first of a query is the last to be set
+        slots[qid].line = place
+    return slots
 
 
 # --- what was found ---

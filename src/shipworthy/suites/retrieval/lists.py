@@ -35,7 +35,7 @@ class Slot(msgspec.Struct, gc=False):
     name: str  # the question's, as reports have it
     wanted: tuple[Name, ...]
     grades: dict[bytes, int] | None = None  # only where relevance is graded, as TREC files can say
-    line: int = 0  # of a gold set
+    line: int = 0  # of a gold set; of qrels only where they are on disk, and memory does not keep the order
 
 
 _slot_name, _slot_wanted = attrgetter("name"), attrgetter("wanted")
@@ -138,7 +138,7 @@ def first_slots(given: Iterable[Slot], repeated: Repeated) -> Slots:
 
 
 def gold_items(source: Source, read: Input, map: tuple[str, ...]) -> Iterator[Slot]:
-    """The same one by one; a question that stands twice comes twice."""
+    """The same one by one, a repeated question each time."""
     for line, item in _records(source, _GoldIds, read, "gold", read.found, gold_keys(), map):
         qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
         if qid in _NAMELESS:
