@@ -1,4 +1,4 @@
-"""How CPU time and memory grow with the data: answers, stability, latency and retrieval, from the command line.
+"""How CPU time and memory grow with the data, for five kinds of run from the command line.
 
     python benchmarks/growth.py [--largest 1000000] [--suites answers,latency]
 
@@ -71,6 +71,27 @@ def _run(number: int, seed: int) -> dict[str, object]:
     }
 
 
+def make_logs(folder: Path, questions: int) -> tuple[Path, Path, Path]:
+    """A shadow index that finds something else than live for nine questions in ten, and cites it."""
+    paths = gold, shadow, live = folder / "gold.jsonl", folder / "shadow.jsonl", folder / "live.jsonl"
+    with gold.open("w") as items, shadow.open("w") as after, live.open("w") as before:
+        for number in range(questions):
+            chance = random.Random(number)
+            relevant = chance.sample(range(1_000), chance.randint(1, 5))
+            item = {
+                "qid": f"q{number:07}",
+                "question": "What is the limit?",
+                "relevant": [f"d{doc}" for doc in relevant],
+            }
+            items.write(json.dumps(item) + "\n")
+            for log in (after, before):
+                found = chance.sample(relevant, chance.randint(0, len(relevant))) + chance.sample(range(1_000), 5)
+                ids = [f"d{doc}" for doc in found]
+                line = {"qid": item["qid"], "topk": [{"id": doc} for doc in ids], "answer_citations": ids[:1]}
+                log.write(json.dumps(line) + "\n")
+    return paths
+
+
 def commands(suite: str, folder: Path, size: int) -> Iterator[tuple[str, list[str]]]:
     call = [sys.executable, "-m", "shipworthy"]
     if suite == "answers":
@@ -87,6 +108,12 @@ def commands(suite: str, folder: Path, size: int) -> Iterator[tuple[str, list[st
                 *("--metrics", "P@10,R@10,nDCG@10,MRR,MAP"),
             ],
         )
+    elif suite == "live":
+        gold, shadow, live = make_logs(folder, size)
+        score = [*call, "retrieval", "score", "--gold", str(gold), "--shadow", str(shadow), "--live", str(live)]
+        score += ["-o", str(folder / "report.json"), "--engine", "inline"]
+        yield "retrieval beside live, nine questions in ten changed", score
+        yield f"the same, {' '.join(LIMIT)}", [*score, *LIMIT]
     else:
         gold, log = make_runs(folder, size)
         flag = "--runs" if suite == "stability" else "--trace"
@@ -98,7 +125,7 @@ def commands(suite: str, folder: Path, size: int) -> Iterator[tuple[str, list[st
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--largest", type=int, default=1_000_000, help="records of the largest run")
-    parser.add_argument("--suites", default="answers,stability,latency,retrieval")
+    parser.add_argument("--suites", default="answers,stability,latency,retrieval,live")
     chosen = parser.parse_args()
     print("| | records | CPU s | time s | MB | load | µs a record |\n|---|---|---|---|---|---|---|")
     for suite in chosen.suites.split(","):

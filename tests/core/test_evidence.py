@@ -154,3 +154,18 @@ def test_many_rows_are_kept_in_a_file_with_the_same_content(monkeypatch: pytest.
     first.append(("q",), {"qid": "q"})  # between two looks
     assert [row["qid"] for row in first][:2] == ["q", "q000"] and len(first) == 21
     assert pickle.loads(pickle.dumps(first)) == first
+
+
+@pytest.mark.parametrize("memory", [0, 30, 2_000, 1_000_000])
+def test_rows_of_one_kind_are_found_wherever_they_are(monkeypatch: pytest.MonkeyPatch, memory: int) -> None:
+    monkeypatch.setattr("shipworthy.core.rows.MEMORY", memory)
+    monkeypatch.setattr("shipworthy.core.rows.TOGETHER", 4)
+    sizes = {0: 30, 2: 1, 3: 9}
+    made = {kind: [{"kind": kind, "place": place} for place in range(size)] for kind, size in sizes.items()}
+    dealt = sorted((row for some in made.values() for row in some), key=lambda row: row["place"] * 7 % 11)
+    rows = Rows(((row["kind"], row["place"]), row) for row in dealt)
+    for kind in range(5):
+        chosen, expected = rows.of_kind(kind), made.get(kind, [])
+        assert chosen == expected and len(chosen) == len(expected)
+        assert chosen[1:6:2] == expected[1:6:2] and chosen[::-1] == expected[::-1] and chosen[-3:] == expected[-3:]
+        assert [chosen[place] for place in range(len(expected))] == expected

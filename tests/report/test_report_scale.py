@@ -14,7 +14,8 @@ from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.board import Board
 from shipworthy.core.decision import Decision, encode
-from shipworthy.core.rows import ByName, Rows
+from shipworthy.core.long import ByName
+from shipworthy.core.rows import Rows
 from shipworthy.reading.files import write_whole
 from shipworthy.report import pieces, render
 from shipworthy.report.html import items
@@ -83,6 +84,37 @@ def test_a_long_table_by_question_is_written_bit_by_bit() -> None:
     details = shown.headline["details"]
     assert details == json.loads(render(shown, "json"))["details"] and len(details) == 300
     assert list(details.values())[1] == details["q0001"] and "q9999" not in details
+
+
+def beside_live(count: int) -> Decision:
+    """Of four questions one got worse and one better, and all of them cite something wrong."""
+    qids = ["q\ud800" if number == 3 else f"q{number:04}" for number in range(count)]
+    golds = [{"qid": qid, "question": "?", "relevant": ["a", "b"]} for qid in qids]
+    found = [["a", "b"], ["b", "x"], ["x"], ["a"]]
+    logs = [
+        [
+            {"qid": qid, "topk": [{"id": one} for one in found[number % 4 - shift]], "answer_citations": ["x"]}
+            for number, qid in enumerate(qids)
+        ]
+        for shift in (0, 2)
+    ]
+    return evaluate("retrieval", gold=golds, shadow=logs[0], live=logs[1])
+
+
+def test_the_questions_that_live_answered_differently_are_written_bit_by_bit() -> None:
+    few, many = (max(map(len, pieces(beside_live(count), "json"))) for count in (1200, 6000))
+    assert many < 1.2 * few
+    for count in (1, 30):
+        shown = beside_live(count)
+        assert render(shown, "json") == whole(shown)
+        assert digest_of(shown) == json.loads(render(shown, "json"))["digest"]
+    report = json.loads(render(shown, "json"))
+    compared = report["comparison"]
+    assert compared["worse"][0]["qid"] == "q0002" == compared["hits_lost"][0]
+    assert compared["worse"][1] == {"qid": "q0006", "type": [], "shadow": 0.0, "live": 1.0, "hit": [True, False]}
+    assert report["bad_qids"] == report["named"]["bad_qids"] == sorted(row["qid"] for row in report["items"])
+    page = render(shown, "html").decode()
+    assert "7 questions got worse and 8 better" in page and "… and" not in page
 
 
 @pytest.mark.parametrize("form", ["json", "tsv", "csv"])

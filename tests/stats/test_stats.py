@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -377,6 +378,30 @@ def test_many_differences_are_drawn_from_the_seed() -> None:
     assert first == stats.paired_permutation(differences, seed=7, draws=2000)
     assert stats.paired_permutation([Fraction(1)] * 40, seed=7, draws=999) == 1 / 1000  # never zero
     assert stats.paired_permutation([1.0, -1.0] * 20, seed=7, draws=999) == 1.0
+
+
+def test_differences_are_a_multiset() -> None:
+    differences = [Fraction(i % 9 - 3, 1 + i % 5) for i in range(75)]
+    first = stats.paired_permutation(differences, seed=0, draws=500)
+    assert first == stats.paired_permutation(differences[::-1], seed=0, draws=500)
+    assert first == stats.paired_permutation(Counter(differences), seed=0, draws=500)
+    assert 0.0 < first < 1.0 and first != stats.paired_permutation(differences, seed=1, draws=500)
+
+
+@pytest.mark.parametrize("counts", [{3: 20, -2: 25, 1: 3}, {5: 2, -1: 30, 2: 7}, dict.fromkeys(range(1, 24), 1)])
+def test_drawn_p_agrees_with_counting_every_pattern_of_signs(counts: dict[int, int]) -> None:
+    sums = Counter({0: 1})
+    for size, count in counts.items():
+        for _ in range(count):
+            shifted = Counter[int]()
+            for total, ways in sums.items():
+                shifted[total + size] += ways
+                shifted[total - size] += ways
+            sums = shifted
+    observed = abs(sum(size * count for size, count in counts.items()))
+    exact = sum(ways for total, ways in sums.items() if abs(total) >= observed) / sums.total()
+    differences = {Fraction(size, 7): count for size, count in counts.items()}
+    assert stats.paired_permutation(differences, seed=0) == pytest.approx(exact, abs=0.02)
 
 
 def test_drawn_and_exact_p_agree() -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from .gates import Outcome, certainty, sentence
+from .long import LONG, ByName, Shaped, holds_long, whole
 from .metrics import Measure
-from .rows import TOGETHER, ByName, Rows, batched
+from .rows import TOGETHER, Rows, batched
 
 DEFINITIONS = "1"  # 1: the first published definitions
 REPORT = 1  # 1: the first published report format
@@ -31,7 +32,7 @@ class Decision(msgspec.Struct):
     measures: dict[str, Measure]
     slices: dict[str, dict[str, Measure]] = {}
     counts: dict[str, int] = {}
-    named: dict[str, list[str]] = {}
+    named: dict[str, Sequence[str]] = {}
     diagnosis: list[str] = []
     offenders: list[dict[str, Any]] = []
     cards: Sequence[dict[str, Any]] = []  # every failing item in detail, worst first; not part of the JSON report
@@ -94,9 +95,7 @@ def _reason(outcome: Outcome) -> str:
 
 def report(decision: Decision) -> dict[str, Any]:
     """The canonical report: plain values, the same for the same input, with its digest."""
-    plain = {
-        key: dict(value.items()) if isinstance(value, ByName) else value for key, value in body_of(decision).items()
-    }
+    plain: dict[str, Any] = msgspec.to_builtins(body_of(decision), enc_hook=whole)
     plain["items"] = list(plain_items(decision))
     plain["digest"] = digest(plain)
     plain["run"] = decision.run
@@ -113,9 +112,8 @@ def plain_items(decision: Decision) -> Iterator[dict[str, object]]:
 def body_of(decision: Decision) -> dict[str, object]:
     """The report as plain values, without its items, its digest and what is no part of it.
 
-    Long tables stay as they are.
+    Long values stay as they are.
     """
-    long = {key: value for key, value in decision.headline.items() if isinstance(value, ByName)}
     body: dict[str, object] = {
         "shipworthy": {
             "report": REPORT,
@@ -130,7 +128,6 @@ def body_of(decision: Decision) -> dict[str, object]:
         "reasons": decision.reasons,
         "incomplete": decision.incomplete,
         **decision.headline,
-        **dict.fromkeys(long),
         "metrics": {name: measure_dict(measure) for name, measure in decision.measures.items()},
         "outcomes": [outcome_dict(outcome) for outcome in decision.outcomes],
         "slices": {
@@ -147,7 +144,7 @@ def body_of(decision: Decision) -> dict[str, object]:
         "compat": decision.compat,
         "warnings": decision.warnings,
     }
-    return msgspec.to_builtins(body, enc_hook=_plain) | long  # type: ignore[no-any-return]
+    return msgspec.to_builtins(body, builtin_types=LONG, enc_hook=_plain)  # type: ignore[no-any-return]
 
 
 def digest_of(decision: Decision) -> str:
@@ -158,13 +155,26 @@ def digest_of(decision: Decision) -> str:
         found.update(f"{', ' if number else '{'}".encode() + _compact(key) + b": ")
         if key == "items":
             found = _with_items(found, decision)
-        elif isinstance(table := body[key], ByName):
-            for piece in joined(map(_inside, member_batches(table, ordered=True)), b"{", b", ", b"}"):
-                found.update(piece)
-        else:
-            found.update(_compact(body[key]))
+            continue
+        for piece in _canonical(body[key]):
+            found.update(piece)
     found.update(b"}")
     return found.hexdigest()
+
+
+def _canonical(value: Any) -> Iterator[bytes]:
+    """A value as the digest sees it, with sorted keys and on one line; a long one in pieces."""
+    if isinstance(value, ByName):
+        yield from joined(map(_inside, long_batches(value, ordered=True)), b"{", b", ", b"}")
+    elif isinstance(value, Shaped):
+        yield from joined(map(_inside, long_batches(value, ordered=True)), b"[", b", ", b"]")
+    elif holds_long(value):
+        for number, key in enumerate(sorted(value)):
+            yield (b", " if number else b"{") + _compact(key) + b": "
+            yield from _canonical(value[key])
+        yield b"}"
+    else:
+        yield _compact(value)
 
 
 def _with_items(found: Any, decision: Decision) -> Any:
@@ -201,9 +211,11 @@ def item_batches(decision: Decision, *, ordered: bool = False) -> Iterator[bytes
     return (_in_json(batch, ordered) for batch in batched(plain_items(decision), TOGETHER))
 
 
-def member_batches(table: ByName, *, ordered: bool = False) -> Iterator[bytes]:
-    """The members of a long table as JSON objects of many."""
-    return (_in_json(dict(batch), ordered) for batch in batched(table.items(), TOGETHER))
+def long_batches(value: ByName | Shaped[Any], *, ordered: bool = False) -> Iterator[bytes]:
+    """A long value as JSON objects of many members, or arrays of many elements."""
+    if isinstance(value, ByName):
+        return (_in_json(dict(batch), ordered) for batch in batched(value.items(), TOGETHER))
+    return (_in_json(batch, ordered) for batch in batched(value, TOGETHER))
 
 
 def _in_json(value: object, ordered: bool) -> bytes:

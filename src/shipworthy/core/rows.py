@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, chain, islice, pairwise
 from operator import attrgetter
@@ -108,12 +108,13 @@ class Rows(Sequence[Row]):
             return [_decoded(data) for _, data in whole[at]]
         return _decoded(whole[at][1])
 
-    def beginning(self, count: int) -> Rows:
-        """The first so many rows, where they are."""
-        first = Rows()
-        first._type, first._mixed = self._type, self._mixed
-        first._parts = [_Beginning(self._whole(), count)]
-        return first
+    def of_kind(self, kind: int) -> Rows:
+        """The rows whose order begins with this number, left where they are."""
+        whole, chosen = self._whole(), Rows()
+        start, stop = (bisect_left(whole, (edge,), key=_order_of) for edge in (kind, kind + 1))
+        chosen._type, chosen._mixed = self._type, self._mixed
+        chosen._parts = [_Slice(whole, start, stop)]
+        return chosen
 
     def __iter__(self) -> Iterator[Row]:
         return (_decoded(data) for _, data in self._whole())
@@ -163,8 +164,12 @@ class _Entries(Sequence[Entry]):
     def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
         if isinstance(at, slice):
             start, stop, step = at.indices(len(self))
-            return list(self)[at] if step < 0 else list(islice(self, start, stop, step))  # each block is read once
+            return list(self)[at] if step < 0 else list(islice(self.between(start, stop), 0, None, step))
         return self._at(range(len(self))[at])
+
+    def between(self, start: int, stop: int) -> Iterator[Entry]:
+        """The entries of a range; each block of a file is read once."""
+        return islice(self, start, stop)
 
 
 class _Chain(_Entries):
@@ -184,21 +189,26 @@ class _Chain(_Entries):
     def __iter__(self) -> Iterator[Entry]:
         return chain.from_iterable(self._parts)
 
+    def between(self, start: int, stop: int) -> Iterator[Entry]:
+        begins = (0, *self._ends)
+        ranges = ((part, max(start - first, 0), stop - first) for part, first in zip(self._parts, begins, strict=False))
+        return chain.from_iterable(_between(*one) for one in ranges)
 
-class _Beginning(_Entries):
-    """The first of some entries."""
 
-    def __init__(self, entries: Sequence[Entry], count: int) -> None:
-        self._entries, self._count = entries, min(count, len(entries))
+class _Slice(_Entries):
+    """A range of other entries."""
+
+    def __init__(self, entries: Sequence[Entry], start: int, stop: int) -> None:
+        self._entries, self._start, self._stop = entries, start, stop
 
     def __len__(self) -> int:
-        return self._count
+        return self._stop - self._start
 
     def _at(self, place: int) -> Entry:
-        return self._entries[place]
+        return self._entries[self._start + place]
 
     def __iter__(self) -> Iterator[Entry]:
-        return islice(self._entries, self._count)
+        return _between(self._entries, self._start, self._stop)
 
 
 class _Part(_Entries):
@@ -225,6 +235,11 @@ class _Part(_Entries):
 
     def __iter__(self) -> Iterator[Entry]:
         return chain.from_iterable(map(self._read, range(len(self._starts) - 1)))
+
+    def between(self, start: int, stop: int) -> Iterator[Entry]:
+        first = start // TOGETHER
+        blocks = chain.from_iterable(map(self._read, range(first, len(self._starts) - 1)))
+        return islice(blocks, start - first * TOGETHER, max(stop - first * TOGETHER, 0))
 
     def _read(self, block: int) -> Sequence[Entry]:
         start, end = self._starts[block : block + 2]
@@ -266,6 +281,12 @@ def batched(entries: Iterable[Shown], size: int) -> Iterator[tuple[Shown, ...]]:
     remaining = iter(entries)
     while batch := tuple(islice(remaining, size)):
         yield batch
+
+
+def _between(entries: Sequence[Entry], start: int, stop: int) -> Iterator[Entry]:
+    """The entries of a range, wherever they are kept; none where it ends before it begins."""
+    stop = max(start, min(stop, len(entries)))
+    return entries.between(start, stop) if isinstance(entries, _Entries) else islice(entries, start, stop)
 
 
 def _order_of(entry: Entry) -> Order:
@@ -339,61 +360,3 @@ def _ordered(kind: type[msgspec.Struct], rows: bytes) -> bytes:
         import json
 
         return json.dumps(json.loads(rows), sort_keys=True).encode()
-
-
-class Shaped(Sequence[Shown]):
-    """Rows as somebody shows them, each made when it is read."""
-
-    def __init__(self, rows: Sequence[Row], shape: Callable[[Row], Shown]) -> None:
-        self._rows, self._shape = rows, shape
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, at: int) -> Shown: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Shown]: ...
-    def __getitem__(self, at: int | slice) -> Shown | list[Shown]:
-        if isinstance(at, slice):
-            return [self._shape(row) for row in self._rows[at]]
-        return self._shape(self._rows[at])
-
-    def __iter__(self) -> Iterator[Shown]:
-        return map(self._shape, self._rows)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(list(self))
-
-
-class ByName(Mapping[str, Row]):
-    """Rows that are in the order of their names, as a table by name; each is made when it is read."""
-
-    def __init__(self, rows: Sequence[Row], name: str, shape: Callable[[Row], Row]) -> None:
-        self._rows, self._name, self._shape = rows, name, shape
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[str]:
-        return (row[self._name] for row in self._rows)
-
-    def __getitem__(self, name: str) -> Row:
-        for row in self._rows:
-            if row[self._name] == name:
-                return self._shape(row)
-        raise KeyError(name)
-
-    def items(self) -> Any:
-        return ((row[self._name], self._shape(row)) for row in self._rows)
-
-    def values(self) -> Any:
-        return map(self._shape, self._rows)
-
-    def __repr__(self) -> str:
-        return repr(dict(self.items()))

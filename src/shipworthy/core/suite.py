@@ -91,7 +91,7 @@ class Explanation(msgspec.Struct, kw_only=True):
     """What a suite says about a decision beyond its gates."""
 
     counts: dict[str, int] = {}
-    named: dict[str, list[str]] = {}
+    named: Mapping[str, Sequence[str]] = {}
     diagnosis: list[str] = []
     offenders: list[Row] = []
     cards: Sequence[Row] | None = None  # in place of the evidence's cards

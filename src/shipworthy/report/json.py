@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
 from ..core.board import Board
-from ..core.decision import Decision, body_of, digest, encode, item_batches, joined, member_batches
+from ..core.decision import Decision, body_of, digest, encode, item_batches, joined, long_batches
 from ..core.decision import digest_of as decision_digest
-from ..core.rows import ByName
+from ..core.long import ByName, Shaped, holds_long
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
 _COMMAND = re.compile(r"##(?=\w*\[)")
@@ -59,11 +60,15 @@ def _decision(decision: Decision) -> Iterator[bytes]:
 
 
 def _dumped(values: Mapping[str, object]) -> dict[str, Iterable[bytes]]:
-    return {key: _table(value) if isinstance(value, ByName) else (dumps(value),) for key, value in values.items()}
+    return {key: _value(value) for key, value in values.items()}
 
 
-def _table(table: ByName) -> Iterator[bytes]:
-    return joined(map(_inside, member_batches(table)), b"{", b",", b"\n}")
+def _value(value: Any) -> Iterable[bytes]:
+    if isinstance(value, ByName):
+        return joined(map(_inside, long_batches(value)), b"{", b",", b"\n}")
+    if isinstance(value, Shaped):
+        return joined(map(_inside, long_batches(value)), b"[", b",", b"\n]")
+    return _members(_dumped(value)) if holds_long(value) else (dumps(value),)
 
 
 def _items(decision: Decision) -> Iterator[bytes]:

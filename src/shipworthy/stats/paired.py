@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from fractions import Fraction
-from random import Random
 
 from .binomial import first_true, tail
 from .samples import MOST_ITEMS
@@ -15,7 +16,6 @@ _HALF = Fraction(1, 2)
 _Z_ONE_SIDED = Decimal("1.6448536269514722")  # standard normal quantile of 0.95
 _DIGITS = Context(prec=50, traps=[InvalidOperation, DivisionByZero, Overflow])
 _ENUMERATED = 16  # up to this many differences every sign pattern is counted
-_CHUNK = 10
 
 
 def mcnemar_one_sided(b: int, c: int) -> Fraction:
@@ -61,22 +61,39 @@ def more_for_no_regression(b: int, c: int, n: int, slip: Fraction) -> int | None
     return first_true(lambda more: excludes_drop(b, c, n + more, slip), 0, 0, MOST_ITEMS)
 
 
-def paired_permutation(differences: Sequence[Fraction | float], seed: int, draws: int = 10_000) -> float:
+def paired_permutation(
+    differences: Iterable[Fraction | float] | Mapping[Fraction, int], seed: int, draws: int = 10_000
+) -> float:
     """Two-sided sign-flip test of a mean difference: (1 + #{|S*| >= |S|}) / (1 + draws); all flips when few.
 
-    Sums are exact. Only `Random.random` is drawn from, the one method whose sequence Python promises to keep.
+    Differences may be given as counts. Sums are exact, and the order of the differences does not matter. Signs are the
+    bits of SHAKE-128, a standard, so that every release of Python draws the same ones.
     """
-    values = _whole_numbers([Fraction(value) for value in differences if value])
-    observed = abs(sum(values))
-    if len(values) <= _ENUMERATED:
-        flips = _signed_sums(values)
+    values = _whole_numbers(Counter(differences))
+    observed = abs(sum(value * count for value, count in values.items()))
+    sizes: Counter[int] = Counter()
+    for value, count in values.items():
+        sizes[abs(value)] += count
+    if sizes.total() <= _ENUMERATED:
+        flips = _signed_sums(sorted(sizes.elements()))
         return sum(abs(flip) >= observed for flip in flips) / len(flips)
-    generator = Random(seed).random
-    tables = [_signed_sums(values[start : start + _CHUNK]) for start in range(0, len(values), _CHUNK)]
-    hits = 0
-    for _ in range(draws):
-        hits += abs(sum([table[int(generator() * len(table))] for table in tables])) >= observed
-    return (1 + hits) / (1 + draws)
+    return (1 + sum(abs(total) >= observed for total in _drawn_sums(sizes, seed, draws))) / (1 + draws)
+
+
+def _drawn_sums(sizes: Mapping[int, int], seed: int, draws: int) -> Iterator[int]:
+    """Sums of all sizes under random signs. A byte gives eight of them: of equal sizes only their number matters."""
+    equal = [(size, count // 8) for size, count in sorted(sizes.items()) if count >= 8]
+    others = [size for size, count in sorted(sizes.items()) for _ in range(count % 8)]
+    tables = [_signed_sums(others[start : start + 8]) for start in range(0, len(others), 8)]
+    split = sum(length for _, length in equal)
+    for draw in range(draws):
+        signs = hashlib.shake_128(b"%d %d" % (seed, draw)).digest(split + len(tables))
+        total, start = 0, 0
+        for size, length in equal:
+            positive = int.from_bytes(signs[start : start + length], "big").bit_count()
+            total += size * (2 * positive - 8 * length)
+            start += length
+        yield total + sum([table[byte % len(table)] for table, byte in zip(tables, signs[split:], strict=True)])
 
 
 def _constrained_gain(b: int, c: int, n: int, slip: Fraction) -> Decimal:
@@ -96,10 +113,11 @@ def _check_pairs(b: int, c: int, n: int) -> None:
         raise ValueError(f"{b} lost and {c} gained do not fit into {n} items")
 
 
-def _whole_numbers(values: Sequence[Fraction]) -> list[int]:
-    """The values over their common denominator."""
-    common = math.lcm(*(value.denominator for value in values))
-    return [value.numerator * (common // value.denominator) for value in values]
+def _whole_numbers(counts: Mapping[Fraction | float, int]) -> Counter[int]:
+    """The values other than 0 over their common denominator, and how often each of them is there."""
+    exact = {Fraction(value): count for value, count in counts.items() if value}
+    common = math.lcm(*(value.denominator for value in exact))
+    return Counter({value.numerator * (common // value.denominator): count for value, count in exact.items()})
 
 
 def _signed_sums(values: Sequence[int]) -> list[int]:

@@ -18,6 +18,7 @@ from .lambda_states import STATES
 from .metrics import LIVE
 from .pairs import Live, compare_logs, compare_measures, fallen_slices, measure_live
 from .remarks import list_remarks, remarks
+from .rows import ITEM, bad, changed
 
 _COUNTED = (
     "items",
@@ -71,7 +72,7 @@ def _explain_lists(findings: Findings) -> Explanation:
 
 def _explain_logs(findings: Findings) -> Explanation:
     context: Context = findings.context
-    tally, rows = findings.tally, findings.evidence.rows
+    tally, rows = findings.tally, findings.evidence.rows.of_kind(ITEM)
     live = measure_live(findings.evidence.part(LIVE), findings.known) if context.compared else None
     metric = f"recall@{context.choices.canary_k}"
     fallen = fallen_slices(findings.slices, live.slices, metric) if live else []
@@ -92,7 +93,7 @@ def _explain_logs(findings: Findings) -> Explanation:
         headline=headline,
         warnings=list(remarks(findings)),
         measures=measures,
-        items=_items(findings),
+        items=rows if context.options.per_question else [],
         reasons=_plain_reasons(findings) if context.plain and findings.verdict == "MEASURED" else None,
     )
 
@@ -101,22 +102,15 @@ def _plain_reasons(findings: Findings) -> list[str]:
     """How good the retriever is, in counts, and how to make a decision of it."""
     k = findings.context.choices.canary_k
     name = f"recall@{k}"
-    values = [row[name] for row in findings.evidence.rows if row.get(name) is not None]
-    found = sum(value > 0 for value in values)
+    values = findings.tally.values(name)
+    found = sum(count for value, count in values.items() if value > 0)
     known = ((one, findings.measures[one].value) for one in (name, "mrr") if one in findings.measures)
     figures = ", ".join(f"{one} {decimal(value)}" for one, value in known if value is not None)
     return [
-        f"{found} of {len(values)} questions have a relevant block in the first {k} ({figures})",
+        f"{found} of {sum(values.values())} questions have a relevant block in the first {k} ({figures})",
         f"no gate was set; to decide, add --gates {name}=0.90",
         *findings.incomplete,
     ]
-
-
-def _items(findings: Findings) -> Sequence[Row] | None:
-    """The rows of questions, without the changes against live, which stand behind them."""
-    if not findings.context.options.per_question:
-        return []
-    return findings.evidence.rows.beginning(findings.tally["items"]) if findings.context.compared else None
 
 
 def _worth_showing(name: str, findings: Findings) -> bool:
@@ -139,15 +133,11 @@ def _counts(findings: Findings) -> dict[str, int]:
     }
 
 
-def _named(findings: Findings) -> dict[str, list[str]]:
+def _named(findings: Findings) -> dict[str, Sequence[str]]:
     """Names behind the counts; bad_qids are all listed."""
     few = {name: findings.tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")}
     unknown = findings.gathered.unknown_of("shadow").names
-    return {"bad_qids": _bad_qids(findings), **few, "unknown_qids": unknown}
-
-
-def _bad_qids(findings: Findings) -> list[str]:
-    return sorted(findings.evidence.seen.get("bad_qids", ()))
+    return {"bad_qids": bad(findings.evidence.rows), **few, "unknown_qids": unknown}
 
 
 def _sections(tally: Tally, rows: Rows, made_with: str) -> Row:
@@ -164,10 +154,9 @@ def _sections(tally: Tally, rows: Rows, made_with: str) -> Row:
 
 
 def _comparison(findings: Findings, live: Live, metric: str) -> Row:
-    tally, logs = findings.tally, findings.context.logs
-    changes = findings.evidence.rows[tally["items"] :]
+    logs = findings.context.logs
     one_embedder = logs["shadow"].made_with == logs["live"].made_with
-    return compare_logs(changes, tally["pairs"], metric) | compare_measures(
+    return compare_logs(findings.tally, changed(findings.evidence.rows), metric) | compare_measures(
         findings.measures, findings.slices, live, metric, one_embedder
     )
 
@@ -181,7 +170,7 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
         *(f"{kind}@{k}" for k in choices.k for kind in ("precision", "recall", "ndcg")),
     ]
     shown = {name: number(measures[name].value) if name in measures else None for name in names}
-    return shown | {"bad_qids": _bad_qids(findings), "settings": choices.header}
+    return shown | {"bad_qids": bad(findings.evidence.rows), "settings": choices.header}
 
 
 def shown(context: Context) -> Row:

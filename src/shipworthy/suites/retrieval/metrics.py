@@ -16,6 +16,7 @@ from ...core.tally import Fact, Tally
 from .hints import hint_facts
 from .judge import RISK, STABLE, Context, ListVerdict, LogVerdict, Verdict
 from .options import Choices, Options, choices_of
+from .pairs import change_facts, change_of
 from .ranking import Ranked, Ratio, Wanted, default_metrics, mean_ratio, parse_wanted, rule, spellings
 
 LISTS = "lists"  # the fact whose values are the ranked lists of a question
@@ -71,7 +72,8 @@ def _counted_lists(verdict: ListVerdict) -> Counted:
 def _counted(verdict: Verdict, context: Context) -> Iterator[Counted]:
     qid, slices, shadow, live = verdict.qid, verdict.expected.slices, verdict.shadow, verdict.live
     named = [name for name, applies in _named(shadow) if applies]
-    yield Counted([*log_facts(shadow), *_paired(verdict, context)], slices, "", qid, named)
+    yield Counted(log_facts(shadow), slices, "", qid, named)
+    yield Counted(change_facts(change_of(verdict, context)))
     yield from _particulars(verdict)
     if live is not None:
         yield Counted(log_facts(live), slices, LIVE)
@@ -145,13 +147,6 @@ def _group_facts(verdict: LogVerdict) -> Iterator[Fact]:
         yield ("lambda_share", Fraction(sum(decided), len(decided)))
 
 
-def _paired(verdict: Verdict, context: Context) -> Iterator[Fact]:
-    """Whether the question takes part in the comparison with live."""
-    metric = f"recall@{context.choices.canary_k}"
-    if verdict.live is not None and metric in verdict.shadow.values and metric in verdict.live.values:
-        yield "pairs"
-
-
 def band(delta: Fraction) -> str:
     return "stable" if delta < STABLE else "transitional" if delta < RISK else "risk"
 
@@ -160,11 +155,6 @@ def is_bad(verdict: LogVerdict) -> bool:
     """Nothing that it should cite is cited, or the cited snippet is far from the question."""
     values = verdict.values
     return values.get("coverage") == 0 or (verdict.target.answerable and values.get("delta_s", Fraction(0)) > RISK)
-
-
-def sees(verdict: Verdict | ListVerdict, context: Context) -> Iterable[tuple[str, Iterable[str]]]:
-    """The questions that are all listed, however many they are."""
-    return (("bad_qids", (verdict.qid,)),) if isinstance(verdict, Verdict) and is_bad(verdict.shadow) else ()
 
 
 # --- metrics ---

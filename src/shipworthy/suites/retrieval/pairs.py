@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -11,11 +11,12 @@ from ...core.decision import number
 from ...core.evaluate import measure_all, slice_measures
 from ...core.evidence import Row
 from ...core.metrics import Measure, Metric
-from ...core.tally import Tally
+from ...core.tally import Fact, Tally
 from .judge import Context, Verdict
 
 SEED = 0  # of the permutation test, so that the same logs give the same p
 SLIP = Fraction(2, 100)
+DIFFERENCE, LOST, GAINED = "live difference", "live hit lost", "live hit gained"  # facts of the comparison
 
 Slices = Mapping[str, Mapping[str, Measure]]
 
@@ -39,39 +40,46 @@ def measure_live(tally: Tally, known: Mapping[str, Metric]) -> Live:
     return Live(measure_all(tally, known, ())[0], slice_measures(tally, known))
 
 
-def changed(verdict: Verdict, context: Context) -> Iterator[Row]:
-    """The question's change against live, where there is one."""
+class Change(NamedTuple):
+    """A question that both logs answer: the metric on both sides, and whether every run hit something."""
+
+    now: Fraction
+    before: Fraction
+    hit: bool
+    was_hit: bool
+
+
+def change_of(verdict: Verdict, context: Context) -> Change | None:
+    """The question beside live; None where one of them has no value."""
     shadow, live, metric = verdict.shadow, verdict.live, f"recall@{context.choices.canary_k}"
     if live is None or metric not in shadow.values or metric not in live.values:
+        return None
+    return Change(shadow.values[metric], live.values[metric], shadow.hit, live.hit)
+
+
+def change_facts(change: Change | None) -> Iterator[Fact]:
+    """What the paired tests count."""
+    if change is None:
         return
-    now, before = shadow.values[metric], live.values[metric]
-    if now != before or shadow.hit != live.hit:
-        yield {
-            "qid": verdict.qid,
-            "type": list(shadow.target.types),
-            "shadow": number(now),
-            "live": number(before),
-            "hit": [live.hit, shadow.hit],
-            "difference": str(now - before),  # exactly, for the permutation test
-        }
+    yield "pairs"
+    if change.now != change.before:
+        yield DIFFERENCE, change.now - change.before
+    if change.hit != change.was_hit:
+        yield GAINED if change.hit else LOST
 
 
-def compare_logs(changes: Iterable[Row], pairs: int, metric: str) -> Row:
-    """The questions that changed, in the order of the gold set, and the paired tests."""
-    rows = [(Fraction(row.pop("difference")), row) for row in changes]
-    differences = [difference for difference, _ in rows]
-    lost = [row["qid"] for _, row in rows if row["hit"] == [True, False]]
-    gained = [row["qid"] for _, row in rows if row["hit"] == [False, True]]
+def compare_logs(tally: Tally, lists: Row, metric: str) -> Row:
+    """The questions that changed, and the paired tests."""
+    pairs, lost, gained = tally["pairs"], tally[LOST], tally[GAINED]
+    differences = {Fraction(value): count for value, count in tally.values(DIFFERENCE).items()}
+    total = sum((value * count for value, count in differences.items()), Fraction(0))
     return {
         "metric": metric,
         "pairs": pairs,
-        "difference": number(Fraction(sum(differences, Fraction(0)), pairs)) if pairs else None,
-        "worse": [row for difference, row in rows if difference < 0],
-        "better": [row for difference, row in rows if difference > 0],
-        "hits_lost": lost,
-        "hits_gained": gained,
-        "mcnemar_two_sided_p": float(stats.mcnemar_two_sided(len(lost), len(gained))),
-        "mcnemar_drop_p": float(stats.mcnemar_one_sided(len(lost), len(gained))),
+        "difference": number(total / pairs) if pairs else None,
+        **lists,
+        "mcnemar_two_sided_p": float(stats.mcnemar_two_sided(lost, gained)),
+        "mcnemar_drop_p": float(stats.mcnemar_one_sided(lost, gained)),
         "permutation_p": stats.paired_permutation(differences, SEED) if pairs else None,
         "permutation_seed": SEED,
     }

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
+from operator import itemgetter
 
 from ...core.contracts import ids_of
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row, brief
+from ...core.evidence import Offence, Order, Row, Rows, brief
+from ...core.long import Shaped
 from ...core.metrics import decimal
 from .judge import Context, Line, ListVerdict, LogVerdict, Verdict
+from .metrics import is_bad
 from .options import Choices
-from .pairs import changed
+from .pairs import Change, change_of
 from .ranking import Ranked, Wanted, mean_ratio
 
-ITEM, CHANGE = 0, 1  # rows of changes stand behind those of items, which are as many as there are questions
+# What a row is about: the question itself, its change against live, or just its name in a list of the report.
+ITEM, WORSE, BETTER, HIT_LOST, HIT_GAINED, BAD = range(6)
 
 _SEVERITY = {
     reason: rank
@@ -42,9 +46,45 @@ def rows(verdict: Verdict | ListVerdict, context: Context) -> Iterable[tuple[Ord
 
 
 def _rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    yield (ITEM, verdict.qid), item(verdict, context.choices)
-    for change in changed(verdict, context):
-        yield (CHANGE, verdict.expected.number), change
+    qid, change, place = verdict.qid, change_of(verdict, context), verdict.expected.number
+    yield (ITEM, qid), item(verdict, context.choices)
+    if is_bad(verdict.shadow):
+        yield (BAD, qid), {"qid": qid}
+    if change is None:
+        return
+    if change.now != change.before:
+        yield (BETTER if change.now > change.before else WORSE, place), _changed(verdict, change)
+    if change.hit != change.was_hit:
+        yield (HIT_GAINED if change.hit else HIT_LOST, place), {"qid": qid}
+
+
+def _changed(verdict: Verdict, change: Change) -> Row:
+    return {
+        "qid": verdict.qid,
+        "type": list(verdict.shadow.target.types),
+        "shadow": number(change.now),
+        "live": number(change.before),
+        "hit": [change.was_hit, change.hit],
+    }
+
+
+def changed(rows: Rows) -> Row:
+    """The questions that changed against live, in the order of the gold set."""
+    return {
+        "worse": Shaped(rows.of_kind(WORSE), dict),
+        "better": Shaped(rows.of_kind(BETTER), dict),
+        "hits_lost": _names(rows, HIT_LOST),
+        "hits_gained": _names(rows, HIT_GAINED),
+    }
+
+
+def bad(rows: Rows) -> Shaped[str]:
+    """The qids of the bad questions, in order."""
+    return _names(rows, BAD)
+
+
+def _names(rows: Rows, kind: int) -> Shaped[str]:
+    return Shaped(rows.of_kind(kind), itemgetter("qid"))
 
 
 def list_item(verdict: ListVerdict, context: Context) -> Row:

@@ -21,7 +21,7 @@ from .judge import Context, Expected, ListVerdict, judge
 from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists, trec_lists
 from .log import LogLine, runs_of
 from .matching import prepare
-from .metrics import aliases, facts, gates, metrics, sees
+from .metrics import aliases, facts, gates, metrics
 from .options import Choices, Options, choices_of
 from .ranking import Ranked, RankedList, default_metrics, parse_wanted
 from .reference import reference
@@ -192,7 +192,6 @@ SUITE = Suite(
     facts=facts,
     rows=rows,
     offences=offences,
-    sees=sees,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

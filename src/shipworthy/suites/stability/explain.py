@@ -8,7 +8,7 @@ from ...core.cases import Unknown
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome, written
-from ...core.rows import ByName, Shaped
+from ...core.long import ByName, Shaped
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
 from ...text import first_few, plural
