@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conftest import EFFORT, gold, refusal, trace, unanswerable, write_lines
@@ -251,7 +251,11 @@ GOLD_LINES = st.one_of(
 )
 
 
+TWO_HEADERS = [{"shipworthy_journal": 1, "planned": 3}] * 2 + [gold("q01")]
+
+
 @settings(max_examples=60 * EFFORT)
+@example(lines=TWO_HEADERS, ordered=False, part=1, lenient=False)
 @given(lines=st.lists(GOLD_LINES, max_size=40), ordered=st.booleans(), part=st.integers(1, 2000), lenient=st.booleans())
 def test_a_gold_set_that_is_read_in_parts_is_the_one_that_is_read_whole(
     tmp_path_factory: pytest.TempPathFactory, lines: list[Any], ordered: bool, part: int, lenient: bool

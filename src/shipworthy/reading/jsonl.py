@@ -268,7 +268,7 @@ class Reader(Generic[Record]):
         self.repeated += len(hashes) - (len(self._met) - before)
 
     def count_repeated(self) -> int:
-        """Lines of a journal that stand twice, where it was read in parts, none of which knows the others."""
+        """Duplicate lines of a journal that was read in parts, none of which knows the others."""
         for first, text, lines in self._blocks():
             if _JOURNAL in text:
                 for number, line in enumerate(lines, first):
