@@ -22,22 +22,23 @@ class NotPlain(Exception):
 
 
 class Packed:
-    """Records as bytes and back."""
+    """Records of some fields as bytes and back."""
 
-    def __init__(self, record: type[msgspec.Struct]) -> None:
-        self._record = record
+    def __init__(self, record: type[msgspec.Struct], names: Sequence[str]) -> None:
+        self._made_of = record, names
+        self.kind = lean_type(record, names)
         self.encode = msgspec.msgpack.Encoder().encode
-        self.decode = msgspec.msgpack.Decoder(record).decode
+        self.decode = msgspec.msgpack.Decoder(self.kind).decode
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Packed, (self._record,)
+        return Packed, self._made_of
 
 
 class Columns:
     """How the columns of a file become records of one type."""
 
-    def __init__(self, names: Sequence[str], kind: type[object], record: type[msgspec.Struct]) -> None:
-        self.names, self._kind, self.packed = list(names), kind, Packed(record)
+    def __init__(self, names: Sequence[str], record: type[msgspec.Struct]) -> None:
+        self.names, self.packed = list(names), Packed(record, names)
         self._hints = get_type_hints(record)
         self._defaults = dict(zip(record.__struct_fields__, record.__struct_defaults__, strict=True))
 
@@ -47,7 +48,7 @@ class Columns:
             columns = [self._column(name, batch.column(name)) for name in self.names]
         except (NotPlain, msgspec.ValidationError):
             return None
-        return None if "" in columns[self.names.index("qid")] else list(map(self._kind, *columns))
+        return None if "" in columns[self.names.index("qid")] else list(map(self.packed.kind, *columns))
 
     def checked(self, first: int, batch: Any) -> Rows | None:
         """The batch with the names of its rows, once every column was looked at; None where rows have to be."""
@@ -80,8 +81,7 @@ def columns_of(schema: Any, record: type[Any], keys: Keys, moved: Collection[str
         return None
     if "__lean__" not in vars(record) or record.__lean__(sample) is None:
         return None
-    kind = lean_type(record, names)
-    return None if kind is None else Columns(names, kind, record)
+    return Columns(names, record)
 
 
 def check_column(column: Any) -> None:
@@ -182,7 +182,8 @@ class Rows:
     def latest(self) -> dict[str, tuple[int, bytes, Packed]]:
         """The last record of each name with its place, as bytes, which take little memory; only these are made."""
         places = dict(zip(self.names, count(), strict=False))
-        picked = self._batch.take(list(places.values()))
+        every = len(places) == len(self)
+        picked = self._batch if every else self._batch.take(list(places.values()))
         return dict(zip(places, self._packed(picked, places.values()), strict=True))
 
     def packed(self) -> Iterator[tuple[int, bytes, Packed]]:

@@ -220,9 +220,11 @@ def _defaults(record: type[msgspec.Struct]) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not msgspec.NODEFAULT}
 
 
-def lean_type(record: type[msgspec.Struct], names: Sequence[str]) -> type[object] | None:
-    """A type that looks like the record and is made of these fields alone, by their order; they are not checked."""
-    return _defined(record, [(name, Any) for name in names], kw_only=False, namespace=_looks(record, names))
+def lean_type(record: type[msgspec.Struct], names: Sequence[str]) -> type[Any]:
+    """A type that looks like the record and has these of its fields alone; it can be made of their values in order."""
+    hints, defaults = get_type_hints(record), _defaults(record)
+    fields = [(name, hints[name], *([defaults[name]] if name in defaults else [])) for name in names]
+    return msgspec.defstruct(record.__name__, fields, namespace=_looks(record, names), gc=False)
 
 
 def _looks(record: type[msgspec.Struct], present: Collection[str]) -> dict[str, object]:
