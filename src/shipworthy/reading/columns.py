@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count, pairwise
 from typing import Any, get_args, get_type_hints
 
@@ -24,21 +25,26 @@ class NotPlain(Exception):
 class Packed:
     """Records of some fields as bytes and back."""
 
-    def __init__(self, record: type[msgspec.Struct], names: Sequence[str]) -> None:
+    def __init__(self, record: type[msgspec.Struct], names: tuple[str, ...]) -> None:
         self._made_of = record, names
         self.kind = lean_type(record, names)
         self.encode = msgspec.msgpack.Encoder().encode
         self.decode = msgspec.msgpack.Decoder(self.kind).decode
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Packed, self._made_of
+        return packed_of, self._made_of
+
+
+@lru_cache(maxsize=64)  # a type is made each time, and rows come back from disk in thousands of pieces
+def packed_of(record: type[msgspec.Struct], names: tuple[str, ...]) -> Packed:
+    return Packed(record, names)
 
 
 class Columns:
     """How the columns of a file become records of one type."""
 
     def __init__(self, names: Sequence[str], record: type[msgspec.Struct]) -> None:
-        self.names, self.packed = list(names), Packed(record, names)
+        self.names, self.packed = list(names), packed_of(record, tuple(names))
         self._hints = get_type_hints(record)
         self._defaults = dict(zip(record.__struct_fields__, record.__struct_defaults__, strict=True))
 
