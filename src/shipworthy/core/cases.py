@@ -147,7 +147,7 @@ class Gathered:
         number: int,
     ) -> int:
         slots, highest = self.slots[source], self._highest.get(source, -1)
-        expected = self._expected
+        expected, single = self._expected, keep in ("last", "first")
         survey = None if source in self._once else self.survey  # what is repeated does not count
         for pair in records:
             place, record = pair
@@ -159,7 +159,7 @@ class Gathered:
             if slot is not None:
                 slots[name] = self._settled(slot, pair, keep)
             elif known:
-                slots[name] = (pair,) if keep in ("last", "first") else [pair]
+                slots[name] = (pair,) if single else [pair]
             else:
                 self.unknown_of(source).meet(place, name)
             highest = max(highest, place)
@@ -286,6 +286,6 @@ def _place_of(pair: Kept) -> int:
     return pair[0]
 
 
-def record_of(pair: Kept) -> object:
+def record_of(pair: Kept) -> Any:
     """The record, made of its bytes where it is not one yet."""
     return pair[1] if len(pair) == 2 else pair[2].decode(pair[1])

@@ -69,7 +69,7 @@ class ShelvedItems(Mapping[str, Gold]):
         items: dict[str, tuple[int, str]] = {}
         listed: list[Problem] = []
         for kept, digest in self._spill.read(bucket):
-            line, gold = kept[0], _gold(kept)
+            line, gold = kept[0], record_of(kept)
             before = items[gold.qid][0] if gold.qid in items else None
             if what := wrong(gold, before, last_wins):
                 listed.append(Problem(path, line, *what))
@@ -95,7 +95,8 @@ class ShelvedItems(Mapping[str, Gold]):
         return self._found(self._tape.read())
 
     def _found(self, shelved: Iterable[Shelved]) -> Iterator[Found]:
-        return ((kept[0], _gold(kept)) for kept, _ in shelved if kept[0] not in self.dropped)
+        found = ((kept[0], record_of(kept)) for kept, _ in shelved)
+        return (pair for pair in found if pair[0] not in self.dropped) if self.dropped else found
 
     def bucket_of(self, qid: str) -> int:
         return self._store.bucket_of(qid)
@@ -117,11 +118,6 @@ class ShelvedItems(Mapping[str, Gold]):
 
     def values(self) -> Any:
         return (gold for _, gold in self.found())
-
-
-def _gold(kept: Kept) -> Any:
-    """What looks like a gold item."""
-    return record_of(kept)
 
 
 class _Digests:
@@ -196,7 +192,9 @@ class ShelvedReady(Mapping[str, Any]):
         if self._in_hand[0] != number:
             self._in_hand = -1, {}
             found = self._items.bucket(number)
-            self._in_hand = number, {qid: self._made(pair) for qid, pair in found.items() if self._has(qid)}
+            ready, only = self._ready, self._only
+            chosen = found if only is None else {qid: pair for qid, pair in found.items() if qid in only}
+            self._in_hand = number, {qid: ready(item, line, line) for qid, (line, item) in chosen.items()}
         return self._in_hand[1]
 
     def _made(self, found: Found) -> object:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..core.cases import Batched, Case, Gathered, Kept, Numbered, Survey, Unknown, record_of
+from ..core.cases import Batched, Case, Gathered, Kept, Numbered, Survey, Unknown
 from ..core.evaluate import judge, ticking
 from ..core.evidence import Evidence
 from ..core.once import Repeated
@@ -69,7 +69,7 @@ def gather_bucket(
     bucket = Bucket(expected, suite.survey(material) if suite.survey else None, material.once)
     by_source: dict[str, list[Numbered]] = {source: [] for source in material.streams}
     for source, many in pieces:
-        by_source[source] += [(kept[0], record_of(kept)) for kept in many]
+        by_source[source] += [kept if len(kept) == 2 else (kept[0], kept[2].decode(kept[1])) for kept in many]
     for source, pairs in by_source.items():
         bucket.take(source, pairs, material.keep.get(source, "all"), suite.key)
     bucket.drop_repeated()

@@ -184,11 +184,14 @@ def item_digest(item: object) -> str:
     return hashlib.sha256(_encoded(item)).hexdigest()
 
 
+_encode = msgspec.json.Encoder().encode  # once for all items of a large set
+
+
 def _encoded(item: object) -> bytes:
     defaults: Iterable[bytes] | None = getattr(item, "__defaults__", None)
     try:
         if defaults is not None:  # it has what the record would have, in the same order, and perhaps a default too many
-            data = msgspec.json.encode(item)
+            data = _encode(item)
             if not any(map(data.__contains__, defaults)):
                 return data
         return msgspec.json.encode(_bare(item))

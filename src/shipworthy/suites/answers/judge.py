@@ -122,8 +122,8 @@ class Verdict(Outline, kw_only=True):
     slices: tuple[str, ...] = ()
     trace: Trace | None = None
     claim: str = ""  # what was answered; nothing where the run failed
-    retrieved: list[str] = []  # the ids of the trace as it has them
-    citations: list[str] = []
+    retrieved: Sequence[str] = ()  # the ids of the trace as it has them
+    citations: Sequence[str] = ()
     expected: Expected | None = None
     custom: dict[str, Value] = {}  # what the metrics of the config say of it
 
