@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from conftest import EFFORT
+from shipworthy.core.contracts import Answer, Trace
 from shipworthy.errors import DataError, ShipworthyError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.reading import tables
+from shipworthy.reading.columns import packed_of
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -150,3 +154,13 @@ def test_a_text_that_is_not_utf_8_is_bad_data_even_where_a_later_row_counts(tmp_
     parquet.write_table(table, tmp_path / "trace.parquet")
     with pytest.raises(DataError, match="UTF"):
         evaluate(GOLD, str(tmp_path / "trace.parquet"))
+
+
+def test_rows_that_come_back_from_disk_share_a_decoder() -> None:
+    """Making one makes a type, and there are thousands of pieces on disk."""
+    packed = packed_of(Trace, ("qid", "retrieved_ids", "answer_json"))
+    first, second = (pickle.loads(pickle.dumps(packed)) for _ in range(2))
+    assert first.kind is second.kind is packed.kind
+    found = first.decode(packed.encode(packed.kind("Q1", UNSET, Answer("x"))))
+    assert (found.qid, found.retrieved, found.answer.claim, found.logs_retrieval) == ("Q1", [], "x", False)
+    assert pickle.loads(pickle.dumps(found)) == Trace(qid="Q1", answer_json=Answer("x"))

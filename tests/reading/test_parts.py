@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipworthy.core.contracts import Trace, trace_keys
+from shipworthy.reading import cutting
 from shipworthy.reading.cutting import LineRanges, RowGroups, parts_of
 from shipworthy.reading.jsonl import Problems, Reader
 from shipworthy.reading.parts import Part
@@ -43,14 +44,16 @@ def read_all(sources: list[Path | Part]) -> tuple[list[tuple[int, Trace]], int, 
     return records, problems.total, [str(problem) for problem in problems.first]
 
 
-@given(st.lists(st.sampled_from(LINES), max_size=40), st.integers(1, 400), st.booleans())
+@given(st.lists(st.sampled_from(LINES), max_size=40), st.integers(1, 400), st.integers(1, 90), st.booleans())
 def test_parts_read_as_the_whole(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], size: int, ended: bool
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], size: int, scanned: int, ended: bool
 ) -> None:
     path = tmp_path_factory.mktemp("parts") / "trace.jsonl"
     path.write_bytes(b"\n".join(lines) + (b"\n" if ended else b""))
     ranges = LineRanges(str(path), size)
-    parts = list(ranges)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "SCANNED", scanned)  # so that lines go on in the next block
+        parts = list(ranges)
     assert ranges.digest == hashlib.sha256(path.read_bytes()).hexdigest()
     assert [part.start for part in parts] == [0, *(part.end for part in parts[:-1])]
     assert parts[-1].end == path.stat().st_size
