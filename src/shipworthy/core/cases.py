@@ -1,4 +1,4 @@
-"""Cases: records joined with what they are judged by; missing, repeated and unknown are facts, never silence."""
+"""Cases: records joined with their gold items. Missing, duplicate and unknown ones are counted, never just dropped."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FILE = 1 << 40  # places of the second file of an input begin here: no file has 
 
 Keep = Literal["last", "first", "worst", "error", "all"]
 Numbered = tuple[int, Any]  # a record with its place in its file
-Kept = Numbered | tuple[int, bytes, Decodes]  # the same, or bytes that become a record when somebody asks for it
-Slot = list[Kept] | tuple[Kept]  # the records of a question; a tuple where only one counts
+Kept = Numbered | tuple[int, bytes, Decodes]  # the same, or bytes that are decoded on demand
+Slot = list[Kept] | tuple[Kept]  # the records of a question; a tuple if only one counts
 
 
 class Case(msgspec.Struct):
@@ -40,13 +40,13 @@ class Survey(Protocol):
 
 @runtime_checkable
 class Batched(Protocol):
-    """Records that also come in batches, of lines that are not yet made records."""
+    """Records that also come in batches of lines that are not decoded yet."""
 
     def batches(self, key: Callable[[object], str], /) -> Iterator[Iterable[Numbered]]: ...
 
 
 class Unknown(msgspec.Struct):
-    """Records of questions that nobody expected: how many, the first of them, and the first few names by alphabet."""
+    """Records of unknown questions: how many, the first of them, and the first few names in alphabetical order."""
 
     lines: int = 0
     first: tuple[int, str] | None = None  # place and question
@@ -58,7 +58,7 @@ class Unknown(msgspec.Struct):
         self._keep(name)
 
     def _keep(self, name: str) -> None:
-        """A million unknown questions are as many lines and a few names, whatever the order that they come in."""
+        """Keep only a few names, the same ones whatever the order of the records."""
         if (len(self.names) < NAMED or name < self.names[-1]) and name not in self.names:
             insort(self.names, name)
             del self.names[NAMED:]
@@ -71,7 +71,7 @@ class Unknown(msgspec.Struct):
         return self
 
     def refuse(self) -> None:
-        """Raise what `closed` calls an error."""
+        """Raise the error that `--closed` asks for."""
         if self.first is not None:
             place, name = self.first
             raise DataError(
@@ -82,7 +82,7 @@ class Unknown(msgspec.Struct):
 
 
 class Gathered:
-    """Records by question, in whatever order they come; `+=` of any split is the whole, because places are kept."""
+    """Records by question, in any order. Parts merge into the whole, because each record keeps its position."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Gathered:
         survey: Survey | None = None,
         once: Mapping[str, Once] | None = None,
     ) -> None:
-        # None: every record is about a case of its own making. A plain table where there is one: each record asks.
+        # None: records make the cases. A plain dict if possible, because it is looked up for every record.
         self._expected: Collection[str] | None = getattr(expected, "names", expected)
         self.survey = survey
         self._once = once or {}  # by input
@@ -108,7 +108,7 @@ class Gathered:
         key: Callable[[object], str],
         tick: Callable[[int], None] | None = None,
     ) -> None:
-        """Put records where they belong. `keep` says which of several records of a question count."""
+        """Add records to their questions. `keep` says which of several records of a question count."""
         self.slots.setdefault(source, {})
         batches: Iterable[Iterable[Numbered]] = (records,)
         if keep == "last" and self.survey is None and isinstance(records, Batched):
@@ -124,7 +124,7 @@ class Gathered:
                 tick(number)
 
     def _take_latest(self, source: str, batch: Checked) -> None:
-        """Records at once, each of which replaces those before it. They are made when somebody asks for them."""
+        """Add a batch whose records replace earlier ones of their questions. They are decoded on demand."""
         latest, slots, unknown = batch.latest(), self.slots[source], 0
         if self._expected is not None and not all(map(self._expected.__contains__, latest)):
             latest = {name: kept for name, kept in latest.items() if name in self._expected}
@@ -148,7 +148,7 @@ class Gathered:
     ) -> int:
         slots, highest = self.slots[source], self._highest.get(source, -1)
         expected, single = self._expected, keep in ("last", "first")
-        survey = None if source in self._once else self.survey  # what is repeated does not count
+        survey = None if source in self._once else self.survey  # duplicates are dropped first
         for pair in records:
             place, record = pair
             name = key(record)
@@ -170,7 +170,7 @@ class Gathered:
         return number
 
     def _settled(self, slot: Slot, pair: Kept, keep: Keep) -> Slot:
-        """The records of a question that count, once there is another."""
+        """The records of a question that count, after one more."""
         if keep in ("last", "first"):
             self.superseded += 1
             return (pair,) if (pair[0] > slot[0][0]) == (keep == "last") else slot
@@ -184,7 +184,7 @@ class Gathered:
         return self.unknown.setdefault(source, Unknown())
 
     def merge(self, other: Gathered, keep: Mapping[str, Keep]) -> None:
-        """Add what another part of the same records gave."""
+        """Add the records of another part of the same inputs."""
         self.superseded += other.superseded
         for source, slots in other.slots.items():
             own = self.slots.setdefault(source, {})
@@ -207,7 +207,7 @@ class Gathered:
         return slot
 
     def drop_repeated(self) -> None:
-        """Leave the first of records that may not be repeated, now that all are there, and survey it."""
+        """Keep the first of duplicate records now that all are there, and survey it."""
         for source, once in self._once.items():
             slots, repeated = self.slots.get(source, {}), self.repeated.setdefault(source, Repeated())
             for name, slot in slots.items():
@@ -218,7 +218,7 @@ class Gathered:
                         self.survey.add(source, kept[0], record_of(kept), True)
 
     def __getstate__(self) -> dict[str, object]:
-        """Without what is expected, which is large, and which whoever merges this has already."""
+        """Without the expected questions: they are large, and the process that merges this has them."""
         return self.__dict__ | {"_expected": None}
 
     def names(self, expected: Mapping[str, object] | None) -> list[str]:
@@ -231,17 +231,17 @@ class Gathered:
         """One case per question, or per question named; records in the order of their places."""
         sources, records_of = list(self.slots.items()), self._records
         for name in self.names(expected) if names is None else names:
-            records = {}  # in a loop: a comprehension is a call, and most have one source
+            records = {}  # a loop, because a comprehension costs a call and most cases have one source
             for source, slots in sources:
                 records[source] = records_of(slots.get(name))
             yield Case(name, None if expected is None else expected[name], records)
 
     def some_cases(self, expected: Mapping[str, object] | None) -> Iterator[Case]:
-        """All cases in whatever order is quickest, for whoever looks for one of a kind."""
+        """All cases in the fastest order, for callers that only look for an example."""
         return self.cases(expected)
 
     def lacking(self, names: Iterable[str]) -> Iterator[str]:
-        """Of the names those without any record."""
+        """The names without any record."""
         return (name for name in names if not any(name in slots for slots in self.slots.values()))
 
     def second(self, source: str) -> Numbered | None:
@@ -264,7 +264,7 @@ class Gathered:
         return sum(met.lines for met in self.unknown.values())
 
     def refuse(self, keep: Mapping[str, Keep], closed: bool) -> None:
-        """Raise what the options call an error: a second record of a question, a record of an unknown one."""
+        """Raise the errors that the options ask for: a second record of a question, a record of an unknown one."""
         if closed:
             reduce(Unknown.__iadd__, self.unknown.values(), Unknown()).refuse()
         for source in self.slots:
@@ -277,7 +277,7 @@ class Gathered:
 
 
 def spot(place: int) -> str:
-    """A place in words: the line, and of several files which one, in the order of their paths."""
+    """A position in words: the line, and which file if there are several, in path order."""
     file, line = divmod(place, FILE)
     return f"line {line} of file {file + 1}" if file else f"line {line}"
 
@@ -287,5 +287,5 @@ def _place_of(pair: Kept) -> int:
 
 
 def record_of(pair: Kept) -> Any:
-    """The record, made of its bytes where it is not one yet."""
+    """The record, decoded if it is still bytes."""
     return pair[1] if len(pair) == 2 else pair[2].decode(pair[1])

@@ -56,7 +56,7 @@ class Input(msgspec.Struct):
     problems: list[str] = []
     warnings: list[Warned] = []
     planned: int | None = None  # of a journal: how many runs it was to hold
-    repeated: int = 0  # of a journal: lines that stand twice
+    repeated: int = 0  # of a journal: duplicate lines
     content: str = ""  # of a gold set: digest of what scoring reads of it, whatever the order of its lines
     files: tuple[str, ...] = ()  # where it is several files
     # What is known while it is read, part by part, and looked at when all of it was:

@@ -1,4 +1,4 @@
-"""Names: a set of names that were seen, in memory while they are few and on disk when they are many."""
+"""Names: a set of names; in memory while they are few, on disk when there are many."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import IO
 
 from . import spill
 
-PARTS = 64  # of the names, told apart by a hash, so that each part of them fits in memory
+PARTS = 64  # parts by hash, so that each fits in memory
 PER_NAME = 120  # bytes that a name takes in memory
 
 
 class Names:
-    """A set that only grows. `parts` gives it in pieces that never share a name; those of two sets belong together."""
+    """A set that only grows. `parts` splits it by hash, so that two sets can be compared part by part."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         store = spill.active()
@@ -37,7 +37,7 @@ class Names:
         self._names = set()
 
     def parts(self) -> Iterator[set[str]]:
-        """The names in parts by their hash, however they are kept; one part is in memory at a time."""
+        """The names in parts by hash; one part is in memory at a time."""
         for part, names in enumerate(_divided(self._names)):
             found = set(names)
             for offset, length in self._pieces[part] if self._file is not None else ():
@@ -56,7 +56,7 @@ class Names:
         return bool(self._names) or self._file is not None
 
     def shared_with(self, other: Names) -> int:
-        """How many names both have."""
+        """How many names both sets have."""
         if self._file is None and other._file is None:
             return len(self._names & other._names)
         return sum(len(one & another) for one, another in zip(self.parts(), other.parts(), strict=True))

@@ -21,16 +21,16 @@ Again = tuple[int, int, tuple[str, ...]]  # place of a repeated record, place of
 
 
 class Once(msgspec.Struct, frozen=True):
-    """What makes two records of an input the same, and what is said about the second."""
+    """What makes two records of an input duplicates, and the message about the second."""
 
-    identity: Callable[[Any], tuple[str, ...]]  # top-level, so that another process can have it
+    identity: Callable[[Any], tuple[str, ...]]  # a top-level function, so that it can be pickled
     says: str  # with a place for each part of the identity
     hint: str
     code: str
     lenient: bool = False
 
     def first_of(self, records: list[Placed], repeated: Repeated) -> list[Placed]:
-        """Of the records of a question the first of each kind, in the order of their places."""
+        """The first record of each kind, in order of position."""
         first: dict[tuple[str, ...], Placed] = {}
         for pair in sorted(records, key=itemgetter(0)):
             identity = self.identity(pair[1])
@@ -41,7 +41,7 @@ class Once(msgspec.Struct, frozen=True):
         return list(first.values())
 
     def problems(self, path: str, found: Problems, repeated: Repeated) -> Problems:
-        """What was wrong with the lines of an input and what is repeated there, in the order of the lines."""
+        """The problems and duplicates of an input, in line order."""
         problems = Problems()
         problems.total, problems.unread = found.total + repeated.total, found.unread
         again = (self._problem(path, one) for one in repeated.first)
@@ -54,7 +54,7 @@ class Once(msgspec.Struct, frozen=True):
 
 
 class Repeated(msgspec.Struct):
-    """Records that are there again: how many, and the first of them."""
+    """Duplicate records: how many, and the first of them."""
 
     total: int = 0
     first: list[Again] = []

@@ -1,4 +1,4 @@
-"""Rows: one for each item, in order, in memory while they are few and in a temporary file when they are many."""
+"""Rows: one for each item, in order; in memory while they are few, in a temporary file when there are many."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from . import spill
 if TYPE_CHECKING:
     from typing import IO
 
-MEMORY = 64_000_000  # bytes of rows from which they are kept in a temporary file
-PER_ROW = 200  # bytes that a row takes in memory besides its own
+MEMORY = 64_000_000  # bytes of rows above which they go to a temporary file
+PER_ROW = 200  # bytes of overhead for each row in memory
 
 Row = dict[str, Any]
 Order = tuple[Any, ...]
@@ -39,9 +39,9 @@ class Rows(Sequence[Row]):
         self._size = 0
         self._sorted = True
         self._parts: list[Sequence[Entry]] = []
-        self._type: type[msgspec.Struct] | None = None  # of all the rows, once there is one
+        self._type: type[msgspec.Struct] | None = None  # the type of all rows, once there is one
         self._mixed = False
-        self.hashed: tuple[bytes, int, Any] = b"", 0, None  # a hash before so many rows, and the same with them
+        self.hashed: tuple[bytes, int, Any] = b"", 0, None  # hash without the rows, their number, hash with them
         for order, row in rows:
             self.append(order, row)
 
@@ -61,7 +61,7 @@ class Rows(Sequence[Row]):
         self._mixed = self._type is None
 
     def _extend(self, entries: Iterable[Entry]) -> None:
-        """Add what is encoded already."""
+        """Add entries that are already encoded."""
         for some in batched(entries, TOGETHER):
             self._entries += some
             self._size += sum([len(data) for _, data in some]) + PER_ROW * len(some)
@@ -70,7 +70,7 @@ class Rows(Sequence[Row]):
                 self._put_down()
 
     def _put_down(self) -> None:
-        """What is in memory goes to disk."""
+        """Move the entries in memory to disk."""
         self._parts.append(_Part(self._in_memory()))
         self._entries, self._size = [], 0
 
@@ -86,7 +86,7 @@ class Rows(Sequence[Row]):
             return self._in_memory()
         if len(self._parts) > 1 or self._entries:
             parts = sorted(filter(len, (*self._parts, self._in_memory())), key=_first_order)
-            if all(one[-1][0] <= other[0][0] for one, other in pairwise(parts)):  # as where gold is in order
+            if all(one[-1][0] <= other[0][0] for one, other in pairwise(parts)):  # true if gold is sorted
                 merged: Sequence[Entry] = _Chain(parts)
             else:
                 import heapq
@@ -120,14 +120,14 @@ class Rows(Sequence[Row]):
         return (_decoded(data) for _, data in self._whole())
 
     def as_json(self, *, ordered: bool = False) -> Iterator[bytes] | None:
-        """The rows as JSON arrays of many, in compact form, perhaps with sorted keys; None where they have no type."""
+        """The rows as compact JSON arrays, many in each; None if the rows have no common type."""
         if self._type is None:
             return None
         batches = map(_as_array, batched(self._whole(), TOGETHER))
         return map(partial(_ordered, self._type), batches) if ordered else batches
 
     def _failing(self) -> Iterator[bytes] | None:
-        """The rows that do not pass, where only `reason` says it: an empty one is seen without decoding the row."""
+        """The rows that fail, if only `reason` tells: an empty reason is found without decoding the row."""
         if not _tells_by_reason(self._type):
             return None
         return (data for _, data in self._whole() if _NO_REASON not in data)
@@ -152,7 +152,7 @@ class Rows(Sequence[Row]):
 
 
 class _Entries(Sequence[Entry]):
-    """Entries that are somewhere else."""
+    """Entries that are not in a list."""
 
     def _at(self, place: int) -> Entry:
         raise NotImplementedError
@@ -173,7 +173,7 @@ class _Entries(Sequence[Entry]):
 
 
 class _Chain(_Entries):
-    """Entries of several parts, one behind the other."""
+    """The entries of several parts, one after the other."""
 
     def __init__(self, parts: Sequence[Sequence[Entry]]) -> None:
         self._parts = parts
@@ -269,12 +269,12 @@ _NO_REASON = b'"reason":""'  # no string of JSON holds this: its quotes would be
 
 
 def _tells_by_reason(kind: type[msgspec.Struct] | None) -> bool:
-    """Whether rows of a type pass where they have no reason, and say so in no other way."""
+    """Whether `reason` is the only field of this type that says whether a row passes."""
     return kind is not None and {"reason"} == _VERDICTS.intersection(kind.__struct_fields__)
 
 
 _VERDICTS = frozenset(("passed", "pass", "ok", "state", "scholar", "auditor", "reason", "failed"))
-TOGETHER = 256  # entries that are written, read and shown at a time
+TOGETHER = 256  # entries in one block of a file, and in one piece of a report
 
 
 def batched(entries: Iterable[Shown], size: int) -> Iterator[tuple[Shown, ...]]:
@@ -320,7 +320,7 @@ def _encoded(row: Row | msgspec.Struct) -> bytes:
     try:
         return msgspec.msgpack.encode(row) if type(row) is dict else _encode(row)
     except (UnicodeEncodeError, OverflowError):
-        import json  # hardly any run needs it, and starting is to be quick
+        import json  # rarely needed, and start-up should be fast
 
         return _ESCAPED + json.dumps(msgspec.to_builtins(row), separators=(",", ":")).encode()
 
@@ -338,7 +338,7 @@ def _decoded(data: bytes) -> Row:
 
 @lru_cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[list[Any]]:
-    """Of rows into records whose fields are in the order of their names, so that they are written like that."""
+    """A decoder into records whose fields are sorted by name, so that they are encoded in that order."""
     hints = get_type_hints(kind)
     fields = [
         (field.name, hints[field.name], *(() if field.default is msgspec.NODEFAULT else (field.default,)))
@@ -353,7 +353,7 @@ def _as_array(entries: Iterable[Entry]) -> bytes:
 
 
 def _ordered(kind: type[msgspec.Struct], rows: bytes) -> bytes:
-    """The same with sorted keys."""
+    """The same rows with sorted keys."""
     try:
         return _encode(_decoder(kind).decode(rows))
     except msgspec.DecodeError:  # half of a surrogate pair

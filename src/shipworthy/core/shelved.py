@@ -19,7 +19,7 @@ from .goldset import Ready, wrong
 from .spill import Store
 
 Found = tuple[int, Gold]  # a gold item and its line
-Shelved = tuple[Kept, str]  # as it is on disk, with its digest as it was read: copies may spell out defaults
+Shelved = tuple[Kept, str]  # as stored on disk, with the digest of the item as it was read
 
 
 class Tape(Protocol):
@@ -39,16 +39,16 @@ class Buckets(Protocol):
 
 
 class ShelvedItems(Mapping[str, Gold]):
-    """Gold items by qid. A bucket at a time is in memory: whoever asks in the order of buckets reads each once."""
+    """Gold items by qid. One bucket at a time is in memory, so that access in bucket order reads each bucket once."""
 
     def __init__(self, store: Store, tape: Tape, spill: Buckets) -> None:
         self._store, self._tape, self._spill = store, tape, spill
-        self.dropped: set[int] = set()  # lines that are bad, or that a later one replaced
+        self.dropped: set[int] = set()  # lines that are bad, or replaced by a later one
         self._in_hand: tuple[int, dict[str, Found]] = -1, {}
         self._count = tape.count
 
     def check(self, last_wins: bool, path: str, problems: Problems) -> str:
-        """Note what is wrong with items, such as a second one of a qid, as if all had been read in one go.
+        """Find problems such as duplicate qids, as if all items had been read at once.
 
         Gives the digest of those that are left.
         """
@@ -83,7 +83,7 @@ class ShelvedItems(Mapping[str, Gold]):
     def bucket(self, number: int) -> dict[str, Found]:
         """The items of a bucket with their lines, in the order of the file."""
         if self._in_hand[0] != number:
-            self._in_hand = -1, {}  # gone before the next one comes
+            self._in_hand = -1, {}  # free its memory before the next bucket is read
             self._in_hand = number, {found[1].qid: found for found in self._found(self._spill.read(number))}
         return self._in_hand[1]
 

@@ -29,7 +29,7 @@ from .spill import Store
 def shelve(
     store: Store, batches: Iterable[Batch], read: Input, problems: Problems, *, last_wins: bool, watch: Watch | None
 ) -> tuple[ShelvedItems, ShelvedLines]:
-    """Items and their lines, read and checked as if all of them were in memory."""
+    """Items and their lines, with the same checks as in memory."""
     written, digest = Written(store, watch), OrderedDigest()
     for batch in batches:
         digest.add(written.take(batch))
@@ -49,7 +49,7 @@ def shelve(
 def shelve_in_parts(
     store: Store, path: str, batches: Batches, read: Input, watch: Watch | None
 ) -> tuple[ShelvedItems, ShelvedLines] | None:
-    """The same by several processes; None where they can't, or where items are out of order, repeated or blank."""
+    """The same in several processes; None if that is impossible, or if items are out of order, duplicate or blank."""
     parts = parts_of(path, store.part)
     if store.over is None or not isinstance(parts, LineRanges) or os.path.getsize(path) <= store.part:
         return None
@@ -77,7 +77,7 @@ def shelve_in_parts(
 
 
 class ShelvedPart(msgspec.Struct):
-    """What came of a part of a gold file."""
+    """The result of reading one part of a gold file."""
 
     written: Written
     digests: bytes | None
@@ -100,17 +100,17 @@ def shelve_part(store: Store, batches: Batches, watch: Watch | None, part: Part)
 
 
 class Written:
-    """Items on disk in the order of their file, which qid each piece of them begins with, and what was noticed."""
+    """Items on disk in file order, the first qid of each piece, and what was noticed."""
 
     def __init__(self, store: Store, watch: Watch | None) -> None:
         self.spill, self.watch = store.file(1), watch
         self.first = self.last = ""
         self.count = 0
         self.begins: list[str] = []
-        self.plain = True  # no item is out of order, repeated or blank
+        self.plain = True  # no item is out of order, duplicate or blank
 
     def take(self, batch: Batch) -> bytes | None:
-        """Write some items. Gives their digests as JSON has them between braces; None where that can't be said."""
+        """Write some items. Returns their digests as JSON members; None if a qid has no UTF-8."""
         digests: dict[str, str] = {}
         for kept, gold in placed_in(batch):
             qid, own = gold.qid, item_digest(gold)
@@ -150,7 +150,7 @@ class Tape:
         return chain.from_iterable(one.spill.read(0) for one in self._written)
 
     def in_runs(self, store: Store) -> Buckets:
-        """Buckets that are runs of items; the store is told which qid each begins with."""
+        """Buckets that are ranges of items; the store learns the first qid of each."""
         pieces = sum(len(one.begins) for one in self._written)
         per_bucket = max(1, -(-pieces // store.buckets))
         held = [one for one in self._written if one.count] or self._written
@@ -158,7 +158,7 @@ class Tape:
         return Runs([one.spill.in_runs(per_bucket) for one in held])
 
     def divided(self, store: Store) -> Buckets:
-        """The items once more, in buckets by a hash."""
+        """Copy the items into buckets by hash."""
         spill = store.file(store.buckets)
         for shelved in self.read():
             gold: Any = record_of(shelved[0])
@@ -168,7 +168,7 @@ class Tape:
 
 
 class Runs:
-    """The buckets of several files, one behind the other."""
+    """The buckets of several files, one after the other."""
 
     def __init__(self, files: Iterable[Buckets]) -> None:
         self._places = [(file, bucket) for file in files for bucket in range(file.buckets)]
@@ -180,7 +180,7 @@ class Runs:
 
 
 class OrderedDigest:
-    """sha256 of the digests of items that come in the order of their qids: none of them has to be kept."""
+    """sha256 of the digests of items that arrive sorted by qid, so that none has to be kept."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256(b"{")
@@ -188,7 +188,7 @@ class OrderedDigest:
         self.spelled = True  # no qid has a lone surrogate, which has no UTF-8
 
     def add(self, digests: bytes | None) -> None:
-        """Add those of some items, as JSON has them between braces."""
+        """Add the digests of some items, as JSON members."""
         if digests is None:
             self.spelled = False
         elif digests:

@@ -1,4 +1,4 @@
-"""Spill: records on disk in buckets, so that one bucket after the other fits in memory.
+"""Spill: records on disk in buckets, each small enough for memory.
 
 A question's bucket follows from its name, so that its gold item and all its records meet in one. All buckets of an
 input share one file, which holds small pieces of each in turn, and an index of the pieces is kept.
@@ -19,19 +19,19 @@ from ..errors import EnvironmentFailure, UsageError
 from ..reading.files import is_remote
 from ..text import visible
 
-ENOUGH = 700_000_000  # bytes that records would take in memory, from which it is limited without asking …
-LARGE = 64_000_000  # … or bytes of files, where several processes can judge from disk …
+ENOUGH = 700_000_000  # bytes of records above which memory is limited by default …
+LARGE = 64_000_000  # … or bytes of files, if several processes can judge from disk …
 USUAL = 400_000_000  # … to this many bytes …
-ROOM = 3  # … provided that the disk has so many times the room of the files
-COMPACT = 3  # bytes in memory for each byte of a file, up to which records are small: they gain nothing from a disk
+ROOM = 3  # … if the disk has this many times the size of the files free
+COMPACT = 3  # bytes in memory for each byte of a file, up to which several processes gain nothing from a disk
 LEAST = 32_000_000  # bytes: the program itself takes as much
 PROGRAM = 40_000_000  # bytes of the limit that are left to the program
 GROWTH = 6  # bytes in memory for each byte of a file, gold made ready and verdicts included
-SHARE = 4  # a bucket has one part in so many of the limit: rows, cards and counts need theirs too
-BUCKET = 2_000_000  # bytes of files from which on a bucket would leave a core's cache
-BUCKETS = (1, 4096)  # least and most
-UNSIZED = 1_000_000_000  # bytes that a pipe or an iterable is taken for
-PIECE = 2_500  # bytes that a record is taken for, where it waits to be written
+SHARE = 4  # a bucket may use a quarter of the limit: rows, cards and counts need room too
+BUCKET = 2_000_000  # bytes of files in a bucket; larger ones would not stay in a core's cache
+BUCKETS = (1, 4096)  # fewest and most
+UNSIZED = 1_000_000_000  # assumed bytes of a pipe or an iterable
+PIECE = 2_500  # assumed bytes of a record that waits to be written
 PART = 4_000_000  # bytes of a gold file that a process reads on its own
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
@@ -61,31 +61,31 @@ def parse_size(text: str | int) -> int:
 
 
 def hash_of(name: str, buckets: int) -> int:
-    """A number below `buckets` that follows from a name, the same in every process."""
+    """A number below `buckets` derived from a name, the same in every process."""
     return crc32(name.encode("utf-8", "surrogatepass")) % buckets
 
 
 class Store:
-    """A folder for what does not fit in memory, and how much of it may be in memory at a time."""
+    """A folder for data that does not fit in memory, and how much of it may be in memory at a time."""
 
     def __init__(self, limit: int, folder: str, size: int) -> None:
         self.limit, self.folder = limit, folder
         room = max(limit - PROGRAM, limit // 4) // SHARE
         self.buckets = min(max(size * GROWTH // room + 1, size // BUCKET, BUCKETS[0]), BUCKETS[1])
         self.together = max(2, min(256, limit // 16 // (self.buckets * PIECE)))  # records of a bucket in one piece
-        self.over: Over | None = None  # who does tasks side by side, where there are several processes
+        self.over: Over | None = None  # runs tasks in parallel, if there are several processes
         self.part = PART  # bytes that such a task reads
-        self._begins: list[str] = []  # the name that each bucket begins with, where they are runs of names
+        self._begins: list[str] = []  # the first name of each bucket, if buckets are ranges of names
         self._files: list[Spill] = []
 
     def begin_with(self, names: list[str]) -> None:
-        """From now on a bucket is a run of names, in their order; these are the first ones."""
+        """Make each bucket a range of names; these are the first names."""
         self._begins, self.buckets = names, max(1, len(names))
 
     def bucket_of(self, name: str) -> int:
         """The bucket of a question, the same in every process."""
         if self._begins:
-            return bisect_right(self._begins, name, 1) - 1  # what comes before the first is in the first
+            return bisect_right(self._begins, name, 1) - 1  # smaller names belong to the first bucket
         return hash_of(name, self.buckets)
 
     @property
@@ -94,20 +94,20 @@ class Store:
         return bool(self._begins)
 
     def file(self, buckets: int | None = None) -> Spill:
-        """A file of so many buckets, in a folder that several processes may share."""
+        """A new file of buckets, in a folder that several processes may share."""
         path = os.path.join(self.folder, os.urandom(8).hex())
         self._files.append(Spill(path, buckets or self.buckets, self.together))
         return self._files[-1]
 
     def shelves(self, source: object, growth: int | None = None, share: float = 1 / 8) -> bool:
-        """Whether a gold set is too large to be in memory beside what is judged, which leaves it a share of the room.
+        """Whether a gold set needs more than its share of the memory limit.
 
         It takes `growth` bytes for each byte of its file.
         """
         return _bytes(source) * (growth or GROWTH) > self.limit * share
 
     def close(self) -> None:
-        """Let go of the files, of which one may be half written where something went wrong."""
+        """Close all files; after an error one may be half written."""
         for spilled in self._files:
             spilled.let_go()
 
@@ -116,7 +116,7 @@ class Store:
 
 
 class Spill:
-    """Records in buckets, in one file. They are read in the order in which they were added to their bucket."""
+    """Records in buckets, in one file. A bucket's records are read in the order in which they were added."""
 
     def __init__(self, path: str, buckets: int, together: int) -> None:
         self.path, self.buckets = path, buckets
@@ -128,7 +128,7 @@ class Spill:
             self._file = open(path, "xb")  # noqa: SIM115 — closed when all is written
 
     def is_empty(self, bucket: int) -> bool:
-        """Whether nothing of the bucket waits to be written: what is added next begins a piece."""
+        """Whether no record of the bucket waits to be written, so that the next one begins a piece."""
         return not self._waiting[bucket]
 
     def add(self, bucket: int, record: object) -> None:
@@ -146,7 +146,7 @@ class Spill:
         self._waiting[bucket] = []
 
     def close(self) -> None:
-        """All is written: from now on it is read."""
+        """Finish writing; from now on the file is read."""
         for bucket, waiting in enumerate(self._waiting):
             if waiting:
                 self._write(bucket)
@@ -158,12 +158,12 @@ class Spill:
             self._file.close()
 
     def remove(self) -> None:
-        """It will not be read."""
+        """Delete a file that will not be read."""
         with suppress(OSError):
             os.unlink(self.path)
 
     def in_runs(self, pieces: int) -> Spill:
-        """The only bucket as many, each of so many pieces that follow each other."""
+        """Split the only bucket into many, each of this many consecutive pieces."""
         runs, (whole,) = copy(self), self._pieces
         runs._pieces = [whole[start : start + pieces] for start in range(0, len(whole), pieces)] or [[]]
         runs.buckets = len(runs._pieces)
@@ -182,8 +182,8 @@ class Spill:
             yield from unpacked(file.read(length))
 
     def in_order(self, key: Callable[[Any], Any]) -> Iterator[Any]:
-        """All records, where those of each bucket are in order already; one open file for all buckets."""
-        import heapq  # here, as below: a run without a limit starts sooner without it
+        """All records in order, if those of each bucket are; one open file serves all buckets."""
+        import heapq  # imported here, as below: runs without a limit start faster
 
         with told("read", self.path), open(self.path, "rb") as file:
             yield from heapq.merge(*(self._read(file, bucket) for bucket in range(self.buckets)), key=key)
@@ -194,7 +194,7 @@ class Spill:
 
 @contextmanager
 def told(what: str, path: str) -> Iterator[None]:
-    """An error of the disk in words that say what to do."""
+    """Turn a disk error into a message that says what to do."""
     try:
         yield
     except OSError as error:
@@ -211,13 +211,13 @@ _ACTIVE: ContextVar[Store | None] = ContextVar("shipworthy_store", default=None)
 
 
 def active() -> Store | None:
-    """Where to put what does not fit, if a limit was set."""
+    """The store of this run, if memory is limited."""
     return _ACTIVE.get()
 
 
 @contextmanager
 def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1, growth: int = GROWTH) -> Iterator[None]:
-    """Work within a limit of memory, in a folder of one's own, which is gone at the end, whatever the end is.
+    """Work within a memory limit, in a private folder that is deleted at the end, even after an error.
 
     `jobs` processes share it. Large files are worked on within a limit too where none was given: those whose records
     would take much memory, at `growth` bytes for each of theirs.
@@ -242,7 +242,7 @@ def limited(limit: str | int | None, sources: Iterable[object], jobs: int = 1, g
 
 
 def _worth_limiting(size: int, jobs: int, growth: int) -> bool:
-    """Whether inputs are large and the temporary folder has room; else they are worked on in memory, as ever."""
+    """Whether the inputs are large and the temporary folder has room for them."""
     enough = ENOUGH // growth
     if jobs > 1 and growth > COMPACT:
         enough = min(enough, LARGE)
@@ -259,7 +259,7 @@ def _worth_limiting(size: int, jobs: int, growth: int) -> bool:
 
 
 def temporary() -> IO[bytes]:
-    """A file without a name, which is gone when it is closed."""
+    """A file without a name, deleted when it is closed."""
     import tempfile
 
     with told("write", f"{_chosen() or 'the temporary folder'}/"):
@@ -284,12 +284,12 @@ def unpacked(data: bytes) -> Any:
 
 
 def _chosen() -> str | None:
-    """The folder that somebody named. One that can't be written is an error, where the library would take another."""
+    """The folder in TMPDIR. `tempfile` would silently use another one if it can't be written; here that is an error."""
     return os.environ.get("TMPDIR") or None
 
 
 def size_of(sources: Iterable[object]) -> int:
-    """Bytes of all inputs; an archive counts for what it unpacks to, roughly, and what is no file for a large one."""
+    """Bytes of all inputs: archives by their estimated unpacked size, inputs that are not files by a large constant."""
     return sum(map(_bytes, sources))
 
 
@@ -303,7 +303,7 @@ def _bytes(source: object) -> int:
 
 
 def _bytes_of_files(sources: Iterable[object]) -> int:
-    """The same of the inputs that are files on this machine; of a pipe or an iterable nobody knows."""
+    """Bytes of the inputs that are files on this machine; the size of a pipe or an iterable is unknown."""
     paths = (getattr(source, "paths", None) or [source] for source in sources)
     named = (path for group in paths for path in group if isinstance(path, (str, os.PathLike)))
     return sum(_bytes(path) for path in named if os.path.isfile(path))

@@ -46,13 +46,13 @@ def engine(name: str = "inline", **settings: Any) -> Engine:
                 hint="Leave it out, or choose another --engine.",
                 code="engine-setting",
             )
-    given.pop("memory_limit", None)  # what fills the memory is on disk already, whoever does the work
+    given.pop("memory_limit", None)  # the limit was applied before: large inputs are on disk by now
     run: Engine = import_module(f".{name}", __name__).run
     return partial(run, **given) if given else run
 
 
 def workers(name: str, jobs: int | None) -> int:
-    """How many processes an engine would use on this machine; none where the work is done elsewhere."""
+    """How many processes an engine would use on this machine; 0 if the work is done elsewhere."""
     if name == "dask":
         return 0
     if name == "inline":

@@ -17,13 +17,13 @@ class Failed(NamedTuple):
 
 
 def attempt(work: Callable[..., object], *given: object) -> object:
-    """What the work gives, or how it failed."""
+    """The result of the work, or the error that it raised."""
     try:
         return work(*given)
     except MemoryError:
         what = f"a worker ran out of memory at {named(given[-1])}"
         return Failed(EnvironmentFailure(what, hint=FEWER, code="worker-died"))
-    except Exception as error:  # whatever it is, whoever asked has to know
+    except Exception as error:  # any error must reach the caller
         return Failed(error)
 
 

@@ -1,4 +1,4 @@
-"""Buckets: records of some questions at a time, wherever the others are. What a bucket tells adds up."""
+"""Buckets: the records of some questions at a time. The evidence of all buckets adds up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Piece = tuple[str, Iterable[Kept]]  # an input, and records of it
 
 
 def in_one_go(suite: Suite, material: Material) -> bool:
-    """Whether nothing has to be known of the whole data before the first case is judged."""
+    """Whether cases can be judged before all data was read."""
     refuses = material.closed or material.once or "error" in material.keep.values()
     return suite.survey is None and suite.settle is no_settling and not refuses
 
@@ -32,7 +32,7 @@ def divide(
     bucket_of: Callable[[str], int],
     add: Callable[[int, Kept], None],
 ) -> None:
-    """Give each record to its bucket, as the line that it was read from where that was checked."""
+    """Put each record into its bucket, as its checked line where there is one."""
     tick, key = material.tick, suite.key
     if not isinstance(records, Batched):
         for pair in records if tick is None else ticking(records, tick):
@@ -53,7 +53,7 @@ class Bucket(Gathered):
 
 
 class BucketCounts(msgspec.Struct, frozen=True):
-    """What a bucket adds to what is known of all records."""
+    """What a bucket contributes to the totals."""
 
     superseded: int
     unknown: dict[str, Unknown]
@@ -65,7 +65,7 @@ class BucketCounts(msgspec.Struct, frozen=True):
 def gather_bucket(
     suite: Suite, material: Material, expected: Mapping[str, Any] | None, pieces: Iterable[Piece]
 ) -> Bucket:
-    """The records of a bucket by question, those that count."""
+    """The records of a bucket that count, by question."""
     bucket = Bucket(expected, suite.survey(material) if suite.survey else None, material.once)
     by_source: dict[str, list[Numbered]] = {source: [] for source in material.streams}
     for source, many in pieces:
@@ -99,14 +99,14 @@ def judge_gathered(
 
 
 def place_of(case: Case, bucket: Bucket) -> tuple[int, int]:
-    """Where a case would come in memory, where records make the cases: by its first record."""
+    """The position that a case would have in memory if records make the cases: that of its first record."""
     firsts = ((number, slots[case.key]) for number, slots in enumerate(bucket.slots.values()) if case.key in slots)
     number, slot = next(firsts)
     return number, min(pair[0] for pair in slot)
 
 
 class Bucketed(Gathered):
-    """Records by question in buckets, of which this process has none or one at a time."""
+    """Records by question in buckets; this process holds at most one bucket at a time."""
 
     def __init__(self, suite: Suite, material: Material) -> None:
         super().__init__(None, suite.survey(material) if suite.survey else None, material.once)
@@ -115,7 +115,7 @@ class Bucketed(Gathered):
         self.slots = {source: {} for source in material.streams}
 
     def add(self, counts: BucketCounts) -> None:
-        """What another bucket tells."""
+        """Add the totals of another bucket."""
         for source, second in counts.seconds.items():
             self._seconds[source] = min(self._seconds.get(source, second), second, key=itemgetter(0))
         self.superseded += counts.superseded

@@ -35,15 +35,15 @@ from .inputs import keeps_many, size_of, splits
 from .units import MOST, Plan, ReadUnit, merge, read_unit
 
 WORTH_SHARING = 4_000  # questions from which the cluster judges them
-BUCKETS = (4, 64)  # of a shuffle, least and most: each part of the input sends something to each of them
+BUCKETS = (4, 64)  # fewest and most in a shuffle: every part sends something to every bucket
 PARTS = 4_000  # parts of a large input, each of which sends what it keeps of a question to the client …
 LARGEST = 256 << 20  # … and bytes that a part may have for that
-PATIENCE = 10  # seconds until a scheduler that does not answer, or has no worker, is given up
-TRIES = 3  # of a task whose data died with a worker
+PATIENCE = 10  # seconds until a scheduler that does not answer, or has no worker, counts as unreachable
+TRIES = 3  # attempts at a task whose data was lost with a worker
 
 
 def run(suite: Suite, material: Material, *, scheduler: str = "", part: int | None = None) -> Judged:
-    """Read and judge on the cluster; what can't be read in parts is read here."""
+    """Read and judge on the cluster; inputs that can't be split are read in this process."""
     with ExitStack() as connection:
         client = connection.enter_context(_connected(scheduler))
         _check_workers(client)
@@ -51,7 +51,7 @@ def run(suite: Suite, material: Material, *, scheduler: str = "", part: int | No
             return inline.run(suite, material)
         size = part or max(MOST, min(LARGEST, size_of(material) // PARTS))
         judged = _Cluster(client).evaluate(suite, material, size, share=WORTH_SHARING if part is None else 1)
-        if isinstance(judged.gathered, shuffled.ClusterGathered):  # who explains the decision may ask for records
+        if isinstance(judged.gathered, shuffled.ClusterGathered):  # explaining the decision may need records
             shuffled.close_with(judged.gathered, connection.pop_all().close)
         return judged
 
@@ -63,7 +63,7 @@ class _Cluster:
         self._client = client
 
     def evaluate(self, suite: Suite, material: Material, part: int, share: int) -> Judged:
-        """`share`: from how many questions on the cluster judges them."""
+        """`share`: how many questions make it worth judging on the cluster."""
         cut: dict[str, Parts] = self._cut(Plan(material, part).paths, part)
         plan = Plan(material, part, cut.get)
         units = list(plan)
@@ -110,7 +110,7 @@ class _Cluster:
     def _run(
         self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[object]
     ) -> Iterator[tuple[int, Any]]:
-        """Results with the numbers of their tasks, as they come. What dies with a worker is sent and done again."""
+        """Results with their task numbers, as they complete. What is lost with a worker is sent and done again."""
         distributed = _package("distributed")
         left = {number: (task,) for number, task in enumerate(tasks)}
         for tries in range(1, TRIES + 1):
@@ -126,7 +126,7 @@ class _Cluster:
                     raise _died(error) from None
 
     def _again(self, work: Callable[[], Judged], reads: Sequence[Input]) -> Judged:
-        """The same of work that keeps data on the workers: all of it is done again, and what was read is told anew."""
+        """The same for work that keeps data on the workers: all of it is repeated, and reading starts over."""
         distributed, before = _package("distributed"), deepcopy(reads)
         for tries in range(1, TRIES + 1):
             try:
@@ -159,13 +159,13 @@ class _Cluster:
             yield number, result
 
     def _sent(self, shared: tuple[object, ...]) -> list[Any]:
-        """What all tasks share: gold travels once to each worker."""
+        """What all tasks share: gold is sent to each worker once."""
         return [self._client.scatter(value, broadcast=True, hash=False) for value in shared]
 
     def split(
         self, work: Callable[..., Sequence[object]], shared: tuple[object, ...], tasks: Sequence[object], outputs: int
     ) -> tuple[Iterator[tuple[int, Any]], list[list[object]]]:
-        """The first output of each task as it comes, and the others by task, which stay on the workers."""
+        """The first output of each task as it arrives; the others stay on the workers, by task."""
         delayed = _package("dask").delayed
         sent = self._sent(shared)
         wide = outputs + 1
@@ -201,13 +201,13 @@ def told(work: Callable[..., object], number: int, *given: object) -> tuple[int,
 
 
 def told_many(work: Callable[..., Sequence[object]], number: int, *given: object) -> list[object]:
-    """The same of work with several outputs, the first of which is told."""
+    """The same for work with several outputs, the first of which comes back."""
     first, *others = work(*given)
     return [(number, made_with(), first), *others]
 
 
 def made_with() -> tuple[str, str]:
-    """The release and the Unicode tables, on both of which what is counted may depend."""
+    """The release and the Unicode tables: counts may depend on both."""
     return _version.__version__, unicodedata.unidata_version
 
 
@@ -243,16 +243,16 @@ def cut_file(size: int, path: str) -> KnownParts | int | None:
     return None if parts is None else KnownParts(list(parts), parts.digest)
 
 
-# --- paths: a worker needs whole ones, and people are told the ones that they wrote ---
+# --- paths: workers need absolute ones, and messages show the ones that the user wrote ---
 
 
 def whole_path(path: str) -> str:
-    """The path by which any worker finds the file; an address is one already."""
+    """The absolute path of a file; an address stays as it is."""
     return path if is_remote(path) else os.path.abspath(path)
 
 
 def renamed(result: ReadUnit | Failed, path: str) -> ReadUnit | Failed:
-    """What a worker told of a file, with the file's path as it was given."""
+    """A worker's result with the file's path as the user gave it."""
     whole = whole_path(path)
     if whole == path:
         return result
@@ -304,13 +304,13 @@ def _package(name: str) -> Any:
 
 
 def _check_workers(client: Any) -> None:
-    """Every worker has this release and these Unicode tables; else counts of different meaning would be added."""
+    """Refuse workers with another release or other Unicode tables: their counts would not mean the same."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
         found = client.run(made_with)
     except TimeoutError:
         raise EnvironmentFailure("the cluster has no worker", hint="Start one.", code="scheduler-unreachable") from None
-    except Exception as error:  # whatever a worker makes of a function that it can't import
+    except Exception as error:  # workers raise different errors for a function that they can't import
         raise EnvironmentFailure(
             f"the workers can't run shipworthy: {visible(str(error), 200)}",
             hint=f"Install shipworthy {_version.__version__} on them.",
@@ -321,7 +321,7 @@ def _check_workers(client: Any) -> None:
 
 
 def _check_same(made: tuple[str, str]) -> None:
-    if tuple(made) != made_with():  # a worker that joined while the work went on
+    if tuple(made) != made_with():  # a worker that joined later
         _refuse(made, "a worker that joined later")
 
 

@@ -1,4 +1,4 @@
-"""Inputs: whether they can be read in parts, and how large they are. A small run needs to know no more."""
+"""Inputs: whether they can be read in parts, and how large they are. Kept apart so that small runs import little."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..reading.files import is_remote
 
 
 def needs_disk(material: Material) -> bool:
-    """Whether records go to disk: there is a limit of memory, and more than the last record of a few questions."""
+    """Whether records go to disk: a memory limit is set, and more is kept than one record each of a few questions."""
     if spill.active() is None:
         return False
     few = material.expected is not None and not hasattr(material.expected, "bucket")  # gold is in memory
@@ -32,7 +32,7 @@ def splits(material: Material) -> bool:
 
 
 def is_light(material: Material) -> bool:
-    """Whether other processes on this machine would make it no faster."""
+    """Whether worker processes on this machine would not make it faster."""
     return all(isinstance(stream, Stream) and stream.light for stream in material.streams.values())
 
 

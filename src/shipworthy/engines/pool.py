@@ -1,4 +1,4 @@
-"""A pool of worker processes that loses nothing: a worker that dies is replaced, and what it was at is done again.
+"""A pool of worker processes that loses nothing: a worker that dies is replaced, and its task is repeated.
 
 The standard pools either hang when a worker is killed or do not say which task it was at; and they start threads, after
 which forking is no longer safe. So there is one pipe to each worker, and one task at a time on it.
@@ -21,14 +21,14 @@ TRIES = 2  # a task that has killed two workers would kill a third
 
 
 class _Worker:
-    """One process, the parent's end of its pipe, and the task that it is at."""
+    """One process, the parent's end of its pipe, and its current task."""
 
     def __init__(self, context: Any, work: Callable[..., Any], shared: tuple[Any, ...]) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, work, shared), daemon=True)
         self.process.start()
         theirs.close()
-        self.task: tuple[int, object, int] | None = None  # number, task, which try
+        self.task: tuple[int, object, int] | None = None  # number, task, attempt
 
     def give(self, number: int, task: object, tries: int) -> None:
         self.task = number, task, tries
@@ -42,7 +42,7 @@ class _Worker:
 
 def _serve(pipe: connection.Connection, work: Callable[..., object], shared: tuple[object, ...]) -> None:
     """The worker's side: tasks in, results or errors out, until the parent closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and stops its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets the signal too, and stops its workers
     import gc
 
     gc.disable()
@@ -61,7 +61,7 @@ def run(
     jobs: int,
     start: str | None = None,
 ) -> Iterator[tuple[int, object]]:
-    """`work(*shared, task)` for each task, in so many processes; results with their numbers, as they come.
+    """`work(*shared, task)` for each task, in `jobs` processes; results with their task numbers, as they complete.
 
     `work` is a top-level function. Where processes are forked, `shared` costs nothing, however large it is.
     """
@@ -91,8 +91,8 @@ def run(
 
 
 class _Tasks:
-    """Tasks with their numbers, taken as they are needed, and a few ahead: cutting a file goes on while its parts are
-    read, and no worker waits for it."""
+    """Numbered tasks, prepared a few ahead: a file is still being cut while its first parts are read, and no worker
+    has to wait."""
 
     def __init__(self, tasks: Iterable[object]) -> None:
         self._numbered = enumerate(tasks)
@@ -100,11 +100,11 @@ class _Tasks:
         self._done = False
 
     def are_few(self, jobs: int) -> bool:
-        """Whether there is time to prepare another."""
+        """Whether another task should be prepared now."""
         return not self._done and len(self._ahead) < jobs
 
     def prepare(self) -> None:
-        """Take the next task, should there be one."""
+        """Prepare the next task, if there is one."""
         for numbered in self._numbered:
             self._ahead.append(numbered)
             return
@@ -142,5 +142,5 @@ def _cause(code: int | None) -> str:
 
 
 def start_method() -> str:
-    """Forked workers have everything at once; but only a process without threads may fork, and not everywhere."""
+    """Forked workers need nothing sent to them, but forking is safe only on Linux and without other threads."""
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"

@@ -35,23 +35,23 @@ from .buckets import (
 )
 from .units import Plan, ReadUnit, Unit, collect
 
-Rename = Callable[[int, Any], Any]  # (number of a unit, what a worker told of it) → the same with the paths of here
+Rename = Callable[[int, Any], Any]  # (number of a unit, a worker's result) → the result with local paths
 Places = tuple[tuple[int, int], Case]  # a case, and where it comes among all
 
 
 class BucketNames(msgspec.Struct, frozen=True):
-    """The questions of a bucket, in one piece, so that nobody looks into it on the way; None: records make them."""
+    """The questions of a bucket, wrapped so that Dask does not look inside; None if records make them."""
 
     names: list[str] | None
 
 
 class Cluster(Protocol):
-    """What a shuffle asks of a cluster."""
+    """What a shuffle needs from a cluster."""
 
     def split(
         self, work: Callable[..., Sequence[object]], shared: tuple[object, ...], tasks: Sequence[object], outputs: int
     ) -> tuple[Iterator[tuple[int, Any]], list[list[object]]]:
-        """The first output of each task as it comes, and the others by task, where they are."""
+        """The first output of each task as it arrives; the others stay where they are, by task."""
 
     def over(
         self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[tuple[object, ...]]
@@ -119,7 +119,7 @@ def cases_of_pieces(suite: Suite, material: Material, given: BucketNames, *piece
 
 
 def lacking_in_pieces(suite: Suite, material: Material, given: BucketNames, *pieces: Piece) -> list[str]:
-    """Of the names those without any record."""
+    """The names without any record."""
     expected = _expected(material, given)
     bucket = gather_bucket(suite, material, expected, pieces)
     return list(bucket.lacking(given.names or ()))
@@ -184,12 +184,12 @@ class ClusterGathered(Bucketed):
         return (case for _, case in sorted(placed, key=itemgetter(0)))
 
     def lacking(self, names: Iterable[str]) -> Iterator[str]:
-        """Of the names those without any record."""
+        """The names without any record."""
         if not names:
             return
         yield from chain.from_iterable(self.each(lacking_in_pieces, names=self._by_bucket(names)))
 
 
 def close_with(gathered: ClusterGathered, close: Callable[[], object]) -> None:
-    """Let the cluster go once nobody can ask for records any more."""
+    """Disconnect from the cluster once no records can be requested any more."""
     weakref.finalize(gathered, close)

@@ -1,4 +1,4 @@
-"""Within a limit of memory: records go to disk in buckets by question, and one bucket after the other is judged.
+"""The engine for a memory limit: records go to disk in buckets by question, and the buckets are judged one by one.
 
 Gold is on disk already (`core/shelved.py`), unless it is small. What comes out is what comes out of memory: evidence
 adds up in any order, and where the order shows, records and items are merged into that of the files. Parts of the
@@ -35,7 +35,7 @@ from .buckets import (
 from .inputs import keeps_many, splits
 from .units import Plan, Unit, collect, part_size
 
-ROOM_FOR_CARDS = 100_000_000  # bytes of a limit within which what failed is kept in memory, if it is one record each
+ROOM_FOR_CARDS = 100_000_000  # bytes; below this limit failing items go to disk too
 
 
 def run(
@@ -64,7 +64,7 @@ def run(
 
 
 class Workers:
-    """Whoever does the tasks: this process, or several."""
+    """Runs tasks in this process, or in several."""
 
     def __init__(self, jobs: int, start: str | None = None) -> None:
         self.jobs, self._start = jobs, start
@@ -72,7 +72,7 @@ class Workers:
     def each(
         self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[object]
     ) -> Iterator[tuple[int, Any]]:
-        """Results with the numbers of their tasks, as they come; an error is the result of its task."""
+        """Results with their task numbers, as they complete; an error is returned as a result."""
         if self.jobs < 2:
             return ((number, work(*shared, task)) for number, task in enumerate(tasks))
         from .pool import run as in_processes
@@ -151,7 +151,7 @@ class SpilledGathered(Bucketed):
         self._spills = [(put[number].source, put[number].spill) for number in sorted(put)]
 
     def __getstate__(self) -> dict[str, object]:
-        """For another process, which has nobody to tell how far it is, and reads no input."""
+        """For another process, which reports no progress and reads no input."""
         silent = msgspec.structs.replace(self.material, tick=None, streams=dict.fromkeys(self.material.streams, ()))
         return self.__dict__ | {"material": silent, "_expected": None}
 
@@ -171,7 +171,7 @@ class SpilledGathered(Bucketed):
         return gather_bucket(self._suite, self.material, self.expected_of(number), pieces)
 
     def count(self, workers: Workers) -> None:
-        """What only all records together tell."""
+        """Count what depends on all records."""
         for counts in workers.over(count_bucket, (self,), range(self._store.buckets)):
             self.add(counts)
 
@@ -205,7 +205,7 @@ class SpilledGathered(Bucketed):
         return place_of(case, bucket)
 
     def lacking(self, names: Iterable[str]) -> Iterator[str]:
-        """Of the names those without any record; names of a gold set on disk are in buckets already."""
+        """The names without any record. Names of a gold set on disk are in buckets already."""
         if not names:
             return
         divided, shelved = _divided(names, self._store), getattr(names, "bucket", None)
@@ -214,7 +214,7 @@ class SpilledGathered(Bucketed):
 
 
 def _divided(names: object, store: spill.Store) -> list[list[str]]:
-    """Names by bucket; none of a gold set that is in buckets already."""
+    """Names by bucket; empty for a gold set that is in buckets already."""
     if names is None or hasattr(names, "bucket"):
         return []
     parts: list[list[str]] = [[] for _ in range(store.buckets)]

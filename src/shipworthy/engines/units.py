@@ -26,8 +26,8 @@ from ..text import visible
 from .attempts import Failed
 from .inputs import size_of
 
-LEAST, MOST = 1 << 20, 16 << 20  # bytes of a part; small enough that what comes of it fits in memory many times
-PER_JOB = 8  # parts for each worker, so that none is left with the last large one
+LEAST, MOST = 1 << 20, 16 << 20  # bytes of a part; the records of several parts fit in memory
+PER_JOB = 8  # parts for each worker, so that they finish at about the same time
 
 
 Cut = Callable[[str], Parts | None]
@@ -57,7 +57,7 @@ class Unit(msgspec.Struct, frozen=True):
 class ReadUnit(msgspec.Struct, frozen=True):
     """What reading a unit gave."""
 
-    gathered: Gathered | None  # None where its records stay where they were read
+    gathered: Gathered | None  # None if the records stay where they were read
     read: Input
 
 
@@ -66,7 +66,7 @@ def part_size(material: Material, jobs: int) -> int:
 
 
 class Plan:
-    """The units of an evaluation, cut while they are asked for; the digests of split files are known at the end."""
+    """The units of an evaluation, cut on demand; the digests of split files are known at the end."""
 
     def __init__(self, material: Material, size: int, cut: Cut | None = None) -> None:
         self._parts_of = partial(parts_of, size=size) if cut is None else cut
@@ -98,7 +98,7 @@ class Plan:
             yield Unit(name, file, part)
 
     def close(self, reads: Mapping[int, Input], failed: tuple[int, Exception] | None = None) -> None:
-        """Put together what the units told of each input, in order, and raise what reading it whole would raise."""
+        """Combine the units of each input in order, and raise the error that reading it whole would raise."""
         for name, stream in self.streams.items():
             digests: dict[int, str] = {}
             for number, unit in enumerate(self.units):
@@ -132,7 +132,7 @@ def collect(
     failed: list[tuple[int, Exception]],
     keep: Callable[[int, Any], None],
 ) -> None:
-    """What all units gave, as it comes; what is wrong with an input is told as if it were read in one piece."""
+    """Keep the result of each unit as it arrives; problems are reported as if the input had been read in one piece."""
     reads: dict[int, Input] = {}
     tick, records = material.tick, 0
     for number, result in results:
@@ -161,7 +161,7 @@ def merge(
 
 
 def nothing_read(suite: Suite, material: Material) -> Gathered:
-    """What is gathered before any unit was read."""
+    """An empty result, before any unit was read."""
     return gather(suite, material, dict.fromkeys(material.streams, ()))
 
 

@@ -1,4 +1,4 @@
-"""Columns: Parquet files straight into records, column by column, where no row needs a look of its own.
+"""Columns: Parquet files into records, column by column, if no row needs individual attention.
 
 A column is checked as a whole by the type of its field, and only the columns that the record has are read. Whatever
 does not fit is left to the rows: this decides how long reading takes, and nothing else.
@@ -49,7 +49,7 @@ class Columns:
         self._defaults = dict(zip(record.__struct_fields__, record.__struct_defaults__, strict=True))
 
     def read(self, batch: Any) -> list[Any] | None:
-        """The records of a batch; None where a row has to be looked at."""
+        """The records of a batch; None if rows must be read one by one."""
         try:
             columns = [self._column(name, batch.column(name)) for name in self.names]
         except (NotPlain, msgspec.ValidationError):
@@ -57,7 +57,7 @@ class Columns:
         return None if "" in columns[self.names.index("qid")] else list(map(self.packed.kind, *columns))
 
     def checked(self, first: int, batch: Any) -> Rows | None:
-        """The batch with the names of its rows, once every column was looked at; None where rows have to be."""
+        """The batch with the names of its rows, after checking every column; None if rows must be read one by one."""
         try:
             for name in self.names:
                 check_column(batch.column(name))
@@ -76,7 +76,7 @@ class Columns:
 
 
 def columns_of(schema: Any, record: type[Any], keys: Keys, moved: Collection[str]) -> Columns | None:
-    """How a file's columns become records; None where rows have to be looked at for that."""
+    """How a file's columns become records; None if rows must be read one by one."""
     import pyarrow.types as kinds
 
     sample: dict[str, object] = {
@@ -91,7 +91,7 @@ def columns_of(schema: Any, record: type[Any], keys: Keys, moved: Collection[str
 
 
 def check_column(column: Any) -> None:
-    """Refuse what a type does not tell: a number that is not finite, a null in a list, an object that lacks a field."""
+    """Refuse what the column type allows but a record does not: non-finite numbers, nulls in lists, missing fields."""
     import pyarrow.types as kinds
 
     kind = column.type
@@ -117,7 +117,7 @@ def checked_values(column: Any, hint: Any) -> list[Any]:
         return _objects(column, hint)
     if kinds.is_list(kind) or kinds.is_large_list(kind):
         lists = _lists(column)
-        msgspec.convert([next(filter(None, lists), None) or []], list[hint])  # one of them stands for all
+        msgspec.convert([next(filter(None, lists), None) or []], list[hint])  # of one type, so one is enough
         return lists
     values: list[object] = plain_values(column)
     found: list[object] = msgspec.convert(values, list[hint | None])
@@ -159,7 +159,7 @@ def _or_none(column: Any, values: list[Any]) -> list[Any]:
 
 
 def _objects(column: Any, hint: Any) -> list[Any]:
-    """Objects of the field's own type, of whose fields the first are there and the others are absent."""
+    """Objects of the field's own type; only its first fields are present."""
     records = [kind for kind in get_args(hint) if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
     parts = dict(zip([field.name for field in column.type], column.flatten(), strict=True))
     names = [name for name in records[0].__struct_fields__ if name in parts] if records else []
@@ -173,7 +173,7 @@ def _objects(column: Any, hint: Any) -> list[Any]:
 
 
 class Rows:
-    """A batch of rows that were checked by column: what each is about, and the records of those that are asked for."""
+    """A batch of rows that were checked by column, with their names; records are made on demand."""
 
     def __init__(self, first: int, batch: Any, names: list[str], columns: Columns) -> None:
         self.first, self.names = first, names
@@ -186,14 +186,14 @@ class Rows:
         return zip(range(self.first, self.first + len(self)), self._columns.read(self._batch) or (), strict=True)
 
     def latest(self) -> dict[str, tuple[int, bytes, Packed]]:
-        """The last record of each name with its place, as bytes, which take little memory; only these are made."""
+        """The last record of each name with its position, as bytes to save memory; only these are made."""
         places = dict(zip(self.names, count(), strict=False))
         every = len(places) == len(self)
         picked = self._batch if every else self._batch.take(list(places.values()))
         return dict(zip(places, self._packed(picked, places.values()), strict=True))
 
     def packed(self) -> Iterator[tuple[int, bytes, Packed]]:
-        """The same of every record."""
+        """The same for every record."""
         return self._packed(self._batch, range(len(self)))
 
     def _packed(self, batch: object, places: Iterable[int]) -> Iterator[tuple[int, bytes, Packed]]:
@@ -202,5 +202,5 @@ class Rows:
             yield self.first + place, packed.encode(record), packed
 
     def moved(self, by: int) -> Rows:
-        """The same rows at places further on."""
+        """The same rows at later positions."""
         return Rows(self.first + by, self._batch, self.names, self._columns) if by else self

@@ -30,9 +30,9 @@ class Parts(Protocol):
 
 
 def parts_of(path: str, size: int) -> Parts | None:
-    """How to cut a file into parts of about `size` bytes; None where it must be read whole."""
+    """How to cut a file into parts of about `size` bytes; None if it must be read whole."""
     name = path.lower()
-    if not os.path.isfile(path):  # a pipe can be read once, and a missing file says so when it is opened
+    if not os.path.isfile(path):  # a pipe can be read only once; a missing file is reported when it is opened
         return None
     if name.endswith(".parquet"):
         return RowGroups(path, size)
@@ -66,7 +66,7 @@ class LineRanges:
         self.digest = digest.hexdigest()
 
     def _cut(self, block: bytes, start: int, position: int) -> int:
-        """Where in the block the range ends that began at `start`: behind a newline; -1 where it goes on."""
+        """Where in the block the range that began at `start` ends, after a newline; -1 if it goes on."""
         least = max(start + self._size - position, start - position + 1, 1)
         return block.find(b"\n", least - 1) + 1 or -1
 
@@ -85,12 +85,12 @@ class Scan(msgspec.Struct, frozen=True):
 
 
 def scans_of(path: str, size: int, part: int) -> list[Scan]:
-    """All of a file in ranges, which can be looked at anywhere and in any order."""
+    """A file as ranges that can be scanned anywhere, in any order."""
     return [Scan(path, start, min(start + part, size)) for start in range(0, size, part)]
 
 
 def scanned(scan: Scan) -> tuple[int, int]:
-    """How many lines end in a range, and the offset behind the first end; -1 where none does."""
+    """How many lines end in a range, and the offset after the first end; -1 if none does."""
     count, first, position = 0, -1, scan.start
     with open(scan.path, "rb", buffering=0) as stream:
         stream.seek(scan.start)
@@ -103,7 +103,7 @@ def scanned(scan: Scan) -> tuple[int, int]:
 
 
 def parts_between(path: str, size: int, found: Iterable[tuple[int, int]]) -> list[Part]:
-    """Parts of whole lines, of what was found in the ranges in their order: each begins behind a range's first end."""
+    """Parts of whole lines, from the scans in order: each part begins after a range's first line end."""
     starts, line = [(0, 1)], 1
     for number, (count, first) in enumerate(found):
         if number and 0 <= first < size:
@@ -119,7 +119,7 @@ def digest_of_file(path: str) -> str:
 
 
 class RowGroups:
-    """Row groups of a Parquet file, as many at a time as make a part."""
+    """Row groups of a Parquet file, combined into parts."""
 
     def __init__(self, path: str, size: int) -> None:
         self.path, self._size = path, size

@@ -1,4 +1,4 @@
-"""JSON lines: read them into typed records, and let every problem know its file and line.
+"""JSON lines: read into typed records; every problem has its file and line.
 
 The fast path decodes a line straight into a record. Whatever it refuses, and whatever looks suspicious, is decided
 by the slow path, which is the definition: strict UTF-8, the standard library's parser, no repeated keys, finite
@@ -40,7 +40,7 @@ __all__ = [
     "strict_object",
 ]
 
-TOGETHER = 1 << 20  # bytes of lines that are passed on together once they are checked
+TOGETHER = 1 << 20  # bytes of checked lines in one batch
 _BOM = b"\xef\xbb\xbf"
 _JOURNAL = b'"shipworthy_journal"'
 _NAMES = frozenset(("qid", "q_id", "id", "prompt_id"))  # a line that has one is about a question
@@ -68,7 +68,7 @@ class Problems:
     def __init__(self) -> None:
         self.total = 0
         self.first: list[Problem] = []
-        self.unread = False  # the rest of a file could not be read, so nobody knows what is missing
+        self.unread = False  # the rest of a file could not be read, so what is missing is unknown
 
     def add(self, problem: Problem) -> None:
         self.total += 1
@@ -76,7 +76,7 @@ class Problems:
             self.first.append(problem)
 
     def __iadd__(self, other: Problems) -> Problems:
-        """Add those of what follows; behind an end that can't be read nothing follows."""
+        """Add the problems of the next part; nothing follows a part that could not be read to its end."""
         if not self.unread:
             self.total += other.total
             self.first = [*self.first, *other.first][:MAX_SHOWN]
@@ -131,11 +131,11 @@ class Reader(Generic[Record]):
         self.problems = problems
         self.lines = self.records = 0
         self.planned: int | None = None  # of a journal: how many runs it was to hold
-        self.repeated = 0  # lines of a journal that stand twice: they are not the runs that are missing
+        self.repeated = 0  # duplicate lines of a journal: they don't make up for missing runs
         self._met: set[int] = set()  # the hashes of a journal's lines
         self._keys = keys  # refuses keys that are probably misspelt
         self._warn = warn or (lambda line, what, code: None)
-        self._amend = amend or (lambda line, value: None)  # may mend an object that the fast path refused
+        self._amend = amend or (lambda line, value: None)  # may fix an object that the fast path refused
         self._hash = hashlib.sha256()
         self._shape: Shape | None = None
         self._sample: dict[str, object] | None = (
@@ -153,7 +153,7 @@ class Reader(Generic[Record]):
     def batches(
         self, key: Callable[[Record], str] | None = None, with_records: bool = False
     ) -> Iterator[Iterable[tuple[int, Record]]]:
-        """The records of one block after the other, so that no step of Python is needed for each.
+        """The records block by block, so that no Python code runs for each line.
 
         With a key, lines that are checked but not yet made records, wherever that is possible: `Lines`. They have the
         records with them where somebody looks at them now and keeps the lines.
@@ -190,7 +190,7 @@ class Reader(Generic[Record]):
     def _checked(
         self, first: int, text: bytes, lines: list[bytes], key: Callable[[Record], str], with_records: bool
     ) -> Lines | None:
-        """Lines of the shape that was learnt; the header of a journal has another one."""
+        """The lines, if they have the shape that was learnt; a journal's header does not."""
         if self._shape is None or self.planned is not None:
             return None
         records = self._shape.read(text, lines) if with_records else None
@@ -201,13 +201,13 @@ class Reader(Generic[Record]):
         return Lines(first, lines, names, self._shape, records, size=len(text))
 
     def _at_once(self, text: bytes, lines: list[bytes], learning: bool = False) -> list[Record] | None:
-        """Lines without anything suspicious, checked and decoded without a step of Python per line; else None."""
-        if self._shape is not None:  # decodes every text of a line, so that nothing in it can be hidden
+        """The records of unsuspicious lines, checked without running Python code for each line; otherwise None."""
+        if self._shape is not None:  # it decodes every text of a line, so nothing can hide there
             if (records := self._shape.read(text, lines)) is not None:
                 self._misses = 0
                 return records
             if len(lines) > 2 and self._shape.read(lines[0], lines[:1]) and self._shape.read(lines[-1], lines[-1:]):
-                return None  # a few lines differ: better one by one
+                return None  # only a few lines differ: read them one by one
         try:
             if _suspicious(text):
                 return None
@@ -253,7 +253,7 @@ class Reader(Generic[Record]):
         return None
 
     def _is_header(self, number: int, value: dict[str, object]) -> bool:
-        """Whether a line is a journal's header, wherever it got to; the plans of journals put together add up."""
+        """Whether a line is a journal's header, anywhere in the file; the plans of concatenated journals add up."""
         planned = planned_of(value)
         if number > 1 and (planned is None or not _NAMES.isdisjoint(value)):
             return False
@@ -309,7 +309,7 @@ class Reader(Generic[Record]):
         self.problems.unread = True
 
     def _skip_long(self, stream: BinaryIO, number: int) -> tuple[bytes, bool]:
-        """Pass over an overlong line; what follows it, and False when the rest of the file is better left alone."""
+        """Skip an overlong line. Returns what follows it, and False if reading should stop."""
         skipped, rest, going_on = MAX_LINE, b"", True
         while going_on and (block := stream.read(BLOCK)):
             _, newline, rest = block.partition(b"\n")
@@ -325,7 +325,7 @@ class Reader(Generic[Record]):
 
 
 def _up_to_newline(stream: BinaryIO, held: int) -> bytes:
-    """The next block; several where a line goes on, so that a long line is put together once."""
+    """The next block, or several until a line ends, so that a long line is joined once."""
     blocks: list[bytes] = []
     while block := stream.read(BLOCK):
         blocks.append(block)
@@ -340,7 +340,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, object]] | None:
-    """The objects of lines that the definition would accept as they are; None where that is in doubt.
+    """The objects of lines that the slow path would accept unchanged; None if in doubt.
 
     A repeated key can't hide: writing the objects again gives as many colons as were read, unless one was dropped.
     """
@@ -353,7 +353,7 @@ def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, object]] |
 
 
 def plain_object(text: bytes) -> dict[str, object] | None:
-    """One object by the fast path; None where the definition must decide."""
+    """One object by the fast path; None if the slow path must decide."""
     try:
         objects = _plain_objects(text, [text])
     except (ValueError, RecursionError):
@@ -369,7 +369,7 @@ def _suspicious(text: bytes) -> bool:
 
 
 def _deep(lines: list[bytes]) -> bool:
-    """Whether a line could be nested too deep; brackets inside of texts count, so that it may be none."""
+    """Whether a line may be nested too deep. Brackets inside texts count too, so this can be a false alarm."""
     if max(map(len, lines), default=0) <= 2 * MAX_DEPTH:  # each level opens and closes
         return False
     if all(max(map(bytes.count, lines, repeat(bracket))) <= MAX_DEPTH // 2 for bracket in (b"[", b"{")):
@@ -383,7 +383,7 @@ _OTHERS = bytes(set(range(256)) - set(_STEP))
 
 
 def planned_of(header: dict[str, object]) -> int | None:
-    """How many runs a journal's header says that it was to hold."""
+    """How many runs were planned, according to a journal's header."""
     size = header.get("planned", header.get("plan_size"))
     return size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None
 

@@ -20,11 +20,11 @@ import msgspec
 from .keys import Keys
 
 _PLAIN = str | bool | int | float | list[str | bool | int | float | None] | None
-MISSES = 4  # blocks in a row of other shapes, after which there is nothing to gain from trying
+MISSES = 4  # consecutive blocks of other shapes before giving up
 
 
 class Shape:
-    """Lines with the keys of one line that was read in the ordinary way."""
+    """The keys and types of a line, by which similar lines are decoded."""
 
     def __init__(self, kind: type[object], learnt: tuple[Mapping[str, object], type[object]]) -> None:
         self._learnt = learnt
@@ -35,7 +35,7 @@ class Shape:
         self._leaves = [attrgetter(leaf) for leaf in leaves]  # those whose texts had colons come first
 
     def read(self, text: bytes, lines: list[bytes]) -> list[Any] | None:
-        """The records of lines that have this shape, each key once; None where one has not, or may have not."""
+        """The records, if every line has this shape and no duplicate key; None if not, or if in doubt."""
         more = text.count(b":") - self._keys * len(lines)
         try:
             records = list(map(self.decode, lines)) if more >= 0 else []
@@ -44,14 +44,14 @@ class Shape:
             return None
 
     def names(self, text: bytes, lines: list[bytes], key: Callable[[Any], str]) -> list[str] | None:
-        """Of the same records only their names: no record is kept."""
+        """Only the names of the same records; no record is kept."""
         if (records := self.read(text, lines)) is None:
             return None
         return list(map(key, records))
 
     def _in_texts(self, colons: int, text: bytes, records: list[Any]) -> bool:
-        """Whether so many colons are in the values of the records. Of a key that was repeated, one value is in none."""
-        # A colon in a value that is none in the text. From the end, where a search stops only at backslashes.
+        """Whether the values account for this many colons. The colons of a duplicate key are in no value."""
+        # An escaped colon would be in a value but not in the text. Searching backwards stops only at backslashes.
         if b"\\" in text and text.rfind(b"\\u003") >= 0:
             return False
         for leaf in tuple(self._leaves):
@@ -69,7 +69,7 @@ class Shape:
 
 
 def _colons(values: list[Any]) -> int:
-    """How many colons values have, as JSON has them."""
+    """How many colons the values contain as JSON."""
     try:
         return "".join(values).count(":")
     except TypeError:  # not all of them are texts
@@ -77,7 +77,7 @@ def _colons(values: list[Any]) -> int:
 
 
 def _leaves(value: Mapping[str, object]) -> Iterator[str]:
-    """Where an object has its values, as attributes of what is decoded."""
+    """The attribute paths of an object's values."""
     for key, part in value.items():
         if isinstance(part, dict):
             yield from (f"{key}.{inner}" for inner in part)
@@ -89,7 +89,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def learn(value: Mapping[str, object], record: type[object], keys: Keys | None) -> Shape | None:
-    """The shape of an object that was accepted as a record; None where it nests, or where a key is in doubt."""
+    """The shape of an accepted object; None if it nests too deep, or if a key is suspicious."""
     if not issubclass(record, msgspec.Struct) or (keys is not None and keys.suspect([dict(value)])):
         return None
     stricter = vars(record)["__lean__"](value) if "__lean__" in vars(record) else None
@@ -106,7 +106,7 @@ def _learnt_again(value: bytes, record: type[object]) -> Shape | None:
 
 
 class Lines:
-    """Lines of one shape that were checked: what each is about, and the records, decoded when they are asked for."""
+    """Checked lines of one shape, with their names; records are decoded on demand."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Lines:
 
     @property
     def records(self) -> list[Any]:
-        """The records; made already where somebody asked for them while the lines were checked."""
+        """The records, decoded now unless they were kept while checking."""
         return list(map(self._shape.decode, self._lines)) if self._records is None else self._records
 
     def __len__(self) -> int:
@@ -139,28 +139,28 @@ class Lines:
         return zip(count(self.first), map(self._shape.decode, self._lines), strict=False)
 
     def latest(self) -> dict[str, tuple[int, bytes, Shape]]:
-        """The last line of each name as it is, with its place and with what decodes it."""
+        """The last line of each name, with its position and its decoder."""
         places = dict(zip(self.names, range(len(self.names)), strict=True))
         return {name: (self.first + place, self._lines[place], self._shape) for name, place in places.items()}
 
     def packed(self) -> Iterator[tuple[int, bytes, Shape]]:
-        """The same of every line."""
+        """The same for every line."""
         return zip(count(self.first), self._lines, repeat(self._shape), strict=False)
 
     def moved(self, by: int) -> Lines:
-        """The same lines at places further on."""
+        """The same lines at later positions."""
         return Lines(self.first + by, self._lines, self.names, self._shape) if by else self
 
 
 class Decodes(Protocol):
-    """What makes a record of bytes."""
+    """Decodes bytes into a record."""
 
     @property
     def decode(self) -> Callable[[bytes], Any]: ...
 
 
 class Checked(Protocol):
-    """A batch of records that were checked, and that are made when they are asked for."""
+    """A batch of checked records that are decoded on demand."""
 
     first: int
     names: list[str]
@@ -278,5 +278,5 @@ def _pickled(record: type[msgspec.Struct]) -> dict[str, object]:
 
 
 def full(record: object) -> object:
-    """A record of its own type, however it was read."""
+    """The record in its own type, whatever it was decoded as."""
     return record.__full__() if hasattr(record, "__full__") else record

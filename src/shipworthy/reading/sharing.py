@@ -1,4 +1,4 @@
-"""Sharing: a small file that several will read is read once, and whoever reads it again gets the same bytes.
+"""Sharing: a small file that several suites read is read once, and all of them get the same bytes.
 
 So the suites of one board judge the same traces, even if the file changes meanwhile, and a file that lies elsewhere is
 fetched once. Large files are streamed anew by each reader: keeping them would take more than reading them.
@@ -27,7 +27,7 @@ class Shared:
     def __init__(self, paths: Iterable[str], room: int) -> None:
         self._paths, self._room = frozenset(paths), room
         self._kept: dict[str, bytes] = {}
-        self._gone: set[str] = set()  # what was read, and can't be read again
+        self._gone: set[str] = set()  # read already, and can't be read again
 
     def open(self, path: str, watch: Watch, opened: Open, size: Callable[[], int | None], once: bool) -> io.RawIOBase:
         """The file's bytes; as `opened` gives them where nobody else will read it, or where they are too many.

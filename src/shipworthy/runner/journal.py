@@ -297,7 +297,7 @@ def _is_torn(line: bytes) -> bool:
 
 
 def _read(line: bytes) -> dict[str, object]:
-    """A line as an object; what is none has nothing in it."""
+    """A line as an object; an empty one if it is not an object."""
     try:
         value = msgspec.json.decode(line)
     except ValueError:

@@ -25,7 +25,7 @@ def blocks(decision: Decision) -> list[Block]:
     found = [*heat_map(decision), *by_slice(decision)]
     for name, value in decision.sections.items():
         if name in ("turns", "details"):
-            continue  # told where the page says what would turn the decision; laid out for the terminal
+            continue  # shown elsewhere on the page; laid out for the terminal
         draw = PICTURES.get(name)
         drawn = draw(value, decision) if draw and value else None
         if drawn is None:

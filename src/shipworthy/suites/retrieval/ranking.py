@@ -123,7 +123,7 @@ def spellings(one: Wanted) -> list[str]:
 
 
 class Duplicate(ValueError):
-    """An id stands twice in a list although the choices call that an error."""
+    """A list has a duplicate id although the choices call that an error."""
 
 
 def arrange(ids: Sequence[object], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:

@@ -261,7 +261,7 @@ def _irregular(path: str, before: int, piece: bytes) -> Rows:
 
 
 def _columns(path: str, number: int, line: bytes) -> tuple[bytes, bytes, float] | None:
-    """Query, document and score of a line; None for an empty one or a comment; what stands after the tag is let be."""
+    """Query, document and score of a line; None for an empty one or a comment; extra columns are ignored."""
     if not line.strip() or line.startswith(b"#"):
         return None
     parts = line.split()
