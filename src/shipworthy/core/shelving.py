@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ..reading.cutting import LineRanges, parts_of
-from ..reading.jsonl import Problems, Reader
+from ..reading.jsonl import Problems, count_repeated
 from ..reading.lock import item_digest
 from ..reading.parts import Part
 from .cases import record_of
@@ -70,7 +70,7 @@ def shelve_in_parts(
             watch += part.written.watch
     read.digest, read.content = parts.digest, digest.of_all()
     if read.planned is not None:
-        read.repeated = Reader(path, dict, Problems()).count_repeated()
+        read.repeated = count_repeated(path)
     tape = Tape([part.written for part in found])
     items = ShelvedItems(store, tape, tape.in_runs(store))
     return items, ShelvedLines(items)

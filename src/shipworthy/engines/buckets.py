@@ -68,7 +68,7 @@ def gather_bucket(
     """The records of a bucket that count, by question."""
     bucket = Bucket(expected, suite.survey(material) if suite.survey else None, material.once)
     by_source: dict[str, list[Numbered]] = {source: [] for source in material.streams}
-    for source, many in pieces:
+    for source, many in pieces:  # `record_of` written out, to save a call for each record
         by_source[source] += [kept if len(kept) == 2 else (kept[0], kept[2].decode(kept[1])) for kept in many]
     for source, pairs in by_source.items():
         bucket.take(source, pairs, material.keep.get(source, "all"), suite.key)

@@ -20,7 +20,7 @@ from ..core.evidence import Evidence
 from ..core.inputs import Input, Stream
 from ..core.suite import Material, Suite
 from ..reading.cutting import Parts, parts_of
-from ..reading.jsonl import Problems, Reader
+from ..reading.jsonl import count_repeated
 from ..reading.parts import Part
 from ..text import visible
 from .attempts import Failed
@@ -112,7 +112,7 @@ class Plan:
                 if (name, file) in self._cut:
                     digests[file] = self._cut[name, file].digest
                     if stream.read.planned is not None:
-                        stream.read.repeated += Reader(path, dict, Problems()).count_repeated()
+                        stream.read.repeated += count_repeated(path)
             stream.close([digests[file] for file in sorted(digests)])
 
 

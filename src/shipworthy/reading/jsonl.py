@@ -268,7 +268,7 @@ class Reader(Generic[Record]):
         self.repeated += len(hashes) - (len(self._met) - before)
 
     def count_repeated(self) -> int:
-        """Duplicate lines of a journal that was read in parts, none of which knows the others."""
+        """Read the file for nothing but its duplicate lines."""
         for first, text, lines in self._blocks():
             if _JOURNAL in text:
                 for number, line in enumerate(lines, first):
@@ -386,6 +386,11 @@ def planned_of(header: dict[str, object]) -> int | None:
     """How many runs were planned, according to a journal's header."""
     size = header.get("planned", header.get("plan_size"))
     return size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None
+
+
+def count_repeated(path: str) -> int:
+    """Duplicate lines of a journal that was read in parts, none of which knows the others."""
+    return Reader(path, dict, Problems()).count_repeated()
 
 
 def read_objects(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
 from ...core.tally import Tally
@@ -27,7 +27,7 @@ def facts_of(verdict: Verdict, context: Context) -> tuple[str, ...]:
     if not verdict.answerable:
         return _UNDER
     found = 2 if wanted.issubset(retrieved[: context.options.k[0]]) else 0
-    if not (verdict.cited if _is_cited(verdict, context) else _hit(wanted, verdict.citations, retrieved)):
+    if not _hit(verdict, wanted, context):
         return _ANSWERED[found]
     right = expected.vacuous or _contains(claim.strip().lower(), expected.gold.substrings)
     return _HIT[found + right]
@@ -39,11 +39,6 @@ _ANSWERED = {0: ("answerable", "answered"), 2: ("answerable", "answered", "recal
 _HIT = {  # not recalled, recalled; each not correct, correct
     found + right: (*_ANSWERED[found], "hit", *("correct",) * right) for found in (0, 2) for right in (0, 1)
 }
-
-
-def _is_cited(verdict: Verdict, context: Context) -> bool:
-    """Whether the verdict's own word on citations is the original's too."""
-    return verdict.status == "shipped" and verdict.has_citations and context.judging.id_map is None
 
 
 def _refused(verdict: Verdict, claim: str) -> bool:
@@ -62,9 +57,13 @@ def _contains(claim: str, texts: Iterable[str]) -> bool:
     return False
 
 
-def _hit(wanted: frozenset[str], citations: Sequence[str], retrieved: Sequence[str]) -> bool:
+def _hit(verdict: Verdict, wanted: frozenset[str], context: Context) -> bool:
+    """Whether some citation is gold and all were retrieved; without gold citations, whether nothing is cited."""
+    citations, retrieved = verdict.citations, verdict.retrieved
     if not wanted:
         return not citations
+    if verdict.status == "shipped" and context.judging.id_map is None:
+        return bool(verdict.cited)  # the judge applied the same rule to the same ids
     return not wanted.isdisjoint(citations) and all(map(retrieved.__contains__, citations))
 
 
