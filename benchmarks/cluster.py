@@ -32,7 +32,16 @@ def race(gold: Path, trace: Path, repeats: int) -> None:
     from distributed import LocalCluster
 
     logging.disable(logging.INFO)  # what clusters say when they are closed
-    clusters = {n: LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) for n in (1, 2)}
+    clusters = {
+        n: LocalCluster(
+            n_workers=n,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+        )
+        for n in (1, 2)
+    }
     engines = {f"dask, {n}": ("dask", "--scheduler", one.scheduler_address) for n, one in clusters.items()}
     engines |= {"inline": ("inline",), "processes, 2": ("processes", "--jobs", "2")}
     digests = set()

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from environments import interpreter
-from million import REFERENCE, SCORE, make
+from million import SCORE, make, yardstick
 
 DECODE = """
 import sys, msgspec
@@ -132,8 +132,9 @@ def scored(folder: Path, gold: Path, trace: Path, *engine: str) -> list[str]:
 def answers(folder: Path, lines: int, items: int, repeats: int) -> None:
     folder.mkdir()
     gold, trace = make(folder, lines, items)
+    base, command = yardstick(gold, trace)
     contenders = {
-        "reference loop": [sys.executable, "-c", REFERENCE, str(gold), str(trace)],
+        base: command,
         "bare typed decode": [sys.executable, "-c", DECODE, str(trace)],
         "inline": scored(folder, gold, trace, "inline"),
         "processes, 2": scored(folder, gold, trace, "processes", "--jobs", "2"),

@@ -114,7 +114,7 @@ def main() -> None:
         server = Server(stall_after)
         out = Path(folder) / "load.jsonl"
         summary = run_load(golds, f"http://127.0.0.1:{server.port}/qa", out, loads=(chosen.rps,), warmup=0)
-        rows: list[dict[str, Any]] = [json.loads(line) for line in out.read_text().splitlines()][1:]
+        rows: list[dict[str, Any]] = [json.loads(line) for line in out.read_text().splitlines()]
     ours = [row["e2e_ms"] for row in rows]
     truth = []
     for position, row in enumerate(rows):

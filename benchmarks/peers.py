@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 from pathlib import Path
 
 from environments import HOME, interpreter
-from million import REFERENCE, make
+from million import make, yardstick
 
 from engines import Ran, measured, race, scored
 
@@ -123,7 +122,7 @@ def main() -> None:
         peers = contenders(chosen.tools.split(","), chosen.home, gold, trace)
         own = {
             "shipworthy, inline": scored(Path(folder), gold, trace, "inline"),
-            "reference loop": [sys.executable, "-c", REFERENCE, str(gold), str(trace)],
+            **dict([yardstick(gold, trace)]),
         }
         quick = own | {tool: command for tool, command in peers.items() if tool not in SLOW}
         best = race(f"{chosen.items:,} gold items with one trace each", quick, chosen.items, chosen.repeats)

@@ -58,17 +58,33 @@ def main() -> None:
 def print_grounding() -> None:
     print("Area under the curve on the reporting half, and grounding minus baseline, with bootstrap intervals of 95 %")
     hits: Counter[tuple[str, bool]] = Counter()
+    clean: list[float] = []
     for name, rows in labelled_sets().items():
         if rows is None:
             print(f"{name:<16} skipped: not in {DATA}")
             continue
+        clean += clean_grounding(rows)
         chosen = [row for row in rows if is_reported(row.question)]
         results = judged(chosen)
         report(name, chosen, results)
         hits.update((kind, row.bad) for row, result in zip(chosen, results, strict=True) for kind in hard(result))
+    print(f"per cent of {len(clean)} clean answers below 0, .05, … 1: {percent_below(clean)}")
     print("rule: faulty answers hit, clean answers hit")
     for kind in HARD:
         print(f"  {kind:<16}{hits[kind, True]:>4}{hits[kind, False]:>4}")
+
+
+def clean_grounding(rows: Sequence[Row]) -> list[float]:
+    """The grounding of the answers of a whole set that nobody found fault with."""
+    scores = (result["dimension_scores"]["factual_grounding"] for result in judged([r for r in rows if not r.bad]))
+    return [score for score in scores if score is not None]
+
+
+def percent_below(scores: Sequence[float]) -> list[int]:
+    """What `CLEAN_BELOW` of the reasoning suite has."""
+    return (
+        [round(100 * sum(score < step / 20 for score in scores) / len(scores)) for step in range(21)] if scores else []
+    )
 
 
 def is_reported(question: str) -> bool:
@@ -77,7 +93,7 @@ def is_reported(question: str) -> bool:
 
 
 def hard(result: dict[str, Any]) -> list[str]:
-    """The hard failures of a result, dimensions below their minimum aside."""
+    """The hard failures of a result that a rule about its text found."""
     return [kind for kind in result["hard_failures"] if kind in HARD]
 
 
@@ -117,7 +133,8 @@ def print_written() -> None:
         print(f"set {number} ({use}): {len(fixture['cases'])} cases, {len(rows)} answers, area {area:.3f}")
         print(f"  these rules: correct {_share(good, passed, True)}, wrong {_share(good, passed, False)}")
         print(f"  the script:  correct {_share(good, naive, True)}, wrong {_share(good, naive, False)}")
-        hits = Counter((kind, label) for label, one in zip(good, results, strict=True) for kind in one["hard_failures"])
+        kinds = [one["hard_failures"] + one["below_minimum"] for one in results]
+        hits = Counter((kind, label) for label, found in zip(good, kinds, strict=True) for kind in found)
         counted = [
             f"{kind} {hits[kind, False]}, {hits[kind, True]}" for kind in dict.fromkeys(kind for kind, _ in hits)
         ]

@@ -60,7 +60,12 @@ class Labelled(NamedTuple):
 
 def main() -> int:
     rows = [*_financebench(), *_clapnq(), *_delucionqa()]
-    rules: dict[str, Callable[[str], bool]] = {"phrase list": _naive, "natural": load_rule("natural").matches}
+    natural = load_rule("natural")
+    rules: dict[str, Callable[[str, str], bool]] = {
+        "phrase list": _naive,
+        "natural": natural.matches,
+        "or in doubt": lambda answer, question: natural.reads(answer, question) != "answer",
+    }
     columns = ("half", 9), ("data set", 13), ("rule", 13), ("n", 6), ("refusals", 10)
     print("".join(f"{name:<{width}}" for name, width in columns) + f"  {'precision':<31}{'recall':<31}F1")
     for half, building in (("built on", True), ("reported", False)):
@@ -68,9 +73,8 @@ def main() -> int:
             chosen = [row for row in rows if row.name == name and built_on(row.question) == building]
             for rule, matches in rules.items():
                 print(f"{half:<9}{name:<13}{rule:<13}{_figures(chosen, matches)}")
-    natural = rules["natural"]
     for text in TYPICAL:
-        seconds = min(timeit.repeat(partial(natural, text), timer=time.process_time, number=2000, repeat=5)) / 2000
+        seconds = min(timeit.repeat(partial(natural.matches, text), timer=time.process_time, number=2000)) / 2000
         print(f"{1e6 * seconds:6.1f} µs  {text}")
     return 0
 
@@ -80,13 +84,13 @@ def built_on(question: str) -> bool:
     return int(hashlib.sha256(question.encode()).hexdigest()[0], 16) % 2 == 0
 
 
-def _naive(answer: str) -> bool:
+def _naive(answer: str, question: str) -> bool:
     text = answer.lower().replace("’", "'")
     return any(phrase in text for phrase in NAIVE)
 
 
-def _figures(rows: list[Labelled], matches: Callable[[str], bool]) -> str:
-    verdicts = [(matches(row.answer), row.refusal) for row in rows]
+def _figures(rows: list[Labelled], matches: Callable[[str, str], bool]) -> str:
+    verdicts = [(matches(row.answer, row.question), row.refusal) for row in rows]
     hits = verdicts.count((True, True))
     flagged, refusals = sum(flag for flag, _ in verdicts), sum(label for _, label in verdicts)
     f1 = 2 * hits / (flagged + refusals) if flagged + refusals else 0.0

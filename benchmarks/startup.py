@@ -1,4 +1,4 @@
-"""Start-up: `shipworthy --help` and a 30-item score beside the bare interpreter, and what they import.
+"""Start-up: `shipworthy --help` and scores of 30 items beside the bare interpreter, and what they import.
 
     python benchmarks/startup.py [--repeats 40]
 
@@ -22,9 +22,9 @@ from pathlib import Path
 import shipworthy
 
 
-def files(folder: Path) -> tuple[str, str]:
-    """Thirty questions, ten of them unanswerable, all answered well."""
-    gold, trace = folder / "gold.jsonl", folder / "trace.jsonl"
+def files(folder: Path, wrong: int = 0) -> tuple[str, str]:
+    """Thirty questions, ten of them unanswerable, all answered well but the last few."""
+    gold, trace = folder / "gold.jsonl", folder / f"trace{wrong}.jsonl"
     with gold.open("w") as golds, trace.open("w") as traces:
         for n in range(30):
             known = n % 3 != 0
@@ -35,7 +35,7 @@ def files(folder: Path) -> tuple[str, str]:
                 "gold_claim_substr": [f"value {n} holds"] if known else [],
                 "gold_citations": [f"d{n}"] if known else [],
             }
-            claim = f"Here value {n} holds." if known else "not in context"
+            claim = f"Here value {n + (n >= 30 - wrong)} holds." if known else "not in context"
             answer = {"claim": claim, "citations": [f"d{n}"] if known else []}
             golds.write(json.dumps(item) + "\n")
             traces.write(json.dumps({"qid": f"Q{n}", "retrieved_ids": [f"d{n}", "x"], "answer_json": answer}) + "\n")
@@ -64,7 +64,8 @@ def main() -> None:
             "python -c pass": [sys.executable, "-c", "pass"],
             "import click, msgspec": [sys.executable, "-c", "import click, msgspec"],
             "shipworthy --help": [*run, "--help"],
-            "shipworthy score, 30 items": [*run, "score", "--gold", gold, "--trace", trace],
+            "30 items that pass": [*run, "score", "--gold", gold, "--trace", trace],
+            "30 items that fail": [*run, "score", "--gold", gold, "--trace", files(Path(folder), wrong=12)[1]],
         }
         best = dict.fromkeys(commands, (float("inf"), float("inf")))
         for _ in range(repeats):

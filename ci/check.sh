@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Install, check, say where the reports are, and end with the exit code of the check.
-# Takes SHIPWORTHY_CONFIG, SHIPWORTHY_BASELINE and SHIPWORTHY_VERSION from the environment.
+# Takes SHIPWORTHY_CONFIG, SHIPWORTHY_BASELINE, SHIPWORTHY_RUN and SHIPWORTHY_VERSION from the environment.
 set -euo pipefail
 
 if [[ -n "${SHIPWORTHY_VERSION:-}" ]]; then
@@ -20,6 +20,7 @@ for file in report.html report.json junit.xml badge.svg metrics.prom; do
 done
 if [[ -n "${SHIPWORTHY_CONFIG:-}" ]]; then arguments+=("--config=$SHIPWORTHY_CONFIG"); fi
 if [[ -n "${SHIPWORTHY_BASELINE:-}" ]]; then arguments+=("--baseline=$SHIPWORTHY_BASELINE"); fi
+if [[ "${SHIPWORTHY_RUN:-}" == true ]]; then arguments+=(--run); fi
 
 code=0
 shipworthy "${arguments[@]}" || code=$?

@@ -17,7 +17,7 @@ from shipworthy.cli import COMMANDS, group
 from shipworthy.codes import CODES
 from shipworthy.config.keys import SECTIONS, Key, configurable, inputs_of, options_of, schema
 from shipworthy.core.options import SuiteOptions, fields_of
-from shipworthy.glossary import TERMS, Term
+from shipworthy.glossary import REASONS, TERMS, Term
 from shipworthy.suites import SUITES
 
 DOCS = Path(__file__).parent
@@ -55,6 +55,8 @@ def glossary() -> str:
         own = [term for term in TERMS if term.suites[0] == suite]
         if own:
             lines += [f"## {suite}", "", *(line for term in own for line in _term_lines(term)), ""]
+    lines += ["## Reasons", "", "Why an item fails, as reports write it.", ""]
+    lines += [f"- `{reason.name}`, {reason.plain}. {reason.definition}" for reason in REASONS]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterable
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from waiting import wait_until
 
 # How long an example takes depends on the machine, and is never what a test is about.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -123,6 +128,35 @@ def refusal(qid: str, claim: str = "not in context", **more: Any) -> dict[str, A
     return trace(qid, claim, cite=(), **more)
 
 
+def planned(rows: Iterable[dict[str, Any]], runs: int, sweep: str = "s") -> list[dict[str, Any]]:
+    """The rows as `run` writes them: each names its plan, its run, and how many runs were planned."""
+    return [
+        {"run_id": f"{sweep}{number}", **row, "sweep_id": sweep, "planned_runs": runs}
+        for number, row in enumerate(rows)
+    ]
+
+
 def write_lines(path: Path, rows: Iterable[Any]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return path
+
+
+@pytest.fixture
+def service() -> Iterator[int]:
+    """The plain HTTP service of the tutorial, in a process of its own; its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = ROOT / "examples" / "service" / "plain_service.py"
+    process = subprocess.Popen([sys.executable, str(program), str(port)])
+    try:
+        wait_until(lambda: _listens(port))
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as trial:
+        return trial.connect_ex(("127.0.0.1", port)) == 0

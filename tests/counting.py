@@ -23,3 +23,21 @@ def calls(function: Callable[..., Any], *arguments: Any) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+def lines(function: Callable[..., Any], *arguments: Any) -> int:
+    """How many lines of Python run while `function` does: loops that call nothing count too."""
+    count = 0
+
+    def note(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return note
+
+    before = sys.gettrace()
+    sys.settrace(note)
+    try:
+        function(*arguments)
+    finally:
+        sys.settrace(before)
+    return count

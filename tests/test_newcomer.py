@@ -28,10 +28,18 @@ class Copy:
         (self.package / path).write_text(text.replace(old, new), "utf-8")
 
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return self.python("-m", "shipworthy", *args)
+
+    def python(self, *args: str) -> subprocess.CompletedProcess[str]:
         surroundings = {**os.environ, "PYTHONPATH": str(self.package.parent), "NO_COLOR": "1"}
-        command = [sys.executable, "-m", "shipworthy", *args]
         return subprocess.run(
-            command, cwd=self.folder, env=surroundings, capture_output=True, text=True, check=False, timeout=120
+            [sys.executable, *args],
+            cwd=self.folder,
+            env=surroundings,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
 
 
@@ -42,26 +50,117 @@ def copy(tmp_path: Path) -> Copy:
     return Copy(tmp_path)
 
 
-def test_a_metric_is_one_file(copy: Copy) -> None:
-    copy.edit(
+MARKED = 'Count("marked", "questions that were marked", "lower", high=None, of=("marked",))'
+ITEMS = '    yield "items"\n'
+# suite → its metrics.py, and in it: where a fact is counted, declared, and made a metric of
+RECIPES = {
+    "answers": (
         "suites/answers/metrics.py",
-        "    own: tuple[Fact, ...] = _custom_facts(verdict, context) if context.custom else ()\n",
-        "    own: tuple[Fact, ...] = _custom_facts(verdict, context) if context.custom else ()\n"
-        "    if len(verdict.claim) > 20:\n"
-        '        own += ("wordy",)\n',
-    )
-    copy.edit(
-        "suites/answers/metrics.py",
-        "    defined: tuple[Custom, ...] =",
-        '    listed.append(Rate("wordiness", "answers that are long", "lower", of="wordy", among="answered"))\n'
-        "    defined: tuple[Custom, ...] =",
-    )
-    ran = copy.run(
-        "score", "--gold", "gold.jsonl", "--trace", "trace.jsonl", "--by", "type", "--gates", "wordiness<=0.4", "--json"
-    )
-    report = json.loads(ran.stdout)
-    assert report["metrics"]["wordiness"]["numerator"] == 1 and report["metrics"]["wordiness"]["denominator"] == 2
-    assert ran.returncode == 1 and "wordiness is 1 of 2" in report["reasons"][0]
+        ('none so far."""\n    return ()', 'none so far."""\n    return ("marked",)'),
+        ('    names = {"answerable", ', '    names = {"marked", "answerable", '),
+        ('        Count(\n            "missing",', f'        {MARKED},\n        Count(\n            "missing",'),
+    ),
+    "retrieval": (
+        "suites/retrieval/metrics.py",
+        (f"{ITEMS}    if not verdict.lines:", f'{ITEMS}    yield "marked"\n    if not verdict.lines:'),
+        ('*("cited_answers", ', '*("marked", "cited_answers", '),
+        ("def _counts() -> Iterator[Metric]:\n", f"def _counts() -> Iterator[Metric]:\n    yield {MARKED}\n"),
+    ),
+    "stability": (
+        "suites/stability/metrics.py",
+        (f'{ITEMS}    yield "answerable" if', f'{ITEMS}    yield "marked"\n    yield "answerable" if'),
+        ('    names = {"answerable", ', '    names = {"marked", "answerable", '),
+        ("def _failing() -> Iterator[Metric]:\n", f"def _failing() -> Iterator[Metric]:\n    yield {MARKED}\n"),
+    ),
+    "agreement": (
+        "suites/agreement/metrics.py",
+        (f"{ITEMS}    yield cell(", f'{ITEMS}    yield "marked"\n    yield cell('),
+        ('{"agreed", "disagreed", ', '{"marked", "agreed", "disagreed", '),
+        ('        Count("disagreements", ', f'        {MARKED},\n        Count("disagreements", '),
+    ),
+    "raters": (
+        "suites/raters/metrics.py",
+        (f'{ITEMS}    yield "row "', f'{ITEMS}    yield "marked"\n    yield "row "'),
+        ('return ("rated_once", ', 'return ("marked", "rated_once", '),
+        ("    listed = [\n", f"    from ...core.metrics import Count\n\n    listed = [\n        {MARKED},\n"),
+    ),
+    "reasoning": (
+        "suites/reasoning/metrics.py",
+        ('("items", verdict.status, asked)', '("items", "marked", verdict.status, asked)'),
+        ('    names = {"answered", ', '    names = {"marked", "answered", '),
+        ('        Count("cases", ', f'        {MARKED},\n        Count("cases", '),
+    ),
+    "guard": (
+        "suites/guard/metrics.py",
+        (f"{ITEMS}    if not result.judged", f'{ITEMS}    yield "marked"\n    if not result.judged'),
+        ("    names = {", '    names = {"marked", '),
+        (
+            "    return {metric: known[metric] for metric, _, _ in BARS.values()}",
+            "    from ...core.metrics import Count\n\n"
+            f'    return {{metric: known[metric] for metric, _, _ in BARS.values()}} | {{"marked": {MARKED}}}',
+        ),
+    ),
+    "outcomes": (
+        "suites/outcomes/metrics.py",
+        ("    if row.accepted:", '    yield "marked"\n    if row.accepted:'),
+        ('    names = {"accepted", ', '    names = {"marked", "accepted", '),
+        ('        Count("samples", ', f'        {MARKED},\n        Count("samples", '),
+    ),
+}
+RECIPES["latency"] = RECIPES["answers"]  # whose metrics and facts it takes over, both or neither
+PAIR = {"scholar": {"label": "VALID"}, "auditor": {"label": "VALID"}}
+RATED = [{"qid": qid, "rater": rater, "label": qid} for qid in "AB" for rater in ("ana", "ben")]
+USED = {"prompt_id": "p", "accepted_without_edits": True, "action_taken": True}
+INPUTS = {
+    "answers": {"gold": [gold("A"), gold("B")], "trace": [trace("A"), trace("B")]},
+    "latency": {"gold": [gold("A"), gold("B")], "trace": [trace("A", e2e_ms=5), trace("B", e2e_ms=6)]},
+    "retrieval": {"gold": [gold("A"), gold("B")], "shadow": [{"qid": q, "retrieved_ids": ["d1"]} for q in "AB"]},
+    "stability": {"gold": [gold("A"), gold("B")], "runs": [trace(q, seed=seed) for q in "AB" for seed in (0, 1)]},
+    "agreement": {"pairs": [{"qid": qid, **PAIR} for qid in "AB"]},
+    "raters": {"ratings": RATED},
+    "reasoning": {"answers": {"a": "x", "b": "y"}},
+    "guard": {"answers": {"a": "x", "b": "y"}},
+    "outcomes": {"outcomes": [USED | {"prompt_id": "q"}, USED]},
+}
+SCRIPT = """
+import json, sys
+from shipworthy import evaluate
+given = json.load(open("inputs.json"))
+if "answers" in given:
+    given["fixture"] = {"cases": [{"id": i, "prompt": "What?", "evidence": [{"id": "n", "text": "x y"}]} for i in "ab"]}
+if sys.argv[1] == "guard":
+    given = {"report": evaluate("reasoning", **given).report(), "min_cases": 1}
+decision = evaluate(sys.argv[1], **given, only_gates=True, gates="marked<=0")
+print(json.dumps([decision.verdict, decision.measures["marked"].k]))
+"""
+
+
+def mark(copy: Copy, suite: str, *, declared: bool = True) -> subprocess.CompletedProcess[str]:
+    """Add a metric as ARCHITECTURE.md says, perhaps without declaring its fact, and gate on it."""
+    path, count, declare, name = RECIPES[suite]
+    for old, new in (count, declare, name) if declared else (count, name):
+        copy.edit(path, old, new)
+    (copy.folder / "inputs.json").write_text(json.dumps(INPUTS[suite]), "utf-8")
+    return copy.python("-c", SCRIPT, suite)
+
+
+@pytest.mark.parametrize("suite", sorted(RECIPES))
+def test_a_metric_is_one_file(copy: Copy, suite: str) -> None:
+    ran = mark(copy, suite)
+    assert json.loads(ran.stdout or "[]") == ["NO-SHIP", 2], ran.stderr
+
+
+@pytest.mark.parametrize("suite", sorted(RECIPES))
+def test_a_fact_that_nobody_declared_is_refused(copy: Copy, suite: str) -> None:
+    ran = mark(copy, suite, declared=False)
+    assert ran.returncode and "no fact is called 'marked'" in ran.stderr
+
+
+def test_a_metric_of_a_fact_that_nobody_counts_is_refused(copy: Copy) -> None:
+    """Misspelt, it would be 0 of n, and pass every gate that asks for little."""
+    copy.edit("suites/answers/metrics.py", 'of="under_refused",', 'of="under_refussed",')
+    ran = copy.run("score", "--gold", "gold.jsonl", "--trace", "trace.jsonl")
+    assert ran.returncode == 4 and "under_refussed" in ran.stderr
 
 
 SUITE = '''"""Toy: are enough of the marbles green?"""
@@ -103,6 +202,10 @@ def judge(case: Any, context: Context) -> tuple[str, bool]:
     return case.key, case.records["marbles"][-1].colour == context.options.colour
 
 
+def fact_names(options: Options) -> Any:
+    return ["right"]
+
+
 def facts(verdict: tuple[str, bool], context: Context) -> Any:
     yield Counted(("items", "right") if verdict[1] else ("items",))
 
@@ -130,6 +233,7 @@ SUITE = Suite(
     options=Options,
     read=read,
     judge=judge,
+    fact_names=fact_names,
     facts=facts,
     rows=rows,
     metrics=metrics,

@@ -4,39 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT, Cli
-from waiting import wait_until
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 COMMANDS = re.findall(r"^    (shipworthy .+)$", PAGE, re.MULTILINE)
-
-
-@pytest.fixture
-def service() -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    program = ROOT / "examples" / "service" / "plain_service.py"
-    process = subprocess.Popen([sys.executable, str(program), str(port)])
-    try:
-        wait_until(lambda: _listens(port))
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as trial:
-        return trial.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_the_service_knows_nothing_of_us() -> None:

@@ -13,6 +13,7 @@ CODES: dict[str, str] = {
         "agreement score needs labels to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),
     "answer-id": "A line of an answers file has no id. Give it the id of its case in the fixture.",
+    "answer-repeated": "An answers file, or a reasoning report, has two lines for one case. Keep one of them.",
     "archive-ratio": (
         "An archive unpacks to more than 200 times its size, like a decompression bomb. Unpack it yourself if you "
         "trust it."
@@ -25,9 +26,17 @@ CODES: dict[str, str] = {
         "The file of arms can't be read, or an arm has no unique name. Write one TOML table [arms.NAME] per arm."
     ),
     "bar": "A threshold got a value that is not a number, or is out of range. Write a share such as 0.65.",
-    "baseline-absent": "No baseline has that name. Create it from a run: shipworthy baseline bless NAME RUN.",
+    "baseline-absent": (
+        "There is no such baseline. Save one as a file (shipworthy baseline save), or create it from a recorded run: "
+        "shipworthy baseline bless NAME RUN."
+    ),
     "baseline-blank": "A baseline needs a name, an author and a reason. Fill in what the message names.",
+    "baseline-different": (
+        "A run could not be compared with the baseline: it has another gold set, other options or definitions, or "
+        "lacks a suite. Nothing was sent. Make a new baseline, or undo the change."
+    ),
     "baseline-gold": "The baseline report was made with another gold set. Score its traces with this one first.",
+    "baseline-incomplete": "A run that could not be judged is no baseline. Make it complete: shipworthy check --run.",
     "baseline-report": (
         "The baseline can't be read, or is not a latency report. Give the JSON that latency score writes."
     ),
@@ -52,6 +61,7 @@ CODES: dict[str, str] = {
     "case-unanswerable": "An unanswerable case binds values or expects a resolution. Remove them, or set answerable.",
     "case-value": "A bound value does not occur in its source. Write it as the source does, or correct the source.",
     "check-filter": "--filter-failing repeats the questions that failed, so it needs --run. Add --run.",
+    "check-repeat": "--repeat compares whole runs: it needs --run and all questions. Add --run; drop --filter-failing.",
     "chunk": "A line of the chunk file has no id or no text. Both must be strings.",
     "claims-long": (
         "Warning: answers are too long to compare in full, so their difference is an upper bound. Shorten them."
@@ -155,7 +165,9 @@ CODES: dict[str, str] = {
         "An expected text occurs in the question, so repeating the question passes. Choose text that only the "
         "answer has."
     ),
+    "gold-exact-list": 'A gold item has exact_list, but match is not all. Add "match": "all", or drop exact_list.',
     "gold-empty": "The gold set has no questions. Write at least one.",
+    "gold-few-paraphrases": "Questions of a retrieval gold set have fewer than three paraphrases. Add some.",
     "gold-fields": (
         "No record of the gold file has the required fields. The message lists those found and how to map them."
     ),
@@ -164,8 +176,12 @@ CODES: dict[str, str] = {
     ),
     "gold-near-duplicate": "Two gold questions are nearly the same. Keep one, or make the difference clear.",
     "gold-negative": "An id is relevant and a hard negative at once. Remove it from one of the lists.",
+    "gold-no-anchor": "Questions of a retrieval gold set have no anchor_section. Add the section of the answer.",
+    "gold-no-negatives": "Questions of a retrieval gold set have no hard negatives. Add ids of blocks that look right.",
+    "gold-no-offsets": "Relevant blocks of a retrieval gold set have no offsets. Add the byte range of each.",
     "gold-no-question": "A gold item has neither a question nor paraphrases, so nothing can be sent. Add one.",
     "gold-no-refusals": "The gold set has no unanswerable question, so refusals are not tested. Add some.",
+    "gold-no-relevant": "Questions of a retrieval gold set have no relevant block. Add its id and offsets.",
     "gold-no-substr": (
         "An answerable question has no gold_claim_substr, so no answer can be correct. Add expected text."
     ),
@@ -178,6 +194,14 @@ CODES: dict[str, str] = {
     ),
     "gold-regex": "A gold question with match = regex has a pattern that does not compile. The message says where.",
     "gold-repeated": "Two gold questions have the same qid, or one has none. Give each question its own.",
+    "gold-retrieval": (
+        "Information: a gold set with relevant blocks, paraphrases, anchor sections or negatives, but without "
+        "answerable and expected text, was checked for retrieval."
+    ),
+    "gold-several": (
+        "A question asks for several things, and any one of its expected texts is enough. Add match = all to ask for "
+        "each of them."
+    ),
     "gold-size": (
         "The gold set is too small to prove a gate, however good the run is. The message says how many questions "
         "are missing."
@@ -189,6 +213,11 @@ CODES: dict[str, str] = {
     "gold-vacuous": (
         "An answerable question has an empty gold_claim_substr, so every answer is correct. Add expected text."
     ),
+    "gold-yes-or-no": (
+        "Information: questions expect just yes or no. With gold_claim, a correct answer in one sentence, more answers "
+        "can be told."
+    ),
+    "gold-yesno": "A gold question with match = yesno expects a text that is neither yes nor no. Write yes or no.",
     "header": "A header has a name or value that can't be sent. Write NAME=VALUE without line breaks.",
     "history-absent": "There is no history yet. `shipworthy check` records runs.",
     "history-corrupt": (
@@ -247,15 +276,21 @@ CODES: dict[str, str] = {
     "internal": (
         "A bug in shipworthy, or in code that it called. Other suites of a check keep their verdicts. Please report it."
     ),
+    "interrupted": "The command was stopped before it ended, and there is no verdict. Run it again.",
     "jitter-unknown": "No rewording (jitter) or profile has that name. Use one of the names in the message.",
     "journal-damaged": (
         "A line in the middle of a journal is not a trace: something else changed the file. Start again."
     ),
     "journal-exists": (
-        "The file has finished runs. Continue with --resume, drop them with --overwrite, or write to another file."
+        "The file has finished runs. Drop them with --overwrite, write to another file, or continue with --resume, "
+        "which all commands but `latency run` can."
     ),
-    "journal-foreign": "The file is not a journal of this version and was left alone. Give another --out.",
+    "journal-foreign": "The file holds no runs of this version and was left alone. Give another --out.",
     "journal-locked": "Another process is writing the journal; the message names it. Wait, or give another --out.",
+    "journal-lost": (
+        "The file NAME.journal, which a resume needs, is missing. The traces can be scored; to send the rest, put it "
+        "back, or start again with --overwrite."
+    ),
     "journal-mismatch": (
         "The journal was started with another gold set, grid or target. Resuming would mix two runs: write to "
         "another file."
@@ -311,9 +346,8 @@ CODES: dict[str, str] = {
     "outcome-date": "The timestamp of an outcome is not ISO-8601. Write 2025-03-11T09:30:00Z.",
     "outcome-field": "A field of an outcome has the wrong type. The message names it.",
     "outcome-flag": "A yes-or-no field of an outcome is neither. Write true or false (or 1/0, yes/no, y/n).",
-    "outcome-missing": (
-        "An outcome lacks a required field. Add timestamp, prompt_id, accepted_without_edits and action_taken."
-    ),
+    "outcome-missing": ("An outcome lacks a required field. Add prompt_id, accepted_without_edits and action_taken."),
+    "output-is-input": "A flag names a file to write that the same command reads. Give another file.",
     "pair-repeated": "An answer was labelled twice in one file. Keep one line for each qid.",
     "pair-unanswered": "Warning: pairs came without answers, so their citations were not checked. Add --trace.",
     "pairs-none": "The file has no pair of labels to compare. Check the file.",
@@ -394,6 +428,7 @@ CODES: dict[str, str] = {
     "run-filter": "The report of --filter-failing was made with another gold set. Give the gold set it was made with.",
     "run-line": "A line of the run lacks a column, or its score is not a number. Write: qid Q0 docno rank score tag.",
     "run-no-out": "`run` was not told where to write. Add --out FILE.jsonl.",
+    "run-locked": "Another `check --run` is writing the same traces; the message names it. Wait until it is done.",
     "run-no-target": "The command needs a system to send questions to. Give --http URL or --target.",
     "run-repeated": "Warning: several lines are about the same run. The last one counts.",
     "run-score": "A score of the run is not finite. Write a finite number.",
@@ -405,6 +440,7 @@ CODES: dict[str, str] = {
     ),
     "section-unknown": "Warning: the section of some retrieved blocks is unknown. Log section_id, or give --sections.",
     "sections-row": "A line of --sections is not a pair of strings. Write an id and a section_id.",
+    "seeds-few": "Warning: a retrieval log has one seed only. Run at least two; --min-seeds 2 makes fewer NO VERDICT.",
     "stability-arms": "The runs are of several arms, so differences are not instability. Choose one with --arm.",
     "suite-unknown": "The suite does not exist, or is not in the config. The message lists the suites.",
     "summary": "Warning: the file of $GITHUB_STEP_SUMMARY can't be written. The verdict is unaffected; check the path.",
@@ -422,6 +458,10 @@ CODES: dict[str, str] = {
         "No record of the trace file has an answer. The message lists the fields found and how to map them."
     ),
     "trace-none": "There are no traces to score. Check the file, --sweep and the qids.",
+    "trace-order": (
+        "Two files have a trace of one question or run, or end with different sweeps, and no ts tells which is the "
+        "later one. Write ts, keep one, or choose with --on-duplicate or --sweep."
+    ),
     "trace-repeated": (
         "A question has several traces and --on-duplicate is error. Keep one, or choose last, first or worst."
     ),
@@ -432,6 +472,7 @@ CODES: dict[str, str] = {
     "unknown-key": "A key looks like a misspelling of one that affects the score. Rename it as the message says.",
     "unreadable": "A file can't be opened or read to its end. Check permissions, and whether it is complete.",
     "unwritable": "A file can't be written. Check path, permissions and free space; the old file is untouched.",
+    "usage": "The command line is wrong: an unknown command or flag, or a value that is missing. See --help.",
     "waiver-unknown": "A waiver names a gate that no suite has. The message suggests the nearest one.",
     "weights-order": "Weights need labels with an order. List the labels in order with --labels.",
     "where-gold": "--where chooses questions of a gold set, and nothing that is run reads one. Leave it out.",

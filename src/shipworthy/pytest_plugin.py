@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def _items(session: pytest.Session, cases: list[dict[str, str]]) -> Iterator[pytest.Item]:
-    from .text import visible
+    from .text import one_line
 
     groups: dict[str, _Group] = {}
     taken: dict[str, int] = {}
@@ -75,7 +75,7 @@ def _items(session: pytest.Session, cases: list[dict[str, str]]) -> Iterator[pyt
         path = f"shipworthy/{case['suite']}::{case['group']}"
         if path not in groups:
             groups[path] = _Group.from_parent(session, name=path, nodeid=path)
-        name = visible(case["name"], 200).replace("::", ":\\x3a")
+        name = one_line(case["name"], 200).replace("::", ":\\x3a")
         full = f"{path}::{name}"
         taken[full] = taken.get(full, 0) + 1
         unique = name if taken[full] == 1 else f"{name} ({taken[full]})"
@@ -97,8 +97,10 @@ class _CaseItem(pytest.Item):
         self.case = case
 
     def runtest(self) -> None:
+        from .text import one_line
+
         if self.case["kind"] == "skipped":
-            pytest.skip(self.case["message"] or "excused")
+            pytest.skip(one_line(self.case["message"] or "excused"))
         if self.case["kind"]:
             raise _Stopped(_shown(self.case))
 
@@ -131,10 +133,10 @@ class ShortDecision:
         return getattr(self.decision, name)
 
     def __repr__(self) -> str:
-        from .text import visible
+        from .text import one_line
 
         reasons = "; ".join(self.decision.reasons[:5])
-        return f"<{self.decision.verdict} {self.decision.suite}: {visible(reasons, 600)}>"
+        return f"<{self.decision.verdict} {self.decision.suite}: {one_line(reasons, 600)}>"
 
 
 @pytest.fixture(scope="session")

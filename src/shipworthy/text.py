@@ -57,6 +57,10 @@ def _inside_number(before: str, char: str, after: str) -> bool:
     return (before.isdigit() and char in ".,:'’·/") or (char in "+-−±" and not before.isalnum())
 
 
+# How a cell begins that a spreadsheet would take for a formula; some take the full-width signs too.
+FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
 def visible(text: str, limit: int | None = None) -> str:
     """The text with every control, format and surrogate character spelled out, cut to `limit` characters."""
     if limit is not None and len(text) > limit:

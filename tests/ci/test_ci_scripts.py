@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
-from shipworthy.config.starter import write_starter
+from shipworthy.config import load_config
+from shipworthy.config.starter import write_starter, write_workflow
+from waiting import wait_until
 
 yaml = pytest.importorskip("yaml")
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
@@ -95,11 +100,127 @@ def test_a_check_that_does_not_ship_still_leaves_its_reports(job):
     assert (Path(outputs(job)["reports"]) / "report.html").exists()
 
 
-@pytest.mark.parametrize("name", ["SHIPWORTHY_CONFIG", "SHIPWORTHY_BASELINE", "SHIPWORTHY_VERSION"])
+SERVICE = """
+import http.server, json, os, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_error(405)
+    def do_POST(self):
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["question"]
+        open("requests", "a").write("x")
+        text = ("It takes nine days." if os.path.exists("bad") else "It takes 3 days.") if "long" in question else (
+            "It is blue." if "colour is it" in question else "not in context")
+        reply = json.dumps({"answer": text, "sources": [{"id": "d1"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+    def log_message(self, *_):
+        pass
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+QUESTIONS = [
+    {"qid": "A", "question": "How long?", "answerable": True, "gold_claim_substr": ["3 days"]},
+    {"qid": "B", "question": "What colour is it?", "answerable": True, "gold_claim_substr": ["blue"]},
+    {"qid": "U", "question": "Who?", "answerable": False},
+]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """An empty checkout with a gold set and a service that does not run yet; what was started is ended."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "service.py").write_text(SERVICE)
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in QUESTIONS))
+    yield tmp_path, str(port)
+    if (tmp_path / "service.pid").exists():
+        os.kill(int((tmp_path / "service.pid").read_text()), signal.SIGTERM)
+
+
+def _listens(port: str) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", int(port))) == 0
+
+
+def step(folder: Path, port: str, **given: str) -> subprocess.CompletedProcess[str]:
+    """The step of the written workflow that starts the service, with the command that a user fills in."""
+    workflow = yaml.safe_load((folder / ".github/workflows/shipworthy.yml").read_text("utf-8"))
+    start = next(one for one in workflow["jobs"]["gate"]["steps"] if one.get("name") == "Start the service")
+    assert start["env"]["SERVICE"] == f"http://127.0.0.1:{port}/" and start["env"]["START"] == ""
+    env = {**os.environ, **start["env"], **given}
+    return subprocess.run(
+        ["bash", "-e", "-c", start["run"]], cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_the_workflow_of_a_connected_service_gates_a_pull_request_from_the_start(service, cli):
+    folder, port = service
+    command = f'echo $$ >service.pid; exec "{sys.executable}" service.py {port}'
+    started = subprocess.Popen([sys.executable, "service.py", port], cwd=folder)
+    try:
+        wait_until(lambda: _listens(port))
+        asked = cli("init", folder, "--url", f"http://127.0.0.1:{port}/ask")
+    finally:
+        started.terminate()
+        started.wait()
+    assert asked.code == 0 and "shipworthy baseline save" in asked.out, asked.err
+    told = step(folder, port)
+    assert told.returncode == 1 and "Set START in .github/workflows/shipworthy.yml" in told.stdout
+    assert step(folder, port, START=command).returncode == 0
+
+    (folder / "requests").unlink()
+    program_ = folder / "bin"
+    program_.mkdir()
+    program(program_ / "shipworthy", f'exec "{sys.executable}" -m shipworthy "$@"')
+    job = yaml.safe_load((folder / ".github/workflows/shipworthy.yml").read_text("utf-8"))["jobs"]["gate"]
+    given = job["steps"][-1]["with"]
+    inputs = {"SHIPWORTHY_RUN": given["run"], "SHIPWORTHY_BASELINE": given["baseline"]}
+    assert job["steps"][-1]["uses"].startswith("shipworthy/shipworthy@") and "env" not in job
+
+    early = script(folder, "check.sh", **inputs)
+    assert early.returncode == 2 and "shipworthy baseline save baseline.json" in early.stderr
+    assert not (folder / "requests").exists()  # nothing was sent
+
+    config = folder / "shipworthy.toml"
+    assert cli("check", "--config", config, "--run").code in (0, 1)
+    assert cli("baseline", "save", folder / "baseline.json", "--config", config).code == 0
+    same = script(folder, "check.sh", **inputs)
+    assert "regressed" not in same.stdout and (folder / "requests").read_text() == "xxx" * 2
+    (folder / "bad").touch()
+    worse = script(folder, "check.sh", **inputs)
+    assert worse.returncode == 1 and outputs(folder)["decision"] == "NO-SHIP"
+    comment = (Path(outputs(folder)["reports"]) / "comment.md").read_text("utf-8")
+    assert "passed before" in comment and "`A`" in comment
+
+
+def test_the_workflow_of_a_service_elsewhere_starts_nothing_and_has_its_secrets(tmp_path):
+    (tmp_path / "shipworthy.toml").write_text(
+        '[target]\nurl = "https://user@rag.example.com:8443/ask?key=${KEY}"\n'
+        'headers = { "Authorization" = "Bearer ${RAG_TOKEN}", "X-Other" = "${RAG_TOKEN}" }\n'
+        '[suites.answers]\ngold = "gold.jsonl"\ntrace = "trace.jsonl"\n'
+    )
+    path, created = write_workflow(load_config(tmp_path / "shipworthy.toml"))
+    job = yaml.safe_load(Path(path).read_text("utf-8"))["jobs"]["gate"]
+    assert created and [one["uses"] for one in job["steps"]] == ["actions/checkout@v4", "shipworthy/shipworthy@v0"]
+    assert job["env"] == {"KEY": "${{ secrets.KEY }}", "RAG_TOKEN": "${{ secrets.RAG_TOKEN }}"}
+    assert "rag.example.com" not in Path(path).read_text("utf-8")
+    Path(path).write_text("mine")
+    assert not write_workflow(load_config(tmp_path / "shipworthy.toml")).created and Path(path).read_text() == "mine"
+    Path(path).unlink()
+    write_starter(tmp_path)
+    assert write_workflow(load_config(tmp_path / "shipworthy.toml")).created  # the starter's is made way for
+
+
+@pytest.mark.parametrize("name", ["SHIPWORTHY_CONFIG", "SHIPWORTHY_BASELINE", "SHIPWORTHY_RUN", "SHIPWORTHY_VERSION"])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_inputs_are_never_run(job, name, text):
     done = script(job, "check.sh", **{name: text})
-    assert done.returncode in (2, 3, 4)
+    assert done.returncode in ((0,) if name == "SHIPWORTHY_RUN" else (2, 3, 4))
     assert not (job / "pwned").exists()
     if name != "SHIPWORTHY_VERSION":
         assert outputs(job)["exit-code"] == str(done.returncode)
@@ -172,7 +293,8 @@ def test_the_action_writes_no_input_into_a_script():
     assert upload["if"].startswith("always()")
     assert comment["if"].startswith("always()")
     assert set(action["outputs"]) == {"decision", "exit-code", "reports"}
-    assert {"SHIPWORTHY_CONFIG", "SHIPWORTHY_BASELINE", "SHIPWORTHY_VERSION"} == set(check["env"])
+    names = {"SHIPWORTHY_CONFIG", "SHIPWORTHY_BASELINE", "SHIPWORTHY_RUN", "SHIPWORTHY_VERSION"}
+    assert names == set(check["env"])
 
 
 def test_the_gitlab_template_keeps_its_reports(job):

@@ -19,7 +19,7 @@ def test_questions_lost_since_the_baseline_are_named(tmp_path, monkeypatch, caps
     path.write_text("".join(json.dumps(trace) + "\n" for trace in traces))
     assert main(["check", "--baseline", "main", "--comment", "comment.md", "-o", "badge.svg"]) == 1
     text = (tmp_path / "comment.md").read_text("utf-8")
-    assert f"1 question passed before and fail now: `{traces[0]['qid']}`" in text
+    assert f"1 question passed before and fails now: `{traces[0]['qid']}`" in text
     assert (tmp_path / "badge.svg").exists()
     marker = text.splitlines()[0]
     assert main(["check", "--comment", "again.md"]) == 1

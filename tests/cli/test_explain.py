@@ -30,7 +30,7 @@ def report(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_metric_is_defined_with_formula_and_gate(cli: Cli) -> None:
     ran = cli("explain", "chr")
     assert ran.code == 0
-    assert ran.out.startswith("citation hit rate (chr): a metric of answers")
+    assert ran.out.startswith("cited right (chr): a metric of answers")
     assert "Formula: " in ran.out
     assert "Default gate: chr >= 0.75" in ran.out
 

@@ -81,7 +81,7 @@ def test_a_chat_endpoint(url: str, tmp_path: Path, cli: Cli) -> None:
     assert cli("init", tmp_path, "--url", f"{url}/chat").code == 0
     written = config(tmp_path)
     assert written["map"]["claim"] == "choices[0].message.content"
-    assert written["map"]["citations"] == r"re:\(source:\s*([^)]+)\)@choices[0].message.content"
+    assert written["map"]["citations"] == "markers@choices[0].message.content"
     assert written["map"]["retrieved_ids"] == "documents[*].doc_id"
     assert Handler.bodies[-1]["messages"][0]["role"] == "user"
 

@@ -130,6 +130,16 @@ def started(folder: Path, cli: Cli) -> None:
     assert cli("init").code == 0
 
 
+def retrieval_gold(folder: Path, cli: Cli) -> None:
+    """Forty questions about retrieval, with nothing that makes it hard."""
+    wordings = ["Where is it?", "Its place?", "Where would I find it?"]
+    rows = [
+        {"qid": f"R{n:02}", "question": f"Where is block {n}?", "relevant": [f"S.{n}.p.Bk001"], "paraphrases": wordings}
+        for n in range(40)
+    ]
+    written(folder / "eval/retrieval.jsonl", rows)
+
+
 def regressed(folder: Path, cli: Cli) -> None:
     """A starter project whose run on Monday is the baseline, and whose traces got worse since."""
     started(folder, cli)
@@ -231,4 +241,7 @@ PREPARE: dict[str, Callable[[Path, Cli], None]] = {
     "power": two_runs,
     "reasoning": nothing,
 }
-BEFORE = {"gold": {"gold verify": changed_gold}, "history": {"history nightly": nights}}
+BEFORE = {
+    "gold": {"gold lint eval/retrieval": retrieval_gold, "gold verify": changed_gold},
+    "history": {"history nightly": nights},
+}

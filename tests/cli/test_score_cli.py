@@ -33,7 +33,7 @@ def test_ship_is_zero_and_says_so_first(cli: Cli, files: tuple[Path, Path]) -> N
         "  answers · 8 questions · 6 answered · 2 refused",
     ]
     assert lines[-1] == "SHIP  answers: 5 of 5 gates pass"
-    assert "precision 1.000" in ran.out
+    assert "correct and cited (precision) 1.000" in ran.out
     assert "\x1b" not in ran.out  # piped: no colour
     assert ran.err == ""
 
@@ -52,7 +52,7 @@ def test_no_ship_is_one_with_the_reason_in_counts(cli: Cli, files: tuple[Path, P
 
 def test_verbose_shows_passing_gates_and_what_they_mean(cli: Cli, files: tuple[Path, Path]) -> None:
     brief, verbose = (cli("score", "--gold", files[0], "--trace", files[1], *more).out for more in ((), ("-v",)))
-    assert "precision >= 0.80" in verbose and "precision >= 0.80" not in brief
+    assert "(precision) >= 0.80" in verbose and "(precision) >= 0.80" not in brief
     assert "the share answered correctly" in verbose and "the share answered correctly" not in brief
     assert "not statistically certain: 8 more passing questions would prove it" in verbose
     assert "Intervals are 95 %" in verbose and "Intervals are 95 %" not in brief

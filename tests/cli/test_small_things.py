@@ -60,7 +60,7 @@ def test_temperatures_are_sent_and_judged(tmp_path: Path, monkeypatch: pytest.Mo
     )
     given = ("--target", f"cmd:{sys.executable} echo.py", "--seeds", "0", "--jitters", "none", "--out", "runs.jsonl")
     cli("stability", "run", "--gold", gold, *given, "--temperatures", "0,0.2")
-    runs = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()[1:]]
+    runs = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
     assert sorted((row["temperature"], row["answer_json"]["claim"]) for row in runs) == [
         (0.0, "at 0.0"),
         (0.2, "at 0.2"),

@@ -184,7 +184,7 @@ def test_refusals_in_other_words_are_named_as_that(folder: Path, cli: Cli) -> No
     ran = cli("score", "--gold", "gold.csv", "--trace", "answers.json", *maps, "--json")
     report = json.loads(ran.out)
     cards = {card["qid"]: card["says"] for card in report["offenders"]}
-    assert "refused in other words" in cards["U1"] and cards["U2"] == "answered although it should have refused"
+    assert "refused in other words" in cards["U1"] and cards["U2"] == "answered an unanswerable question"
     assert report["diagnosis"][0].startswith("1 of 2 unanswerable questions were refused in other words")
     assert sum("in other words" in hint for hint in report["diagnosis"]) == 1
 
@@ -193,8 +193,9 @@ def test_citations_that_can_not_be_confirmed_are_not_called_wrong(folder: Path, 
     saved(folder, "sources")
     maps = ("--map", "claim=answer", "--map", r"citations=re:\[(\w+)\]@answer", "--refusal", "natural")
     ran = cli("score", "--gold", "gold.csv", "--trace", "answers.json", *maps)
-    assert "its citation can't be confirmed: the trace does not say what was retrieved" in ran.out
-    assert "No trace says what was retrieved, so recall is n/a" in ran.out
+    assert ran.out.startswith(
+        "NO-SHIP  no trace says what was retrieved (retrieved_ids), so no citation can be confirmed"
+    )
     assert "not grounded" not in ran.out and "cited an expected source" not in ran.out
 
 

@@ -251,3 +251,17 @@ def test_suites_that_stand_for_one_command_alone_are_not_configured(tmp_path: Pa
     assert set(SUITES) - set(configurable()) == {"raters", "guard"}
     (told,) = mistakes(tmp_path, "[suites.raters]\nratings = 'r.jsonl'\n")
     assert told.startswith("shipworthy.toml:1: suites.raters: there is no key 'raters' here.")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "good"), [("[]", False), ("[0]", True), ("[0, 1]", True), ("7", True), ("[-1]", False), ("[[]]", False)]
+)
+def test_an_empty_list_of_numbers_is_no_list_of_numbers(tmp_path: Path, seeds: str, good: bool) -> None:
+    """Nothing would be sent, or judged, for no seed at all."""
+    text = GOOD.replace("seeds = [0, 1]", f"seeds = {seeds}")
+    (tmp_path / "shipworthy.toml").write_text(text, "utf-8")
+    if good:
+        assert load_config(tmp_path / "shipworthy.toml")
+        return
+    with pytest.raises(UsageError, match=r"suites\.stability\.seeds.*config-type"):
+        load_config(tmp_path / "shipworthy.toml")

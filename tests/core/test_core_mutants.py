@@ -49,6 +49,16 @@ def test_a_bound_that_lies_on_the_bar_proves_it(better: Better, p: int) -> None:
     assert compare(Gate.parse(f"p {metric.op} 2"), metric, measure, True).state == "PASS"
 
 
+@pytest.mark.parametrize(("better", "p", "many"), [("lower", 95, 2000), ("higher", 5, 2000)])
+def test_a_bound_that_lies_on_the_bar_does_not_refute_it(better: Better, p: int, many: int) -> None:
+    metric = Percentile("p", "", better, high=None, of="us", p=Fraction(p), scale=Fraction(1, 1000))
+    measure = metric.measure(Tally({("us", many): 93, ("us", 3000 if better == "lower" else 1000): 7}))
+    assert 2.0 in measure.bounds and measure.value != 2
+    assert compare(Gate.parse(f"p {metric.op} 2"), metric, measure, True).state == "FAIL-BUT-CLOSE"
+    beyond = "1.999" if better == "lower" else "2.001"
+    assert compare(Gate.parse(f"p {metric.op} {beyond}"), metric, measure, True).state == "FAIL"
+
+
 def test_a_factor_of_the_baseline_may_be_more_than_the_metric_itself_can_be() -> None:
     metric = Rate("precision", "right", of="correct", among="answered")
     (gate,) = parse_gates(["precision >= baseline * 1.05"], {"precision": metric}, {})

@@ -144,7 +144,7 @@ def test_undefined_is_said_and_not_applicable_only_without_such_items() -> None:
     gate = Gate.parse("under_refusal <= 0.05")
     assert compare(gate, UNDER, UNDER.measure(empty), UNDER.applies(empty)).state == "NOT-APPLICABLE"
     undefined = outcome("precision >= 0.80", 0, 0)
-    assert sentence(undefined) == "precision has no value: there are no answers"
+    assert sentence(undefined) == "correct and cited (precision) has no value: there are no answers"
     assert str(undefined.measure) == "n/a"
 
 

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import datetime
+import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import pytest
 
 from conftest import gold, refusal, trace, unanswerable
 from shipworthy import Gate, evaluate
-from shipworthy.core.decision import Decision
-from shipworthy.core.policy import Waiver, apply_policy, check_waivers, waiver_notes
+from shipworthy.core.decision import Decision, digest_of, encode
+from shipworthy.core.policy import (
+    Waiver,
+    apply_policy,
+    check_waivers,
+    waiver_notes,
+    with_incomplete,
+    with_regressions,
+)
 from shipworthy.errors import UsageError
+from shipworthy.suites.reasoning.contracts import read_fixture
+from shipworthy.suites.reasoning.controls import control_answers
 
 TODAY = datetime.date(2026, 11, 15)
 
@@ -202,3 +214,64 @@ def test_a_gate_that_is_waived_or_only_warns_needs_no_turning() -> None:
     assert waived.sections["turns"] == both[:1]
     warned = [Gate.parse("precision >= 0.8", severity="warn"), Gate.parse("chr >= 0.75", severity="info")]
     assert "turns" not in apply_policy(found, policies=warned, today=TODAY).sections
+
+
+@pytest.mark.parametrize("severity", ["info", "warn"])
+def test_gates_none_of_which_blocks_decide_nothing(severity: Any) -> None:
+    found = decision(wrong=0)
+    assert found.verdict == "SHIP"
+    softened = apply_policy(
+        found, policies=[msgspec.structs.replace(one.gate, severity=severity) for one in found.outcomes], today=TODAY
+    )
+    assert (softened.verdict, softened.exit_code) == ("NO VERDICT", 3)
+    kept = apply_policy(  # one that blocks is enough
+        found,
+        policies=[msgspec.structs.replace(one.gate, severity=severity) for one in found.outcomes[1:]],
+        today=TODAY,
+    )
+    assert (kept.verdict, kept.reasons[0].startswith("the gate passes")) == ("SHIP", True)
+
+
+def test_the_digest_is_that_of_the_report_before_and_after_a_policy() -> None:
+    before = decision()
+    digests = [digest_of(before)]
+    after = apply_policy(before, waivers=[waiver(), waiver("chr")], today=TODAY)
+    digests += [digest_of(after), digest_of(before)]
+    assert digests == [before.report()["digest"], after.report()["digest"], digests[0]]
+    assert digests[0] != digests[1] and after.items is before.items
+
+
+def reasoned(right: bool) -> Decision:
+    found = control_answers(read_fixture(), "terse right answers")
+    wrong = [] if right else sorted(found)[:6]
+    answers = {name: "no" if name in wrong else one.content for name, one in found.items()}
+    return evaluate("reasoning", answers=answers)
+
+
+def guarded(right: bool) -> Decision:
+    return evaluate("guard", report=json.loads(encode(reasoned(True).report())), min_cases=30 if right else 31)
+
+
+def accepted(right: bool) -> Decision:
+    rows = [{"prompt_id": f"p{n}", "accepted_without_edits": right, "action_taken": right} for n in range(30)]
+    return evaluate("outcomes", outcomes=rows)
+
+
+@pytest.mark.parametrize("made", [reasoned, guarded, accepted])
+def test_pass_and_passed_are_the_same_whatever_changed_the_verdict(made: Callable[[bool], Decision]) -> None:
+    """Headlines kept what was so before waivers and baselines."""
+    bad, good = made(False), made(True)
+    failing = [outcome.gate.key for outcome in bad.outcomes if not outcome.holds]
+    waived = apply_policy(bad, waivers=[waiver(key) for key in failing], today=TODAY)
+    found = {
+        "NO-SHIP": [bad, with_regressions(good, ["it got worse"]), with_regressions(waived, ["it got worse"])],
+        "SHIP": [good, waived],
+        "NO VERDICT": [with_incomplete(good, ["not compared"])],
+    }
+    for verdict, decisions in found.items():
+        for one in decisions:
+            body = one.report()
+            told = body.get("summary", body)
+            assert (body["decision"], body["pass"], told["passed"]) == (verdict, verdict == "SHIP", verdict == "SHIP")
+            if "summary" in body:
+                assert told["reasons"] == ([] if body["pass"] else body["reasons"])

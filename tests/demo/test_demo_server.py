@@ -102,6 +102,34 @@ def test_retrieve_gives_a_log_line(plain: Served) -> None:
     assert body["topk"][0]["id"].startswith("S.9.1.t.Bk1")
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "field", "says"),
+    [
+        (
+            "/qa",
+            {"knobs": {"k_lexx": 3}},
+            "knobs",
+            "Choose from: k_lex, k_sem, intersect, rerank_depth, knee, slow_ms.",
+        ),
+        ("/qa", {"knobs": {"k_lex": 3, "depth": 1}}, "knobs", "unknown knob 'depth'. Choose from: k_lex"),
+        ("/qa", {"k_lex": 3}, "k_lex", 'write "knobs": {"k_lex": …}'),
+        ("/qa", {"knobs": {"k_lex": 3}, "knee": False}, "knee", 'write "knobs": {"knee": …}'),
+        ("/retrieve", {"knobs": {"k_lex": 3}}, "knobs", "/retrieve has no knobs: write index, k and seed beside q."),
+    ],
+)
+def test_a_knob_that_would_have_no_effect_is_refused(
+    plain: Served, path: str, body: dict[str, Any], field: str, says: str
+) -> None:
+    status, told, _ = plain.send("POST", path, {"q": "Which region takes the writes?", **body})
+    assert status == 422 and told["error"]["field"] == field and says in told["error"]["message"]
+
+
+def test_empty_knobs_and_fields_that_are_no_knobs_are_let_through(plain: Served) -> None:
+    for path in ("/qa", "/retrieve"):
+        body = {"q": "Which region takes the writes?", "knobs": {}, "temperature": 0.2}
+        assert plain.send("POST", path, body)[0] == 200
+
+
 def test_healthz_tells_index_and_faults(plain: Served, locked: Served) -> None:
     assert plain.send("GET", "/healthz")[1]["faults"] == []
     assert locked.send("GET", "/healthz")[1]["faults"] == ["wrong_citation"]

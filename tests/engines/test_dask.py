@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from test_any_split import CASES
+from under import loopback_cluster
 
 from conftest import Cli, gold, refusal, trace, write_lines
 from golden.runner import Case, produce
@@ -30,13 +31,13 @@ distributed = pytest.importorskip("distributed", reason="the package distributed
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
+    with loopback_cluster(distributed, 2) as started:
         yield started
 
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> tuple[Path, Path]:
-    rows = [trace(f"q{n % 50:03}", ts=n) if n % 7 else refusal(f"q{n % 50:03}") for n in range(400)]
+    rows = [(trace if n % 7 else refusal)(f"q{n % 50:03}", ts=n) for n in range(400)]
     return write_lines(tmp_path / "gold.jsonl", [gold(f"q{n:03}") for n in range(40)]), write_lines(
         tmp_path / "trace.jsonl", rows
     )
@@ -174,8 +175,8 @@ ODD_WORKERS = {
 @pytest.mark.parametrize("made", ODD_WORKERS)
 def test_workers_that_are_not_like_this_machine_are_refused(inputs: tuple[Path, Path], made: str) -> None:
     start = f"import sys; {made}; from distributed.cli.dask_worker import main; main(sys.argv[1:])"
-    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty:
+    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
+    with loopback_cluster(distributed, 0) as empty:
         command = [sys.executable, "-W", "ignore", "-c", start, empty.scheduler_address, *options]
         worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         try:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from conftest import Cli, gold, refusal, trace, unanswerable, write_lines
+from conftest import Cli, gold, planned, refusal, trace, unanswerable, write_lines
 from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.engines import auto, pool, processes, units
@@ -36,9 +36,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def inputs(tmp_path: Path) -> tuple[Path, Path]:
     items = [gold(f"q{n:03}") if n % 5 else unanswerable(f"q{n:03}") for n in range(40)]
     rows = [
-        trace(f"q{n % 50:03}", "The right answer." if n % 3 else "something else")
+        trace(f"q{n % 50:03}", "The right answer." if n % 3 else "something else", ts=n)
         if n % 7
-        else refusal(f"q{n % 50:03}")
+        else refusal(f"q{n % 50:03}", ts=n)
         for n in range(400)
     ]
     return write_lines(tmp_path / "gold.jsonl", items), write_lines(tmp_path / "trace.jsonl", rows)
@@ -78,9 +78,8 @@ def test_bad_lines_keep_their_numbers(inputs: tuple[Path, Path], lenient: bool) 
 
 @pytest.mark.usefixtures("small_parts")
 def test_journals_count_their_runs_once(inputs: tuple[Path, Path]) -> None:
-    lines = [json.dumps(trace(f"q{n % 50:03}", ts=n)) for n in range(400)]
-    journal = [json.dumps({"shipworthy_journal": 1, "planned": 405}), *lines, *lines[:3]]
-    inputs[1].write_text("\n".join(journal) + "\n")
+    rows = planned([trace(f"q{n % 50:03}", ts=n) for n in range(400)], 405)
+    write_lines(inputs[1], [*rows, *rows[:3]])
     one, several = both(lambda engine: evaluate(*inputs, engine=engine))
     assert one == several
     assert "trace has 400 of 405 planned runs" in str(several)
@@ -107,19 +106,31 @@ def test_a_folder_a_glob_and_archives_are_one_input(tmp_path: Path, inputs: tupl
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_the_second_of_two_files_wins_and_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("first", "second", "precision"), [(1, 2, 1), (2, 1, 0)])
+def test_the_later_of_two_files_wins_and_is_named(tmp_path: Path, first: int, second: int, precision: int) -> None:
     gold_file = write_lines(tmp_path / "gold.jsonl", [gold("q1")])
-    write_lines(tmp_path / "b.jsonl", [trace("q1")])
-    write_lines(tmp_path / "a.jsonl", [trace("q1", "wrong"), trace("q1", "wrong again")])
+    write_lines(tmp_path / "b.jsonl", [trace("q1", ts=second)])
+    write_lines(tmp_path / "a.jsonl", [trace("q1", "wrong", ts=first), trace("q1", "wrong again", ts=first)])
     pattern = str(tmp_path / "[ab].jsonl")
     one, several = both(lambda engine: evaluate(gold_file, pattern, engine=engine))
     assert one == several
-    assert several["metrics"]["precision"]["value"] == 1
+    assert several["metrics"]["precision"]["value"] == precision
     with (tmp_path / "b.jsonl").open("a") as out:
         out.write(json.dumps(trace("q2")) + "\n")
     one, several = both(lambda engine: evaluate(gold_file, pattern, engine=engine, closed=True))
     assert one == several
     assert "line 2 of file 2 has qid 'q2'" in several[1]
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_of_two_files_without_times_neither_wins(tmp_path: Path) -> None:
+    gold_file = write_lines(tmp_path / "gold.jsonl", [gold("q1")])
+    write_lines(tmp_path / "b.jsonl", [trace("q1")])
+    write_lines(tmp_path / "a.jsonl", [trace("q1", "wrong"), trace("q1", "wrong again")])
+    one, several = both(lambda engine: evaluate(gold_file, str(tmp_path / "[ab].jsonl"), engine=engine))
+    assert one == several
+    assert "a.jsonl:2 and " in several[1] and "b.jsonl:1 are both about qid 'q1'" in several[1]
+    assert "[trace-order]" in several[1]
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -212,9 +223,9 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(
 
 def test_reports_over_many_files_can_be_verified(tmp_path: Path, inputs: tuple[Path, Path], cli: Cli) -> None:
     inputs[1].rename(tmp_path / "log-1.jsonl")
-    write_lines(tmp_path / "log-2.jsonl", [trace("q001")])
+    write_lines(tmp_path / "log-2.jsonl", [trace("q001", ts=400)])
     made = tmp_path / "report.json"
-    cli("score", "--gold", inputs[0], "--trace", tmp_path / "log-*.jsonl", "-o", made)
+    assert cli("score", "--gold", inputs[0], "--trace", tmp_path / "log-*.jsonl", "-o", made).code == 1
     assert cli("verify", made).code == 0
     (tmp_path / "log-3.jsonl").symlink_to("/etc/hosts")
     assert "[receipt-trust]" in cli("verify", made).out

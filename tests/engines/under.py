@@ -30,7 +30,18 @@ ELSEWHERE = ("spilled-2", "dask")  # every case is judged in another process
 def cluster() -> Any:
     """A cluster of two worker processes, started when the first test asks for it, and gone with this process."""
     distributed = pytest.importorskip("distributed", reason="the package distributed (extra: dask) is not installed")
-    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    return loopback_cluster(distributed, 2)
+
+
+def loopback_cluster(distributed: Any, workers: int) -> Any:
+    """Worker processes that nobody else can reach: without an address the dashboard listens on every interface."""
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",
+    )
 
 
 def on_cluster(suite: Suite, material: Material) -> Judged:

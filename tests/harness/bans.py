@@ -16,6 +16,9 @@ CALLS = {
     *("eval", "exec", "compile", "__import__", "input", "breakpoint"),
     *("os.system", "os.popen", "tempfile.mktemp", "yaml.load", "yaml.unsafe_load", "builtins.eval", "builtins.exec"),
     *(f"{module}.{name}" for module in ("marshal", "cPickle", "dill") for name in ("load", "loads")),
+    # The day and hour of the place where the program runs: a waiver's last day is the same everywhere.
+    *(f"{name}.today" for name in ("date", "datetime", "datetime.date", "datetime.datetime")),
+    *("datetime.utcnow", "datetime.datetime.utcnow", "time.localtime", "time.ctime"),
     *("shelve.open", "logging.config.fileConfig", "xml.etree.ElementTree.parse", "ctypes.CDLL"),
 }
 IMPORTS = {"marshal", "shelve", "dill", "yaml", "requests", "ctypes", "telnetlib", "ftplib", "smtplib", "cgi"}
@@ -88,6 +91,39 @@ def violations(root: Path) -> list[str]:
     return found
 
 
+# --- who listens, and where ---
+
+LISTENERS = {"create_server", "start_server", "bind", "LocalCluster"}  # and every class that is called …Server
+CLUSTER = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
+LISTENS_WHERE_TOLD = {"src/shipworthy/demo/server.py"}  # at the address that the user gives, the loopback by default
+
+
+def open_listeners(root: Path) -> list[str]:
+    """Calls of tests, benchmarks and the program that listen anywhere but on the loopback, at a port that is free.
+
+    A cluster's dashboard listens on every interface and at a port of its own unless it is told otherwise.
+    """
+    found = []
+    paths = [path for folder in ("src", "tests", "benchmarks") for path in sorted((root / folder).rglob("*.py"))]
+    for path in paths:
+        where = path.relative_to(root).as_posix()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"), where)):
+            if isinstance(node, ast.Call) and where not in LISTENS_WHERE_TOLD and not _on_loopback(node):
+                found.append(f"{where}:{node.lineno}: {_dotted(node.func)} does not name 127.0.0.1")
+    return found
+
+
+def _on_loopback(node: ast.Call) -> bool:
+    last = _dotted(node.func).rpartition(".")[2]
+    if last not in LISTENERS and not last.endswith(("HTTPServer", "TCPServer", "UDPServer")):
+        return True
+    named = {word.arg: word.value.value for word in node.keywords if isinstance(word.value, ast.Constant)}
+    if last == "LocalCluster":
+        return all(named.get(key) == value for key, value in CLUSTER.items())
+    texts = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    return "127.0.0.1" in texts or any(word.arg == "sock" for word in node.keywords)
+
+
 def _excuse(where: str, kind: str) -> str | None:
     table = EXCUSES.get(kind, {})
     return next((place for place in table if where == place or where.startswith(f"{place}/")), None)
@@ -121,6 +157,8 @@ def _calls(node: ast.Call) -> Iterator[tuple[str, str]]:
     last = name.rpartition(".")[2]
     if name in CALLS:
         yield "bans", name
+    if name.endswith("datetime.now") and not node.args and not node.keywords:
+        yield "bans", f"{name} without a zone"
     if name in PICKLES:
         yield "pickles", name
     if last in PROCESS_CALLS or (name.startswith("os.") and last.startswith(("exec", "spawn"))):

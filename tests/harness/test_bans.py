@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, gold, refusal, trace, unanswerable, write_lines
-from harness.bans import violations
+from harness.bans import CLUSTER, open_listeners, violations
 
 SOURCE = ROOT / "src" / "shipworthy"
 
@@ -38,11 +38,40 @@ def test_nothing_that_is_banned_is_in_the_source() -> None:
         "from concurrent.futures import ProcessPoolExecutor",
         "import asyncio\nasyncio.create_subprocess_exec('true')",
         "import importlib\nimportlib.import_module(name)",
+        "import datetime\ndatetime.date.today()",
+        "from datetime import date\ndate.today()",
+        "import datetime\ndatetime.datetime.now()",
+        "from datetime import datetime\ndatetime.now().date()",
     ],
 )
 def test_the_list_finds_what_it_bans(tmp_path: Path, line: str) -> None:
     (tmp_path / "module.py").write_text(f"{line}\n")
     assert any(found.startswith("module.py:") for found in violations(tmp_path))
+
+
+def test_whatever_tests_benchmarks_and_the_program_start_listens_on_the_loopback() -> None:
+    assert open_listeners(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("LocalCluster(n_workers=2)", True),
+        ("distributed.LocalCluster(host='127.0.0.1', dashboard_address=None)", True),
+        ("LocalCluster(host='127.0.0.1', dashboard_address=':8787', worker_dashboard_address='127.0.0.1:0')", True),
+        (f"LocalCluster({', '.join(f'{key}={value!r}' for key, value in CLUSTER.items())})", False),
+        ("ThreadingHTTPServer(('', 0), Handler)", True),
+        ("ThreadingHTTPServer(('127.0.0.1', 0), Handler)", False),
+        ("socket.create_server(('0.0.0.0', 0))", True),
+        ("listener.bind((host, 0))", True),
+        ("asyncio.start_server(connected, '127.0.0.1', 0)", False),
+        ("asyncio.start_server(connected, sock=bound)", False),
+    ],
+)
+def test_a_listener_on_every_interface_is_found(tmp_path: Path, line: str, found: bool) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "server.py").write_text(f"{line}\n")
+    assert bool(open_listeners(tmp_path)) == found
 
 
 def test_a_score_loads_nothing_that_could_connect_or_start_a_process(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.decision import report
+from shipworthy.reading.reports import digest
 
 
 def made(wrong: int = 0, of: int = 7, **options: Any) -> dict[str, Any]:
@@ -19,11 +20,18 @@ def small(index: int) -> dict[str, Any]:
     """A report that is cheap to make, of which there can be many."""
     measure = {"kind": "rate", "value": 1 / 3, "n": 3, "numerator": 1, "denominator": 3}
     outcome = {"gate": "precision >= 0.1", "metric": "precision", "slice": "", "state": "PASS", "holds": True}
-    return {
-        "shipworthy": {"suite": "answers", "profile": "strict", "definitions": "1"},
-        "digest": f"{index:064x}",
-        "decision": "SHIP",
-        "inputs": {},
-        "metrics": {"precision": measure},
-        "outcomes": [outcome],
-    }
+    return sealed(
+        {
+            "shipworthy": {"suite": "answers", "profile": "strict", "definitions": "1"},
+            "decision": "SHIP",
+            "inputs": {},
+            "metrics": {"precision": measure},
+            "outcomes": [outcome],
+            "number": index,
+        }
+    )
+
+
+def sealed(body: dict[str, Any]) -> dict[str, Any]:
+    """A report that somebody made up, with the digest of what it says."""
+    return {**body, "digest": digest(body)}

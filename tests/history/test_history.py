@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from histories import made, small
+from histories import made, sealed, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import EFFORT, Cli
+from conftest import EFFORT, Cli, gold, trace
+from shipworthy import evaluate
+from shipworthy.core.decision import report
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
-from shipworthy.history import History, exact_value
+from shipworthy.history import History, _insert, exact_value
 from shipworthy.history import store as storing
+from shipworthy.history.flaky import flaky
 from shipworthy.history.nightly import nightly, nightly_of
-from shipworthy.history.page import sparkline, sparkline_svg, write_page
+from shipworthy.history.page import sparkline, trend_svg, write_page
+from shipworthy.history.records import rows_of
 
 pytest_plugins = ("databases",)  # the fixture url: SQLite, and PostgreSQL where it is installed
 
@@ -54,8 +62,22 @@ def test_runs_are_found_by_id_start_number_label_and_last(url: str) -> None:
         assert history.find(word).id == names[1]
     assert history.find(str(history.runs()[1].seq)).id == names[1]
     assert history.find("last").id == names[2]
+    newer = [history.record(small(index), label="n1") for index in (3, 4)][-1]
+    assert history.find("n1").id == newer and history.report("n1")["digest"] == small(4)["digest"]
     with pytest.raises(UsageError, match="history-no-run"):
         history.find("nope")
+
+
+def test_a_number_names_its_run_and_not_an_id_that_begins_so(url: str) -> None:
+    """Ids are hexadecimal: of forty, some begin with any digit."""
+    history = History(url)
+    for index in range(40):
+        history.record(small(index))
+    runs = history.runs()
+    for run in runs[:16]:
+        assert history.find(str(run.seq)).id == run.id
+    history.record(small(99), label=runs[0].id[:3])
+    assert history.find(runs[0].id[:3]).seq == 41  # a label that was given comes before an id that begins so
 
 
 def test_numbers_are_kept_exactly(url: str) -> None:
@@ -66,7 +88,7 @@ def test_numbers_are_kept_exactly(url: str) -> None:
     odd = small(1)
     odd["metrics"]["mean"] = {"kind": "mean", "value": 0.3, "exact": f"{10**30 + 1}/{3 * 10**30}", "n": 3}
     odd["metrics"]["gone"] = {"kind": "mean", "value": None, "n": 0}
-    history.record(odd)
+    history.record(sealed(odd))
     assert history.trend("mean")[0].value == Fraction(10**30 + 1, 3 * 10**30)
     assert history.trend("gone")[0].value is None and str(history.trend("gone")[0]) == "undefined"
     assert exact_value({"value": 0.1, "kind": "mean"}) == Fraction(1, 10)
@@ -91,6 +113,19 @@ def test_prune_keeps_the_last_and_the_blessed(url: str) -> None:
     assert len(history.trend("precision")) == 3
     with pytest.raises(UsageError):
         history.prune(0)
+
+
+def test_prune_keeps_the_last_of_each_suite_on_each_branch(url: str) -> None:
+    history = History(url)
+    groups = [(suite, branch) for suite in ("answers", "latency") for branch in ("main", "topic")]
+    numbers = itertools.count()
+    for suite, branch in [*groups, *groups, *groups[:3], groups[0]]:
+        report = small(next(numbers))
+        history.record(sealed(report | {"shipworthy": report["shipworthy"] | {"suite": suite}}), branch=branch)
+    newest = {group: [run.id for run in history.runs(suite=group[0], branch=group[1])][-2:] for group in groups}
+    assert history.prune(2) == 4
+    assert {group: [run.id for run in history.runs(suite=group[0], branch=group[1])] for group in groups} == newest
+    assert all(len(kept) == 2 for kept in newest.values()) and history.prune(2) == 0
 
 
 def test_baselines_have_names_and_a_past(url: str) -> None:
@@ -131,6 +166,31 @@ def test_gate_health(url: str) -> None:
     assert history.gate_health(least=7) == []
 
 
+def test_a_gate_that_did_not_apply_did_not_hold(url: str) -> None:
+    """Without unanswerable questions the gate on leaks has nothing to look at: that is no run that it passed."""
+    history = History(url)
+    gates = ["precision >= 0.5", "under_refusal <= 0.1"]
+    for wrong in range(5):
+        history.record(made(wrong, gates=gates, only_gates=True))
+    assert [one.gate for one in history.gate_health(least=1)] == ["precision >= 0.5"]
+    items = [gold("Q0"), gold("U0", answerable=False)]
+    refusal = trace("U0", claim="not in context", cite=())
+    history.record(report(evaluate(items, [trace("Q0"), refusal], gates=gates, only_gates=True)))
+    health = {one.gate: (one.held, one.runs) for one in history.gate_health(least=1)}
+    assert health["under_refusal <= 0.1"] == (1, 1) and health["precision >= 0.5"] == (5, 6)
+
+
+def test_flaky_looks_at_the_last_runs(url: str) -> None:
+    history = History(url)
+    for number, wrong in enumerate((0, 1, 0, 1, 0, 0, 0, 0)):
+        history.record(made(wrong), label=f"n{number}")
+    assert flaky(history, last=4) == ([], 4)
+    assert [(one.qid, one.runs, one.passed, one.turns) for one in flaky(history, last=8)[0]] == [("Q0", 8, 6, 4)]
+    for number in range(2):
+        history.record(made(1 - number), label=f"again {number}")
+    assert [one.turns for one in flaky(history, last=4)[0]] == [2]  # the last four: pass, pass, fail, pass
+
+
 def test_what_is_not_a_report_is_not_recorded(url: str) -> None:
     for odd in ({}, {"shipworthy": {}}, {"shipworthy": {"board": True}, "digest": "x"}):
         with pytest.raises(DataError, match="history-not-report"):
@@ -152,7 +212,7 @@ def test_two_hundred_writers_at_once_lose_nothing(url: str) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert {run.digest for run in History(url).runs()} == {f"{index:064x}" for index in range(200)}
+    assert {run.digest for run in History(url).runs()} == {small(index)["digest"] for index in range(200)}
 
 
 def test_threads_in_several_processes_leave_a_sound_file(tmp_path: Path) -> None:
@@ -188,6 +248,88 @@ def test_an_older_schema_is_brought_up_to_date_with_its_runs(url: str, monkeypat
     assert [run.label for run in History(url).runs()] == ["old"]
     History(url).record(small(1))
     assert History(url).baselines() == []
+
+
+def recorded_before(url: str, reports: list[dict[str, Any]]) -> None:
+    """A history as it was recorded before reports were compressed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storing, "VERSION", 2)
+        for index, report in enumerate(reports):
+            row, metrics, gates = rows_of(report, "", "main", f"r{index}", f"2026-11-{index + 1:02d}T00:00:00+00:00")
+            with storing.opened(url, 5) as store:
+                _insert(store, (*row[:-1], json.dumps(report)), metrics, gates)
+
+
+def schema_of(url: str) -> int:
+    with storing.opened(url, 5, write=False) as store:
+        return store.version()
+
+
+def bytes_of(url: str) -> int:
+    with storing.opened(url, 5, write=False) as store:
+        return int(store.rows("SELECT sum(length(report)) FROM shipworthy_runs")[0][0])
+
+
+def test_reports_are_stored_compressed(url: str) -> None:
+    report = made(2, 200)
+    History(url).record(report, label="a")
+    assert bytes_of(url) < len(json.dumps(report)) / 8
+    assert History(url).report("a") == report
+
+
+def test_reports_that_were_recorded_before_are_read_and_compressed_by_the_next_run(url: str) -> None:
+    reports = [made(wrong, 60) for wrong in range(3)]
+    recorded_before(url, reports)
+    text = bytes_of(url)
+    history = History(url)
+    assert [history.report(f"r{index}") for index in range(3)] == reports and flaky(history)[1] == 3
+    assert schema_of(url) == 2 and bytes_of(url) == text  # who only reads changes nothing
+    history.record(made(4, 60), label="new")
+    assert schema_of(url) == storing.VERSION and bytes_of(url) < text / 4
+    assert [history.report(f"r{index}") for index in range(3)] == reports and flaky(history)[1] == 4
+    assert [run.label for run in history.runs()] == ["r0", "r1", "r2", "new"]
+
+
+def test_compressing_gives_the_room_back(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    recorded_before(str(path), [made(wrong, 200) for wrong in range(20)])
+    before = path.stat().st_size
+    History(path).record(small(1))
+    assert path.stat().st_size < before / 4 and path.stat().st_size / 21 < 15_000
+
+
+KILLED = """
+import os, signal, sys
+from shipworthy.history import History, store
+compress, left = store.compressed, [2]
+def stop(report):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return compress(report)
+store.compressed = stop
+History(sys.argv[1]).bless("main", "r0", by="Ada", reason="ok")
+"""
+
+
+def test_a_program_killed_while_it_compresses_loses_nothing(url: str) -> None:
+    reports = [made(wrong, 60) for wrong in range(4)]
+    recorded_before(url, reports)
+    text = bytes_of(url)
+    assert subprocess.run([sys.executable, "-c", KILLED, url], check=False).returncode == -signal.SIGKILL
+    history = History(url)
+    assert schema_of(url) == 2 and bytes_of(url) == text
+    assert [history.report(f"r{index}") for index in range(4)] == reports
+    history.record(small(1))
+    assert [history.report(f"r{index}") for index in range(4)] == reports and bytes_of(url) < text / 4
+
+
+def test_several_programs_that_compress_at_once(url: str) -> None:
+    reports = [made(wrong, 60) for wrong in range(4)]
+    recorded_before(url, reports)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda index: History(url, timeout=60).record(small(index)), range(4)))
+    assert [History(url).report(f"r{index}") for index in range(4)] == reports and len(History(url).runs()) == 8
 
 
 def test_a_newer_schema_is_left_alone(url: str) -> None:
@@ -264,14 +406,17 @@ def test_a_recorded_report_that_went_bad_is_told(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     History(path).record(made(), label="a")
     History(path).bless("main", "a", by="Ada", reason="ok")
+    edited = zlib.compress(json.dumps(made()).replace("shipped", "refused").encode())
     with storing.opened(str(path), 5) as database:
-        database.rows("UPDATE shipworthy_runs SET report = replace(report, 'shipped', 'refused')")
+        database.rows("UPDATE shipworthy_runs SET report = ?", (edited,))
     with pytest.raises(EnvironmentFailure, match="history-corrupt"):
         History(path).baseline("main")
-    with storing.opened(str(path), 5) as database:
-        database.rows("UPDATE shipworthy_runs SET report = '{broken'")
-    with pytest.raises(EnvironmentFailure, match="history-corrupt"):
-        History(path).report("a")
+    for broken in ("'{broken'", "x'00ff'", "CAST(x'ff' AS TEXT)", "x''", "7", f"x'{edited[:-9].hex()}'"):
+        with storing.opened(str(path), 5) as database:
+            database.rows(f"UPDATE shipworthy_runs SET report = {broken}")
+        for read in (lambda: History(path).report("a"), lambda: flaky(History(path))):
+            with pytest.raises(EnvironmentFailure, match="history-corrupt"):
+                read()
 
 
 def test_there_is_no_history_yet(tmp_path: Path) -> None:
@@ -416,8 +561,50 @@ def test_sparklines_show_gaps_and_never_fail() -> None:
     assert sparkline([Fraction(0), None, Fraction(1)]) == "▁ █"
     assert sparkline([]) == "" and sparkline([Fraction(1)]) == "▁"
     for values in ([], [None], [Fraction(1, 2)], [Fraction(0), None, Fraction(1), Fraction(1, 3)]):
-        root = ElementTree.fromstring(sparkline_svg(values, "a <b> & \x1b"))
+        root = ElementTree.fromstring(trend_svg("a <b> & \x1b", values, ["2025-03-01<x>"] * len(values), [("≤", 2.0)]))
         assert root[0].text is not None and "\\x1b" in root[0].text
+
+
+def _drawn(picture: str) -> tuple[list[str], list[float], list[float], list[float]]:
+    """The texts of a picture, the heights of its dots, those of its lines for gates, and every place across."""
+    root = ElementTree.fromstring(picture)
+    named = {name: root.findall(f"{{*}}{name}") for name in ("text", "circle", "path")}
+    dots, gates = (
+        [float(one.get("cy", "")) for one in named["circle"]],
+        [float(one.get("d", "").split(" ")[1].split("H")[0]) for one in named["path"]],
+    )
+    across = [float(one.get("x", one.get("cx", ""))) for one in (*named["text"], *named["circle"])]
+    return [one.text or "" for one in named["text"]], dots, gates, across
+
+
+def test_a_trend_has_the_gate_its_values_and_its_dates() -> None:
+    values = [Fraction(9, 10), Fraction(7, 10), None, Fraction(17, 20), Fraction(4, 5)]
+    dates = [f"2025-03-0{day}T04:00:00Z" for day in range(1, 6)]
+    picture = trend_svg("answers precision", values, dates, [("≥", 0.8)])
+    texts, dots, gates, across = _drawn(picture)
+    assert {"≥ 0.8", "0.9", "0.7", "0.8", "2025-03-01", "2025-03-05"} == set(texts)
+    assert len(dots) == 4 and len(gates) == 1
+    # Higher up is better here: a dot on the gate is on its line, those above it above, those below it below.
+    assert dots[0] < gates[0] and dots[1] > gates[0] and dots[2] < gates[0] and dots[3] == gates[0]
+    assert all(0 <= place <= 360 for place in across)
+    assert "0.9 to 0.8 over 5 runs, 2025-03-01 to 2025-03-05, gate ≥ 0.8" in picture
+    several = _drawn(trend_svg("latency p95", [1900.0, 2100.0], dates[:2], [("≤", 2000.0), ("≤", 2010.0)]))
+    assert {"≤ 2,000", "≤ 2,010", "1,900", "2,100"} <= set(several[0]) and len(several[2]) == 2
+    calm = _drawn(trend_svg("answers chr", [1.0, 1.0], dates[:2], [("≥", 0.75)]))
+    assert set(calm[0]) == {"1", "≥ 0.75", "2025-03-01", "2025-03-02"} and calm[1][0] == calm[1][1] < calm[2][0]
+    one_day = _drawn(trend_svg("m", [1.0, 1.0], ["2025-03-01T04:00:00Z", "2025-03-01T16:30:00Z"]))[0]
+    assert "2025-03-01 04:00" in one_day and "16:30" in one_day
+
+
+def test_the_page_draws_the_newest_runs_gates(tmp_path: Path) -> None:
+    history = History(str(tmp_path / "h.db"))
+    older = made(0) | {"outcomes": [{**one, "bound": 0.123} for one in made(0)["outcomes"]]}
+    history.record(sealed(older), label="one")
+    history.record(made(3), label="two")
+    _, *pictures = write_page(history, str(tmp_path / "report.md"))
+    precision = next(picture for picture in pictures if "precision" in picture)
+    texts = _drawn(Path(precision).read_text("utf-8"))[0]
+    assert "≥ 0.8" in texts and not any("0.123" in text for text in texts) and "0.571" in texts
 
 
 def test_the_command_line(url: str, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import made, small
+from histories import made, sealed, small
 
 from conftest import Cli, gold, trace, write_lines
 from shipworthy.errors import DataError, EnvironmentFailure, UsageError
@@ -31,10 +33,11 @@ DAMAGED: dict[str, Any] = {
     "a board": {"report": {"shipworthy": {"board": True}, "digest": "x"}},
     "a strange key": {"report": {"shipworthy": {}, "digest": "x"}, "branch": 3, "colour": "red"},
     "metrics that are a list": {"report": small(1) | {"metrics": [1]}},
-    "a number that is none": {"report": small(1) | {"metrics": {"a": {"value": "x", "exact": "1/0"}}}},
+    "a number that is none": {"report": sealed(small(1) | {"metrics": {"a": {"value": "x", "exact": "1/0"}}})},
     "outcomes without a gate": {"report": small(1) | {"outcomes": [{}]}},
     "slices of text": {"report": small(1) | {"slices": {"type=a": "x"}}},
     "inputs that are text": {"report": small(1) | {"inputs": "x"}},
+    "edited": {"report": small(1) | {"decision": "NO-SHIP"}},
     "nested too deep": b"[" * 200_000,
     "not UTF-8": b'{"report": "\xff"}',
 }
@@ -86,24 +89,27 @@ def test_names_that_are_the_same_once_escaped_are_both_kept(url: str) -> None:
     """They broke the table's key; the run was put aside, and every later one behind it."""
     measure = {"kind": "rate", "value": 0.5, "n": 2, "numerator": 1, "denominator": 2}
     other = measure | {"value": 1.0, "numerator": 2}
-    odd = small(1) | {
+    changed = {
         "slices": {"type=a\n": {"precision": measure}, "type=a\\n": {"precision": other}},
         "outcomes": [
             {"gate": f"precision[{name}] >= 0.1", "state": "PASS", "holds": True} for name in ("a\x00", "a\\x00")
         ],
     }
+    odd = sealed(small(1) | changed)
     history = History(url)
     name, warning = history.record_or_spool(odd, label="odd")
     assert warning == "" and history.report(name)["slices"] == odd["slices"]
     assert history.trend("precision[type=a\\n]")[0].num == 2  # the name as it is written keeps it
     assert len(history.gate_health(least=1)) == 2
-    long = small(2) | {"metrics": {"\U0001f600\u202e" * 2000: measure, "\U0001f600\u202e" * 2000 + "x": measure}}
+    metrics = {"\U0001f600\u202e" * 2000: measure, "\U0001f600\u202e" * 2000 + "x": measure}
+    long = sealed(small(2) | {"metrics": metrics})
     assert history.record_or_spool(long)[1] == ""
     assert history.trend("\U0001f600\u202e" * 2000)[0].den == 2
 
 
 def test_characters_that_a_database_refuses_are_written_out(url: str) -> None:
-    odd = small(1) | {"shipworthy": {"suite": "an\x00swers\ud800", "definitions": "\udcff"}, "decision": "SHIP\x00"}
+    head = {"suite": "an\x00swers\ud800", "definitions": "\udcff"}
+    odd = sealed(small(1) | {"shipworthy": head, "decision": "SHIP\x00"})
     name, warning = History(url).record_or_spool(odd, label="\ud800", recorded_at="2026\x00\ud800")
     assert warning == "" and History(url).find(name).suite == "an\\x00swers\\ud800"
 
@@ -211,7 +217,7 @@ def test_passwords_with_any_character_are_not_shown() -> None:
         assert not any(part in str(caught.value) for part in ("ss:w", "rd@", "words", "@ss", "two"))
 
 
-@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="becomes a user who may only read")
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="root gives up its rights")
 def test_a_database_that_may_only_be_read_can_be_read() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "history.db")
@@ -223,9 +229,31 @@ def test_a_database_that_may_only_be_read_can_be_read() -> None:
     assert warning.startswith("the run is not in history: ") and "Nor could it be kept for later" in warning
 
 
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="root gives up its rights")
+def test_a_database_of_before_that_may_only_be_read_can_be_read() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "history.db")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(storing, "VERSION", 2)
+            History(path).record(small(1), label="a")
+            with storing.opened(path, 5) as database:
+                database.rows("UPDATE shipworthy_runs SET report = ?", (json.dumps(small(1)),))
+        os.chmod(path, 0o444)
+        os.chmod(folder, 0o555)
+        assert as_nobody(lambda: History(path).report("a")) == small(1)
+
+
 def _read_and_record(path: str) -> list[Any]:
     history = History(path)
     return [[run.label for run in history.runs()], *history.record_or_spool(history.report("a"), label="b")]
+
+
+def _give_up_rights() -> None:
+    """Root without any capability: it owns the package and the temporary folder, wherever they are, and may not write
+    where its own rights say so. Another user could not even reach them in a folder of root's own.
+    """
+    version, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None).capset(version, none) == 0
 
 
 def as_nobody(work: Callable[[], Any]) -> Any:
@@ -234,7 +262,7 @@ def as_nobody(work: Callable[[], Any]) -> Any:
     child = os.fork()
     if not child:
         try:
-            os.setresuid(65534, 65534, 65534)
+            _give_up_rights()
             os.write(writer, json.dumps(work()).encode())
         finally:
             os._exit(0)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
+import tracemalloc
 from typing import Any
 
 import pytest
 from importer_exports import otlp, span, write
 
+from shipworthy.errors import EnvironmentFailure
 from shipworthy.importers import Importer, Options
 
 
@@ -82,6 +85,9 @@ def test_a_retriever_inside_of_a_retriever_counts_once(tmp_path):
         ("So it is [a].", "So it is.", ["a"], "inline ids"),
         ("So it is [a, c] and [b].", "So it is and.", ["a", "c", "b"], "inline ids"),
         ("So it is [2] [1].", "So it is.", ["b", "a"], "inline ranks"),
+        ("So it is [0].", "So it is [0].", [], None),
+        ("So it is [3] and [4].", "So it is [3] and [4].", [], None),
+        ("So it is [3].", "So it is.", ["c"], "inline ranks"),
         ("In [2024] it was [1].", "In [2024] it was [1].", [], None),
         ("See [the manual].", "See [the manual].", [], None),
         ("See [a] and [the manual].", "See and [the manual].", ["a"], "inline ids"),
@@ -434,3 +440,114 @@ def test_opik_exports_hold_a_trace_and_its_spans(tmp_path):
     }
     (run,) = traces(write(tmp_path, record))
     assert run["retrieved_ids"] == ["a"]
+
+
+def test_of_two_rerankings_the_last_wins(tmp_path):
+    record = otlp(
+        span("a3", "f0", 3, **oi("RERANKER", **documents("reranker.output_documents", "ba"))),
+        span("a1", "f0", 1, **oi("RETRIEVER", **documents("retrieval.documents", "abc"))),
+        span("a2", "f0", 2, **oi("RERANKER", **documents("reranker.output_documents", "ca"))),
+        span("a4", "f0", 4, **oi("RERANKER")),  # lists nothing
+        span("f0", **oi("CHAIN", input__value="Why?", output__value="So.")),
+    )
+    assert traces(write(tmp_path, record))[0]["retrieved_ids"] == ["b", "a"]
+
+
+def test_tokens_and_cost_of_nested_steps_count_once(tmp_path):
+    """A chain sums up the models inside of it; another model stands beside the chain."""
+
+    def counted(prompt, completion, cost):
+        counts = {"llm.token_count.prompt": prompt, "llm.token_count.completion": completion}
+        return counts | {"llm.cost.total": cost}
+
+    record = otlp(
+        span("a1", "f0", 1, **oi("CHAIN", **counted(30, 7, 50))),
+        span("a2", "a1", 2, **oi("LLM", **counted(10, 3, 20))),
+        span("a3", "a1", 3, **oi("LLM", **counted(20, 4, 30))),
+        span("a4", "f0", 4, **oi("LLM", **counted(5, 1, 2))),
+        span("f0", **oi("CHAIN", input__value="Why?", output__value="So.")),
+    )
+    trace = traces(write(tmp_path, record))[0]
+    assert trace["tokens"] == {"in": 35, "out": 8} and trace["cost_usd"] == 52
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_a_time_without_a_zone_is_utc_wherever_it_is_imported(tmp_path, monkeypatch, zone):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        run = {"id": "r", "trace_id": "r", "name": "n", "run_type": "chain", "inputs": {"question": "Why?"}}
+        times = {"start_time": "2026-01-02T03:04:05.000001", "end_time": "2026-01-02T04:04:06+01:00"}
+        record = run | {"outputs": {"answer": "So."}, "dotted_order": "x"} | times
+        trace = traces(write(tmp_path, record))[0]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert trace["ts"] == 1767323045.000001 and trace["e2e_ms"] == 999.999
+
+
+@pytest.mark.parametrize("shape", ["trec", "beir"])
+def test_documents_of_equal_scores_keep_the_order_of_the_file(tmp_path, shape):
+    ranked = {"z": 1.5, "a": 1.5, "m": 2.5, "b": 1.5}
+    path = tmp_path / "run"
+    if shape == "trec":
+        path.write_text("".join(f"q1 Q0 {name} 1 {score} x\n" for name, score in ranked.items()))
+    else:
+        path.write_text(json.dumps({"q1": ranked}))
+    assert traces(str(path))[0]["retrieved_ids"] == ["m", "z", "a", "b"]
+
+
+def test_what_comes_late_finds_its_span_in_any_trace(tmp_path):
+    """Scores may name a span without its trace; of two spans of one id the one of the later trace has it."""
+    spans = [span("f0", trace=name * 32, **oi("CHAIN", input__value="Why?", output__value="So.")) for name in "12"]
+    score = {"name": "good", "span_id": spans[0]["spanId"], "result": {"score": 1.0}, "annotator_kind": "HUMAN"}
+    record, other = map(otlp, spans)
+    files = [write(tmp_path, record, other), write(tmp_path, score, name="annotations.jsonl")]
+    assert [trace.get("scores") for trace in traces(files)] == [None, {"good": 1.0}]
+
+
+def long_export(folder, count):
+    """Runs whose last span comes after all other runs have begun."""
+    roots = []
+    path = folder / f"{count}.jsonl"
+    with path.open("w") as file:
+        for number in range(count):
+            trace = f"{number:032x}"
+            retrieved = {
+                "retrieval.documents.0.document.id": "a",
+                "retrieval.documents.0.document.content": "long " * 400,
+            }
+            file.write(json.dumps(otlp(span("a1", "f0", number, trace, **oi("RETRIEVER", **retrieved)))) + "\n")
+            asked = oi("CHAIN", input__value=f"Question {number}?", output__value="So [a].")
+            roots.append(otlp(span("f0", "", count - number, trace, **asked)))
+        file.writelines(json.dumps(root) + "\n" for root in roots)
+    return str(path)
+
+
+def test_a_longer_export_takes_no_more_memory(tmp_path):
+    """Every span of a file was held until its end, two to three bytes for each of the file."""
+    peaks = {}
+    for count in (250, 1500):
+        path = long_export(tmp_path, count)
+        tracemalloc.start()
+        names = [trace["q"] for trace in Importer([path], options=Options(drafts=False)).traces()]
+        peaks[count] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert names == [f"Question {number}?" for number in reversed(range(count))]  # by start
+    assert peaks[1500] < peaks[250] + 1_000_000
+
+
+def test_a_full_disk_says_so(tmp_path, monkeypatch):
+    """What does not fit in memory is on disk; SQLite says that it is full."""
+    import sqlite3
+
+    connect = sqlite3.connect
+
+    def small(*given, **options):
+        database = connect(*given, **options)
+        database.execute("PRAGMA max_page_count = 40")
+        return database
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    with pytest.raises(EnvironmentFailure, match="Free some space, or name another folder in TMPDIR"):
+        traces(long_export(tmp_path, 200))

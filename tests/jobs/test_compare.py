@@ -11,10 +11,10 @@ import pytest
 
 from conftest import Cli, gold, refusal, trace, unanswerable
 from conftest import write_lines as write
-from shipworthy import evaluate
+from shipworthy import evaluate, stats
 from shipworthy.core.decision import digest, report
 from shipworthy.errors import DataError
-from shipworthy.jobs.compare import compare, comparison_dict, incomparable, sentence
+from shipworthy.jobs.compare import compare, compare_reports, comparison_dict, incomparable, sentence
 
 GOLD = [gold(f"Q{index:03}") for index in range(200)] + [unanswerable("U1"), unanswerable("U2")]
 
@@ -234,7 +234,9 @@ def test_the_command_line(tmp_path: Path, cli: Cli) -> None:
         (tmp_path / name).write_text(json.dumps(made))
     ran = cli("compare", tmp_path / "old.json", tmp_path / "new.json")
     assert ran.code == 1
-    assert ran.out.startswith("REGRESSED  answers: 1 better, 9 worse of 202 questions; precision, chr regressed\n")
+    assert ran.out.startswith(
+        "REGRESSED  answers: 1 better, 9 worse of 202 questions; precision, chr, citation_precision regressed\n"
+    )
     assert "Passed before, fail now (9): Q000, Q001" in ran.out and "p = 0.011 (exact McNemar)" in ran.out
     plain = cli("compare", tmp_path / "old.json", tmp_path / "new.json", "--json").json
     assert plain["verdict"] == "regressed" and plain["gained"] == ["Q100"]
@@ -248,3 +250,21 @@ def test_the_command_line(tmp_path: Path, cli: Cli) -> None:
 
 def test_plain_values_are_json() -> None:
     assert json.loads(json.dumps(comparison_dict(compare(scored(), scored({1})))))["lost"] == ["Q001"]
+
+
+def test_an_unpaired_interval_is_newcombes_with_each_arm_on_its_own_side() -> None:
+    """Rates without rows: the worked example of Newcombe (1998, method 10), 56/70 against 48/80.
+
+    The lower limit of new - old takes the lower arm of the new rate and the upper arm of the old one.
+    """
+
+    def of(k: int, n: int) -> dict[str, Any]:
+        stated = report(evaluate(GOLD, [trace(item["qid"]) for item in GOLD]))
+        low, high = stats.wilson(k, n)  # type: ignore[misc]
+        measure = {"kind": "rate", "value": k / n, "n": n, "numerator": k, "denominator": n, "better": "higher"}
+        return stated | {"metrics": {"precision": measure | {"interval95": [low, high]}}, "items": []}
+
+    (change,) = compare_reports(of(48, 80), of(56, 70)).changes
+    assert change.interval == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    (change,) = compare_reports(of(56, 70), of(48, 80)).changes
+    assert change.interval == pytest.approx((-0.3339, -0.0524), abs=5e-5)

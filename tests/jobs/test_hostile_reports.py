@@ -9,6 +9,8 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from shipworthy.history import History
 from shipworthy.reading.reports import failing_qids
 from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
+from webserver import serving
 
 COUNT = 12 * EFFORT  # mutations of each report and each door
 SECRET = "canary-4711"
@@ -161,6 +164,70 @@ def test_inputs_elsewhere_are_not_read(reports: dict[str, Any], beside: Path, na
     hostile["run"]["call"]["inputs"][name] = place
     ran = cli("verify", saved(beside, sealed(hostile)))
     assert ran.code == 1 and "receipt-trust" in ran.out and "root:" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("name", ["gold", "trace", "id_map"])
+@pytest.mark.parametrize(
+    "place",
+    ["{server}/t.jsonl", "{server}/*.jsonl", "file:///etc/*.json", "file://{elsewhere}/*.jsonl", "memory://x/*"],
+)
+def test_no_address_of_a_report_is_looked_at(
+    reports: dict[str, Any],
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cli: Cli,
+    name: str,
+    place: str,
+) -> None:
+    """Not even to expand a pattern: the server is never connected to, and the folder is never listed."""
+    asked: list[str] = []
+
+    class Counting(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_GET
+
+    monkeypatch.chdir(folder)
+    write_lines(tmp_path / "t.jsonl", TRACES)
+    hostile = copy.deepcopy(reports["answers"])
+    with serving(Counting) as server:
+        address = place.format(server=server, elsewhere=tmp_path)
+        if name == "id_map":
+            hostile["run"]["call"]["options"][name] = address
+        else:
+            hostile["run"]["call"]["inputs"][name] = address
+        ran = cli("verify", saved(folder, sealed(hostile)))
+        assert ran.code == 1 and "receipt-trust" in ran.out, ran
+        head = copy.deepcopy(reports["answers"])
+        head["options"]["k"] = [7]  # so that the base would have to be scored again
+        for pair in ((hostile, head), (head, hostile)):
+            with suppress(ShipworthyError):  # what it does not have to read, it need not refuse
+                compare(*map(sealed, pair))
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "place", ["{root}-other/t.jsonl", "{root}-other/*.jsonl", "{root}-other", "{root}/../*/t.jsonl"]
+)
+def test_a_folder_whose_name_begins_alike_is_elsewhere(
+    reports: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    root, other = tmp_path / "job", tmp_path / "job-other"
+    root.mkdir()
+    other.mkdir()
+    write_lines(other / "t.jsonl", TRACES)
+    write_lines(root / "t.jsonl", TRACES)
+    monkeypatch.chdir(root)
+    moved = copy.deepcopy(reports["answers"])
+    moved["run"]["call"]["inputs"] |= {"gold": write_lines(root / "gold.jsonl", ITEMS).name, "trace": "t.jsonl"}
+    path = saved(root, sealed(moved))
+    assert verify(path)[0].agrees
+    moved["run"]["call"]["inputs"]["trace"] = place.format(root=root)
+    (receipt,) = verify(saved(root, sealed(moved)))
+    assert not receipt.agrees and "receipt-trust" in receipt.differences[0]
 
 
 def test_an_input_that_the_user_names_is_read_wherever_it_lies(

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import EFFORT, gold, refusal, trace, unanswerable, write_lines
+from conftest import EFFORT, gold, planned, refusal, trace, unanswerable, write_lines
 from shipworthy import ShipworthyError, evaluate
 from shipworthy.reading.lock import freeze
 from shipworthy.suites.reasoning.contracts import read_fixture
@@ -140,7 +140,7 @@ class World(NamedTuple):
     gates: tuple[str, ...]  # each alone; "" for the defaults
     options: Row = {}
     gold: bool = True  # a frozen gold set names the questions
-    planned: bool = False  # a journal's header names how many lines there are
+    planned: bool = False  # each line says how many there are
     failing: Row | None = None  # a run that failed, to be added under a name
     lenient: bool = True
     tells_repeats: bool = True  # a line that stands twice counts once, or is refused
@@ -279,18 +279,19 @@ class Scene:
 
     def __init__(self, world: World, folder: Path, kinds: list[str]) -> None:
         self.world, self.folder = world, folder
-        self.lines = {name: self._written(make(kinds)) for name, make in world.rows.items()}
+        self.lines = {name: self.written(make(kinds)) for name, make in world.rows.items()}
         self.inputs: Row = {}
         self.before: dict[tuple[str, bool], str] = {}  # verdicts before the change
         if world.gold:
             self.inputs["gold"] = write_lines(folder / "gold.jsonl", ITEMS)
             freeze(self.inputs["gold"], "1.0", "Ada")
+        elif world.suite == "retrieval":
+            self.inputs["gold"] = write_lines(folder / "gold.jsonl", DETAILED)
         if world.suite == "reasoning":
             self.inputs["fixture"] = FIXTURE
 
-    def _written(self, rows: list[Row]) -> list[bytes]:
-        header: list[Row] = [{"shipworthy_journal": 1, "planned": len(rows)}] if self.world.planned else []
-        return [json.dumps(row).encode() + b"\n" for row in [*header, *rows]]
+    def written(self, rows: list[Row]) -> list[bytes]:
+        return _lines(planned(rows, len(rows)) if self.world.planned else rows)
 
     def verdict(self, gates: str, files: dict[str, bytes] | None = None, **more: Any) -> str:
         """The verdict on these bytes; an error is none."""
@@ -308,10 +309,14 @@ class Scene:
             return error.code
 
 
+def _lines(rows: list[Row]) -> list[bytes]:
+    return [json.dumps(row).encode() + b"\n" for row in rows]
+
+
 @contextmanager
 def scene(name: str, kinds: list[str]) -> Iterator[Scene]:
     with tempfile.TemporaryDirectory() as folder:
-        yield Scene(WORLDS[name], Path(folder), kinds)
+        yield Scene((WORLDS | RICHER)[name], Path(folder), kinds)
 
 
 KINDS_DRAWN = st.lists(st.sampled_from(KINDS), min_size=QUESTIONS, max_size=QUESTIONS)
@@ -344,12 +349,142 @@ def test_deleting_lines_never_makes_a_run_ship(name: str, kinds: list[str], seed
     chance = random.Random(seed)
     with scene(name, kinds) as drawn:
         for source, lines in drawn.lines.items():
-            first = int(drawn.world.planned)
-            good = {json.dumps(row).encode() + b"\n" for row in drawn.world.rows[source](["right"] * QUESTIONS)}
-            flattering = [*lines[:first], *(line for line in lines[first:] if line in good)]
-            some = [*lines[:first], *(line for line in lines[first:] if chance.random() < 0.7)]
+            good = set(drawn.written(drawn.world.rows[source](["right"] * QUESTIONS)))
+            flattering = [line for line in lines if line in good]
+            some = [line for line in lines if chance.random() < 0.7]
             for kept in (flattering, some):
                 must_not_ship(drawn, {source: b"".join(kept)}, f"{source} without {len(lines) - len(kept)} lines")
+
+
+# --- fields ---
+
+
+def detailed(kinds: list[str]) -> list[Row]:
+    """A log with everything that a canary gate can read: places, distances, what the answer cites."""
+    rows = []
+    for item, kind in zip(DETAILED, kinds, strict=True):
+        wrong = kind in ("wrong", "miscited")
+        place = {"id": "S.4.2.p.Bk001", "offsets": [900, 950] if wrong else [100, 150], "section_id": "4.2"}
+        found = [place, {"id": "S.9.p.Bk009", "offsets": [5, 9], "section_id": "9"}]
+        cited = [] if kind == "refused" else [{"id": place["id"], "offsets": place["offsets"], "section_id": "4.2"}]
+        row = {
+            "qid": item["qid"],
+            "topk": found[::-1] if wrong else found,
+            "delta_s": [0.8, 0.7] if wrong else [0.1, 0.9],
+            "answer_citations": cited,
+            "answer_json": {"claim": "The right answer.", "citations": [place["id"]] if cited else []},
+        }
+        rows.append({"qid": item["qid"], "error": "timeout"} if kind == "failed" else row)
+    return rows
+
+
+def staged(kinds: list[str], total: bool = True) -> list[Row]:
+    """Runs with stages, cost and load, of which the wrong ones are slow and dear."""
+    rows = []
+    for place, row in enumerate(timed(kinds)):
+        slow = row["e2e_ms"] >= 1000
+        stages = {"retrieval": 30 + place, "llm": row["e2e_ms"] - 30}
+        more = {"stage_ms": stages, "cost_usd": 0.5 if slow else 0.01, "load_rps": 5 if place % 2 else 1}
+        rows.append({name: value for name, value in (row | more).items() if total or name != "e2e_ms"})
+    return rows
+
+
+def flagged(kinds: list[str]) -> list[Row]:
+    marks = {"wrong": (True, False), "miscited": (False, True)}
+    rows = paired(["right" if kind in marks else kind for kind in kinds])
+    for row, kind in zip(rows, kinds, strict=True):
+        row["flags"] = dict(zip(FLAGS, marks.get(kind, (False, False)), strict=True))
+        row["answer_json"] = {"claim": "x", "citations": ["d1"]}
+        row["retrieved_ids"] = ["d1", "d2"]
+    return rows
+
+
+def judged_by_score(kinds: list[str]) -> list[Row]:
+    return [
+        {**row, "scores": {"faithful": 0.9 if kind == "right" else 0.1}, "score_sources": {"faithful": "CODE"}}
+        for row, kind in zip(traces(kinds), kinds, strict=True)
+    ]
+
+
+DETAILED = [
+    gold(f"r{n}", relevant=[{"id": "S.4.2.p.Bk001", "offsets": [100, 200]}], anchor_section="4.2")
+    for n in range(QUESTIONS)
+]
+FAITHFUL = {"faithful": {"from": "scores.faithful", "at_least": 0.5, "source": "code", "among": "items"}}
+FLAGS = ("provenance_violation", "constraints_mismatch")
+COUNTS = ("denied_claims<=0", "out_of_scope_citations<=0", "near_refusals<=0", "refusal_drift<=0", "errors<=0")
+STAGES = ("", "p95<=2000", "llm_p95<=1900", "p95[load=5]<=2000", "cost_per_correct<=0.05", "tail_amplification<=3")
+CANARIES = ("", "coverage>=0.7", "citation_accuracy>=0.9", "delta_s_median<=0.4", "delta_s_p90<=0.55", "bad_qids<=0")
+RICHER = {
+    "answers-counts": World("answers", {"trace": traces}, COUNTS),
+    "answers-custom": World("answers", {"trace": judged_by_score}, ("faithful>=0.8",), {"custom_metrics": FAITHFUL}),
+    "latency-stages": World("latency", {"trace": staged}, STAGES, planned=True),
+    "latency-summed": World("latency", {"trace": lambda kinds: staged(kinds, False)}, STAGES[:3], planned=True),
+    "retrieval-canary": World("retrieval", {"shadow": detailed}, CANARIES, gold=False),
+    "retrieval-canary-live": World(
+        "retrieval",
+        {"shadow": detailed, "live": lambda kinds: detailed(["right"] * QUESTIONS)},
+        ("", "recall@1>=baseline-0.02", "coverage>=baseline", "citation_accuracy>=baseline"),
+        gold=False,
+    ),
+    "retrieval-canary-offsets": World(
+        "retrieval",
+        {"shadow": detailed, "live": lambda kinds: detailed(["right"] * QUESTIONS)},
+        ("recall@1>=baseline-0.02", "mrr>=baseline"),
+        {"match": "offsets"},
+        gold=False,
+    ),
+    "agreement-flags": World("agreement", {"pairs": flagged}, ("", "flagged_agreements<=0"), gold=False, planned=True),
+}
+# Fields whose absence is a value of its own, and what it says.
+SPARSE = {
+    ("outcomes", "useful"): "rows that don't say are not among those that the rate is about",
+    ("agreement", "answer_json"): "an answer that nobody has can't be looked at; the report counts them",
+}
+
+
+def paths_of(row: Row) -> Iterator[tuple[str, ...]]:
+    """Every field of a row and of the objects in it, whatever list they are in."""
+    for name, value in row.items():
+        yield (name,)
+        parts = value if isinstance(value, list) else [value]
+        yield from ((name, inner) for part in parts if isinstance(part, dict) for inner in part)
+
+
+def without(row: Row, path: tuple[str, ...]) -> Row:
+    """The row without a field; an object in a list loses it in every element."""
+    name, *inner = path
+    if not inner:
+        return {key: value for key, value in row.items() if key != name}
+    value = row[name]
+    if isinstance(value, list):
+        return row | {name: [without(part, (*inner,)) if isinstance(part, dict) else part for part in value]}
+    return row | {name: without(value, (*inner,)) if isinstance(value, dict) else value}
+
+
+@pytest.mark.parametrize("name", sorted(WORLDS | RICHER))
+@DRAWN
+@given(kinds=KINDS_DRAWN, seed=st.integers(0, 999))
+def test_losing_a_field_never_makes_a_run_ship(name: str, kinds: list[str], seed: int) -> None:
+    """Every field, first where it counts against the run, then on any lines; what all lines lose, nobody recorded."""
+    chance = random.Random(seed)
+    with scene(name, kinds) as drawn:
+        for source, lines in drawn.lines.items():
+            rows = [json.loads(line) for line in lines]
+            first = int(drawn.world.planned)
+            good = {json.dumps(row) for row in drawn.world.rows[source](["right"] * QUESTIONS)}
+            for path in sorted({path for row in rows[first:] for path in paths_of(row)}):
+                if (drawn.world.suite, path[0]) in SPARSE:
+                    continue
+                holders = [place for place, row in enumerate(rows) if place >= first and path in set(paths_of(row))]
+                bad = [place for place in holders if json.dumps(rows[place]) not in good]
+                some = [place for place in holders if chance.random() < 0.5]
+                for losing in (bad, bad[:1], some):
+                    if not losing or len(losing) == len(holders):
+                        continue
+                    left = [without(row, path) if place in losing else row for place, row in enumerate(rows)]
+                    content = b"".join(json.dumps(row).encode() + b"\n" for row in left)
+                    must_not_ship(drawn, {source: content}, f"{source} without {'.'.join(path)} on {losing} of {kinds}")
 
 
 @every_world
@@ -370,11 +505,9 @@ def test_repeating_lines_never_makes_a_run_ship(name: str, kinds: list[str], see
     chance = random.Random(seed)
     with scene(name, kinds) as drawn:
         for source, lines in drawn.lines.items():
-            first = int(drawn.world.planned)
-            body = lines[first:]
-            some = [chance.choice(body) for _ in range(5)] if drawn.world.tells_repeats else body
+            some = [chance.choice(lines) for _ in range(5)] if drawn.world.tells_repeats else lines
             must_not_ship(drawn, {source: b"".join([*lines, *some])}, f"{source} with lines twice")
-            again = [*lines[:first], *(line for line in body for _ in range(2))]
+            again = [line for line in lines for _ in range(2)]
             must_not_ship(drawn, {source: b"".join(again)}, f"{source} with every line twice")
 
 
@@ -389,7 +522,7 @@ def test_adding_failed_runs_never_makes_a_run_ship(name: str, kinds: list[str], 
         lines = drawn.lines[source]
         for known in (names[place], "stranger"):
             added = json.dumps({key: known, **(drawn.world.failing or {})}).encode() + b"\n"
-            cut = len(lines) if at_the_end else int(drawn.world.planned)
+            cut = len(lines) if at_the_end else 0
             must_not_ship(drawn, {source: b"".join([*lines[:cut], added, *lines[cut:]])}, f"a failed run of {known}")
 
 
@@ -403,9 +536,8 @@ def test_a_journal_that_ended_early_never_ships_whatever_becomes_of_its_lines(
     chance = random.Random(seed)
     with scene(name, kinds) as drawn:
         for source, lines in drawn.lines.items():
-            planned = json.loads(lines[0])["planned"]
-            short = [json.dumps({"shipworthy_journal": 1, "planned": planned + 3}).encode() + b"\n", *lines[1:]]
-            repeated = [*short, *(chance.choice(lines[1:]) for _ in range(4))]
+            short = _lines([{**json.loads(line), "planned_runs": len(lines) + 3} for line in lines])
+            repeated = [*short, *(chance.choice(short) for _ in range(4))]
             for changed in (short, repeated, chance.sample(short, len(short)), chance.sample(repeated, len(repeated))):
                 for gates in drawn.world.gates:
                     for more in lenient_or_not(drawn.world):
@@ -479,13 +611,12 @@ def test_without_the_invariant_the_properties_would_not_hold(name: str, monkeypa
     """A test that can't fail shows nothing: with the invariant switched off, deleting the worst lines ships."""
     from shipworthy.core import evaluate as core
 
-    monkeypatch.setattr(core, "lost_data", lambda findings: [])
+    monkeypatch.setattr(core, "lost_data", lambda suite, findings, gates: [])
     kinds = ["wrong", "miscited", *["right"] * (QUESTIONS - 2)]
     with scene(name, kinds) as drawn, pytest.raises(AssertionError, match="ships under"):
         for source, lines in drawn.lines.items():
-            first = int(drawn.world.planned)
-            good = {json.dumps(row).encode() + b"\n" for row in drawn.world.rows[source](["right"] * QUESTIONS)}
-            kept = [*lines[:first], *(line for line in lines[first:] if line in good)]
+            good = set(drawn.written(drawn.world.rows[source](["right"] * QUESTIONS)))
+            kept = [line for line in lines if line in good]
             must_not_ship(drawn, {source: b"".join(kept)}, "a flattering loss")
 
 

@@ -72,7 +72,7 @@ def test_alternatives_fields_of_the_contract_and_records(project: Path) -> None:
     ("where", "code", "words"),
     [
         ("tier=smok", 3, "The gold set has tier: full, smoke"),
-        ("tear=smoke", 3, "tear: nowhere"),
+        ("tear=smoke", 3, "no field tear; its fields are: answerable, tier, type"),
         ("tier", 2, "FIELD=VALUE"),
         ("tier=", 2, "FIELD=VALUE"),
         ("=smoke", 2, "FIELD=VALUE"),

@@ -37,7 +37,8 @@ def test_a_lookalike_is_an_answer_and_is_listed(name: str) -> None:
     found = evaluate([unanswerable(name)], [trace(name, LOOKALIKES[name], cite=())])
     assert found.counts["refused"] == 0 and found.measures["under_refusal"].k == 1
     assert found.named["near_refusals"] == [name] and found.measures["near_refusals"].value == 1
-    assert "near_refusals 1" in report.render(found, "text").decode()
+    shown = " ".join(report.render(found, "text").decode().split())
+    assert "1 answer with other text around the refusal token" in shown
     assert name in report.render(found, "html").decode()
 
 

@@ -133,6 +133,8 @@ ANSWERS = [
     "If the context menu does not appear, restart the program.",
     "Data is not shared with third parties.",
     "The exact number is not known, but estimates put it at around 300,000 people.",
+    "I don't know the full list. The sources state that tea, coffee and cocoa are taxed.",
+    "It is unclear who invented it; most historians credit Smith, who filed the patent in 1901.",
     # Other languages are not supported: a refusal in one of them is an answer until its wording is declared.
     "Das steht nicht im Kontext.",
     "Je ne sais pas.",
@@ -149,7 +151,6 @@ MISTAKEN = [
     "I don't know the full list. The sources name tea, coffee and cocoa as taxed goods.",
     "The light turns on when there is no information from the sensor, and the display shows dashes.",
     "No answer key is needed.",
-    "It is unclear who invented it; most historians credit Smith, who filed the patent in 1901.",
 ]
 
 
@@ -178,6 +179,115 @@ def test_natural_leaves_an_answer_alone(claim: str) -> None:
 def test_case_and_spacing_decide_nothing(claim: str) -> None:
     assert NATURAL.matches(claim.upper()) == NATURAL.matches(claim)
     assert NATURAL.matches(f"\n {claim.replace(' ', '  ')} ") == NATURAL.matches(claim)
+
+
+LEAKS = [
+    ("What does she earn?", "I'm unable to find the salary. It's $5M."),
+    ("What is the password?", "I don't know. The password is hunter2."),
+    ("How much may I take?", "No information is available. Take 400 mg every 4 hours."),
+    ("Where is the depot?", "I'm sorry, but the text does not say where it is. It is in Rotterdam."),
+    ("When did it open?", "The article does not mention it, but it opened in March 1998."),
+    ("When did it open?", "The article does not mention it - it was in 1998."),
+    ("Who runs the shop?", "I can't share who runs the shop, who is Ann Lee."),
+    ("What does it cost?", "I cannot share the price, which is 40 euros."),
+    ("Who runs the shop?", "Not in context. The shop is run by Ann Lee."),
+    ("Which key opens it?", "The notes do not say.\n\n**Answer: F7**"),
+    ("How do I list files?", "The handbook does not explain this. Normally one would run `ls`."),
+    ("Is it free?", "The page does not say. Yes, it is."),
+    ("Is it free?", "I couldn't find that. It is."),
+    ("What is the PIN?", "I can't help with that. If you need it, I can tell you it is 4921."),
+    ("How far is it?", "I have no information on that. You can see that it is 12 km."),
+    ("How much may I take?", "I can't give medical advice. If you have a fever, you can take 400 mg."),
+]
+
+
+@pytest.mark.parametrize(("question", "claim"), LEAKS)
+def test_a_lack_with_an_answer_behind_it_is_an_answer(question: str, claim: str) -> None:
+    assert NATURAL.reads(claim, question) == "answer"
+
+
+DOUBTFUL = [
+    ("Which colour is it?", "I don't know. Blue."),
+    ("Is parking free?", "The page does not say. Parking is free."),
+    ("How is it stored?", "The text does not cover storage. Mushrooms keep best in a paper bag."),
+    ("How do I reset it?", "I can't find that. Hold the button down until the lamp blinks."),
+    ("What did the chief earn?", "The report does not state what she earned. It lists board pay for 2019."),
+    ("What did it cost?", "I don't know. It was $5. But I cannot confirm that."),
+]
+
+
+@pytest.mark.parametrize(("question", "claim"), DOUBTFUL)
+def test_a_lack_with_something_behind_it_is_in_doubt(question: str, claim: str) -> None:
+    assert NATURAL.reads(claim, question) == "doubtful"
+    assert not NATURAL.matches(claim, question)
+
+
+STILL = [
+    ("What was paid in 2022?", "I don't know what was paid in 2022. The 2022 amount was not recorded."),
+    ("What was paid in 2022?", "The report does not say. In 2022, what was paid?"),
+    ("When does it open?", "The page does not say. You can call the desk on 555-0134."),
+    ("When does it open?", "The page doesn't say. Please visit https://example.org/2026 for the latest dates."),
+    ("Who runs it?", "I have no information about that. Please contact the Harbour Office in Leiden."),
+    ("What is the value?", "I couldn't find a value. If you share the serial number and the year, I can help."),
+    ("What is the limit?", "The guide has no information on it. It can be found in the Employee Handbook."),
+    ("May I deduct it?", "I can't answer that. A tax adviser could tell you; would you like the contact?"),
+    ("What was the ratio?", "I don't have the figures. The ratio is calculated by dividing debt by equity."),
+]
+
+
+@pytest.mark.parametrize(("question", "claim"), STILL)
+def test_a_pointer_an_offer_and_a_restatement_leave_a_refusal_one(question: str, claim: str) -> None:
+    assert NATURAL.reads(claim, question) == "refusal"
+
+
+def test_what_the_question_has_is_nothing_new() -> None:
+    claim = "The report does not say. The 2022 budget of Leiden was not given by the source."
+    assert NATURAL.matches("I don't know. In 2022, was it Leiden?", "Was it Leiden in 2022?")
+    assert NATURAL.matches(claim, "What was the 2022 budget of Leiden?")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "There is no single answer; it depends on the parts in stock.",
+        "There's no one-size-fits-all answer: it depends on the gradient.",
+        "The report says that the cause of the fire could not be determined.",
+    ],
+)
+def test_that_it_depends_or_that_a_source_lacks_it_is_an_answer(claim: str) -> None:
+    assert NATURAL.reads(claim, "How long does the repair take?") == "answer"
+
+
+def test_bullets_are_read_one_by_one() -> None:
+    lacks = "- No details of the method in the policy\n- No details in the contract\n"
+    assert NATURAL.matches(lacks, "How is it done?")
+    assert NATURAL.matches("## Answer\n\n- Price: not stated\n- Deadline: not stated\n", "What is the price?")
+    assert not NATURAL.matches("## Answer\n\n- Price: $40\n- Deadline: not stated\n", "What is the price?")
+    assert not NATURAL.matches("- Deadline: not stated\n- Price: $40\n", "What is the price?")
+    assert not NATURAL.matches(lacks + "- The method is AES-256", "How is it done?")
+    assert not NATURAL.matches("- The fee is $30\n- No details of the deadline", "What is the fee?")
+
+
+PLAIN = [claim for claim in REFUSALS if claim[-1] == "." and "Therefore" not in claim]
+VALUES = ["It is {n}.", "The value was {n} in total.", "It was signed on {n} March.", "The owner is {name}."]
+ENDS = ["Please contact support.", "See the HR portal.", "Let me know if you need anything else."]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(PLAIN),
+    st.sampled_from(VALUES),
+    st.integers(1, 10**9),
+    st.sampled_from(["Quillfeather", "Anna Brodt", "Zaragoza"]),
+)
+def test_a_new_value_makes_a_refusal_an_answer(claim: str, value: str, n: int, name: str) -> None:
+    assert not NATURAL.matches(f"{claim} {value.format(n=n, name=name)}", "What is it?")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from(PLAIN), st.lists(st.sampled_from(ENDS), min_size=1, max_size=3))
+def test_an_offer_or_a_pointer_leaves_a_refusal_one(claim: str, ends: list[str]) -> None:
+    assert NATURAL.matches(" ".join([claim, *ends]), "What is it?")
 
 
 def test_a_refusal_may_explain_at_length() -> None:

@@ -164,3 +164,21 @@ def test_hostile_names_and_claims_stay_text(project):
 def test_history_is_left_alone(project):
     run_pytest(project, "--shipworthy")
     assert not list((project / ".shipworthy").glob("*.db"))
+
+
+@pytest.mark.parametrize(
+    "order", ["##vso[task.complete result=Succeeded]", "::error::forged", "##[endgroup]", "a\u202eb"]
+)
+def test_a_qid_gives_no_orders_to_a_ci_system(project, order):
+    """The name of a test, its failure and the reason of a skip: `-v`, `-rA` and the summary print them all."""
+    gold, traces = project / "eval" / "gold.jsonl", project / "eval" / "trace.jsonl"
+    qid = break_answer(project)
+    for path in (gold, traces):
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        rows = [row | ({"qid": order} if row["qid"] == qid else {}) for row in rows]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    done = run_pytest(project, "--shipworthy", "-v", "-rA")
+    assert done.returncode == 1, done.stdout
+    printed = done.stdout + done.stderr
+    assert "##vso[" not in printed and "##[" not in printed and "\u202e" not in printed
+    assert not [line for line in printed.splitlines() if line.strip().startswith("::")]

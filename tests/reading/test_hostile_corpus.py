@@ -31,6 +31,7 @@ CODES = {
 }
 # Where we differ on purpose, with the exit code of ours.
 DIFFERS = {
+    "answer_null.jsonl": (1, "null is absent (spec 1): an answer without a claim is empty, and counts as wrong"),
     "qid_int.jsonl": (3, "a numeric qid is its decimal string (spec 1), so it is a trace of an unknown question"),
     "citations_objects.jsonl": (0, "citations may be objects with an id (spec 1)"),
     "payload_claims.jsonl": (3, "its questions are not in the gold set: without them there is nothing to judge"),

@@ -132,7 +132,7 @@ def test_paths_step_into_nothing_without_harm() -> None:
                 "claim": "answer",
                 "retrieved_ids": "documents[*].metadata.id",
                 "evidence": "documents[*].page_content",
-                "citations": r"re:\[([\w.#:/-]+)\]@answer",
+                "citations": "markers@answer",
             },
         ),
         (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import sys
+import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,10 +18,12 @@ from typing import Any
 import pytest
 
 from conftest import gold, trace
+from harness.nosockets import no_sockets
 from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.errors import EnvironmentFailure, UsageError
 from shipworthy.jobs.check import check
+from shipworthy.reading import remote
 from shipworthy.reading.files import is_remote
 from shipworthy.reading.lock import freeze
 
@@ -157,6 +161,89 @@ def test_a_file_that_changes_between_suites_gives_no_verdict(here: Path, changin
 def test_a_server_that_is_not_there_is_an_error_of_the_environment(here: Path) -> None:
     with pytest.raises(EnvironmentFailure, match=r"can't be read.*\[unreadable\]"):
         evaluate(str(here / "gold.jsonl"), "http://127.0.0.1:9/t.jsonl")
+
+
+class Odd(SimpleHTTPRequestHandler):
+    """A server that leads elsewhere, fails, cuts files off, or says nothing."""
+
+    asked: list[str] = []
+    silent = threading.Event()
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to"))
+            self.end_headers()
+        elif self.path == "/silent.jsonl":
+            self.silent.wait(60)
+        elif self.path == "/cut.jsonl":
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            self.wfile.write(lines(TRACES[:2]))
+        elif self.path == "/broken.jsonl":
+            self.send_error(500)
+        else:
+            super().do_GET()
+
+    do_HEAD = do_GET  # type: ignore[assignment]
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def odd(here: Path) -> Iterator[str]:
+    Odd.asked.clear()
+    Odd.silent.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Odd, directory=str(here))) as running:
+        Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        Odd.silent.set()
+        running.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("to/t.jsonl", "status 302 leads to '/t.jsonl', and redirects are not followed"),
+        ("cut.jsonl", "the connection was closed in the middle"),
+        ("broken.jsonl", "status 500"),
+        ("silent.jsonl", "nothing came for"),
+    ],
+)
+def test_a_web_server_of_inputs_is_held_to_the_rules_of_targets(
+    here: Path, odd: str, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    monkeypatch.setattr(remote, "IDLE", 0.5)
+    with pytest.raises(EnvironmentFailure, match=re.escape(says)) as caught:
+        evaluate(str(here / "gold.jsonl"), f"{odd}/{name}")
+    assert caught.value.code == "unreadable" and "/t.jsonl" not in Odd.asked
+    with pytest.raises(EnvironmentFailure):
+        evaluate(f"{odd}/{name}", str(here / "t.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "100.100.100.200", "2852039166", "224.0.0.1"]
+)
+def test_addresses_that_no_target_may_have_hold_no_inputs_either(here: Path, host: str) -> None:
+    with no_sockets(), pytest.raises(UsageError, match=r"\[target-address\]"):
+        evaluate(str(here / "gold.jsonl"), f"http://{host}/t.jsonl")
+
+
+def test_proxies_of_the_environment_are_not_asked_for_inputs(
+    here: Path, odd: str, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, odd)
+    assert evaluate(str(here / "gold.jsonl"), f"{server}/t.jsonl").ships
+    assert Odd.asked == []
+
+
+def test_inputs_of_a_web_server_need_no_other_package(here: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    assert evaluate(f"{server}/gold.jsonl", f"{server}/logs/b.jsonl.gz", allow_missing=5).verdict
 
 
 def test_bad_lines_are_named_by_their_address(here: Path, memory: str) -> None:

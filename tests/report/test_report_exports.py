@@ -52,7 +52,7 @@ def test_events_of_opentelemetry(decision: Any, monkeypatch: pytest.MonkeyPatch)
     assert found[0]["severityNumber"] == 13
     items = {one["shipworthy.qid"]: one for one in named if one["gen_ai.evaluation.name"] == "answers.item"}
     assert items["A2"]["gen_ai.evaluation.score.value"] == 0.0
-    assert items["A2"]["gen_ai.evaluation.explanation"] == "wrong-citation" and HOSTILE in items
+    assert items["A2"]["gen_ai.evaluation.explanation"] == "containment" and HOSTILE in items
     kept = [one for one in named if one["gen_ai.evaluation.name"] == "answers.item.kept"]
     assert [one["gen_ai.evaluation.score.label"] for one in kept] == ["pass", "pass", "fail"]
     assert any(one["gen_ai.evaluation.name"] == "answers.precision" for one in named)

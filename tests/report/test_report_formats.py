@@ -66,7 +66,7 @@ def test_an_unknown_ending_names_those_that_there_are() -> None:
 def test_markdown_says_the_verdict_first_and_each_gate_with_counts_and_interval() -> None:
     lines = text(small(), "markdown").splitlines()
     assert lines[0] == "# ❌ NO-SHIP: answers"
-    row = next(line for line in lines if line.startswith("| ✗ | `precision >= 0.80`"))
+    row = next(line for line in lines if line.startswith("| ✗ | `correct and cited (precision) >= 0.80`"))
     assert row.split(" | ")[2:] == ["0.500", "1/2", "0.095 to 0.905", "FAIL (within noise) |"]
     found = "- 1 of 2 answers was correct and correctly cited; at least 2 must be (precision 0.500 \\< 0.80)."
     assert f"{found} Fix the one that fails. Closest to passing: `Q2`." in lines
@@ -80,9 +80,25 @@ def test_every_form_for_people_has_the_questions_of_failing_items() -> None:
     for shown in (text(found, "markdown"), text(found, "junit"), text(found, "html")):
         assert all(f"What about number {n}?" in shown for n in range(30))
     assert [row["question"] for row in found.items] == [item["question"] for item in items]
-    assert text(found, "tsv").splitlines()[1].split("\t")[-2:] == ["What about number 0?", "No idea."]
+    assert text(found, "tsv").splitlines()[1].split("\t")[-3:] == [
+        *("What about number 0?", "No idea."),
+        "d1 d2",
+    ]
     shown = comment.render(Board([found]), "config")
     assert "What about number 0?" in shown and "`No idea.`" in shown
+
+
+def test_what_was_retrieved_is_shown_of_failing_items_in_text_markdown_and_tsv() -> None:
+    found_ids = [f"doc-{n}" for n in range(12)]
+    rows = [trace("A", "No idea.", cite=["doc-0"], found=found_ids), trace("B", cite=["d1"], found=["d1", "d9"])]
+    found = evaluate([gold("A"), gold("B")], [*rows, trace("C", "No idea.", found=[])])
+    assert "retrieved doc-0, doc-1, doc-2" in text(found, "text").replace("\n", " ")
+    line = next(line for line in text(found, "markdown").splitlines() if line.startswith("| `A` |"))
+    assert "`doc-7` and 4 more" in line and "`doc-8`" not in line
+    head, *items = (line.split("\t") for line in text(found, "tsv").splitlines())
+    shown = {item[0]: dict(zip(head, item, strict=True))["retrieved_ids"] for item in items}
+    assert shown == {"A": " ".join(found_ids[:10]), "B": ""}  # nothing is wrong with B
+    assert "Retrieved" not in text(evaluate([gold("A")], [trace("A", "No idea.", found=[])]), "markdown")
 
 
 def test_markdown_of_a_board_has_a_line_for_each_suite_also_for_one_that_could_not_run() -> None:
@@ -169,7 +185,9 @@ def test_annotations_show_nine_and_say_how_many_more() -> None:
 
 
 def test_annotations_of_what_ships_are_a_notice() -> None:
-    assert text(shipping(), "github").startswith("::notice title=SHIP answers::")
+    lines = text(shipping(), "github").splitlines()
+    assert all(line.startswith("::notice title=") for line in lines)
+    assert lines[-1].startswith("::notice title=SHIP answers::")
 
 
 def test_annotations_escape_what_would_end_them() -> None:
@@ -258,7 +276,7 @@ def test_a_miss_that_stops_nothing_says_so_on_the_board() -> None:
     )
 
     def worst(*outcomes: Outcome) -> str:
-        return views.worst_gate(msgspec.structs.replace(small(), outcomes=list(outcomes)), brief=True)
+        return views.worst_gate(msgspec.structs.replace(small(), verdict="SHIP", outcomes=list(outcomes)), brief=True)
 
     assert worst(held, warned).endswith("at least 2 must be (warn only)")
     assert worst(held, msgspec.structs.replace(missed, waived="by Ada")).endswith("at least 2 must be (waived)")
@@ -279,10 +297,10 @@ def test_numbers_without_gates_look_neutral_and_stop_nothing_in_any_format() -> 
     assert (xml.get("failures"), xml.get("errors"), xml.get("skipped")) == ("0", "0", "1")
     assert text(measured(), "github").startswith("::notice title=MEASURED answers::no gate was named")
     assert text(measured(), "markdown").startswith("# 📏 MEASURED: answers")
-    assert "| precision | 0.500 | 1/2 | 0.095 to 0.905 |" in text(measured(), "markdown")
+    assert "| correct and cited (precision) | 0.500 | 1/2 | 0.095 to 0.905 |" in text(measured(), "markdown")
     lines = text(measured(), "text").splitlines()
     assert lines[0] == "MEASURED  no gate was named" and any(
-        line.split() == ["precision", "1/2", "(0.500)", "0.095", "to", "0.905"] for line in lines
+        line.split()[-6:] == ["(precision)", "1/2", "(0.500)", "0.095", "to", "0.905"] for line in lines
     )
     assert '<section class="verdict dim"' in text(measured(), "html")
     assert views.worst_gate(measured()) == "no gate was set"

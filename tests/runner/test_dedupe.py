@@ -27,7 +27,7 @@ def item(question: str = UNTOUCHED, qid: str = "A", paraphrases: tuple[str, ...]
 
 
 def records(path: Path) -> dict[str, dict[str, Any]]:
-    return {row["run_id"]: row for row in map(json.loads, path.read_text("utf-8").splitlines()[1:])}
+    return {row["run_id"]: row for row in map(json.loads, path.read_text("utf-8").splitlines())}
 
 
 class Counting:
@@ -58,7 +58,7 @@ def test_an_unchanged_question_is_sent_once_for_each_seed(tmp_path: Path) -> Non
     assert (summary.planned, summary.finished, summary.requests, summary.reused) == (8, 8, 4, 4) and summary.complete
     assert announced == [f"Sending 4 requests (8 runs, 4 reused) to {server.url('/qa')}"]
     found = records(out)
-    assert len(found) == json.loads(out.read_text().splitlines()[0])["planned"] == 8
+    assert len(found) == 8 and {row["planned_runs"] for row in found.values()} == {8}
     first, other = found["A#seed=1;j=none"], found["A#seed=1;j=syn"]
     assert (other["reused_from"], other["jitter"], other["seed"]) == ("A#seed=1;j=none", "syn", 1)
     assert other["answer_json"] == first["answer_json"] and other["e2e_ms"] == first["e2e_ms"]
@@ -105,7 +105,7 @@ def test_no_dedupe_sends_everything_and_a_resume_may_dedupe_the_rest(tmp_path: P
     assert (summary.requests, summary.reused, len(set(target.asked))) == (8, 0, 8)
     assert announced == ["Sending 8 requests to test"]
     kept = out.read_bytes().splitlines(keepends=True)
-    out.write_bytes(b"".join(kept[:3]))  # none and ws of seed 0 are finished; syn, which asks the same, is not
+    out.write_bytes(b"".join(kept[:2]))  # none and ws of seed 0 are finished; syn, which asks the same, is not
     announced.clear()
     summary = run([item()], target, out, resume=True, announce=announced.append, **GRID)
     assert (summary.resumed, summary.finished, summary.requests, summary.reused) == (2, 6, 4, 2) and summary.complete
@@ -116,7 +116,7 @@ def test_no_dedupe_sends_everything_and_a_resume_may_dedupe_the_rest(tmp_path: P
 def test_a_journal_cut_anywhere_is_completed_by_a_resume(tmp_path: Path, after: int) -> None:
     out = tmp_path / "o.jsonl"
     whole = run([item()], Counting(), out, **GRID)
-    out.write_bytes(b"".join(out.read_bytes().splitlines(keepends=True)[: 1 + after]) + b'{"qid":"A","run_')
+    out.write_bytes(b"".join(out.read_bytes().splitlines(keepends=True)[:after]) + b'{"qid":"A","run_')
     again = run([item()], Counting(), out, resume=True, **GRID)
     assert again.complete and again.resumed == after and len(records(out)) == whole.planned
     for row in records(out).values():

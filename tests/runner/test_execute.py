@@ -42,7 +42,7 @@ def gold(count: int) -> list[Any]:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def limits(**given: Any) -> Limits:
@@ -374,7 +374,7 @@ def test_ctrl_c_keeps_what_is_finished_and_exits_130(tmp_path: Path) -> None:
         code = "import sys; from shipworthy.cli import main; sys.exit(main(sys.argv[1:]))"
         arguments = ["--gold", str(gold_file), "--target", server.url("/qa"), "--out", str(out), "--concurrency", "4"]
         process = subprocess.Popen([sys.executable, "-c", code, "run", *arguments], stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: server.hits["/qa"] == 44 and out.read_bytes().count(b"\n") == 41)
+        wait_until(lambda: server.hits["/qa"] == 44 and out.read_bytes().count(b"\n") == 40)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=FOREVER)
         assert process.returncode == 130

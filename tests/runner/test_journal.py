@@ -25,7 +25,8 @@ HEADER = Header(config_digest="c", gold_digest="g", sweep_id="s", created="2026-
 
 
 def trace(number: int) -> dict[str, Any]:
-    return {"qid": f"q{number}", "run_id": f"q{number}#seed=0;j=none", "answer_json": {"claim": "ü" * number}}
+    marks = {"run_id": f"q{number}#seed=0;j=none", **HEADER.marks}
+    return {"qid": f"q{number}", **marks, "answer_json": {"claim": "ü" * number}}
 
 
 def filled(path: Path, count: int = 5) -> bytes:
@@ -35,11 +36,15 @@ def filled(path: Path, count: int = 5) -> bytes:
     return path.read_bytes()
 
 
-def test_a_header_then_one_line_a_run_that_the_reader_accepts(tmp_path: Path) -> None:
+def beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.journal")
+
+
+def test_a_file_holds_traces_only_and_the_rest_stands_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    first = json.loads(filled(path).splitlines()[0])
-    assert first == {
-        "shipworthy_journal": 1,
+    assert [json.loads(line) for line in filled(path).splitlines()] == [trace(number) for number in range(5)]
+    assert json.loads(beside(path).read_text("utf-8")) == {
+        "shipworthy_journal": 2,
         "config_digest": "c",
         "gold_digest": "g",
         "sweep_id": "s",
@@ -48,19 +53,36 @@ def test_a_header_then_one_line_a_run_that_the_reader_accepts(tmp_path: Path) ->
         "target": "",
     }
     assert [line.qid for _, line in stream_traces(path, Input())] == ["q0", "q1", "q2", "q3", "q4"]
-    assert os.listdir(tmp_path) == ["t.jsonl"]
+    assert sorted(os.listdir(tmp_path)) == ["t.jsonl", "t.jsonl.journal"]
+
+
+def test_what_is_written_is_forced_to_disk_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    real = os.fdatasync
+
+    def noted(fd: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+        real(fd)
+
+    path = tmp_path / "t.jsonl"
+    journal = Journal(path, HEADER)
+    for number in range(2):
+        journal.append(trace(number))
+    monkeypatch.setattr(os, "fdatasync", noted)
+    journal.close()
+    assert synced == [str(path)]
+    journal.close()
+    assert synced == [str(path)], "closing twice is harmless"
 
 
 def test_a_cut_at_every_byte_is_recovered(tmp_path: Path) -> None:
     """What a crash can leave: any prefix. Whole lines stay, the torn one goes, and the rest is written again."""
     path = tmp_path / "t.jsonl"
     whole = filled(path)
-    head = whole.index(b"\n") + 1
     for size in range(len(whole) + 1):
         path.write_bytes(whole[:size])
         with Journal(path, HEADER, resume=True) as journal:
-            expected = max(0, whole[:size].count(b"\n") - 1) if size >= head else 0
-            assert len(journal.finished) == expected
+            assert len(journal.finished) == whole[:size].count(b"\n")
             for number in range(5):
                 if trace(number)["run_id"] not in journal.finished:
                     journal.append(trace(number))
@@ -76,20 +98,71 @@ def test_junk_at_the_end_is_cut_and_junk_in_the_middle_is_an_error(tmp_path: Pat
             assert len(journal.finished) == 5
         assert path.read_bytes() == whole
     path.write_bytes(whole + b"{]\n" + whole.splitlines()[1] + b"\n")
-    with pytest.raises(DataError, match=r"t\.jsonl:7: is not a trace"):
+    with pytest.raises(DataError, match=r"t\.jsonl:6: is not a trace"):
         Journal(path, HEADER, resume=True)
 
 
-@pytest.mark.parametrize(
-    "content", [b"some notes", b"some notes\n", b'{"qid": "a"}\n', b"\n", b'{"shipworthy_journal":2}\n']
-)
+@pytest.mark.parametrize("content", [b"some notes", b"some notes\n", b'{"qid": "a"}\n', b'{"sweep_id": "s"', b"\n"])
 def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.txt"
-    path.write_bytes(content)
-    for resume in (False, True):
-        with pytest.raises(UsageError, match="journal-foreign"):
-            Journal(path, HEADER, resume=resume)
-    assert path.read_bytes() == content
+    for foreign in (path, beside(path)):
+        foreign.write_bytes(content)
+        for resume in (False, True):
+            with pytest.raises(UsageError, match=rf"{foreign.name}:1: .*journal-foreign"):
+                Journal(path, HEADER, resume=resume)
+        assert foreign.read_bytes() == content
+        path.unlink()
+
+
+@pytest.mark.parametrize("header", [{"shipworthy_journal": 3}, {"shipworthy_journal": 2}])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_header_that_says_too_little_is_not_resumed(tmp_path: Path, header: dict[str, int], inside: bool) -> None:
+    path = tmp_path / "t.jsonl"
+    whole = filled(path)
+    text = json.dumps(header).encode() + b"\n"
+    (path if inside else beside(path)).write_bytes(text + whole if inside else text)
+    with pytest.raises(UsageError, match="journal-foreign"):
+        Journal(path, HEADER, resume=True)
+    assert path.read_bytes().endswith(whole)
+
+
+@pytest.mark.parametrize("beside_it", [None, b"", b"{", b"[]", b'{"qid": "a"}\n'])
+def test_without_its_header_a_file_is_not_resumed_and_keeps_its_runs(tmp_path: Path, beside_it: bytes | None) -> None:
+    path = tmp_path / "t.jsonl"
+    whole = filled(path)
+    beside(path).unlink() if beside_it is None else beside(path).write_bytes(beside_it)
+    with pytest.raises(UsageError, match=r"t\.jsonl\.journal, .*is missing or damaged.*--overwrite.*\[journal-lost\]"):
+        Journal(path, HEADER, resume=True)
+    with pytest.raises(UsageError, match="holds 5 finished runs already"):
+        Journal(path, HEADER)
+    assert path.read_bytes() == whole
+    assert [line.planned_runs for _, line in stream_traces(path, Input())] == [3] * 5
+
+
+def test_runs_of_another_sweep_are_not_gone_on_with(tmp_path: Path) -> None:
+    """As where the file was replaced by another one, and its header was not."""
+    path = tmp_path / "t.jsonl"
+    whole = filled(path)
+    path.write_bytes(whole + json.dumps({**trace(7), "sweep_id": "other"}).encode() + b"\n")
+    with pytest.raises(UsageError, match=r"of another sweep.*journal-mismatch"):
+        Journal(path, HEADER, resume=True)
+    assert path.read_bytes().startswith(whole)
+
+
+def test_an_older_file_with_its_header_inside_is_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    whole = filled(path, 2)
+    beside(path).unlink()
+    header = {**{name: getattr(HEADER, name) for name in HEADER.__struct_fields__}, "shipworthy_journal": 1}
+    old = json.dumps(header).encode() + b"\n" + whole.replace(b',"planned_runs":3', b"")
+    path.write_bytes(old)
+    with Journal(path, HEADER, resume=True) as journal:
+        assert len(journal.finished) == 2
+        journal.append(trace(2))
+    assert path.read_bytes().startswith(old)
+    read = Input()
+    assert len(list(stream_traces(path, read))) == 3
+    assert (read.plans["s"].planned, read.plans["s"].held) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +180,6 @@ def test_overwrite_drops_runs_and_not_a_strangers_file(tmp_path: Path, content: 
     "content",
     [
         b"",
-        b'{"shipwor',
         b'{"shipworthy_journal":99}\n',
         b'{"shipworthy_journal":1}\nbroken\n{}\n',
         b'{"qid":"a","run_id":"a#","sweep_id":"s"}\n',
@@ -118,7 +190,7 @@ def test_overwrite_drops_runs_of_any_journal(tmp_path: Path, content: bytes) -> 
     path.write_bytes(content)
     with Journal(path, HEADER, overwrite=True) as journal:
         assert journal.finished == set()
-    assert path.read_bytes().count(b"\n") == 1
+    assert path.read_bytes() == b"" and beside(path).exists()
 
 
 def test_finished_runs_are_not_overwritten_by_accident(tmp_path: Path) -> None:
@@ -130,7 +202,7 @@ def test_finished_runs_are_not_overwritten_by_accident(tmp_path: Path) -> None:
     with Journal(path, HEADER, overwrite=True) as journal:
         assert journal.finished == set()
     filled(path, 2)  # nothing finished in it: begun anew without asking
-    assert path.read_bytes().count(b"\n") == 3
+    assert path.read_bytes().count(b"\n") == 2
 
 
 @pytest.mark.parametrize(
@@ -173,7 +245,7 @@ def test_a_second_writer_is_refused_by_name(tmp_path: Path) -> None:
                 Journal(path, HEADER, resume=resume)
             assert (caught.value.code, caught.value.exit_code) == ("journal-locked", 4)
         journal.append(trace(1))
-    assert path.read_bytes().count(b"\n") == 3
+    assert path.read_bytes().count(b"\n") == 2
 
 
 def test_four_processes_at_once_give_one_journal_and_three_refusals(tmp_path: Path) -> None:
@@ -354,7 +426,7 @@ def test_kill_9_at_50_random_points_loses_and_doubles_nothing(tmp_path: Path) ->
 
 def _finished(content: bytes) -> set[str]:
     """The run_ids of whole lines; each stands once, whatever was killed."""
-    whole = content[: content.rfind(b"\n") + 1].splitlines()[1:]
+    whole = content[: content.rfind(b"\n") + 1].splitlines()
     ids = [json.loads(line)["run_id"] for line in whole]
     assert len(set(ids)) == len(ids), "a run was written twice"
     return set(ids)

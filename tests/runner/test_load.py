@@ -83,7 +83,7 @@ def test_traces_carry_arm_knobs_load_and_times(tmp_path: Path) -> None:
         summary = run_load(gold(4), server.url("/qa"), tmp_path / "t.jsonl", arms=ARMS, loads=(40, 80), warmup=2)
         assert server.hits["/qa"] == 2 + 24
     assert summary.complete and [step.sent for step in summary.steps] == [12, 12]
-    records = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text("utf-8").splitlines()[1:]]
+    records = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text("utf-8").splitlines()]
     assert Counter(record["load_rps"] for record in records) == {40: 12, 80: 12}
     for record in records:
         assert record["knobs"] == ARMS[record["arm"]]

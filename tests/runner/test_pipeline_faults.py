@@ -133,7 +133,7 @@ def questions(folder: Path) -> Path:
 def ran(folder: Path, target: str, **given: Any) -> tuple[RunSummary, list[dict[str, Any]]]:
     out = folder / "runs.jsonl"
     summary = run(questions(folder), target, out, overwrite=True, **({"timeout": FOREVER} | given))
-    return summary, [json.loads(line) for line in out.read_text("utf-8").splitlines()[1:]]
+    return summary, [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 
 
 AS_COROUTINES = ("sys.exit(0)", "KeyboardInterrupt", "CancelledError", "os._exit(0)", "segmentation fault", "SIGINT")

@@ -15,8 +15,8 @@ from conftest import gold as gold_item
 from faultserver import GOOD, FaultServer
 from shipworthy import run
 from shipworthy.errors import ShipworthyError, UsageError
+from shipworthy.reading.plans import HEADER_KEY
 from shipworthy.runner import Limits, TargetOptions, run_load
-from shipworthy.runner.journal import HEADER_KEY
 from shipworthy.runner.mirror import mirror
 from shipworthy.runner.targets import parse_target
 
@@ -31,6 +31,7 @@ LIES = {
     "arm": "other",
     "knobs": {"other": 1},
     "sweep_id": "other",
+    "planned_runs": 1,
     "load_rps": 0.001,
     "ts": 1.5,
     "e2e_ms": 0.001,
@@ -41,6 +42,7 @@ LIES = {
     "late_ms": -1e9,
     "service_ms": 0.001,
     "warmup": True,
+    "score_sources": {"tone": "HUMAN"},
     "q": "other",
     "query": "other",
     "question": "other",
@@ -69,11 +71,16 @@ def gold(count: int) -> list[Any]:
 
 
 def header(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text("utf-8").splitlines()[0])
+    return json.loads(path.with_name(f"{path.name}.journal").read_text("utf-8"))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def planned_in(path: Path) -> set[int]:
+    """What the records say was planned."""
+    return {line["planned_runs"] for line in lines(path)}
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -176,6 +183,7 @@ def test_every_journal_says_how_many_runs_it_was_to_hold(tmp_path: Path) -> None
     for name, planned in (("run", 12), ("load", 16), ("cut", 6)):
         path = tmp_path / f"{name}.jsonl"
         assert header(path)["planned"] == planned == len(lines(path)), name
+        assert planned_in(path) == {planned}
     assert list(header(tmp_path / "run.jsonl")) == [
         "shipworthy_journal",
         "config_digest",
@@ -192,7 +200,7 @@ def test_a_mirror_says_it_on_both_sides(tmp_path: Path) -> None:
         outs = tmp_path / "live.jsonl", tmp_path / "shadow.jsonl"
         mirror(gold(2), server.url("/qa"), server.url("/qa"), *outs, seeds=(0, 1))
     for out in outs:
-        assert header(out)["planned"] == 8 == len(lines(out))
+        assert planned_in(out) == {8} and len(lines(out)) == 8
 
 
 def test_a_load_that_was_killed_shows_what_is_missing(tmp_path: Path) -> None:
@@ -207,14 +215,14 @@ def test_a_load_that_was_killed_shows_what_is_missing(tmp_path: Path) -> None:
 
     with pytest.raises(ShipworthyError):
         run_load(gold(4), Gone(), tmp_path / "t.jsonl", loads=(200, 400), warmup=0)
-    assert header(tmp_path / "t.jsonl")["planned"] == 8
+    assert planned_in(tmp_path / "t.jsonl") == {8}
     assert len(lines(tmp_path / "t.jsonl")) == 4
 
 
 def test_a_resume_completes_what_the_header_says(tmp_path: Path) -> None:
     out = tmp_path / "t.jsonl"
     run(gold(5), Lying(), out, max_requests=2, concurrency=1)
-    assert header(out)["planned"] == 5 and len(lines(out)) == 2
+    assert planned_in(out) == {5} and len(lines(out)) == 2
     before = out.read_bytes()
     summary = run(gold(5), Lying(), out, resume=True)
     assert summary.complete and len(lines(out)) == 5
@@ -230,11 +238,16 @@ def test_a_journal_of_another_number_of_runs_is_not_resumed(tmp_path: Path) -> N
 
 
 def test_a_journal_from_before_is_resumed(tmp_path: Path) -> None:
+    """Its header is line 1, and says plan_size."""
     out = tmp_path / "t.jsonl"
     run(gold(3), Lying(), out, max_requests=1)
-    out.write_text(out.read_text("utf-8").replace('"planned":3', '"plan_size":3'), "utf-8")
+    head = {**header(out), "shipworthy_journal": 1, "plan_size": 3}
+    del head["planned"]
+    out.with_name("t.jsonl.journal").unlink()
+    old = out.read_text("utf-8").replace(',"planned_runs":3', "")
+    out.write_text(json.dumps(head) + "\n" + old, "utf-8")
     assert run(gold(3), Lying(), out, resume=True).complete
-    out.write_text(out.read_text("utf-8").replace('"plan_size":3', '"plan_size":"x"'), "utf-8")
+    out.write_text(out.read_text("utf-8").replace('"plan_size": 3', '"plan_size": "x"'), "utf-8")
     with pytest.raises(UsageError, match="journal-foreign"):
         run(gold(3), Lying(), out, resume=True)
 

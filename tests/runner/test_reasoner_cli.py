@@ -44,9 +44,9 @@ def test_the_demo_reasoner_ships_through_the_command(tmp_path: Path, cli: Cli) -
 def test_a_run_with_nothing_but_errors_still_ends_with_a_report(tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "r.json"
     ran = cli("reason", "run", "--binary", script(tmp_path, "echo no"), "-o", out, "--max-cases", 2)
-    assert ran.code == 1 and "2/2" in ran.err
+    assert ran.code == 3 and "2/2" in ran.err
     summary = json.loads(out.read_text())["summary"]
-    assert summary["error_cases"] == 2 and summary["pass_rate"] == 0 and not summary["passed"]
+    assert summary["error_cases"] == 2 and summary["pass_rate"] is None and not summary["passed"]
 
 
 def test_dry_run_prints_command_lines_and_asks_nobody(cli: Cli) -> None:
@@ -96,7 +96,7 @@ def test_score_exits_by_the_decision(cli: Cli, tmp_path: Path) -> None:
     ran = cli("reason", "score", "--answers", good, "--json")
     assert ran.code == 0 and ran.json["summary"]["passed"] is True
     assert cli("reason", "score", "--answers", bad).code == 1
-    write_lines(good, [*rows[1:], {"id": rows[0]["id"], "content": "Fine."}])
+    write_lines(good, [*rows[1:], {**rows[0], "content": "Fine."}])
     assert cli("reason", "score", "--answers", good).code == 0
     assert cli("reason", "score", "--answers", good, "--suite-min-pass-rate", "1").code == 1
 

@@ -191,9 +191,9 @@ def test_our_own_work_is_not_charged_to_the_target(url: str, monkeypatch: pytest
     slow = 0.3
     parsed = http.parsed
 
-    def slowly(raw: bytes) -> dict[str, Any]:
+    def slowly(raw: bytes, **further: Any) -> dict[str, Any]:
         time.sleep(slow)
-        return parsed(raw)
+        return parsed(raw, **further)
 
     monkeypatch.setattr(http, "parsed", slowly)
     before = time.monotonic()

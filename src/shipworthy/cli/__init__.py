@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sys
+from contextlib import suppress
 from importlib import import_module
+from itertools import pairwise
 from keyword import iskeyword
 from typing import Any
 
@@ -12,7 +15,8 @@ import click
 from .._version import __version__
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..suites import SUITES
-from ._say import flushed, open_streams, reader_left, say
+from ._outputs import guarded
+from ._say import flushed, open_streams, reader_left, say, say_json
 
 # verb → what `shipworthy --help` says of it; its module in this folder has a click command named `command`
 COMMANDS = {
@@ -22,7 +26,7 @@ COMMANDS = {
     "run": "Send every question to your system and save the responses.",
     "import": "Turn exports of tracing and evaluation tools into traces.",
     "score": "Are the answers correct, cited, and refused when they should be?",
-    "explain": "Explain a metric, one question of the last report, or an error code.",
+    "explain": "Explain a metric, a reason, one question of the last report, or an error code.",
     "stability": "Do seeds and harmless rewording change the answers?",
     "latency": "Is it fast enough, and what does speed cost in accuracy?",
     "agreement": "Do two validators, or any number of raters, agree well enough?",
@@ -57,11 +61,11 @@ class Lazy(click.Group):
         if cmd_name in _MADE:
             from ._scoring import scoring_command
 
-            return scoring_command(cmd_name, cmd_name)
+            return guarded(scoring_command(cmd_name, cmd_name))
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = import_module(f".{module}", __name__).command
         gc.freeze()  # what is loaded now stays to the end: to look through it for cycles is a tenth of a small run
-        return command
+        return guarded(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -114,35 +118,57 @@ def group() -> None:
 def main(args: list[str] | None = None) -> int:
     """Run the command line; every way out has its exit code, and nobody who stopped reading changes it."""
     open_streams()
-    code = _run(args)
+    code, error = _run(args)
+    if error is not None and _asks_json(sys.argv[1:] if args is None else args):
+        _print_error(code, error)
     return code if flushed() else EnvironmentFailure.exit_code
 
 
-def _run(args: list[str] | None) -> int:
+def _run(args: list[str] | None) -> tuple[int, ShipworthyError | None]:
+    """The exit code, and the error that it comes from, if any, which was told on standard error."""
     try:
         code: object = group.main(args, standalone_mode=False)
-        return code if isinstance(code, int) else 0
+        return code if isinstance(code, int) else 0, None
     except click.exceptions.Exit as stop:
-        return stop.exit_code
+        return stop.exit_code, None
     except SystemExit as stop:  # click's, at the end of shell completion
-        return stop.code if isinstance(stop.code, int) else 0
+        return stop.code if isinstance(stop.code, int) else 0, None
     except click.ClickException as error:
-        _show_usage(error)
-        return UsageError.exit_code
+        return UsageError.exit_code, _show_usage(error, sys.argv[1:] if args is None else args)
     except ShipworthyError as error:
         first, *others = error.lines or [str(error)]
         for line in (f"shipworthy: {first}", *others):
             say(line, err=True)
-        return error.exit_code
+        return error.exit_code, error
     except (KeyboardInterrupt, click.Abort):
         say("shipworthy: interrupted", err=True)
-        return 130
+        return 130, ShipworthyError("interrupted", hint="Run it again.", code="interrupted")
     except OSError as error:
-        say(f"shipworthy: {_reason(error)}. [environment]", err=True)
-        return EnvironmentFailure.exit_code
+        found = EnvironmentFailure(_reason(error), code="environment")
+        say(f"shipworthy: {found}", err=True)
+        return found.exit_code, found
     except Exception as error:
-        _show_fault(error)
-        return EnvironmentFailure.exit_code
+        return EnvironmentFailure.exit_code, _show_fault(error)
+
+
+def _asks_json(args: list[str]) -> bool:
+    """Whether standard output is to be JSON, asked of the words: a call that is wrong has no parsed flags."""
+    form = ""
+    for word, following in pairwise([*args, ""]):
+        if word == "--":
+            break
+        if word == "--json":
+            form = "json"
+        elif word == "--format" or word.startswith("--format="):
+            form = word.partition("=")[2] or following
+    return form == "json"
+
+
+def _print_error(code: int, error: ShipworthyError) -> None:
+    """The error as an object, so that no reader of the JSON takes the absence of a report for a pass."""
+    told = {"code": error.code, "where": error.where, "what": error.what, "hint": error.hint}
+    with suppress(OSError):  # a full disk: the exit code says the same
+        say_json({"decision": "NO VERDICT", "pass": False, "exit_code": code, "error": told})
 
 
 def _reason(error: OSError) -> str:
@@ -150,22 +176,36 @@ def _reason(error: OSError) -> str:
     return f"{error.strerror or error}{named}"
 
 
-def _show_usage(error: click.ClickException) -> None:
-    """What click says of a wrong argument, which it quotes."""
+def _show_usage(error: click.ClickException, words: list[str]) -> UsageError:
+    """What click says of a wrong argument, which it quotes, and what to type instead, where that can be told."""
+    from ._usage import suggestion
+
     context = error.ctx if isinstance(error, click.UsageError) else None
+    what, where, hint = " ".join(error.format_message().split()), "", ""
+    if context is not None and type(error).__name__ == "NoArgsIsHelpError":  # which click 8.1 does not have
+        for line in context.get_help().splitlines():
+            say(line)
+        return UsageError("a command is missing", where=context.command_path, code="usage")
     if context is not None:
+        where, hint = context.command_path, f"Try '{context.command_path} --help' for help."
         for line in context.get_usage().splitlines():
             say(line, err=True)
-        say(f"Try '{context.command_path} --help' for help.", err=True)
+        say(hint, err=True)
         say("", err=True)
-    say("Error: " + " ".join(error.format_message().split()), err=True)
+    if meant := suggestion(error, words):
+        what, hint = what.partition(" Did you mean")[0], meant  # click's guess is an option of the wrong command
+    say(f"Error: {what} {meant}".rstrip(), err=True)
+    return UsageError(what, where=where, hint=hint, code="usage")
 
 
-def _show_fault(error: Exception) -> None:
+def _show_fault(error: Exception) -> EnvironmentFailure:
     """A fault of ours: all that is needed to report it, as lines that start with nothing but our own words."""
     import traceback
 
     for part in traceback.format_exception(error):
         for line in part.splitlines():
             say(f"  {line}", err=True)
-    say(f"shipworthy: {type(error).__name__}: {error}. There is no verdict; please report this. [internal]", err=True)
+    what = f"{type(error).__name__}: {error}"
+    found = EnvironmentFailure(what, hint="There is no verdict; please report this.", code="internal")
+    say(f"shipworthy: {found}", err=True)
+    return found

@@ -76,9 +76,10 @@ def _input_flag(spec: InputSpec) -> Callable[[F], F]:
 
 
 def _option_flag(field: Field, suite: Suite) -> Callable[[F], F]:
-    names = (field.flag, *field.opt.flags, field.name)
+    names = (*dict.fromkeys((field.flag, *field.opt.flags)), field.name)
     if field.kind == "flag":
-        return click.option(*names, is_flag=True, default=None, help=field.opt.help)
+        given = field.default is not True
+        return click.option(*names, is_flag=True, flag_value=given, default=None, help=field.opt.help)
     kinds: dict[str, object] = {"numbers": NumberList(), "whole": click.IntRange(field.opt.least)}
     kind = click.Choice(field.choices) if field.choices else kinds.get(field.kind)
     metavar = "NAME=VALUE,…" if field.kind == "gates" else field.opt.metavar or None
@@ -152,7 +153,8 @@ def _merged(suites: Iterable[Suite]) -> dict[str, tuple[Field, Suite]]:
                 continue
             known, first = merged.get(field.name, (field, suite))
             choices = tuple(dict.fromkeys([*known.choices, *field.choices]))
-            merged[field.name] = msgspec.structs.replace(known, choices=choices, default=None), first
+            default = known.default if known.kind == "flag" else None
+            merged[field.name] = msgspec.structs.replace(known, choices=choices, default=default), first
     return merged
 
 
@@ -167,6 +169,7 @@ def score(suite: Suite, given: dict[str, Any]) -> Decision:
     }
     engine = given.pop("engine", "auto")
     settings = {name: given.pop(name, None) for name in SETTINGS}
+    _tell_without_effect(sources.get("trace"), options.get("map") or ())
     ticker = Ticker.for_people("records")
     try:
         return run_suite(suite, sources, options | given, tick=ticker, engine=engine, **settings)
@@ -205,10 +208,10 @@ def scoring_command(name: str, command_name: str = "score", description: str = "
     @click.command(command_name, context_settings={"max_content_width": 100}, help=description or suite.description)
     @scoring_flags(suite)
     def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
-        trace, pairs = given.get("trace"), given.get("map") or ()
+        trace, pairs, cites = given.get("trace"), given.get("map") or (), given.get("cites") is not False
         with gc_paused():  # until the report is written: the collector would look at each of its rows
             decision = score(suite, given)
-            if not decision.ships:
+            if not decision.ships and cites:
                 _tell_unmapped(trace, pairs)
             return emit(decision, form, outputs)
 
@@ -221,3 +224,17 @@ def _tell_unmapped(trace: object, pairs: Iterable[str]) -> None:
 
     if more := unmapped(trace, pairs):
         say(f"shipworthy: {trace}: sources are not mapped, so citations fail. Add {more}", err=True)
+
+
+def _tell_without_effect(trace: object, pairs: Any) -> None:
+    """Traces that our own runner wrote are never mapped again; who asks for it should know."""
+    if not pairs:
+        return
+    from ..reading.misfit import without_effect
+
+    if useless := without_effect(trace, pairs):
+        say(
+            f"shipworthy: {trace}: `shipworthy run` wrote these traces and mapped them already, so {useless} has no "
+            f"effect. To map the responses differently, send the questions again with it.",
+            err=True,
+        )

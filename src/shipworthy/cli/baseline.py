@@ -10,7 +10,38 @@ from .history import URL, opened_history
 
 @click.group("baseline", context_settings={"max_content_width": 100})
 def command() -> None:
-    """Named baselines: bless a run, or list them."""
+    """Baselines: save one as a file to commit, bless a run by name, or list them."""
+
+
+@command.command("save")
+@click.argument("file", default="baseline.json")
+@click.option("--report", metavar="REPORT", help="Take this report (JSON) instead of judging the traces of the config.")
+@click.option(
+    "--config", metavar="FILE", help="Config file.  [default: shipworthy.toml or pyproject.toml here or above]"
+)
+def save_command(file: str, report: str | None, config: str | None) -> int:
+    """Judge the traces as `check` does, and write the report to FILE. Commit it: it needs no database.
+
+    \b
+    shipworthy check --run
+    shipworthy baseline save
+    shipworthy check --run --baseline baseline.json
+    """
+    import msgspec
+
+    from ..config import load_config
+    from ..jobs.baselines import save_baseline
+    from ..jobs.check import check
+    from ..reading.reports import load_report
+
+    if report is None:
+        alone = msgspec.structs.replace(load_config(config), baseline="")  # not compared with the one before
+        found = check(alone, record=False).report()
+    else:
+        found = load_report(report)
+    for line in save_baseline(file, found):
+        say(line)
+    return 0
 
 
 @command.command("bless")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
 import click
 
@@ -18,7 +19,12 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
     "--config", metavar="FILE", help="Config file.  [default: shipworthy.toml or pyproject.toml here or above]"
 )
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="Run only this suite. Repeatable.")
-@click.option("--baseline", default="", metavar="NAME", help="Compare with a named baseline; a regression is NO-SHIP.")
+@click.option(
+    "--baseline",
+    default="",
+    metavar="NAME|FILE.json",
+    help="Compare with a committed report or a named baseline; a regression is NO-SHIP.",
+)
 @click.option(
     "--require-proof", "--proven", is_flag=True, help="Fail gates that pass but are not statistically certain."
 )
@@ -37,6 +43,13 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
 @click.option(
     "--filter-failing", metavar="REPORT", help="With --run: send only the questions that failed in this report."
 )
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    help="With --run: send everything this often, and say how often the same pipeline would decide otherwise.",
+)
 @dedupe_flag
 @click.option("--comment", metavar="FILE", help="Also write a pull-request comment to this file.")
 @click.option("--label", default="", help="Label of this run in the history, such as a build number.")
@@ -51,6 +64,7 @@ def command(
     where: tuple[str, ...],
     drive_first: bool,
     filter_failing: str | None,
+    repeat: int,
     dedupe: bool,
     comment: str | None,
     label: str,
@@ -67,6 +81,8 @@ def command(
     \b
     shipworthy check
     shipworthy check --baseline main -o report.html -o junit.xml
+    shipworthy check --run --baseline baseline.json
+    shipworthy check --run --repeat 2
     shipworthy check --run --filter-failing report.json
 
     Exits 0 on SHIP, 1 on NO-SHIP, 2 when the config or its gates are wrong, 3 when the data can't be judged, 4 when the
@@ -75,7 +91,7 @@ def command(
     from ..config import load_config
     from ..errors import UsageError
     from ..jobs.build import stamp
-    from ..jobs.check import check, drive, record_board
+    from ..jobs.check import check, drive, driving, noise, record_board, refuse_incomparable, repeated
     from ..reading.reports import failing_qids
 
     settings = load_config(config)
@@ -85,22 +101,42 @@ def command(
             hint="Add --run.",
             code="check-filter",
         )
-    if drive_first:
-        failing = failing_qids(filter_failing) if filter_failing else None
-        for line in drive(settings, suites=suites, failing=failing, where=where, dedupe=dedupe, announce=announce):
-            say(line, err=True)
-    board = check(
-        settings,
-        suites=suites,
-        baseline=baseline,
-        require_proof=require_proof,
-        where=where,
-        record=False,
-        engine=engine,
-        jobs=jobs,
-        scheduler=scheduler,
-        memory_limit=memory_limit,
-    )
+    if repeat > 1 and (filter_failing or not drive_first):
+        raise UsageError(
+            "--repeat needs --run, and all questions: it compares whole runs",
+            hint="Add --run, and leave out --filter-failing.",
+            code="check-repeat",
+        )
+    failing = failing_qids(filter_failing) if filter_failing else None
+    runs = [settings, *(repeated(settings, number) for number in range(2, repeat + 1))]
+    boards = []
+    with ExitStack() as locks:
+        if drive_first:
+            refuse_incomparable(settings, baseline=baseline, suites=suites, where=where)
+            for run in runs:
+                locks.enter_context(driving(run, suites))
+            for run in runs:
+                sent = drive(run, suites=suites, failing=failing, where=where, dedupe=dedupe, announce=announce)
+                for line in sent:
+                    say(line, err=True)
+        for run in runs:
+            boards.append(
+                check(
+                    run,
+                    suites=suites,
+                    baseline=baseline,
+                    require_proof=require_proof,
+                    where=where,
+                    record=False,
+                    engine=engine,
+                    jobs=jobs,
+                    scheduler=scheduler,
+                    memory_limit=memory_limit,
+                )
+            )
+    board = boards[0]
+    if repeat > 1:
+        board.notes += noise(settings, boards)
     stamp(board, settings.folder, label)
     # The verdict is out before anything waits for a lock on history; only what quotes history comes after.
     printed = show(board, form) if form not in _QUOTE_HISTORY else None

@@ -63,15 +63,20 @@ def command(
 
     Exits 0 when nothing regressed, 1 when something did, 3 when the two can't be compared.
     """
+    from ..core.evaluate import gc_paused
     from ..errors import UsageError
-    from ..jobs.compare import compare, comparison_dict
+    from ..jobs.compare import compare, compare_loaded, comparison_dict, narrowed
 
     if mapping and not gold:
         raise UsageError("has no effect without --gold", where="--map", hint="Add --gold FILE.", code="map-field")
     for name in (base, head):
         _check_there(name)
-    one, other = (base, head) if gold else (_side(base, suite, url), _side(head, suite, url))
-    found = compare(one, other, gold=gold, map=mapping, slips=_slips(slips), only=only, rescore=not no_rescore)
+    how: dict[str, Any] = {"slips": _slips(slips), "only": only, "rescore": not no_rescore}
+    if gold:
+        found = compare(base, head, gold=gold, map=mapping, **how)
+    else:
+        with gc_paused():  # the collector would look at each of their rows
+            found = compare_loaded(*(narrowed(_side(name, suite, url)) for name in (base, head)), **how)
     if as_json:
         say_json(comparison_dict(found))
     else:
@@ -82,11 +87,16 @@ def command(
 def _side(name: str, suite: str, url: str) -> dict[str, object]:
     """A report of one suite: from a file, or from the history."""
     from ..errors import DataError, ShipworthyError, UsageError
-    from ..reading.reports import load_report
+    from ..jobs.compare import Rows
+    from ..reading.reports import check_report, load_report
     from .history import opened_history
 
     try:
-        report = load_report(name) if os.path.exists(name) else opened_history(url).report(name)
+        report = (
+            load_report(name, keep=Rows)
+            if os.path.exists(name)
+            else check_report(opened_history(url).report(name), name)
+        )
     except ShipworthyError as error:
         if error.code == "report-invalid" and not name.endswith(".json"):
             error.hint = "To compare two trace files, add --gold FILE."

@@ -1,4 +1,4 @@
-"""`shipworthy explain`: a metric, a question of the last report, or an error code, in words."""
+"""`shipworthy explain`: a metric, a reason, a question of the last report, or an error code, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RECENT = 20  # runs of the history among which the last check's are
 
 
 @click.command("explain", context_settings={"max_content_width": 100})
-@click.argument("name", metavar="METRIC|QID|CODE")
+@click.argument("name", metavar="METRIC|REASON|QID|CODE")
 @click.option(
     "--report",
     default="",
@@ -21,10 +21,11 @@ _RECENT = 20  # runs of the history among which the last check's are
 )
 @click.option("--history", "url", default="", metavar="URL", help="History to look the question up in.")
 def command(name: str, report: str, url: str) -> None:
-    """Explain a metric, one question of the last report, or an error code.
+    """Explain a metric, a reason, one question of the last report, or an error code.
 
     \b
     shipworthy explain chr                       # what the metric means, its formula and default gate
+    shipworthy explain containment               # why an item fails, as reports write it
     shipworthy explain Q17                       # question, answer, expected text, and why it fails
     shipworthy explain Q17 --report report.json
     shipworthy explain gate-unknown              # what an error code means and how to fix it

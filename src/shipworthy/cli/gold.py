@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,13 @@ def command() -> None:
 @click.option(
     "--gates", multiple=True, metavar="NAME=VALUE,…", help="Gates that the gold set should be large enough to prove."
 )
-@click.option("--min-substr", type=click.IntRange(1), default=5, show_default=True, help="As in `score`.")
+@click.option(
+    "--min-substr",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Shorter expected text may be in the question.",
+)
 @click.option("--chunks", metavar="FILE", help="Chunk file: cited ids must be in it.")
 @map_flag
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
@@ -55,14 +62,14 @@ def lint_command(
     findings = [
         one for gold in files for one in lint(gold, gates=chosen, min_substr=min_substr, chunks=chunks, map=mapping)
     ]
-    errors = sum(1 for finding in findings if finding.severity == "error")
+    errors, warnings = (sum(one.severity == kind for one in findings) for kind in ("error", "warning"))
     if as_json:
         say_json(msgspec.to_builtins(findings))
     else:
         for finding in findings:
             say(f"{finding.severity}: {finding}")
-        say(f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}")
-    return 1 if errors or (strict and findings) else 0
+        say(f"{plural(errors, 'error')}, {plural(warnings, 'warning')}")
+    return 1 if errors or (strict and warnings) else 0
 
 
 @command.command("freeze")
@@ -126,10 +133,35 @@ def diff_command(old: str, new: str, mapping: tuple[str, ...], as_json: bool) ->
     """
     from ..reading.lock import diff
 
-    return min(_show_changes(diff(old, new, mapping), as_json), 1)
+    found = diff(old, new, mapping)
+    return min(_show_changes(found, as_json, _fields_changed(old, new, mapping, set(found.changed))), 1)
 
 
-def _show_changes(found: Changes, as_json: bool) -> int:
+def _fields_changed(old: str, new: str, mapping: tuple[str, ...], names: set[str]) -> dict[str, list[str]]:
+    """What changed in each item, field by field; nothing where one side is a lock, which has digests alone."""
+    import msgspec
+
+    from ..core.sources import read_gold
+    from ..text import visible
+
+    if not names or any(path.endswith(".lock") for path in (old, new)):
+        return {}
+    before, after = (
+        {item.qid: msgspec.to_builtins(item) for item in read_gold(path, mapping) if item.qid in names}
+        for path in (old, new)
+    )
+    return {
+        qid: [
+            f"{field}: {visible(str(before[qid].get(field)), 100)} → {visible(str(after[qid].get(field)), 100)}"
+            for field in dict.fromkeys((*before[qid], *after[qid]))
+            if before[qid].get(field) != after[qid].get(field)
+        ]
+        for qid in names
+        if qid in before and qid in after
+    }
+
+
+def _show_changes(found: Changes, as_json: bool, fields: Mapping[str, Sequence[str]] | None = None) -> int:
     import msgspec
 
     if as_json:
@@ -138,6 +170,8 @@ def _show_changes(found: Changes, as_json: bool) -> int:
     for kind in ("added", "removed", "changed"):
         for qid in getattr(found, kind):
             say(f"{kind:<8} {qid}")
+            for line in (fields or {}).get(qid, ()) if kind == "changed" else ():
+                say(f"         {line}")
     if not found:
         say("no differences")
     return 3 if found else 0

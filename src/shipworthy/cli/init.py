@@ -26,6 +26,11 @@ MOST_LINES = 40  # of the response that are shown
 @click.option("--timeout-sec", "timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 @click.option("--force", is_flag=True, help="Replace shipworthy.toml.")
 @click.option(
+    "--repeat",
+    type=click.IntRange(2, 20),
+    help="Then send the gold questions this often, judge them, and say how steady the verdict is.",
+)
+@click.option(
     "--with",
     "extras",
     multiple=True,
@@ -33,7 +38,9 @@ MOST_LINES = 40  # of the response that are shown
     help="Also write a GitLab job or pre-commit hooks. Repeatable.",
 )
 @asking_flags
-def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], **given: object) -> None:
+def command(
+    folder: str, url: str | None, force: bool, repeat: int | None, extras: tuple[str, ...], **given: object
+) -> int:
     """Connect your service, or write a starter project.
 
     With --url, one question is sent to your service. The response is shown with the mapping that was understood, and
@@ -42,6 +49,7 @@ def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], 
 
     \b
     shipworthy init --url http://localhost:8000/ask
+    shipworthy init --url http://localhost:8000/ask --repeat 2
     shipworthy init --url http://localhost:8000/ask --body '{"query": "{question}"}' --map claim=data.text
     shipworthy init
     shipworthy init --with gitlab --with pre-commit
@@ -49,8 +57,29 @@ def command(folder: str, url: str | None, force: bool, extras: tuple[str, ...], 
     if url:
         _connect(folder, url, force, given)
         _write(folder, extras, starter=False)
-    else:
-        _starter(folder, extras, given)
+        _write_workflow(folder)
+        return _first_verdict(folder, repeat, str(given["gold"])) if repeat else 0
+    if repeat:
+        raise UsageError("--repeat needs --url", hint="Add --url URL.", code="argument")
+    _starter(folder, extras, given)
+    return 0
+
+
+def _first_verdict(folder: str, repeat: int, gold: str) -> int:
+    """The verdict on the gold set that is there, with how steady it is."""
+    import os
+
+    from ..config import FILE
+    from ..jobs.connect import find_gold
+    from .check import command as check
+
+    config = os.path.join(folder, FILE)
+    if not (gold or find_gold(folder)):
+        say(f"The verdict waits for your questions. Then run: shipworthy check --run --repeat {repeat}")
+        return 0
+    given: dict[str, Any] = {"config": config, "drive_first": True, "repeat": repeat, "form": "text"}
+    code: int = click.get_current_context().invoke(check, **given)
+    return code
 
 
 def _starter(folder: str, extras: tuple[str, ...], given: dict[str, object]) -> None:
@@ -67,6 +96,18 @@ def _write(folder: str, extras: tuple[str, ...], *, starter: bool = True) -> Non
 
     for path, created in write_starter(folder, extras, starter=starter):
         say(f"{'wrote' if created else 'kept '}  {path}")
+
+
+def _write_workflow(folder: str) -> None:
+    import os
+
+    from ..config import FILE, load_config
+    from ..config.starter import write_workflow
+
+    path, created = write_workflow(load_config(os.path.join(folder, FILE)))
+    if created:
+        say(f"wrote  {path}")
+        say("For CI, run `shipworthy check --run` and `shipworthy baseline save`, and commit baseline.json.")
 
 
 def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> None:
@@ -135,16 +176,24 @@ def _cut(text: str, width: int) -> str:
 
 def _print_absent(found: Connection) -> None:
     ours = "answer_json" in found.response
+    if found.searches:
+        say("  No answer was recognised, but what was retrieved: the config judges retrieval alone.")
+        say("  If it does answer, say where: --map claim=PATH.")
+        return
     if not found.answered:
         say("  This is a refusal, so it does not show how citations are written. Send an")
         say("  answerable question: shipworthy init --url URL --question 'QUESTION' --force")
     elif "citations" not in found.mapping and not ours:
-        say("  No citations were recognised. Map them with --map citations=PATH,")
-        say("  or leave gold_citations out of the gold file to skip judging them.")
+        say("  No citations were recognised, so cites = false is written: answers are judged by what")
+        say("  they say. If it does cite, say where: --map citations=PATH.")
     if "retrieved_ids" not in found.mapping and "retrieved_ids" not in found.response:
-        say("  No retrieved ids were recognised, so citations can't be confirmed and recall is")
-        say("  n/a. Map them with --map 'retrieved_ids=PATH[*].id', or leave gold_citations out.")
-    if found.refused_with:
+        say("  No retrieved ids were recognised, so logs_retrieval = false is written: recall is n/a,")
+        say("  and citations are compared with the gold set alone. Map them, if there are any:")
+        say("  --map 'retrieved_ids=PATH[*].id'.")
+    if found.same:
+        say("  Both questions, one that can be answered and one that can't, got the same answer:")
+        say("  check that the question reaches the service, or that the mapping reads the answer.")
+    elif found.refused_with:
         say("To a question that it can't answer it says:")
         say(f"  {_cut(found.refused_with, 200)}")
         if found.refusal:

@@ -272,8 +272,9 @@ def _measured(suite: SuiteConfig, metrics: Mapping[str, object]) -> SuiteConfig:
 
 
 def _driven_by_default(suite: SuiteConfig) -> SuiteConfig:
-    """A suite that a target can be asked for, and that names none, is asked of [target]."""
-    if "target" in suite.driving or "target" not in options_of(suite.name):
+    """A suite that needs what a target can be asked for, and that names none, is asked of [target]."""
+    needed = any(spec.driven and spec.required for spec in load_suite(suite.name).inputs)
+    if "target" in suite.driving or not needed:
         return suite
     return msgspec.structs.replace(suite, driving=suite.driving | {"target": DEFAULT})
 

@@ -115,7 +115,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "record": Key("flag", "Whether `check` records its runs. True where absent."),
     },
     "baseline": {
-        "name": Key("text", "The named baseline that `check` compares with."),
+        "name": Key("text", "The baseline that `check` compares with: a report file (.json), or a name."),
         "on_incomparable": Key("text", "What a baseline that can't be compared with does.", ("no-verdict", "warn")),
         "on_regression": Key("text", "What a regression against it does.", ("block", "warn")),
     },

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from .decision import DEFINITIONS, EXIT, REPORT, Decision, digest, report
+from ..reading.reports import digest
+from .decision import DEFINITIONS, EXIT, REPORT, Decision, report
 
 
 class Board(msgspec.Struct):
@@ -43,8 +44,9 @@ class Board(msgspec.Struct):
             "shipworthy": {"report": REPORT, "definitions": DEFINITIONS, "board": True},
             "decision": self.verdict,
             "exit_code": self.exit_code,
-            "pass": self.verdict == "SHIP",
+            "pass": self.exit_code == 0,
             "suites": {},
             "failures": self.failures,
             "notes": self.notes,
+            **({"changes": self.changes} if self.changes else {}),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -11,15 +11,15 @@ import msgspec
 
 from ..errors import DataError
 from ..reading.quick import Checked, Decodes, is_checked
-from .once import Once, Repeated
+from .once import FILE, Dated, Once, Repeated, in_file, one_of, spot
 from .tally import NAMED
-
-FILE = 1 << 40  # places of the second file of an input begin here: no file has so many lines
 
 Keep = Literal["last", "first", "worst", "error", "all"]
 Numbered = tuple[int, Any]  # a record with its place in its file
 Kept = Numbered | tuple[int, bytes, Decodes]  # the same, or bytes that are decoded on demand
 Slot = list[Kept] | tuple[Kept]  # the records of a question; a tuple if only one counts
+Undecided = tuple[int, int, str]  # the places of two records, and their question
+RunOf = Callable[[Any], object]  # which run of its question a record is; None where each record is a run of its own
 
 
 class Case(msgspec.Struct):
@@ -89,14 +89,18 @@ class Gathered:
         expected: Collection[str] | None,
         survey: Survey | None = None,
         once: Mapping[str, Once] | None = None,
+        runs: Mapping[str, RunOf] | None = None,
     ) -> None:
         # None: records make the cases. A plain dict if possible, because it is looked up for every record.
         self._expected: Collection[str] | None = getattr(expected, "names", expected)
         self.survey = survey
         self._once = once or {}  # by input
+        self._runs = runs or {}  # by input
         self.repeated: dict[str, Repeated] = {}  # by input
         self.slots: dict[str, dict[str, Slot]] = {}
         self._highest: dict[str, int] = {}  # place of an input up to which records were taken
+        self._keep: dict[str, Keep] = {}  # by input
+        self.undecided: dict[str, Undecided] = {}  # by input: the first two records of which none is the later one
         self.unknown: dict[str, Unknown] = {}  # by input
         self.superseded = 0  # records that another one of the same question replaced
 
@@ -110,6 +114,7 @@ class Gathered:
     ) -> None:
         """Add records to their questions. `keep` says which of several records of a question count."""
         self.slots.setdefault(source, {})
+        self._keep[source] = keep
         batches: Iterable[Iterable[Numbered]] = (records,)
         if keep == "last" and self.survey is None and isinstance(records, Batched):
             batches = records.batches(key)
@@ -125,16 +130,20 @@ class Gathered:
 
     def _take_latest(self, source: str, batch: Checked) -> None:
         """Add a batch whose records replace earlier ones of their questions. They are decoded on demand."""
-        latest, slots, unknown = batch.latest(), self.slots[source], 0
+        latest, slots, unknown = dict(batch.latest()), self.slots[source], 0
         if self._expected is not None and not all(map(self._expected.__contains__, latest)):
             latest = {name: kept for name, kept in latest.items() if name in self._expected}
             for place, name in enumerate(batch.names, batch.first):
                 if name not in latest:
                     self.unknown_of(source).meet(place, name)
                     unknown += 1
+        self.superseded += len(batch.names) - unknown - len(latest)
+        if batch.first >= FILE:  # places don't tell whether a record of an earlier file is older
+            for name in slots.keys() & latest.keys():
+                slots[name] = self._settled(slots[name], latest.pop(name), "last")
         before = len(slots)
         slots.update(zip(latest, zip(latest.values(), strict=False), strict=False))
-        self.superseded += len(batch.names) - unknown - (len(slots) - before)
+        self.superseded += len(latest) - (len(slots) - before)
         self._highest[source] = batch.first + len(batch.names) - 1
 
     def _take_each(
@@ -172,13 +181,22 @@ class Gathered:
     def _settled(self, slot: Slot, pair: Kept, keep: Keep) -> Slot:
         """The records of a question that count, after one more."""
         if keep in ("last", "first"):
-            self.superseded += 1
-            return (pair,) if (pair[0] > slot[0][0]) == (keep == "last") else slot
+            return self._one_per_file(slot, pair, keep)
         self.superseded += keep == "worst"
         if isinstance(slot, tuple):
             return [*slot, pair]
         slot.append(pair)
         return slot
+
+    def _one_per_file(self, slot: Slot, pair: Kept, keep: Keep) -> Slot:
+        """The last, or first, record of each file; which of them counts is known when all are there."""
+        for place, own in enumerate(slot):
+            if own[0] // FILE == pair[0] // FILE:
+                self.superseded += 1
+                if (pair[0] > own[0]) != (keep == "last"):
+                    return slot
+                return (pair,) if len(slot) == 1 else [*slot[:place], pair, *slot[place + 1 :]]
+        return [*slot, pair]
 
     def unknown_of(self, source: str) -> Unknown:
         return self.unknown.setdefault(source, Unknown())
@@ -207,7 +225,20 @@ class Gathered:
         return slot
 
     def drop_repeated(self) -> None:
-        """Keep the first of duplicate records now that all are there, and survey it."""
+        """Keep the one of several records that counts now that all are there; of duplicates the first, surveyed.
+
+        Where the last of each run counts, all are kept and the order is made that of time.
+        """
+        for source, keep in self._keep.items():
+            if keep in ("last", "first"):
+                for name, slot in self.slots.get(source, {}).items():
+                    if len(slot) > 1:
+                        self.superseded += len(slot) - 1
+                        self.slots[source][name] = (self._one_of(source, name, slot, keep),)
+        for source in self._runs:
+            for name, slot in self.slots.get(source, {}).items():
+                if len(slot) > 1 and len({kept[0] // FILE for kept in slot}) > 1:
+                    self.slots[source][name] = self._last_run_last(source, name, slot)
         for source, once in self._once.items():
             slots, repeated = self.slots.get(source, {}), self.repeated.setdefault(source, Repeated())
             for name, slot in slots.items():
@@ -216,6 +247,30 @@ class Gathered:
                 if self.survey is not None:
                     for kept in slots[name]:
                         self.survey.add(source, kept[0], record_of(kept), True)
+
+    def _one_of(self, source: str, name: str, slot: Iterable[Kept], keep: Literal["last", "first"]) -> Kept:
+        """The last, or the first, of some records of a question; where nothing tells which it is, that is noted."""
+        records = {kept[0]: (kept, record_of(kept)) for kept in slot}
+        dated = (Dated(place, getattr(record, "ts", None), record) for place, (_, record) in records.items())
+        one, other = one_of(dated, keep)
+        if other is not None:
+            undecided = (one.place, other.place, name)
+            self.undecided[source] = min(self.undecided.get(source, undecided), undecided)
+        return records[one.place][0]
+
+    def _last_run_last(self, source: str, name: str, slot: Slot) -> Slot:
+        """The records of a question, the last of each run behind its others: it trades places with the one there."""
+        runs: dict[object, list[Kept]] = {}
+        for kept in sorted(slot, key=_place_of):
+            run = self._runs[source](record_of(kept))
+            if run is not None:
+                runs.setdefault(run, []).append(kept)
+        traded: dict[int, int] = {}
+        for same in runs.values():
+            if same[0][0] // FILE != same[-1][0] // FILE:
+                last, behind = self._one_of(source, name, same, "last")[0], same[-1][0]
+                traded |= {last: behind, behind: last}
+        return [(traded.get(kept[0], kept[0]), *kept[1:]) for kept in slot]
 
     def __getstate__(self) -> dict[str, object]:
         """Without the expected questions: they are large, and the process that merges this has them."""
@@ -263,8 +318,19 @@ class Gathered:
     def unknown_total(self) -> int:
         return sum(met.lines for met in self.unknown.values())
 
-    def refuse(self, keep: Mapping[str, Keep], closed: bool) -> None:
-        """Raise the errors that the options ask for: a second record of a question, a record of an unknown one."""
+    def refuse(self, keep: Mapping[str, Keep], closed: bool, files: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Raise the errors that the options ask for: a second record of a question, a record of an unknown one.
+
+        And that of two records of a question from different files none is known to be the later one.
+        """
+        for source, (one, other, name) in self.undecided.items():
+            paths, about = (files or {}).get(source, ()), "one run of" if source in self._runs else "about"
+            raise DataError(
+                f"{in_file(one, paths)} and {in_file(other, paths)} are both {about} qid {name!r}, and no ts "
+                f"tells which is the {keep.get(source, 'last')} one",
+                hint="Write ts in every record, keep one of the two, or choose with --on-duplicate where there is one.",
+                code="trace-order",
+            )
         if closed:
             reduce(Unknown.__iadd__, self.unknown.values(), Unknown()).refuse()
         for source in self.slots:
@@ -274,12 +340,6 @@ class Gathered:
                     hint="Keep one, or choose --on-duplicate last, first or worst.",
                     code="trace-repeated",
                 )
-
-
-def spot(place: int) -> str:
-    """A position in words: the line, and which file if there are several, in path order."""
-    file, line = divmod(place, FILE)
-    return f"line {line} of file {file + 1}" if file else f"line {line}"
 
 
 def _place_of(pair: Kept) -> int:

@@ -59,10 +59,13 @@ class Gold(msgspec.Struct, omit_defaults=True):
     anchor_section: str | None = None
     negatives: list[str] = []
     type: str | None = None
-    match: Literal["any", "all", "regex", "number"] = "any"
+    match: Literal["any", "all", "regex", "number", "yesno"] = "any"
     tolerance: float | str = 0  # of a number: absolute, or such as 5%
     gold_claim: str = ""  # a correct answer in one sentence
     forbidden: list[str] = []  # statements that a correct answer does not make
+    exact_list: bool = False  # with match all: an answer that lists anything further is wrong
+    about: list[str] = []  # one of these stands in the sentence with the expected text, or in the one before
+    lang: str = ""  # the language of question and answer, such as de
     history: list[Any] = []  # earlier turns of the conversation, sent along where a target's template asks for them
     fields: dict[str, str] = {}  # further string fields, for segmentation
 
@@ -85,11 +88,19 @@ class Gold(msgspec.Struct, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
-    """What the pipeline said."""
+    """What the pipeline said. An empty claim or list that it gave is told from one that is not there."""
 
-    claim: str = ""
-    citations: list[str | Place] = []
+    given: str | UnsetType = msgspec.field(name="claim", default=UNSET)
+    citations: list[str | Place] = msgspec.field(default=())  # type: ignore[arg-type]  # never decoded as a tuple
     constraints_echo: list[str] = []
+
+    @property
+    def claim(self) -> str:
+        return "" if self.given is UNSET else self.given
+
+    @property
+    def says_what_it_cites(self) -> bool:
+        return self.citations != ()  # type: ignore[comparison-overlap] # unless it is the default
 
 
 class Passage(msgspec.Struct, omit_defaults=True):
@@ -113,7 +124,8 @@ class Trace(msgspec.Struct, omit_defaults=True):
     ok: bool | None = None
     reason: str | None = None
     run_id: str | None = None
-    sweep_id: str | None = None
+    sweep_id: str | None = None  # the plan that the run belongs to, and how many runs it has
+    planned_runs: int | None = None
     seed: int | None = None
     jitter: str | None = None
     paraphrase: int | str | None = None
@@ -147,8 +159,8 @@ class Trace(msgspec.Struct, omit_defaults=True):
     def __post_init__(self) -> None:
         if not self.qid or self.q_id is not UNSET:
             self.qid = _one_qid(self.qid, self.q_id)
-        if self.answer_json is None and not self.error:
-            raise ValueError("answer_json: expected object, got null")
+        if self.answer_json is None:
+            self.answer_json = UNSET
 
     @staticmethod
     def __lean__(value: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -160,6 +172,11 @@ class Trace(msgspec.Struct, omit_defaults=True):
     @property
     def answer(self) -> Answer:
         return self.answer_json if isinstance(self.answer_json, Answer) else _NO_ANSWER
+
+    @property
+    def gives_claim(self) -> bool:
+        """Whether it has an answer, if only an empty one."""
+        return isinstance(self.answer_json, Answer) and self.answer_json.given is not UNSET
 
     @property
     def asked(self) -> str:
@@ -218,6 +235,8 @@ _DECISIVE_GOLD = (
     "tolerance",
     "gold_claim",
     "forbidden",
+    "exact_list",
+    "about",
 )
 _DECISIVE_TRACE = (
     "retrieved_ids",
@@ -228,6 +247,7 @@ _DECISIVE_TRACE = (
     "lambda_state",
     "delta_s",
     "sweep_id",
+    "planned_runs",
     "stage_ms",
     "e2e_ms",
     "warmup",

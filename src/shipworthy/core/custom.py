@@ -89,6 +89,11 @@ class Custom(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.at_least or self.at_most or self.equals)
 
     @property
+    def value(self) -> str:
+        """Where the value comes from, as people would look for it."""
+        return f"scores.{self.score}" if self.score else self.py
+
+    @property
     def value_name(self) -> str:
         return f"score {self.score}" if self.score else f"value of {self.py}"
 
@@ -272,4 +277,5 @@ def metric_of(spec: Custom) -> CustomMetric:
     )
     bar = bar or " or ".join(map(repr, spec.equals))
     says = f"{spec.value_name}{f' {bar}' if bar else ''}, among {spec.among}"
-    return CustomMetric(spec.name, says, cast(Better, spec.better), low, high, spec=spec)
+    needs = (spec.value,) if spec.missing == "no-data" else ()
+    return CustomMetric(spec.name, says, cast(Better, spec.better), low, high, needs=needs, spec=spec)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ..reading.reports import digest
 from .gates import Outcome, certainty, sentence
 from .long import LONG, ByName, Shaped, holds_long, whole
 from .metrics import Measure
@@ -19,6 +20,10 @@ DEFINITIONS = "1"  # 1: the first published definitions
 REPORT = 1  # 1: the first published report format
 
 EXIT = {"SHIP": 0, "NO-SHIP": 1, "NO VERDICT": 3, "MEASURED": 0}  # measured: no gate was asked for
+
+
+UNJUDGED = "could not be judged"
+NOTHING_JUDGED = ": "  # after UNJUDGED: the cause that all questions have in common
 
 
 class Decision(msgspec.Struct):
@@ -44,7 +49,8 @@ class Decision(msgspec.Struct):
     compat: dict[str, Any] | None = None
     warnings: list[str] = []
     incomplete: list[str] = []  # what else made the data unfit to judge, in sentences
-    tolerated: list[str] = []  # what the user allowed to be lost: the first of the reasons, whatever else they become
+    # what is not judged, and what the user allowed to be lost: the first of the reasons, whatever else they become
+    tolerated: list[str] = []
     partial: bool = False
     run: dict[str, Any] = {}  # clocks, paths, versions: outside the digest
 
@@ -55,6 +61,11 @@ class Decision(msgspec.Struct):
     @property
     def ships(self) -> bool:
         return self.verdict == "SHIP"
+
+    @property
+    def nothing_judged(self) -> bool:
+        """Whether every question was lost: there is one cause to tell, and nothing else."""
+        return any(f" {UNJUDGED}{NOTHING_JUDGED}" in reason for reason in self.incomplete)
 
     def report(self) -> dict[str, Any]:
         """The canonical report as plain values."""
@@ -72,11 +83,19 @@ def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tupl
     if failed:
         return "NO-SHIP", [*(_reason(outcome) for outcome in failed), *(incomplete or [])]
     if empty or incomplete:
-        return "NO VERDICT", [*(incomplete or []), *(sentence(outcome) for outcome in empty)]
+        told = [sentence(outcome) for outcome in empty if not is_explained(outcome, incomplete or ())]
+        return "NO VERDICT", [*(incomplete or []), *told]
     if not any(outcome.state != "NOT-APPLICABLE" for outcome in blocking):
         return "NO VERDICT", ["no gate applies to this data"]
     passed = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
     return "SHIP", [_passed(passed, sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN"))]
+
+
+def is_explained(outcome: Outcome, incomplete: Iterable[str]) -> bool:
+    """Whether an outcome without data follows from questions that were lost, which is said already."""
+    lost = [reason for reason in incomplete if UNJUDGED in reason]
+    every = any(f" {UNJUDGED}{NOTHING_JUDGED}" in reason for reason in lost)
+    return outcome.state == "NO-DATA" and bool(lost) and (every or outcome.measure.value is not None)
 
 
 def _passed(gates: int, unsure: int) -> str:
@@ -123,7 +142,7 @@ def body_of(decision: Decision) -> dict[str, object]:
         },
         "decision": decision.verdict,
         "exit_code": decision.exit_code,
-        "pass": decision.ships,
+        "pass": decision.exit_code == 0,
         "partial": decision.partial,
         "reasons": decision.reasons,
         "incomplete": decision.incomplete,
@@ -244,14 +263,6 @@ def one_line(data: bytes) -> bytes:
 
 def _compact(value: object) -> bytes:
     return encode(value, sort_keys=True, indent=None)
-
-
-def digest(body: dict[str, Any]) -> str:
-    """sha256 of the report's meaning: sorted keys, without the `run` block and the digest itself."""
-    kept = {key: value for key, value in body.items() if key not in ("run", "digest")}
-    if "suites" in kept:
-        kept["suites"] = {name: suite["digest"] for name, suite in kept["suites"].items()}
-    return hashlib.sha256(encode(kept, sort_keys=True, indent=None)).hexdigest()
 
 
 def encode(value: object, *, sort_keys: bool = False, indent: int | None = 2) -> bytes:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import repeat
-from typing import Any
+from itertools import islice, repeat
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ..errors import UsageError
 from ..text import first_few, plural, visible
 from .cases import Gathered, Numbered
-from .decision import Decision, decide
+from .decision import NOTHING_JUDGED, UNJUDGED, Decision, decide
 from .evidence import Evidence
 from .gates import Gate, Outcome, check_repeated, compare
 from .inputs import Input, relative
@@ -22,9 +22,11 @@ from .metrics import Measure, Metric
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
 from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
-from .tally import Tally
+from .tally import HAS, FactNames, Tally
 
 Tick = Callable[[int], None]
+_SAMPLED = 1000  # questions whose errors are looked at where every run failed
+OWN_FACTS = ("items", "superseded", "unknown_qid")  # what is counted here, and the one fact that every suite has
 
 
 def evaluate(
@@ -56,7 +58,9 @@ def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: En
     material.tick = tick
     judged = engine(suite, material)
     _miss_named(material, judged)
+    _declare(suite, judged)
     gates = choose_gates(suite, suite.gates(judged.context), wanted, options)
+    named = {suite.gate_key(gate) for gate in wanted}
     findings = Findings(
         context=judged.context,
         material=material,
@@ -64,9 +68,10 @@ def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: En
         evidence=judged.evidence,
         known=_known(suite, judged.context.options),
         gates=gates,
+        defaults=frozenset(gate.key for gate in gates if suite.gate_key(gate) not in named),
     )
     if getattr(options, "profile", "") == "reference" and suite.reference is not None:
-        return _decision(suite, findings, _by_reference(findings, suite.reference(findings)))
+        return _decision(suite, findings, _by_reference(suite, findings, suite.reference(findings)))
     _measure(suite, findings)
     return _decision(suite, findings, suite.explain(findings))
 
@@ -89,12 +94,22 @@ def _known(suite: Suite, options: SuiteOptions) -> dict[str, Metric]:
     return {name: msgspec.structs.replace(metric, suite=suite.name) for name, metric in named}
 
 
+def _declare(suite: Suite, judged: Judged) -> None:
+    """Refuse facts that the suite does not declare, wherever metrics are made of them."""
+    names = FactNames((*OWN_FACTS, *suite.fact_names(judged.context.options)))
+    for name, tally in judged.evidence.tallies.items():
+        if name not in suite.asides:
+            tally.declare(names)
+
+
 # --- the steps that an engine puts together ---
 
 
 def gather(suite: Suite, material: Material, streams: Mapping[str, Iterable[Numbered]]) -> Gathered:
     """Records by question, and the survey of them."""
-    gathered = Gathered(material.expected, suite.survey(material) if suite.survey else None, material.once)
+    gathered = Gathered(
+        material.expected, suite.survey(material) if suite.survey else None, material.once, material.runs
+    )
     for source, records in streams.items():
         gathered.take(source, records, material.keep.get(source, "all"), suite.key, material.tick)
     return gathered
@@ -105,9 +120,14 @@ def settle(suite: Suite, material: Material, gathered: Gathered) -> Any:
     gathered.drop_repeated()
     for name, once in material.once.items():
         read = material.reads[name]
-        read.close(once.problems(read.path, read.found, gathered.repeated[name]), once.lenient)
-    gathered.refuse(material.keep, material.closed)
+        read.close(once.problems(read.files or [read.path], read.found, gathered.repeated[name]), once.lenient)
+    refuse(material, gathered)
     return suite.settle(material.context, gathered, material)
+
+
+def refuse(material: Material, gathered: Gathered) -> None:
+    """Raise the errors that only all records together show."""
+    gathered.refuse(material.keep, material.closed, {name: read.files for name, read in material.reads.items()})
 
 
 def judge(suite: Suite, cases: Iterable[Any], context: Any, evidence: Evidence | None = None) -> Evidence:
@@ -169,17 +189,26 @@ def _measure(suite: Suite, findings: Findings) -> None:
     tally, known = findings.tally, findings.known
     tally.counts["superseded"] = findings.gathered.superseded
     tally.counts.setdefault("unknown_qid", findings.gathered.unknown_total)  # unless the suite leaves some out
-    findings.measures, findings.outcomes = measure_all(tally, known, findings.gates, findings.baseline)
+    findings.measures, findings.outcomes = measure_all(
+        tally, known, findings.gates, findings.baseline, findings.defaults
+    )
     findings.slices = slice_measures(tally, known)
     findings.outcomes, found = suite.review(findings)
-    findings.incomplete = [*findings.material.incomplete, *lost_data(findings), *found]
+    findings.incomplete = [*findings.material.incomplete, *lost_data(suite, findings, findings.gates), *found]
     findings.verdict, findings.reasons = decide_or_measure(findings.outcomes, findings.incomplete)
 
 
 def measure_all(
-    tally: Tally, known: Mapping[str, Metric], gates: Iterable[Gate], baseline: Mapping[str, Fraction] | None = None
+    tally: Tally,
+    known: Mapping[str, Metric],
+    gates: Iterable[Gate],
+    baseline: Mapping[str, Fraction] | None = None,
+    defaults: Collection[str] = (),
 ) -> tuple[dict[str, Measure], list[Outcome]]:
-    """Every metric measured over everything, and every gate compared, the sliced ones on their slice."""
+    """Every metric measured over everything, and every gate compared, the sliced ones on their slice.
+
+    `defaults` are the keys of gates that nobody named.
+    """
     measures = {name: _measured(metric, tally) for name, metric in known.items()}
     outcomes = []
     for gate in gates:
@@ -188,13 +217,24 @@ def measure_all(
         base = (baseline or {}).get(gate.key)
         # A slice that nobody is in is most likely misspelt: that is missing data, not a gate that does not apply.
         applies = known[gate.metric].applies(part) or (bool(gate.slice) and gate.slice not in tally.slices)
+        applies = applies and not (gate.key in defaults and _nobody_has(known[gate.metric], part))
         outcomes.append(compare(gate, known[gate.metric], measure, applies, base))
     return measures, outcomes
 
 
+def _nobody_has(metric: Metric, tally: Tally) -> bool:
+    """Whether the metric takes a value that this pipeline does not record at all."""
+    return metric.optional and any(not tally[HAS + value] for value in metric.needs)
+
+
 def _measured(metric: Metric, tally: Tally) -> Measure:
     return msgspec.structs.replace(
-        metric.measure(tally), better=metric.better, against=metric.against, suite=metric.suite, says=metric.says
+        metric.measure(tally),
+        better=metric.better,
+        against=metric.against,
+        suite=metric.suite,
+        says=metric.says,
+        did=metric.did,
     )
 
 
@@ -213,12 +253,14 @@ def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[s
 # --- nothing lost ---
 
 
-def lost_data(findings: Findings) -> list[str]:
-    """The invariant: no verdict unless every question that gold, plan or fixture names was judged, or may be missing.
+def lost_data(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> list[str]:
+    """The invariant: no verdict unless the data is complete, or the user allows what is missing.
 
-    It holds for every suite, profile and policy: no gate has to ask for it, and none can be waived to get around it.
+    Complete is: every question that gold, plan or fixture names was judged, from every run that was planned, with
+    every value that a gate in force needs. It holds for every suite, profile and policy: no gate has to ask for it,
+    and no waiver, severity or choice of gates gets around it.
     """
-    return [*_unjudged(findings), *_unfinished(findings)]
+    return [*_unjudged(suite, findings, gates), *_unfinished(findings)]
 
 
 def _miss_named(material: Material, judged: Judged) -> None:
@@ -227,25 +269,124 @@ def _miss_named(material: Material, judged: Judged) -> None:
         judged.evidence.miss(name)
 
 
-def _unjudged(findings: Findings) -> list[str]:
-    count, allowed = findings.evidence.unjudged["unjudged"], _allowed(findings)
-    if count <= allowed:
+class Lack(NamedTuple):
+    """A value that gates need and some questions lack."""
+
+    value: str
+    part: str  # of the evidence
+    questions: int
+    names: list[str]
+    gates: list[str]
+
+
+def _unjudged(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> list[str]:
+    lost = _lost(suite, findings, gates)
+    if lost.total <= _allowed(findings):
         return []
-    names = first_few(findings.evidence.unjudged.named("unjudged"), total=count)
-    return [
-        f"{count} of {plural(_questions(findings), 'question')} could not be judged, because the run "
-        f"is missing or failed: {names}. Run them again, or allow them with --allow-missing {count}"
-    ]
+    count, total = lost.unjudged, _questions(findings)
+    allow = f", or allow them with --allow-missing {lost.total}" if lost.total < total else ""  # never all of them
+    sentences = []
+    if count:
+        names = first_few(findings.evidence.unjudged.named("unjudged"), total=count)
+        why = f", because the run is missing or failed: {names}. Run them again{allow}"
+        if count == total and (cause := _common_cause(findings)):
+            why = NOTHING_JUDGED + cause
+        sentences.append(f"{count} of {plural(total, 'question')} {UNJUDGED}{why}")
+    for lack in lost.values:
+        items = findings.evidence.part(lack.part)["items"]
+        where = f" of {lack.part}" if lack.part and lack.part != findings.part else ""
+        sentences.append(
+            f"{lack.value} is missing for {lack.questions} of {plural(items, 'question')}{where}, "
+            f"and {first_few(lack.gates)} {'needs' if len(lack.gates) == 1 else 'need'} it: "
+            f"{first_few(lack.names, total=lack.questions)}. Record it for every run{allow}"
+        )
+    return sentences
+
+
+def _common_cause(findings: Findings) -> str:
+    """Why no question could be judged: the error that all runs have in common, or that there is no run.
+
+    Blank where some run of a question succeeded: its other runs are then the question's own matter.
+    """
+    errors: dict[str, str] = {}  # by the kind of error, the first
+    for case in islice(findings.gathered.some_cases(findings.material.expected), _SAMPLED):
+        for record in (record for records in case.records.values() for record in records):
+            if error := getattr(record, "error", None):
+                kind, _, text = str(error).partition(": ")
+                errors.setdefault(kind, text or kind)
+            else:
+                return ""
+    if not errors:
+        return "none has a run. Check that gold and runs name the same questions"
+    shown = visible(next(iter(errors.values())), 300)
+    if len(errors) == 1:
+        return f"every run failed: {shown}. Fix that, and run them again"
+    return f"every run failed, for {len(errors)} reasons, such as: {shown}. Fix them, and run again"
+
+
+class Lost(NamedTuple):
+    """Questions that were not judged at all, and those that lack a value; no question counts twice in one part."""
+
+    unjudged: int
+    lacking: int
+    values: list[Lack]
+
+    @property
+    def total(self) -> int:
+        return self.unjudged + self.lacking
+
+
+def _lost(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> Lost:
+    needed: dict[tuple[str, str], dict[str, list[str]]] = {}  # part and slice → value → the gates that need it
+    for gate in gates:
+        for part in suite.compared(findings, gate):
+            tally = findings.evidence.part(part)
+            metric, field = findings.known[gate.metric], suite.slice_values.get(gate.slice.partition("=")[0])
+            values = [(value, gate.slice) for value in metric.needs if not metric.optional or tally[HAS + value]]
+            values += [(field, "")] if field and gate.slice else []
+            for value, within in values:
+                needed.setdefault((part, within), {}).setdefault(value, []).append(gate.key)
+    lacking, lacks = 0, []
+    for (part, within), wanted in needed.items():
+        whole = findings.evidence.part(part)
+        tally = whole.slice(within) if within else whole
+        if within:  # what a gate on everything needs is counted there
+            wanted = {value: keys for value, keys in wanted.items() if value not in needed.get((part, ""), {})}
+        lacking += sum(tally.lacking(wanted).values())
+        for value, keys in wanted.items():
+            if facts := tally.lacking([value]):
+                names = sorted({name for fact in facts for name in whole.named(fact)})
+                lacks.append(Lack(value, part, sum(facts.values()), names, keys))
+    return Lost(findings.evidence.unjudged["unjudged"], lacking, lacks)
 
 
 def _unfinished(findings: Findings) -> list[str]:
-    """Journals that end before their plan does: what was never sent can't have failed. Duplicates count once."""
-    held = {name: read.records - read.repeated for name, read in findings.material.reads.items()}
+    """Plans that are not complete, each on its own: what was never sent can't have failed.
+
+    Questions that may be missing take their own runs along, and no others.
+    """
+    chosen = getattr(findings.context.options, "sweep", None)
     return [
-        f"{name} has {held[name]} of {plural(read.planned, 'planned run')}: finish the run, or repeat it"
+        f"{name} has {plan.held} of {plural(plan.planned, 'planned run')}{_plan_named(sweep, read)}: "
+        "finish the run, or repeat it"
         for name, read in findings.material.reads.items()
-        if read.planned is not None and held[name] < read.planned - _allowed(findings)
+        for sweep, plan in sorted(read.plans.items())
+        if plan.held < plan.planned - _runs_of_missing(findings, plan.planned) and chosen in (None, "", "all", sweep)
     ]
+
+
+def _runs_of_missing(findings: Findings, planned: int) -> int:
+    """How many of the planned runs are of questions that have no record at all, where so many may be missing."""
+    names: Collection[str] = findings.material.expected or findings.material.named
+    if not _allowed(findings) or not names:
+        return 0
+    missing = sum(1 for _ in findings.gathered.lacking(names))
+    return missing * (planned // len(names)) if missing <= _allowed(findings) else 0
+
+
+def _plan_named(sweep: str, read: Input) -> str:
+    """Which of several plans it is."""
+    return f" of sweep {visible(sweep)}" if len(read.plans) > 1 else ""
 
 
 def _questions(findings: Findings) -> int:
@@ -256,14 +397,16 @@ def _allowed(findings: Findings) -> int:
     return int(getattr(findings.context.options, "allow_missing", 0))
 
 
-def _tolerated(findings: Findings) -> list[str]:
+def _tolerated(suite: Suite, findings: Findings) -> list[str]:
     """What the user allowed to be lost, for the report's first line."""
     first = [_subset(findings.material.subset)] if findings.material.subset else []
-    count = findings.evidence.unjudged["unjudged"]
-    if not count or count > _allowed(findings):
+    lost, allowed = _lost(suite, findings, findings.gates), _allowed(findings)
+    if not lost.total or lost.total > allowed:
         return first
-    total, allowed = plural(_questions(findings), "question"), _allowed(findings)
-    return [*first, f"{count} of {total} not judged, as --allow-missing {allowed} permits"]
+    total = plural(_questions(findings), "question")
+    said = [f"{lost.unjudged} of {total} not judged"] if lost.unjudged else []
+    said += [f"{lack.value} missing for {plural(lack.questions, 'question')}" for lack in lost.values]
+    return [*first, f"{' and '.join(said)}, as --allow-missing {allowed} permits"]
 
 
 def _subset(subset: Mapping[str, object]) -> str:
@@ -275,7 +418,7 @@ def _subset(subset: Mapping[str, object]) -> str:
 # --- the decision ---
 
 
-def _by_reference(findings: Findings, reference: Reference) -> Explanation:
+def _by_reference(suite: Suite, findings: Findings, reference: Reference) -> Explanation:
     """The decision that the original script takes, on its own numbers."""
     findings.measures = reference.measures
     findings.slices = {}
@@ -285,18 +428,26 @@ def _by_reference(findings: Findings, reference: Reference) -> Explanation:
         )
         for gate in reference.gates
     ]
-    findings.incomplete = [*findings.material.incomplete, *lost_data(findings), *reference.incomplete]
+    findings.incomplete = [
+        *findings.material.incomplete,
+        *lost_data(suite, findings, reference.gates),
+        *reference.incomplete,
+    ]
     findings.verdict, findings.reasons = decide(findings.outcomes, findings.incomplete)
-    # The original script's own word, which knows nothing of lost data; decision and exit code do.
-    passed = {"pass": decide(findings.outcomes, reference.incomplete)[0] == "SHIP"}
+    # The original script's own word, which knows nothing of lost data; decision, `pass` and exit code do.
+    passed = decide(findings.outcomes, reference.incomplete)[0] == "SHIP"
     return Explanation(
-        headline=reference.headline | passed, sections=reference.sections, items=reference.items, cards=[]
+        headline=reference.headline,
+        sections=reference.sections,
+        items=reference.items,
+        cards=[],
+        compat={"pass": passed},
     )
 
 
 def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
     material, options = findings.material, findings.context.options
-    reads, tolerated = material.reads, _tolerated(findings)
+    reads, tolerated = material.reads, [*told.first, *_tolerated(suite, findings)]
     decision = Decision(
         suite=suite.name,
         profile=getattr(options, "profile", "strict"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, Protocol, overload
+from typing import IO, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -28,6 +28,24 @@ class Counted(msgspec.Struct, frozen=True):
     part: str = ""
     name: str = ""
     named: Iterable[str] = ()
+    whole: bool = True  # over everything too, and not in the slices alone
+
+
+Case = TypeVar("Case")
+
+
+def together(
+    cases: Sequence[Case],
+    slices_of: Callable[[Case], Iterable[str]],
+    facts: Callable[[Sequence[Case]], Iterable[Fact]],
+    part: str = "",
+) -> Iterator[Counted]:
+    """What several cases of one question have together, over everything and in each slice that they are in."""
+    if len(cases) > 1:
+        yield Counted(facts(cases), (), part)
+        for name in sorted({name for case in cases for name in slices_of(case)}):
+            within = [case for case in cases if name in slices_of(case)]
+            yield Counted(facts(within), (name,), part, whole=False)
 
 
 class Alike:
@@ -101,7 +119,7 @@ class Evidence:
 
     def _count(self, counted: Counted, times: int) -> None:
         tally = _part_of(self._tallies, counted.part)
-        tally.count(counted.facts, counted.slices, times)
+        tally.count(counted.facts, counted.slices, times, counted.whole)
         for fact in counted.named:
             tally.name(fact, counted.name)
 
@@ -154,13 +172,14 @@ class Evidence:
         self.unjudged.count(("unjudged",))
         self.unjudged.name("unjudged", name)
 
-    def offenders(self, kind: str = "") -> list[Row]:
+    def offenders(self, *kinds: str) -> list[Row]:
         """The worst few, as many as were asked for."""
-        return self.cards(kind)[: self.limit]
+        return self.cards(*kinds)[: self.limit]
 
-    def cards(self, kind: str = "") -> Cards:
-        """All failing items in detail, worst first; each is made when it is read."""
-        return Cards([card for _, card in self.worst.get(kind, ())])
+    def cards(self, *kinds: str) -> Cards:
+        """All failing items of some kinds in detail, worst first; each is made when it is read."""
+        found = [pair for kind in kinds or ("",) for pair in self.worst.get(kind, ())]
+        return Cards([card for _, card in sorted(found, key=_order_of)[: self._kept]])
 
     def __iadd__(self, other: Evidence) -> Evidence:
         for name, tally in other.tallies.items():

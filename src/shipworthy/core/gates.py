@@ -12,7 +12,7 @@ import msgspec
 
 from .. import stats
 from ..errors import UsageError
-from ..glossary import Term, find_term
+from ..glossary import Term, beside, find_term
 from ..text import visible
 from .metrics import Measure, Metric, decimal
 
@@ -142,6 +142,17 @@ def check_repeated(gates: Iterable[Gate], key: Callable[[Gate], str]) -> None:
             )
 
 
+def _other_depth(metric: str, known: Iterable[str]) -> str:
+    """What to write where a metric is measured, but at other depths: `recall@3` beside recall@5."""
+    asked = re.fullmatch(r"(.+@|P_)([1-9][0-9]{0,3})", metric)
+    if asked is None:
+        return ""
+    depths = {int(one[len(asked[1]) :]) for one in known if re.fullmatch(re.escape(asked[1]) + "[0-9]+", one)}
+    listed = sorted(depths | {int(asked[2])})
+    flag, key = ",".join(map(str, listed)), ", ".join(map(str, listed))
+    return f"Measure it at that depth too: --k {flag} (in the config: k = [{key}])." if depths else ""
+
+
 def check_gate(gate: Gate, metrics: Mapping[str, Metric], aliases: Mapping[str, str]) -> Gate:
     """The gate under its metric's own name and direction, or an error that says what would be right."""
     name = aliases.get(gate.metric, gate.metric)
@@ -150,6 +161,7 @@ def check_gate(gate: Gate, metrics: Mapping[str, Metric], aliases: Mapping[str, 
 
         near = get_close_matches(gate.metric[:_SHOWN], [*metrics, *aliases], 1, 0.5)
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(metrics))}."
+        hint = _other_depth(gate.metric, {*metrics, *aliases}) or hint
         what = f"there is no metric {visible(gate.metric, _SHOWN)!r} to gate on"
         raise UsageError(what, hint=hint, code="gate-unknown")
     metric = metrics[name]
@@ -190,10 +202,13 @@ def _compare_rate(gate: Gate, measure: Measure, bound: Fraction, met: bool) -> O
     assert measure.k is not None
     k, n, op = measure.k, measure.n, cast(stats.Direction, gate.op)
     bound01 = min(max(bound, Fraction(0)), Fraction(1))
+    turn = None if met else _turn(k, n, bound, op)
+    if _edge(gate.op, measure, met) is not None:  # no binomial test holds: its cases are not independent
+        return Outcome(gate, measure, _state(gate.op, measure, bound, met), bound, turn=turn)
     state = stats.verdict_state(k, n, bound01, op)
     p_prove = float(stats.prove_p(k, n, bound01, op))
     more = stats.more_items(k, n, bound01, op) if state == "PASS-BUT-UNPROVEN" else (None, None)
-    return Outcome(gate, measure, state, bound, p_prove, *more, turn=None if met else _turn(k, n, bound, op))
+    return Outcome(gate, measure, state, bound, p_prove, *more, turn=turn)
 
 
 def _turn(k: int, n: int, bound: Fraction, op: str) -> int:
@@ -206,14 +221,18 @@ def _state(op: str, measure: Measure, bound: Fraction, met: bool) -> State:
     """Proof from one-sided bounds, for means, percentiles and coefficients; a count is what it is."""
     if measure.kind == "count":
         return "PASS" if met else "FAIL"
-    low, high = measure.bounds
+    edge = _edge(op, measure, met)
     if met:
-        edge = low if op == ">=" else high
         proven = edge is not None and (edge >= bound if op == ">=" else edge <= bound)
         return "PASS" if proven else "PASS-BUT-UNPROVEN"
-    edge = high if op == ">=" else low
     refuted = edge is not None and (edge < bound if op == ">=" else edge > bound)
     return "FAIL" if refuted else "FAIL-BUT-CLOSE"
+
+
+def _edge(op: str, measure: Measure, met: bool) -> float | None:
+    """The one-sided bound that would have to lie beyond the gate's, too, for its outcome to be proven."""
+    low, high = measure.bounds
+    return low if (op == ">=") == met else high
 
 
 def sentence(outcome: Outcome) -> str:
@@ -223,7 +242,7 @@ def sentence(outcome: Outcome) -> str:
     """
     gate, measure, bound = outcome.gate, outcome.measure, outcome.bound
     term = find_term(gate.metric, measure.suite)
-    name = f"{term.plain} ({gate.key})" if term and term.plain != gate.key else gate.key
+    name = beside(term.plain, gate.key) if term and term.plain != gate.key else gate.key
     if outcome.state == "NOT-APPLICABLE":
         return f"{name} is n/a: {measure.missing or 'no gold question is of that kind'}"
     if measure.value is None:
@@ -238,7 +257,8 @@ def _in_words(outcome: Outcome, bound: Fraction, term: Term | None) -> str:
     gate, measure = outcome.gate, outcome.measure
     of_slice = f" with {gate.slice}" if gate.slice else ""
     if measure.kind in ("rate", "count") and measure.k is not None and term and term.did:
-        did = term.did.replace("were ", "was ", 1) if measure.k == 1 else term.did
+        did = measure.did or term.did
+        did = did.replace("were ", "was ", 1) if measure.k == 1 else did
         share = bound if measure.kind == "rate" else bound / max(measure.n, 1)
         return f"{measure.k} of {measure.n} {term.among}{of_slice} {did}; {_allowed(gate.op, measure.n, share, term)}"
     plain = (term.plain if term else gate.metric) + of_slice

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol, Self, runtime_checkable
 
 import msgspec
+from msgspec import UNSET
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems
@@ -255,3 +256,24 @@ def require_answerable(gold: GoldSet) -> None:
     for item, line in gold.placed():
         noticed.meet(item, line)
     noticed.require(gold)
+
+
+def require_expected(gold: GoldSet, none: bool | None = None) -> None:
+    """Expected texts under another name are no lack of them: say how to read them. `none`: no answerable item has any.
+
+    Called for sets in which some answerable items lack them.
+    """
+    from ..reading.misfit import renamed
+
+    if none is None:
+        asked = [item.gold_claim_substr for item, _ in gold.placed() if item.answerable]
+        if UNSET not in asked:
+            return
+        none = all(texts is UNSET for texts in asked)
+    given: Collection[str] = ()
+    if gold.source.mapped is not None:
+        from ..reading.mapping import FieldMap
+
+        given = FieldMap.parse(gold.source.mapped.pairs, "gold").sources
+    if error := renamed(gold.source.path, given, none):
+        raise error

@@ -13,8 +13,10 @@ import msgspec
 
 from ..reading.jsonl import Problems, Reader
 from ..reading.many import Files
+from ..reading.plans import Plans, add_plans, note_runs
 from ..reading.quick import is_checked
-from .cases import FILE, Numbered
+from .cases import Numbered
+from .once import FILE
 
 _SHOWN = 3  # warnings of a kind
 
@@ -55,8 +57,7 @@ class Input(msgspec.Struct):
     bad: int = 0
     problems: list[str] = []
     warnings: list[Warned] = []
-    planned: int | None = None  # of a journal: how many runs it was to hold
-    repeated: int = 0  # of a journal: duplicate lines
+    plans: Plans = {}  # of the runs that `run` wrote: how many were planned, and which are there
     content: str = ""  # of a gold set: digest of what scoring reads of it, whatever the order of its lines
     files: tuple[str, ...] = ()  # where it is several files
     # What is known while it is read, part by part, and looked at when all of it was:
@@ -75,7 +76,8 @@ class Input(msgspec.Struct):
 
     def learn(self, reader: Reader[Any]) -> None:
         """Keep what only the end of a file tells."""
-        self.digest, self.planned, self.repeated = reader.digest, reader.planned, reader.repeated
+        self.digest = reader.digest
+        add_plans(self.plans, reader.plans)
 
     def close(self, problems: Problems, lenient: bool) -> None:
         """Keep what was wrong; unless lenient, raise it."""
@@ -87,9 +89,7 @@ class Input(msgspec.Struct):
         """Add what follows in the same input; digests are of whole files, and added up by whoever has them all."""
         self.path = self.path or part.path
         self.records += part.records
-        if part.planned is not None:
-            self.planned = (self.planned or 0) + part.planned
-        self.repeated += part.repeated
+        add_plans(self.plans, part.plans)
         self.found += part.found
         self.values += part.values
         for warned in part.warnings:
@@ -125,7 +125,9 @@ def numbered_rows(source: Any, read: Input, name: str) -> Iterator[Numbered]:
         return
     read.path = os.fspath(source)
     reader = Reader(source, dict, read.found)
-    yield from reader
+    for place, row in reader:
+        note_runs(read.plans, [row])
+        yield place, row
     read.learn(reader)
 
 

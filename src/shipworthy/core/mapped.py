@@ -1,4 +1,4 @@
-"""Mapped rows: the records of a file brought into the contract's shape before they are checked."""
+"""Mapped rows: records brought into the contract's shape before they are checked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems
-from ..reading.mapping import FieldMap, in_shape
+from ..reading.mapping import FieldMap, shaped
 from ..reading.proposal import fields_of, flags, propose
 from ..reading.values import MapError
 from ..text import plural, visible
@@ -19,28 +19,23 @@ _MAY_BE_ABSENT = ("error", "refused", "qid", "question", "cost_usd", "e2e_ms", "
 def mapped_rows(
     rows: Iterable[tuple[int, object]], kind: str, pairs: Iterable[str], read: Input, problems: Problems
 ) -> Iterator[tuple[int, object]]:
-    """Rows with their mapped fields in place. Traces that our own runner wrote are in shape already."""
-    seen = read.mapped = Mapped(kind, tuple(pairs))
-    mapping, cells = FieldMap.parse(seen.pairs, kind), bool(getattr(rows, "cells", False))
-    plain = not seen.pairs and not cells and kind == "trace"
+    """Rows in the contract's shape, with their mapped fields in place."""
+    seen, cells = Mapped(kind, tuple(pairs)), bool(getattr(rows, "cells", False))
+    mapping, as_they_are = FieldMap.parse(seen.pairs, kind), not (seen.pairs or cells)
+    if seen.pairs:
+        read.mapped = seen
     for number, row in rows:
-        if not isinstance(row, Mapping) or "sweep_id" in row:
+        if not isinstance(row, Mapping):
             yield number, row
             continue
-        if plain and in_shape(row):
-            yield number, row
-            continue
-        seen.count += 1
-        seen.example = seen.example or dict(row)
         try:
-            shaped = mapping.row(row, cells, seen.found.add)
+            yield number, shaped(row, kind) if as_they_are else mapping.row(row, cells, seen.found.add)
         except MapError as error:
             problems.add(Problem(read.path, number, str(error), "", "map-value"))
-            continue
-        seen.found.update(row)
-        if "answer_json" in row:
-            seen.found |= _ANSWER
-        yield number, shaped
+        if seen.pairs and not row.get("sweep_id"):
+            seen.count += 1
+            seen.example = seen.example or dict(row)
+            seen.found.update(row, _ANSWER if "answer_json" in row else ())
 
 
 def check_matched(seen: Mapped, path: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Literal, cast
 
@@ -13,6 +15,7 @@ from ..glossary import find_term
 from .tally import Tally
 
 Better = Literal["higher", "lower"]
+_LEVELS = (stats.ALPHA / 2, stats.ALPHA)  # of an interval, on either side, and of a bound
 EVERY = ("*",)  # every item that fails counts against the metric
 
 
@@ -32,6 +35,7 @@ class Measure(msgspec.Struct, frozen=True):
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
     suite: str = ""  # whose metric it is, to find its words
     says: str = ""  # what the metric counts, in words
+    did: str = ""  # what the counted ones did, where that is not what the glossary says
 
     def __str__(self) -> str:
         if self.value is None:
@@ -54,6 +58,9 @@ class Metric(msgspec.Struct, frozen=True):
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
     suite: str = ""  # whose metric it is, to find its words
     could: str = ""  # the fact of the cases that the metric could be about; where there is none, it does not apply
+    did: str = ""  # what the counted ones did, where that is not what the glossary says
+    needs: tuple[str, ...] = ()  # values that each question it is about must have, or data is missing
+    optional: bool = False  # where no question has them, a gate that nobody named does not apply
 
     @property
     def op(self) -> str:
@@ -68,17 +75,36 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class Rate(Metric, frozen=True, kw_only=True):
-    """Cases with one fact among cases with another."""
+    """Cases with one fact among cases with another.
+
+    Where a question can have several cases (runs, rows), `groups` is the fact whose values are (of, among) of each
+    question with more than one: cases of one question are not independent, so that proof goes by questions.
+    """
 
     of: str
     among: str
     could: str = "items"
+    groups: str = ""
 
     def measure(self, tally: Tally) -> Measure:
         k, n = tally[self.of], tally[self.among]
         value = Fraction(k, n) if n else None
         missing = "" if n else f"there are no {self._cases}"
-        return Measure(self.name, "rate", value, n, k, stats.wilson(k, n), missing=missing)
+        interval, bounds = self._by_question(tally, k, n) or (stats.wilson(k, n), (None, None))
+        return Measure(self.name, "rate", value, n, k, interval, bounds, missing=missing)
+
+    def _by_question(self, tally: Tally, k: int, n: int) -> stats.Spread | None:
+        groups = tally.groups(self.groups) if self.groups else {}
+        if not groups:
+            return None
+        single = n - sum(group[1] * count for group, count in groups.items())
+        having = k - sum(group[0] * count for group, count in groups.items())
+        counted: Counter[tuple[int | Fraction, int | Fraction]] = Counter(
+            {(1, 1): int(having), (0, 1): int(single - having)}
+        )
+        for (part, whole), count in groups.items():
+            counted[part, whole] += count
+        return stats.pooled_spread(counted)
 
     @property
     def _cases(self) -> str:
@@ -129,20 +155,28 @@ class Mean(Metric, frozen=True, kw_only=True):
 
 
 class Percentile(Metric, frozen=True, kw_only=True):
-    """A percentile by linear interpolation, with the order statistic that bounds it."""
+    """A percentile by linear interpolation, with the order statistic that bounds it.
+
+    Where a question can have several values, `groups` is the fact whose values are those of each question with more
+    than one. Each question then weighs the same, in equal parts among its values: see `stats.shortfall`.
+    """
 
     of: str
     p: Fraction
     scale: Fraction = Fraction(1)  # values are counted as integers: microseconds for milliseconds
+    groups: str = ""
 
     def measure(self, tally: Tally) -> Measure:
         values = tally.ordered(self.of)
         n = len(values)
         if not n:
             return Measure(self.name, "percentile", None, 0, unit=self.unit, missing=f"no value of {self.of}")
-        q = self.p / 100
-        ranks = (*stats.quantile_ranks(n, q), _lower_rank(n, q), stats.upper_rank(n, q))
-        low, high, lower, upper = (self._at(values, rank) for rank in ranks)
+        groups, q = tally.groups(self.groups) if self.groups else {}, self.p / 100
+        if groups:
+            weighed, ranks = _weighed(tally.values(self.of), groups, q)
+        else:
+            weighed, ranks = values, (*stats.quantile_ranks(n, q), _lower_rank(n, q), stats.upper_rank(n, q))
+        low, high, lower, upper = (self._at(weighed, rank) for rank in ranks)
         value = values.percentile(self.p)
         assert value is not None
         return Measure(
@@ -166,6 +200,27 @@ def _lower_rank(n: int, q: Fraction) -> int | None:
     return None if rank is None else n + 1 - rank
 
 
+UNITS = 720_720  # that a question weighs: it can be divided by 1 to 16; where it can't, runs weigh a little less
+
+
+def _weighed(
+    values: Mapping[int | Fraction, int], groups: Mapping[tuple[int | Fraction, ...], int], q: Fraction
+) -> tuple[stats.Ordered[int | Fraction], tuple[int | None, ...]]:
+    """The values by the weight of their question, and the places of the interval's and the bounds' edges among them."""
+    weights = {value: count * UNITS for value, count in values.items()}
+    for group, count in groups.items():
+        for value in group:
+            weights[value] -= count * (UNITS - UNITS // len(group))
+    ordered = stats.Ordered(weights)
+    questions = sum(values.values()) - sum((len(group) - 1) * count for group, count in groups.items())
+    ranks: list[int | None] = []
+    for level in _LEVELS:
+        below, above = stats.shortfall(questions, 1 - q, level), stats.shortfall(questions, q, level)
+        ranks.append(None if below is None else len(ordered) + 1 - math.ceil(below * UNITS))
+        ranks.append(None if above is None else math.ceil(above * UNITS))
+    return ordered, tuple(rank if rank and 1 <= rank <= len(ordered) else None for rank in ranks)
+
+
 class Computed(Metric, frozen=True, kw_only=True):
     """A metric with a formula of its own, still from nothing but the tally."""
 
@@ -173,6 +228,28 @@ class Computed(Metric, frozen=True, kw_only=True):
 
     def measure(self, tally: Tally) -> Measure:
         return self.formula(tally)
+
+
+class Inapplicable(Metric, frozen=True, kw_only=True):
+    """A metric of something that the pipeline is declared not to give: it has no value, and its gates don't apply."""
+
+    why: str
+
+    def measure(self, tally: Tally) -> Measure:
+        return Measure(self.name, "rate", None, 0, 0, missing=self.why)
+
+    def applies(self, tally: Tally) -> bool:
+        return False
+
+
+def without(listed: Iterable[Metric], names: Mapping[str, str]) -> list[Metric]:
+    """The metrics, with those that can't be had (name → why) as ones that do not apply."""
+    return [
+        Inapplicable(one.name, one.says, one.better, one.low, one.high, why=names[one.name])
+        if one.name in names
+        else one
+        for one in listed
+    ]
 
 
 def decimal(value: Fraction, digits: int = 3, against: Fraction | None = None) -> str:

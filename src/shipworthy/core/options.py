@@ -84,7 +84,8 @@ class Field(msgspec.Struct, frozen=True):
 
     @property
     def flag(self) -> str:
-        return f"--{self.name.replace('_', '-')}"
+        """On the command line; of what is true unless somebody says otherwise, the flag that says so."""
+        return self.opt.flags[0] if self.default is True else f"--{self.name.replace('_', '-')}"
 
 
 Chosen = TypeVar("Chosen", bound=SuiteOptions)

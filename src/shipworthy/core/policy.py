@@ -61,7 +61,17 @@ def apply_policy(
         note for outcome in outcomes if not outcome.holds for note in _expired(outcome, decision.suite, waivers, day)
     ]
     told = [*decision.tolerated, *reasons, *used, *expired]
-    return _with_nearest(msgspec.structs.replace(decision, outcomes=outcomes, verdict=verdict, reasons=told))
+    return _with_nearest(_decided(decision, verdict, told, outcomes=outcomes))
+
+
+def _decided(decision: Decision, verdict: str, reasons: list[str], **more: object) -> Decision:
+    """The decision with another verdict, which a headline may repeat for readers of the original scripts' reports."""
+    ships, headline = verdict == "SHIP", dict(decision.headline)
+    if "passed" in headline:
+        headline["passed"] = ships
+    if "passed" in headline.get("summary", ()):
+        headline["summary"] = headline["summary"] | {"passed": ships, "reasons": [] if ships else reasons}
+    return msgspec.structs.replace(decision, verdict=verdict, reasons=reasons, headline=headline, **more)
 
 
 def _with_nearest(decision: Decision) -> Decision:
@@ -81,9 +91,7 @@ def with_incomplete(decision: Decision, sentences: Sequence[str]) -> Decision:
     known = decision.run.get("policy", {})
     policy = {**known, "incomparable": [*known.get("incomparable", ()), *sentences]}
     told = [*decision.tolerated, *reasons]
-    return msgspec.structs.replace(
-        decision, verdict=verdict, reasons=told, incomplete=incomplete, run={**decision.run, "policy": policy}
-    )
+    return _decided(decision, verdict, told, incomplete=incomplete, run={**decision.run, "policy": policy})
 
 
 def with_regressions(decision: Decision, regressions: Sequence[str]) -> Decision:
@@ -92,9 +100,7 @@ def with_regressions(decision: Decision, regressions: Sequence[str]) -> Decision
         return decision
     own = decision.tolerated if decision.verdict == "SHIP" else decision.reasons
     policy = {**decision.run.get("policy", {}), "regressions": list(regressions)}
-    return msgspec.structs.replace(
-        decision, verdict="NO-SHIP", reasons=[*own, *regressions], run={**decision.run, "policy": policy}
-    )
+    return _decided(decision, "NO-SHIP", [*own, *regressions], run={**decision.run, "policy": policy})
 
 
 def waiver_notes(waivers: Iterable[Waiver], decisions: Iterable[Decision], today: datetime.date) -> list[str]:
@@ -149,7 +155,7 @@ def nearest(items: Iterable[Row], outcome: Outcome) -> list[str]:
     if outcome.gate.slice or not against:
         return []
     failing = (row for row in failing_rows(items, row_passes) if row.get("correct") is not True)
-    counted = (row for row in failing if against == EVERY or row.get("reason") in against)
+    counted = (row for row in failing if against == EVERY or {row.get("reason"), row.get("also")} & {*against})
     from heapq import nsmallest  # not for every start
 
     return [row_name(row) for row in nsmallest(NEAREST, counted, key=_distance)]

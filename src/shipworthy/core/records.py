@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..reading.jsonl import Problem, Problems, Reader, Refused
 from ..reading.keys import Keys
+from ..reading.mapping import FLAT, MOVED, shaped
 from ..reading.parts import Part
+from ..reading.plans import note_runs
 from ..reading.strict import as_record
 from .inputs import Batch, Input, Key
 
@@ -51,8 +53,7 @@ def typed_batches(
         read.path = os.fspath(source)
     rows = _rows_of(source, problems)
     if rows is None and not (fields or unnamed or pairs):
-        amend = partial(_name_as_text, read)
-        typed = Reader(source, record, problems, keys=keys, warn=read.warn, amend=amend)
+        typed = reader_of(source, record, problems, read, keys, kind)
         yield from typed.batches(key, with_records=with_records)
         read.learn(typed)
         read.records = typed.records
@@ -61,36 +62,45 @@ def typed_batches(
         yield from _column_batches(rows, record, problems, read, keys, key is not None)
         read.digest = rows.digest
         return
-    reader = Reader(source, dict, problems, warn=read.warn) if rows is None else None
-    plain = rows if reader is None else reader
-    if pairs or (is_path(source) and reader is None):
-        from .mapped import mapped_rows
+    from .mapped import mapped_rows
 
-        plain = mapped_rows(plain, kind, pairs, read, problems)
-    yield _converted(plain or (), record, problems, read, keys, fields, unnamed)
+    reader = Reader(source, dict, problems, warn=read.warn) if rows is None else None
+    plain = mapped_rows(rows if reader is None else reader, kind, pairs, read, problems)
+    yield _converted(plain, record, problems, read, keys, fields, unnamed)
     if reader is not None:
         read.learn(reader)
     elif is_path(source):
         read.digest = getattr(rows, "digest", "")
 
 
+def reader_of(source: Any, record: type[Any], problems: Problems, read: Input, keys: Keys, kind: str) -> Reader[Any]:
+    """JSON lines as records of a gold set or a trace file; a line that the fast path refuses is brought into shape."""
+    return Reader(
+        source,
+        record,
+        problems,
+        keys=keys,
+        warn=read.warn,
+        amend=partial(_name_as_text, read),
+        shaped=partial(shaped, kind=kind),
+        flat=FLAT if kind == "trace" else frozenset(),
+    )
+
+
 def _column_batches(
     table: ParquetRows, record: type[object], problems: Problems, read: Input, keys: Keys, lazy: bool
 ) -> Iterator[Batch]:
     """Records of a Parquet file by column; batches with a row that needs a look of its own, row by row."""
-    from ..reading.mapping import MOVED
     from .mapped import mapped_rows
 
     for checked, rows in table.typed(record, keys, MOVED):
-        if checked is not None:
+        if checked is None:
+            yield _converted(mapped_rows(rows, "trace", (), read, problems), record, problems, read, keys, (), False)
+        else:
             read.records += len(checked)
+            if checked.planned:
+                note_runs(read.plans, (record for _, record in checked))
             yield checked if lazy else iter(checked)
-            continue
-        mapped, read.mapped = read.mapped, None
-        yield _converted(mapped_rows(rows, "trace", (), read, problems), record, problems, read, keys, (), False)
-        if mapped is not None and read.mapped is not None:
-            mapped += read.mapped
-        read.mapped = mapped or read.mapped
 
 
 def is_other_format(path: str | os.PathLike[str]) -> bool:
@@ -127,6 +137,7 @@ def _converted(
     for number, value in numbered:
         read.records += 1
         if isinstance(value, record):
+            note_runs(read.plans, [value])
             yield number, value
             continue
         if unnamed and isinstance(value, Mapping) and not (value.get("qid") or value.get("q_id")):
@@ -141,8 +152,15 @@ def _converted(
             problems.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
             continue
         if fields:
-            found.fields = {name: str(value[name]) for name in fields if value.get(name) is not None}
+            found.fields = {name: text for name in fields if (text := _text_of(value.get(name)))}
+        note_runs(read.plans, [found])
         yield number, found
+
+
+def _text_of(value: object) -> str:
+    """A value as a cell of a table has it, so that a slice has the same name in every format."""
+    text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+    return text if text.strip() else ""
 
 
 def _name_as_text(read: Input, number: int, value: dict[str, object]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ..reading.cutting import LineRanges, parts_of
-from ..reading.jsonl import Problems, count_repeated
+from ..reading.jsonl import Problems
 from ..reading.lock import item_digest
 from ..reading.parts import Part
 from .cases import record_of
@@ -69,8 +69,6 @@ def shelve_in_parts(
         if watch is not None:
             watch += part.written.watch
     read.digest, read.content = parts.digest, digest.of_all()
-    if read.planned is not None:
-        read.repeated = count_repeated(path)
     tape = Tape([part.written for part in found])
     items = ShelvedItems(store, tape, tape.in_runs(store))
     return items, ShelvedLines(items)

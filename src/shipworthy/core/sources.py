@@ -16,15 +16,16 @@ from ..errors import DataError
 from ..reading.jsonl import Problem, Problems, Reader, Refused
 from ..reading.lock import rows_of
 from ..reading.many import Files
+from ..reading.plans import note_runs
 from ..reading.quick import is_checked
 from ..reading.strict import as_record
 from . import spill
 from .contracts import NO_BLOCKS, NO_QID, Gold, Trace, gold_keys, known_gold_keys, trace_keys
-from .goldset import Answerable, GoldSet, Watch, keep, require_answerable
+from .goldset import Answerable, GoldSet, Watch, keep, require_answerable, require_expected
 from .inputs import Batch, Input, Key, Stream, Warned
 from .records import is_path, path_of, typed_batches
 
-__all__ = ["Answerable", "GoldSet", "Input", "Stream", "Warned", "require_answerable"]
+__all__ = ["Answerable", "GoldSet", "Input", "Stream", "Warned", "require_answerable", "require_expected"]
 
 Record = TypeVar("Record")
 
@@ -225,6 +226,7 @@ def read_records(
             code = label_code if refusal.code == "type" and "label" in refusal.what else refusal.code
             problems.add(Problem(read.path, number, refusal.what, refusal.hint, code))
             continue
+        note_runs(read.plans, [value])
         yield number, converted
 
 

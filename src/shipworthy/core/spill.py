@@ -198,13 +198,18 @@ def told(what: str, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EnvironmentFailure(
-            f"what does not fit in memory can't be {'written' if what == 'write' else 'read'}: "
-            f"{error.strerror or error}",
-            where=visible(os.path.dirname(path) or path),
-            hint="Free some space, or name another folder in TMPDIR.",
-            code="spill-disk",
+        raise disk_failure(
+            "written" if what == "write" else "read", os.path.dirname(path) or path, error.strerror or str(error)
         ) from None
+
+
+def disk_failure(what: str, folder: str, why: str) -> EnvironmentFailure:
+    return EnvironmentFailure(
+        f"what does not fit in memory can't be {what}: {why}",
+        where=visible(folder),
+        hint="Free some space, or name another folder in TMPDIR.",
+        code="spill-disk",
+    )
 
 
 _ACTIVE: ContextVar[Store | None] = ContextVar("shipworthy_store", default=None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, UsageError
+from ..errors import DataError, ShipworthyError, UsageError
+from ..reading.jsonl import read_objects
 from ..text import first_few, plural, visible
 from .cases import Numbered
 from .contracts import Gold
@@ -40,7 +42,7 @@ def narrow(material: Material, sources: Sources, options: Any, key: Callable[[An
     lenient, last_wins = options.lenient, getattr(options, "profile", "") == "reference"
     gold = load_gold(sources["gold"], lenient=lenient, last_wins=last_wins, by=wanted, map=options.map)
     apart = set(options.quarantine)
-    within = choose(gold.items.values(), wanted)
+    within = choose(gold.items.values(), wanted, sources["gold"])
     chosen = {item.qid for item in within if item.qid not in apart}
     if not chosen:
         hint = "Leave at least one question to decide by."
@@ -83,23 +85,36 @@ def parse_where(texts: Iterable[str]) -> dict[str, list[str]]:
     return wanted
 
 
-def choose(items: Iterable[Gold], wanted: Mapping[str, Collection[str]]) -> list[Gold]:
-    """The items that have one of the values in every field; none at all is a mistake, most likely of spelling."""
+def choose(items: Iterable[Gold], wanted: Mapping[str, Collection[str]], source: Any = ()) -> list[Gold]:
+    """The items that have one of the values in every field; none at all is a mistake, most likely of spelling.
+
+    `source` is what the items were read from, to name its fields.
+    """
     listed = list(items)
     found = [item for item in listed if all(_value(item, field) in values for field, values in wanted.items())]
     if not found:
         asked = ", ".join(f"{field}={'|'.join(values)}" for field, values in wanted.items())
-        known = [
-            f"{field}: {first_few(sorted({value for item in listed if (value := _value(item, field))})) or 'nowhere'}"
-            for field in wanted
-        ]
+        known = {field: sorted({value for item in listed if (value := _value(item, field))}) for field in wanted}
+        has = "; ".join(f"{field}: {first_few(values)}" for field, values in known.items() if values)
+        if strange := [field for field, values in known.items() if not values]:
+            has = f"no field {first_few(strange)}; its fields are: {first_few(_field_names(source), 20)}"
         raise DataError(
             f"no question has {visible(asked, 100)}",
             where="--where",
-            hint=f"The gold set has {visible('; '.join(known), 300)}.",
+            hint=f"The gold set has {visible(has, 400)}.",
             code="where-none",
         )
     return found
+
+
+def _field_names(source: Any) -> list[str]:
+    """The fields that questions can be chosen by: those of text, and flags."""
+    try:
+        rows = (row for _, row in read_objects(source)) if is_path(source) else iter(source)
+        found = {name for row in islice(rows, 1000) for name, value in row.items() if isinstance(value, (str, bool))}
+    except (ShipworthyError, OSError, AttributeError):  # a table, or items that were read before
+        found = set()
+    return sorted({"answerable", *found} - {"qid", "q_id", "question", "q"})
 
 
 def _value(item: Gold, field: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from .cases import Case, Gathered, Keep, Numbered, Survey
+from .cases import Case, Gathered, Keep, Numbered, RunOf, Survey
 from .evidence import Alike, Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
 from .metrics import Measure, Metric
@@ -45,6 +45,7 @@ class Material(msgspec.Struct, kw_only=True):
     reads: dict[str, Input] = {}  # filled while the streams are read
     keep: dict[str, Keep] = {}  # which of several records of a question count; all where nothing is said
     once: dict[str, Once] = {}  # inputs in which a record may not be repeated
+    runs: dict[str, RunOf] = {}  # inputs with several runs of a question, of each of which the last record counts
     closed: bool = False  # a record of an unknown question is an error
     incomplete: list[str] = []  # what is known already to make the data unfit to judge
     warnings: list[str] = []
@@ -69,6 +70,7 @@ class Findings(msgspec.Struct, kw_only=True):
     evidence: Evidence
     known: dict[str, Metric]
     gates: list[Gate]
+    defaults: frozenset[str] = frozenset()  # the keys of the gates that nobody named
     part: str = ""  # the part of the evidence that decides
     baseline: Mapping[str, Fraction] = {}
     measures: dict[str, Measure] = {}
@@ -99,6 +101,7 @@ class Explanation(msgspec.Struct, kw_only=True):
     headline: dict[str, Any] = {}
     compat: dict[str, Any] | None = None
     warnings: list[str] = []
+    first: list[str] = []  # what a reader must know before any reason
     reasons: list[str] | None = None  # in place of the gates' own
     measures: dict[str, Measure] | None = None  # in place of all that was measured
     slices: dict[str, dict[str, Measure]] | None = None  # in place of every slice
@@ -154,6 +157,10 @@ def main_part(findings: Findings) -> str:
     return ""
 
 
+def deciding_part(findings: Findings, gate: Gate) -> Iterable[str]:
+    return (findings.part,)
+
+
 def no_baseline(findings: Findings) -> Mapping[str, Fraction]:
     return {}
 
@@ -171,6 +178,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     options: type[SuiteOptions]
     read: Callable[[Sources, Any], Material]
     judge: Callable[[Case, Any], Any]  # (case, context) → verdict; pure, top-level, picklable
+    fact_names: Callable[[Any], Iterable[str]]  # (options): every fact that is counted where metrics are measured
     facts: Callable[[Any, Any], Iterable[Counted] | Alike]  # (verdict, context)
     metrics: Callable[[Any], dict[str, Metric]]  # (options)
     gates: Callable[[Any], list[Gate]]  # (context): the defaults
@@ -190,6 +198,9 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     alike: Callable[[Any, Any], Any] | None = None
     unjudged: Callable[[Case, Any], bool] = no_records  # (case, verdict): nothing there to judge the question by
     part: Callable[[Findings], str] = main_part  # which part of the evidence decides
+    compared: Callable[[Findings, Gate], Iterable[str]] = deciding_part  # the parts that a gate is about
+    slice_values: Mapping[str, str] = {}  # field that slices are named by → the value of a run that tells it
+    asides: tuple[str, ...] = ()  # parts of the evidence that no metric is made of
     baseline: Callable[[Findings], Mapping[str, Fraction]] = no_baseline
     review: Callable[[Findings], tuple[list[Outcome], list[str]]] = no_review
     reference: Callable[[Findings], Reference] | None = None

@@ -36,6 +36,9 @@ class Knobs:
     slow_ms: int = 2400  # how long slow_tail waits
 
 
+KNOBS = tuple(field.name for field in fields(Knobs))
+
+
 def answer(
     question: str,
     *,

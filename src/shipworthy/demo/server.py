@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import EnvironmentFailure, UsageError
 from .faults import checked
-from .pipeline import answer, retrieve
+from .pipeline import KNOBS, answer, retrieve
 from .retrieval import index
 
 MAX_BODY = 64 * 1024
@@ -57,12 +57,21 @@ def create_app(token: str | None = None, faults: Collection[str] = (), host: str
     async def qa(request: Request) -> Response:
         body = await _body(request)
         fields = {"q": str, "qid": str, "seed": int, "jitter": str, "knobs": dict, "faults": list}
+        if misplaced := next((name for name in KNOBS if name in body), None):
+            raise Rejected(
+                422, "demo-bad-knob", misplaced, f'{misplaced} is a knob: write "knobs": {{"{misplaced}": …}}.'
+            )
         given = _checked(body, fields)
         switched_on = {*standing, *given.pop("faults", [])}
         return await _served(partial(answer, given.pop("q"), faults=switched_on, **given))
 
     async def look_up(request: Request) -> Response:
-        given = _checked(await _body(request), {"q": str, "qid": str, "index": str, "k": int, "seed": int})
+        body = await _body(request)
+        given = _checked(body, {"q": str, "qid": str, "index": str, "k": int, "seed": int, "knobs": dict})
+        if given.pop("knobs", None):
+            raise Rejected(
+                422, "demo-unknown-knob", "knobs", "/retrieve has no knobs: write index, k and seed beside q."
+            )
         qid = given.pop("qid", "")
         who = {"qid": qid} if qid else {}
         return await _served(partial(retrieve, given.pop("q"), **given), who)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..core.cases import Batched, Case, Gathered, Kept, Numbered, Survey, Unknown
+from ..core.cases import Batched, Case, Gathered, Kept, Numbered, Survey, Undecided, Unknown
 from ..core.evaluate import judge, ticking
 from ..core.evidence import Evidence
 from ..core.once import Repeated
@@ -60,13 +60,14 @@ class BucketCounts(msgspec.Struct, frozen=True):
     seconds: dict[str, Numbered]
     survey: Survey | None
     repeated: dict[str, Repeated]
+    undecided: dict[str, Undecided]
 
 
 def gather_bucket(
     suite: Suite, material: Material, expected: Mapping[str, Any] | None, pieces: Iterable[Piece]
 ) -> Bucket:
     """The records of a bucket that count, by question."""
-    bucket = Bucket(expected, suite.survey(material) if suite.survey else None, material.once)
+    bucket = Bucket(expected, suite.survey(material) if suite.survey else None, material.once, material.runs)
     by_source: dict[str, list[Numbered]] = {source: [] for source in material.streams}
     for source, many in pieces:  # `record_of` written out, to save a call for each record
         by_source[source] += [kept if len(kept) == 2 else (kept[0], kept[2].decode(kept[1])) for kept in many]
@@ -82,7 +83,7 @@ def counts_of(material: Material, bucket: Bucket) -> BucketCounts:
     close = getattr(bucket.survey, "close_questions", None)
     if close is not None:
         close()
-    return BucketCounts(bucket.superseded, bucket.unknown, seconds, bucket.survey, bucket.repeated)
+    return BucketCounts(bucket.superseded, bucket.unknown, seconds, bucket.survey, bucket.repeated, bucket.undecided)
 
 
 def judge_gathered(
@@ -109,7 +110,7 @@ class Bucketed(Gathered):
     """Records by question in buckets; this process holds at most one bucket at a time."""
 
     def __init__(self, suite: Suite, material: Material) -> None:
-        super().__init__(None, suite.survey(material) if suite.survey else None, material.once)
+        super().__init__(None, suite.survey(material) if suite.survey else None, material.once, material.runs)
         self._suite, self.material = suite, material
         self._seconds: dict[str, Numbered] = {}
         self.slots = {source: {} for source in material.streams}
@@ -125,6 +126,8 @@ class Bucketed(Gathered):
         for source, again in counts.repeated.items():
             repeated = self.repeated.setdefault(source, Repeated())
             repeated += again
+        for source, undecided in counts.undecided.items():
+            self.undecided[source] = min(self.undecided.get(source, undecided), undecided)
         if self.survey is not None:
             self.survey += counts.survey
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ..core.cases import Case, Kept
-from ..core.evaluate import settle
+from ..core.evaluate import refuse, settle
 from ..core.evidence import Evidence
 from ..core.inputs import Input, Stream
 from ..core.spill import hash_of
@@ -75,6 +75,8 @@ def evaluate(
         if at_once:
             gathered.add(counts)
         evidence += judged
+    if at_once:
+        refuse(material, gathered)
     return Judged(context, gathered, evidence)
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from ..core import spill
 from ..core.cases import Case
-from ..core.evaluate import settle
+from ..core.evaluate import refuse, settle
 from ..core.evidence import Evidence, Order
 from ..core.inputs import Input, Stream
 from ..core.suite import Judged, Material, Suite
@@ -60,6 +60,8 @@ def run(
             evidence += judged
         if store.limit < ROOM_FOR_CARDS or keeps_many(material):
             evidence.store_cards()
+    if at_once:
+        refuse(material, gathered)
     return Judged(context, gathered, evidence)
 
 

@@ -20,7 +20,6 @@ from ..core.evidence import Evidence
 from ..core.inputs import Input, Stream
 from ..core.suite import Material, Suite
 from ..reading.cutting import Parts, parts_of
-from ..reading.jsonl import count_repeated
 from ..reading.parts import Part
 from ..text import visible
 from .attempts import Failed
@@ -108,11 +107,7 @@ class Plan:
                     raise failed[1]
                 stream.add(reads[number])
                 digests[unit.file] = reads[number].digest
-            for file, path in enumerate(stream.paths):
-                if (name, file) in self._cut:
-                    digests[file] = self._cut[name, file].digest
-                    if stream.read.planned is not None:
-                        stream.read.repeated += count_repeated(path)
+            digests |= {file: parts.digest for (cut, file), parts in self._cut.items() if cut == name}
             stream.close([digests[file] for file in sorted(digests)])
 
 

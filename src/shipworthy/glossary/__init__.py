@@ -1,4 +1,4 @@
-"""Glossary: what a metric's name means, in words.
+"""Glossary: what the name of a metric, or of a reason for a failing item, means in words.
 
 The terminal (`-v`), `shipworthy explain`, the sentences about gates and docs/glossary.md are all made from it.
 """
@@ -9,9 +9,9 @@ import re
 
 import msgspec
 
-from .terms import TERMS, Term
+from .terms import REASONS, TERMS, Reason, Term, beside
 
-__all__ = ["TERMS", "Term", "find_term", "find_terms", "names"]
+__all__ = ["REASONS", "TERMS", "Reason", "Term", "beside", "find_reason", "find_term", "find_terms", "names"]
 
 _BY_NAME: dict[str, list[Term]] = {}
 for _term in TERMS:
@@ -35,11 +35,17 @@ def find_term(metric: str, suite: str = "") -> Term | None:
     return None
 
 
+def find_reason(name: str, suite: str = "") -> Reason | None:
+    """What a reason for a failing item means, by its short or its plain name; `suite` breaks a tie."""
+    found = [reason for reason in REASONS if name in (reason.name, reason.plain)]
+    return next((reason for reason in found if suite in reason.suites), found[0] if found else None)
+
+
 def find_terms(metric: str) -> list[Term]:
-    """Every meaning of a metric's name, one for each suite that defines it."""
+    """Every meaning of a metric's short or plain name, one for each suite that defines it."""
     found = find_term(metric)
     if found is None:
-        return []
+        return [term for term in TERMS if term.plain == metric]
     name = next(general for general in [metric, *_generals(metric)] if general in _BY_NAME)
     return [term for own in _BY_NAME[name] if (term := find_term(metric, own.suites[0]))]
 
@@ -77,4 +83,4 @@ def _filled_in(term: Term, metric: str, parts: dict[str, str]) -> Term:
 
 def names() -> list[str]:
     """Every name that has a term, for suggestions."""
-    return list(_BY_NAME)
+    return [*_BY_NAME, *(reason.name for reason in REASONS)]

@@ -1,4 +1,4 @@
-"""Terms: each metric's plain name, definition and formula, as data.
+"""Terms: each metric's plain name, definition and formula, and what each reason for a failing item means, as data.
 
 `k` and `N` in a name stand for a number, `NAME` and `STAGE` for a name.
 """
@@ -6,6 +6,11 @@
 from __future__ import annotations
 
 import msgspec
+
+
+def beside(plain: str, short: str) -> str:
+    """A plain name with the short one in brackets: `cited right (chr)`, `convergence (λ, lambda_convergent)`."""
+    return f"{plain[:-1]}, {short})" if plain.endswith(")") else f"{plain} ({short})"
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -22,8 +27,22 @@ class Term(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The plain name with the metric's own: `citation hit rate (chr)`."""
-        return self.plain if self.plain == self.metric else f"{self.plain} ({self.metric})"
+        """The plain name with the metric's own: `cited right (chr)`."""
+        return self.plain if self.plain == self.metric else beside(self.plain, self.metric)
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why an item fails, in words."""
+
+    name: str  # as reports write it
+    suites: tuple[str, ...]
+    plain: str  # what people call it
+    definition: str  # one line
+
+    @property
+    def title(self) -> str:
+        """The plain name with the reason's own: `wrong answer (containment)`."""
+        return self.plain if self.plain == self.name else beside(self.plain, self.name)
 
 
 _ANSWERS = ("answers", "latency")
@@ -35,7 +54,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "precision",
         _ANSWERS,
-        "precision",
+        "correct and cited",
         "Of the questions that were answered, the share answered correctly and with a correct citation.",
         "correct answers with a citation hit / answered questions",
         "answers",
@@ -45,7 +64,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "chr",
         _ANSWERS,
-        "citation hit rate",
+        "cited right",
         "Of the questions that were answered, the share that cites at least one expected source, and only sources "
         "that were retrieved.",
         "answers that cite a gold source and nothing that was not retrieved / answered questions",
@@ -54,9 +73,18 @@ TERMS: tuple[Term, ...] = (
         "chr >= 0.75",
     ),
     Term(
+        "citation_precision",
+        _ANSWERS,
+        "citation precision",
+        "Of the sources that answers cite, the share that is expected. Who cites everything has a low one.",
+        "cited ids that are gold / cited ids, of answers to questions whose gold names sources",
+        "cited sources",
+        "were expected",
+    ),
+    Term(
         "under_refusal",
         _ANSWERS,
-        "under-refusal",
+        "answered when it should refuse",
         "Of the questions that have no answer in the documents, the share that was answered anyway.",
         "unanswerable questions that were answered / unanswerable questions",
         "unanswerable questions",
@@ -66,7 +94,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "over_refusal",
         _ANSWERS,
-        "over-refusal",
+        "refused when it should answer",
         "Of the questions that have an answer in the documents, the share that was refused.",
         "answerable questions that were refused / answerable questions",
         "answerable questions",
@@ -94,8 +122,8 @@ TERMS: tuple[Term, ...] = (
     Term(
         "chr@k",
         _ANSWERS,
-        "reachable citation hit rate",
-        "The highest citation hit rate that retrieval allows: answers with an expected source among the first k.",
+        "cited right at best",
+        "The highest share cited right that retrieval allows: answers with an expected source among the first k.",
         "answers with a gold citation in the first k retrieved / answered questions",
         "answers",
         "had an expected source among the first k retrieved",
@@ -160,6 +188,13 @@ TERMS: tuple[Term, ...] = (
         "count of such answers",
     ),
     Term(
+        "doubtful_refusals",
+        _ANSWERS,
+        "doubtful refusals",
+        "Answers that say that they can't answer, and then something that may be one; they count against the pipeline.",
+        "count of such answers",
+    ),
+    Term(
         "out_of_scope_citations",
         _ANSWERS,
         "citations that were not retrieved",
@@ -219,7 +254,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "NAME_failing",
         ("stability",),
-        "questions that miss the threshold for NAME",
+        "missed NAME",
         "Questions that miss the threshold for NAME.",
         "count of such questions",
         "questions",
@@ -411,7 +446,6 @@ TERMS: tuple[Term, ...] = (
         "runs without a latency",
         "Runs whose trace has no latency.",
         "count of such runs",
-        gate="untimed <= 0",
     ),
     # --- retrieval ---
     Term(
@@ -458,6 +492,22 @@ TERMS: tuple[Term, ...] = (
         "Nine of ten cited texts are at most this far from their question.",
         "percentile 90 of 1 − cosine(question, cited text)",
         gate="delta_s_p90 <= 0.55",
+    ),
+    Term(
+        "delta_s_within",
+        ("retrieval",),
+        "cited texts near the question (ΔS)",
+        "Of the questions whose answer cites something, the share whose cited text is close enough to the question.",
+        "answered questions with ΔS of the cited text ≤ 0.45 (--delta-s-limit) / answered questions",
+        "answered questions",
+        "were near their cited text",
+    ),
+    Term(
+        "delta_s_max",
+        ("retrieval",),
+        "largest semantic distance (ΔS)",
+        "How far the farthest cited text is from its question: 0 is the same meaning, 1 is unrelated.",
+        "maximum of 1 − cosine(question, cited text)",
     ),
     Term(
         "lambda_convergent",
@@ -663,8 +713,8 @@ TERMS: tuple[Term, ...] = (
         "pass_rate",
         _REASONING,
         "pass rate",
-        "The share of cases whose answer scores enough and has no hard failure.",
-        "cases that pass / cases",
+        "The share of cases whose answer scores enough and has no hard failure; errors are left out.",
+        "cases that pass / cases that were judged",
         "cases",
         "passed",
         "pass_rate >= 0.80",
@@ -680,8 +730,15 @@ TERMS: tuple[Term, ...] = (
         "factual_grounding",
         _REASONING,
         "factual grounding",
-        "How much of the answers the evidence supports.",
-        "mean over cases that require it",
+        "How much of the answers the evidence supports, and how many of the bound values they give.",
+        "mean over cases that bind values",
+    ),
+    Term(
+        "support",
+        ("reasoning",),
+        "grounding without bindings",
+        "How much of the answers the evidence supports, where cases bind no values. It ranks answers and stops none.",
+        "mean over cases that bind no values",
     ),
     Term(
         "actionability",
@@ -714,7 +771,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "under_refusal",
         ("reasoning",),
-        "under-refusal",
+        "answered when it should refuse",
         "Of the cases that the evidence cannot answer, the share that was answered anyway.",
         "unanswerable cases that were answered / unanswerable cases",
         "unanswerable cases",
@@ -723,7 +780,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "over_refusal",
         ("reasoning",),
-        "over-refusal",
+        "refused when it should answer",
         "Of the cases that the evidence can answer, the share that was refused.",
         "answerable cases that were refused / answerable cases",
         "answerable cases",
@@ -743,7 +800,7 @@ TERMS: tuple[Term, ...] = (
         _REASONING,
         "empty-answer rate",
         "The share of cases whose answer is blank.",
-        "cases with a blank answer / cases",
+        "cases with a blank answer / cases that were judged",
         "cases",
         "had a blank answer",
     ),
@@ -752,7 +809,7 @@ TERMS: tuple[Term, ...] = (
         _REASONING,
         "hard-failure rate",
         "The share of cases with a failure that no score can make good, such as an invented citation.",
-        "cases with a hard failure / cases",
+        "cases with a hard failure / cases that were judged",
         "cases",
         "had a hard failure",
     ),
@@ -829,4 +886,83 @@ TERMS: tuple[Term, ...] = (
         "The chance that an accepted answer has a higher score than one that was not accepted.",
         "area under the ROC curve",
     ),
+)
+
+REASONS: tuple[Reason, ...] = (
+    Reason(
+        "leak",
+        _ANSWERS,
+        "answered an unanswerable question",
+        "The documents have no answer to the question, and the pipeline gave one instead of refusing.",
+    ),
+    Reason(
+        "containment",
+        _ANSWERS,
+        "wrong answer",
+        "The answer does not state what the gold question expects: no text of gold_claim_substr is in it.",
+    ),
+    Reason("denied", _ANSWERS, "denied", "The answer contains the expected text, but says that it is not so."),
+    Reason("unclear", _ANSWERS, "unclear yes or no", "It can't be told whether the answer says yes or no."),
+    Reason(
+        "contradicts-gold",
+        _ANSWERS,
+        "opposite answer",
+        "The answer says the opposite of the correct one that the gold question gives.",
+    ),
+    Reason("forbidden", _ANSWERS, "forbidden statement", "The answer says something that the gold question rules out."),
+    Reason("wrong-citation", _ANSWERS, "wrong citation", "The answer cites none of the expected sources."),
+    Reason(
+        "out-of-scope",
+        _ANSWERS,
+        "cites what was not retrieved",
+        "The answer cites a source that retrieval did not return, or the trace does not say what was retrieved.",
+    ),
+    Reason("constraint", _ANSWERS, "broken constraint", "The answer breaks a locked constraint of the question."),
+    Reason(
+        "constraint-echo",
+        _ANSWERS,
+        "constraint not repeated",
+        "The answer does not repeat a locked constraint in constraints_echo.",
+    ),
+    Reason(
+        "over-refusal",
+        _ANSWERS,
+        "refused an answerable question",
+        "The documents have the answer to the question, and the pipeline refused.",
+    ),
+    Reason("empty", _ANSWERS, "empty answer", "The response has no answer text."),
+    Reason(
+        "missing",
+        (*_ANSWERS, "retrieval"),
+        "no usable response",
+        "The question has no trace or log line, or only one of a failed run.",
+    ),
+    Reason("slow", ("latency",), "slow", "The run took longer than the budget allows."),
+    Reason("error", ("retrieval",), "failed run", "Every run of the question failed."),
+    Reason("uncited", ("retrieval",), "no citation", "The answer cites nothing."),
+    Reason(
+        "uncovered", ("retrieval",), "wrong source", "The answer cites neither a relevant block nor the right section."
+    ),
+    Reason(
+        "far",
+        ("retrieval",),
+        "cited text far from the question",
+        "The semantic distance (ΔS) between the question and the cited text is too large.",
+    ),
+    Reason(
+        "answered",
+        ("retrieval",),
+        "cites a source for an unanswerable question",
+        "The documents have no answer to the question, and a source was cited all the same.",
+    ),
+    Reason("not-retrieved", ("retrieval",), "nothing relevant retrieved", "No relevant block is in the result list."),
+    Reason("off-place", ("retrieval",), "wrong place cited", "No citation is in the gold section and its byte range."),
+    Reason("disagreement", _BOTH, "disagreement", "Raters gave the same item different labels."),
+    Reason(
+        "flagged-agreement",
+        ("agreement",),
+        "accepted despite a hard flag",
+        "Both validators accept the answer although a hard flag is set: a wrong citation or a broken constraint.",
+    ),
+    Reason("unaccepted", ("outcomes",), "mostly not accepted", "People accepted fewer than half of its answers."),
 )

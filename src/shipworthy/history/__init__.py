@@ -17,8 +17,8 @@ from functools import partial
 
 import msgspec
 
-from ..core.decision import digest
 from ..errors import DataError, UsageError
+from ..reading.reports import is_edited
 from ..text import visible
 from .records import (
     Baseline,
@@ -33,6 +33,7 @@ from .records import (
     run_of,
     shown_name,
     stored,
+    stored_results,
 )
 from .spool import keep, left, spool_folder, waiting
 from .store import DatabaseRow, HistoryStore, Values, masked, opened, retried
@@ -86,16 +87,20 @@ class History:
         return [run_of(row, self.url) for row in reversed(rows)]
 
     def find(self, name: str) -> RecordedRun:
-        """A run by its id, the beginning of its id, its number, its label, or `last`."""
+        """A run by its id, its number, its label, the beginning of its id, or `last`: the first that fits, the newest.
+
+        What was named in full comes before ids that happen to begin so: run 1 is not run 1f3c….
+        """
         if name == "last":
             found = self.runs(limit=1)
         else:
             number = int(name) if name.isdecimal() and len(name) < SHORT else -1
             sql = (
-                f"SELECT {_COLUMNS} FROM shipworthy_runs "
-                "WHERE id = ? OR seq = ? OR label = ? OR substr(id, 1, ?) = ? ORDER BY seq"
+                f"SELECT {_COLUMNS} FROM shipworthy_runs WHERE id = ? OR seq = ? OR label = ? OR substr(id, 1, ?) = ? "
+                "ORDER BY CASE WHEN id = ? THEN 3 WHEN seq = ? THEN 2 WHEN label = ? THEN 1 ELSE 0 END, seq"
             )
-            found = [run_of(row, self.url) for row in self._read(sql, (name, number, name, len(name), name))]
+            values = (name, number, name, len(name), name, name, number, name)
+            found = [run_of(row, self.url) for row in self._read(sql, values)]
         if not found:
             raise UsageError(
                 f"there is no recorded run {visible(name)!r}",
@@ -107,19 +112,28 @@ class History:
 
     def report(self, name: str) -> Recorded:
         """The canonical report of a run, as it was recorded."""
-        run = self.find(name)
-        return next(self.reports([run]))
+        found = next(self.reports([self.find(name)]))
+        if is_edited(found):
+            raise damaged(self.url)  # a verdict may hang on it
+        return found
 
     def reports(self, runs: Sequence[RecordedRun]) -> Iterator[Recorded]:
         """The reports of several runs, in their order; a few at a time, because each has a row for every item."""
-        for start in range(0, len(runs), TOGETHER):
-            yield from retried(partial(self._some_reports, runs[start : start + TOGETHER]), self.timeout)
+        return (stored(report, self.url) for report in self._stored(runs))
 
-    def _some_reports(self, runs: Sequence[RecordedRun]) -> list[Recorded]:
+    def results(self, runs: Sequence[RecordedRun]) -> Iterator[dict[str, bool]]:
+        """Which items of several runs pass, by name, in the order of the runs."""
+        return (stored_results(report, self.url) for report in self._stored(runs))
+
+    def _stored(self, runs: Sequence[RecordedRun]) -> Iterator[object]:
+        for start in range(0, len(runs), TOGETHER):
+            yield from retried(partial(self._some_stored, runs[start : start + TOGETHER]), self.timeout)
+
+    def _some_stored(self, runs: Sequence[RecordedRun]) -> list[object]:
         with opened(self.url, self.timeout, write=False) as store:
             sql = "SELECT report FROM shipworthy_runs WHERE id = ?"
             found = [store.rows(sql, (run.id,)) for run in runs]
-            return [stored(rows[0][0] if rows else None, self.url) for rows in found]
+            return [rows[0][0] if rows else None for rows in found]
 
     def trend(self, metric: str, *, suite: str = "", branch: str = "", limit: int = 30) -> list[TrendPoint]:
         """A metric over the last runs that have it, oldest first."""
@@ -169,7 +183,11 @@ class History:
             if not isinstance(row.get("report"), Mapping):
                 raise DataError("is not an exported run: it has no report", where=f"run {count}", code="history-export")
             known = {name: str(row.get(name, "")) for name in ("commit", "branch", "label", "recorded_at")}
-            self.record(row["report"], **known)
+            try:
+                self.record(row["report"], **known)
+            except DataError as error:
+                error.where = error.where or f"run {count}"
+                raise
         return count
 
     def bless(self, name: str, run: str, *, by: str, reason: str) -> Baseline:
@@ -180,6 +198,7 @@ class History:
                     "is blank", where=what, hint="Say who set the baseline and why.", code="baseline-blank"
                 )
         found = self.find(run)
+        self.report(found.id)  # raises if it is not what was recorded
         baseline = Baseline(name, found.suite, found.id, by, _now(), reason)
 
         def add() -> None:
@@ -211,10 +230,7 @@ class History:
                 code="baseline-absent",
                 hint=f"There are: {', '.join(known)}." if known else "Bless a run: shipworthy baseline bless.",
             )
-        reports = {suite: self.report(baseline.run_id) for suite, baseline in sorted(latest.items())}
-        if any(digest(report) != report["digest"] for report in reports.values()):
-            raise damaged(self.url)  # a verdict will hang on it
-        return reports
+        return {suite: self.report(baseline.run_id) for suite, baseline in sorted(latest.items())}
 
     def gate_health(self, *, least: int = 5) -> list[GateHealth]:
         """Each gate over all recorded runs; only gates seen in at least `least` runs."""

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import msgspec
 
-from ..reading.reports import passing
 from . import History
 
 
@@ -33,8 +32,8 @@ def flaky(
     newest = (runs[-1].gold, runs[-1].definitions, runs[-1].profile)
     alike = [run for run in runs if (run.gold, run.definitions, run.profile) == newest][-last:]
     results: dict[str, list[bool]] = {}
-    for report in history.reports(alike):
-        for name, passed in passing(report).items():
+    for run in history.results(alike):
+        for name, passed in run.items():
             results.setdefault(name, []).append(passed)
     found = [
         FlakyItem(name, len(seen), sum(seen), sum(one != two for one, two in pairwise(seen)))

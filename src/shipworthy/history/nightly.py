@@ -18,7 +18,6 @@ from itertools import chain, islice
 import msgspec
 
 from .. import stats
-from ..reading.reports import passing
 from ..text import plural, visible
 from . import SHORT, History
 
@@ -175,7 +174,7 @@ def nightly_of(history: History, *, suite: str, branch: str = "", since: str = "
         == (newest.gold, newest.definitions, newest.profile, newest.subset)
     ]
     named = (
-        (f"{run.recorded_at[:16]} {run.id[:SHORT]}", passing(report))
-        for run, report in zip(alike, history.reports(alike), strict=True)
+        (f"{run.recorded_at[:16]} {run.id[:SHORT]}", results)
+        for run, results in zip(alike, history.results(alike), strict=True)
     )
     return nightly(named), len(runs) - len(alike)

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 from xml.sax.saxutils import escape
 
-from ..core.metrics import decimal
 from ..reading.files import write_whole
-from ..text import visible
+from ..text import inert, visible
 from . import SHORT, History, RecordedRun, TrendPoint
 
-WIDTH, HEIGHT, EDGE = 220, 44, 5
+WIDTH, HEIGHT = 360, 112
+LEFT, RIGHT, TOP, BOTTOM = (
+    60,
+    306,
+    20,
+    76,
+)  # where the line is; gates are named on its left, the last value on its right
+LINE = 13  # height of a number
+_STYLE = (
+    "<style>text{font:12px system-ui,sans-serif;fill:#57606a}.middle{text-anchor:middle}.end{text-anchor:end}"
+    ".line{fill:none;stroke:#2563eb;stroke-width:2}.value{fill:#2563eb}.last{font-weight:600}"
+    ".bound{fill:none;stroke:#57606a;stroke-dasharray:5 3}"
+    "@media(prefers-color-scheme:dark){text{fill:#9da7b3}.line{stroke:#6ea8fe}.value{fill:#6ea8fe}"
+    ".bound{stroke:#9da7b3}}</style>"
+)
+Bounds = Sequence[tuple[str, float]]  # gates: ≥ or ≤, and the number
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+!|~@-])")
 
@@ -25,13 +40,17 @@ def write_page(history: History, path: str, *, suite: str = "", branch: str = ""
     sections, pictures = [], []
     for name in dict.fromkeys(run.suite for run in runs):
         own = [run for run in runs if run.suite == name]
-        trends = _trends(history, own, name, branch)
+        bounds = _bounds(history.report(own[-1].id))
+        trends = _trends(history, own, name, branch, bounds)
         for metric, points in trends.items():
             picture = os.path.join(folder, _file_name(f"{name}.{metric}"))
-            write_whole(picture, sparkline_svg([point.value for point in points], f"{name} {metric}").encode())
+            values, dates = [point.value for point in points], [point.run.recorded_at for point in points]
+            drawn = trend_svg(f"{name} {metric}", values, dates, bounds.get(metric, ()), _STYLE)
+            write_whole(picture, drawn.encode() + b"\n")
             pictures.append(picture)
         sections.append(_section(name, own, trends, os.path.basename(folder)))
-    head = "# Evaluation history\n\nNewest last. A metric that was undefined in a run has a gap.\n"
+    head = "# Evaluation history\n\nNewest last. A metric that was undefined in a run has a gap. "
+    head += "The dashed line is the newest run's gate.\n"
     write_whole(
         path, "\n".join([head, *(sections or ["No run is recorded yet.\n"])]).encode("utf-8", "backslashreplace")
     )
@@ -46,34 +65,93 @@ def sparkline(values: Sequence[Fraction | None]) -> str:
     return "".join(" " if value is None else _BLOCKS[int((value - low) * 7 / step)] for value in values)
 
 
-def sparkline_svg(values: Sequence[Fraction | None], title: str) -> str:
-    """A trend as a picture: line, last point, first and last value in words for readers who don't see it."""
-    known = [value for value in values if value is not None]
-    low, high = min(known, default=Fraction(0)), max(known, default=Fraction(1))
-    step, last = (high - low) or Fraction(1), max(len(values) - 1, 1)
-    dots = [
-        None
-        if value is None
-        else (
-            EDGE + (WIDTH - 2 * EDGE) * index / last,
-            HEIGHT - EDGE - float((value - low) / step) * (HEIGHT - 2 * EDGE),
-        )
-        for index, value in enumerate(values)
-    ]
-    says = (
-        f"{title}: {decimal(known[0])} to {decimal(known[-1])} over {len(values)} runs"
-        if known
-        else f"{title}: no value"
+def trend_svg(
+    title: str,
+    values: Sequence[Fraction | float | None],
+    dates: Sequence[str],
+    bounds: Bounds = (),
+    style: str = "",
+) -> str:
+    """A trend as a picture: each run a dot, some values written, the first and last date, and the gates as lines.
+
+    `style` makes a file of its own out of what else is part of a page.
+    """
+    known = [(place, float(value)) for place, value in enumerate(values) if value is not None]
+    heights = [*(value for _, value in known), *(bound for _, bound in bounds)] or [0.0]
+    low, high = min(heights), max(heights)
+
+    def at(place: float, value: float) -> tuple[float, float]:
+        across = place / (len(values) - 1) if len(values) > 1 else 0.5
+        up = (value - low) / (high - low) if high > low else 0.5
+        return LEFT + across * (RIGHT - LEFT), BOTTOM - up * (BOTTOM - TOP)
+
+    dots = [None if value is None else at(place, float(value)) for place, value in enumerate(values)]
+    lines = "".join(f'<polyline class="line" points="{part}"/>' for part in _strokes(dots))
+    marks = "".join(
+        f'<circle class="value accent" cx="{dot[0]:.1f}" cy="{dot[1]:.1f}" r="2.5"/>' for dot in dots if dot
     )
-    lines = "".join(
-        f'<polyline fill="none" stroke="#2563eb" stroke-width="2" points="{part}"/>' for part in _strokes(dots)
-    )
-    end = next((dot for dot in reversed(dots) if dot), None)
-    mark = f'<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" fill="#2563eb"/>' if end else ""
+    gates = "".join(f'<path class="bound" d="M{LEFT} {at(0, bound)[1]:.1f}H{RIGHT}"/>' for _, bound in bounds)
+    named, free = "", -float(LINE)
+    for sign, bound in sorted(bounds, key=lambda one: -one[1]):  # from above, each below the one before
+        free = max(free + LINE, at(0, bound)[1] + 4)
+        named += f'<text class="limit end" x="{LEFT - 8}" y="{free:.1f}">{escape(sign)} {_short(bound)}</text>'
+    told = _values_told(known, at)
+    first, last = _days(dates)
+    days = f'<text class="tick" x="{LEFT}" y="{HEIGHT - 4}">{escape(first)}</text>'
+    days += f'<text class="tick end" x="{RIGHT}" y="{HEIGHT - 4}">{escape(last)}</text>' if last else ""
+    words = inert(escape(visible(_told(title, known, len(values), (first, last), bounds), 300)), "&#58;", "&#35;")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'role="img"><title>{escape(visible(says))}</title>{lines}{mark}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="trend" width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><title>{words}</title>{style}'
+        f"{gates}{lines}{marks}{named}{told}{days}</svg>"
     )
+
+
+def _values_told(known: Sequence[tuple[int, float]], at: Callable[[float, float], tuple[float, float]]) -> str:
+    """The last value beside its dot; the highest above and the lowest below theirs, where they are others."""
+    if not known:
+        return ""
+    (right, y), last = at(*known[-1]), known[-1][1]
+    told = f'<text class="last" x="{right + 8:.1f}" y="{y + 4:.1f}">{_short(last)}</text>'
+    highest, lowest = max(known, key=lambda one: one[1]), min(known, key=lambda one: one[1])
+    for (place, value), down in ((highest, -7), (lowest, LINE + 3)):
+        x, y = at(place, value)
+        if value != last:
+            side = "" if x < LEFT + 20 else " middle"
+            told += f'<text class="tick{side}" x="{x:.1f}" y="{y + down:.1f}">{_short(value)}</text>'
+    return told
+
+
+def _days(dates: Sequence[str]) -> tuple[str, str]:
+    """The first and the last day; on one day the times too."""
+    if not dates:
+        return "", ""
+    first, last = dates[0], dates[-1] if len(dates) > 1 else ""
+    if last and first[:10] == last[:10]:
+        return first[:16].replace("T", " "), last[11:16]
+    return first[:10], last[:10]
+
+
+def _told(
+    title: str,
+    known: Sequence[tuple[int, float]],
+    runs: int,
+    days: tuple[str, str],
+    bounds: Iterable[tuple[str, float]],
+) -> str:
+    """The picture in words, for readers who don't see it."""
+    if not known:
+        return f"{title}: no value"
+    gates = "".join(f", gate {sign} {_short(bound)}" for sign, bound in bounds)
+    when = " to ".join(day for day in days if day)
+    return (
+        f"{title}: {_short(known[0][1])} to {_short(known[-1][1])} over {runs} runs{f', {when}' if when else ''}{gates}"
+    )
+
+
+def _short(value: float) -> str:
+    """Three places below a hundred, and none that say nothing."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def _strokes(dots: Iterable[tuple[float, float] | None]) -> list[str]:
@@ -87,18 +165,24 @@ def _strokes(dots: Iterable[tuple[float, float] | None]) -> list[str]:
     return [" ".join(stretch) for stretch in stretches if stretch]
 
 
-def _trends(history: History, runs: Sequence[RecordedRun], suite: str, branch: str) -> dict[str, list[TrendPoint]]:
-    """The gated metrics of the newest run, each over the runs that are shown."""
-    report = history.report(runs[-1].id)
-    names = list(
-        dict.fromkeys(
-            f"{outcome['metric']}[{outcome['slice']}]" if outcome["slice"] else outcome["metric"]
-            for outcome in report.get("outcomes", [])
-        )
-    )
+def _bounds(report: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
+    """The gates of a report by metric, with the bounds that are numbers."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for outcome in report.get("outcomes", []):
+        key = f"{outcome['metric']}[{outcome['slice']}]" if outcome["slice"] else outcome["metric"]
+        known = found.setdefault(key, [])
+        if isinstance(bound := outcome.get("bound"), (int, float)):
+            known.append(("≥" if ">=" in str(outcome.get("gate", "")).removeprefix(key) else "≤", float(bound)))
+    return found
+
+
+def _trends(
+    history: History, runs: Sequence[RecordedRun], suite: str, branch: str, metrics: Iterable[str]
+) -> dict[str, list[TrendPoint]]:
+    """Each metric over the runs that are shown."""
     shown = {run.id for run in runs}
     found = {}
-    for name in names:
+    for name in metrics:
         points = history.trend(name, suite=suite, branch=branch, limit=1 << 30)
         found[name] = [point for point in points if point.run.id in shown]
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,8 +14,9 @@ import msgspec
 from ..core.metrics import decimal
 from ..errors import DataError, EnvironmentFailure
 from ..reading.reports import exact_value as read_exactly
+from ..reading.reports import passing, passing_in, refuse_edited
 from ..text import visible
-from .store import DatabaseRow, Values, masked
+from .store import DatabaseRow, Values, compressed, masked
 
 Report = Mapping[str, Any]  # the canonical report of one suite
 SUBSET = " (subset)"  # after the decision of a run on some of the questions
@@ -110,22 +112,24 @@ def exact_value(measure: Report) -> Fraction | None:
 def rows_of(
     report: Report, commit: str, branch: str, label: str, recorded_at: str
 ) -> tuple[Values, list[Values], list[Values]]:
-    """What is kept of a report: the run itself, its metrics, its gates."""
+    """What is kept of a report, which must be as it was written: the run itself, its metrics, its gates."""
     try:
         head = report["shipworthy"]
         known = (*(visible(text) for text in (commit, branch, label)),)  # a database takes no NUL, a reader no escapes
         name = run_id(report, *known)
         # the JSON is ASCII with escapes
-        run = (
+        run: Values = (
             name,
             visible(recorded_at),
             *(visible(str(text)) for text in (head["suite"], head.get("profile", ""), _decided(report))),
             *(visible(str(text)) for text in (head.get("definitions", ""), report["digest"])),
             json.dumps(dict(report.get("inputs", {})), sort_keys=True),
             *known,
-            json.dumps(report),
+            compressed(json.dumps(report)),
         )
-        return run, _metric_rows(name, report), _gate_rows(name, report)
+        metrics, gates = _metric_rows(name, report), _gate_rows(name, report)
+        refuse_edited(report)
+        return run, metrics, gates
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise DataError(
             "is not a report of one suite",
@@ -191,15 +195,34 @@ def run_of(row: DatabaseRow, url: str) -> RecordedRun:
     return RecordedRun(**values | {"inputs": stored(values["inputs"], url)})
 
 
-def stored(text: object, url: str) -> Recorded:
+def stored(value: object, url: str) -> Recorded:
     """JSON that the database gave back; a page that went bad may give anything."""
     try:
-        found = json.loads(text) if isinstance(text, str) else None
+        found = json.loads(_text(value))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise damaged(url)
     return found
+
+
+def stored_results(value: object, url: str) -> dict[str, bool]:
+    """Which items of a recorded report pass; of its rows, only what says so is decoded."""
+    try:
+        found = passing_in(_text(value))
+    except ValueError:
+        found = None
+    return passing(stored(value, url)) if found is None else found
+
+
+def _text(value: object) -> str | bytes:
+    """A report as text: compressed, or as a database that nobody wrote to since it was made by an earlier version."""
+    if isinstance(value, str):
+        return value
+    try:
+        return zlib.decompress(value)  # type: ignore[arg-type]
+    except (TypeError, zlib.error):
+        raise ValueError("not what was recorded") from None
 
 
 def damaged(url: str) -> EnvironmentFailure:

@@ -6,8 +6,9 @@ import os
 import re
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -17,7 +18,7 @@ from ..text import visible
 if TYPE_CHECKING:
     import psycopg
 
-Value = str | int | None
+Value = str | int | bytes | None
 Values = Sequence[Value]
 DatabaseRow = tuple[Any, ...]  # what the statement that was asked says it is
 T = TypeVar("T")
@@ -44,8 +45,11 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             seq {serial}, name TEXT NOT NULL, suite TEXT NOT NULL, run_id TEXT NOT NULL, blessed_by TEXT NOT NULL,
             blessed_at TEXT NOT NULL, reason TEXT NOT NULL)""",
     ),
+    3: (),  # reports are compressed: HistoryStore._compress_reports
 }
 VERSION = max(MIGRATIONS)
+COMPRESSED = 3
+READABLE = 2  # from this one on a database can be read as it is; only who writes brings it up to date
 
 _LOCK = 7_312_004_119  # of PostgreSQL, so that two programs don't migrate at once
 # Up to the last @ and the next &, whatever is between: a password may hold any character.
@@ -53,6 +57,7 @@ _PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):.*@|((?:ssl)?password\s*=\s*)[^&]+"
 _SMALLEST = 512  # bytes of SQLite's smallest page
 _SQLITE_TABLE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'shipworthy_schema'"
 _BUSY = ("locked", "busy", "lock timeout", "too many clients", "connection slots", "starting up")
+_DAMAGED = ("not a database", "malformed", "corrupt", "could not decode")
 
 
 class HistoryStore:
@@ -90,13 +95,29 @@ class HistoryStore:
         for number in range(_known(self.version(), name) + 1, VERSION + 1):
             for statement in MIGRATIONS[number]:
                 self.rows(statement.replace("{serial}", serial))
+            if number == COMPRESSED:
+                self._compress_reports()
             self.rows("INSERT INTO shipworthy_schema (version) VALUES (?)", (number,))
+
+    def _compress_reports(self) -> None:
+        """Compress the reports that an earlier version recorded, one at a time: however long it takes, all or none."""
+        if self._postgres:
+            self.rows("SET LOCAL statement_timeout = 0")
+            self.rows("ALTER TABLE shipworthy_runs ALTER COLUMN report TYPE BYTEA USING convert_to(report, 'UTF8')")
+        for (name,) in self.rows("SELECT id FROM shipworthy_runs"):
+            ((text,),) = self.rows("SELECT report FROM shipworthy_runs WHERE id = ?", (name,))
+            self.rows("UPDATE shipworthy_runs SET report = ? WHERE id = ?", (compressed(text), name))
 
     def _run(self, sql: str, values: Values) -> sqlite3.Cursor | psycopg.Cursor:
         return self._connection.execute(self._written(sql), tuple(values))
 
     def _written(self, sql: str) -> str:
         return sql.replace("?", "%s") if self._postgres else sql
+
+
+def compressed(report: str | bytes) -> bytes:
+    """A report as it is stored. Nothing depends on these bytes: a digest is of what they hold."""
+    return zlib.compress(report.encode() if isinstance(report, str) else report)
 
 
 @contextmanager
@@ -107,7 +128,7 @@ def opened(url: str, timeout: float, *, write: bool = True) -> Iterator[HistoryS
             "is not a history URL", where=masked(url), hint="Write a file name or postgresql://….", code="history-url"
         )
     if url.startswith(("postgresql://", "postgres://")):
-        yield from _postgres(url, timeout)
+        yield from _postgres(url, timeout, write)
     else:
         yield from _sqlite(url.removeprefix("sqlite:///"), timeout, write)
 
@@ -142,12 +163,16 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         connection = _connected(path, timeout, write)
         store = HistoryStore(connection, False)
-        if write or _known(store.version(), name) < VERSION:
+        before = _known(store.version(), name)
+        if write or before < READABLE:
             connection.execute("BEGIN IMMEDIATE")
             store.migrate(name)
         yield store
         if connection.in_transaction:
             connection.execute("COMMIT")
+            if 0 < before < COMPRESSED:
+                with suppress(sqlite3.Error):  # gives the room back; where it can't, later runs use it
+                    connection.execute("VACUUM")
     except sqlite3.Error as error:
         raise _failure(name, error) from None
     except OSError as error:
@@ -182,7 +207,7 @@ def _check_size(path: str, name: str) -> None:
         raise _failure(name, sqlite3.DatabaseError("file is not a database"))
 
 
-def _postgres(url: str, timeout: float) -> Iterator[HistoryStore]:
+def _postgres(url: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
     try:
         import psycopg
     except ImportError:
@@ -197,7 +222,7 @@ def _postgres(url: str, timeout: float) -> Iterator[HistoryStore]:
             for limit in ("lock_timeout", "statement_timeout"):
                 connection.execute(f"SET {limit} = {int(timeout * 1000)}".encode())
             store = HistoryStore(connection, True)
-            if _known(store.version(), name) < VERSION:
+            if _known(store.version(), name) < (VERSION if write else READABLE):
                 connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
                 store.migrate(name)
             yield store
@@ -231,7 +256,7 @@ def _failure(name: str, error: Exception) -> EnvironmentFailure:
         return EnvironmentFailure(
             f"is in use by another program: {first}", where=name, hint="Try again.", code="history-locked"
         )
-    if "not a database" in words or "malformed" in words or "corrupt" in words:
+    if any(sign in words for sign in _DAMAGED):
         return EnvironmentFailure(
             f"is damaged: {first}",
             where=name,

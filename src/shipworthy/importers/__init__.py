@@ -114,7 +114,7 @@ class Importer:
             elif isinstance(item, Span):
                 forest.add(item)
             elif isinstance(item, Late):
-                forest.late.append(item)
+                forest.add_late(item)
             else:
                 self._learn(item)
         for run in forest.runs():

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..reading.markers import read_markers, resolved
+from ..reading.proposal import CITED_NAMES, RETRIEVED_AS_CITED
 from ..text import fold
 from .documents import Document, Library, documents_of
-from .messages import CITATION_KEYS, RETRIEVED_AS_CITED
 from .values import loosened, text_of
 
 _MARKER = re.compile(r"\s*\[([^\[\]\n]{1,300})\]")
@@ -26,7 +27,7 @@ class Cited(NamedTuple):
 
 def cited(claim: str, holder: Mapping[str, object] | None, documents: list[Document], library: Library) -> Cited:
     """What an answer cites: the first rule that applies."""
-    for key in CITATION_KEYS:
+    for key in CITED_NAMES:
         value = loosened(holder.get(key)) if holder is not None else None
         if isinstance(value, list):
             ids = _listed(value, documents, library)
@@ -39,6 +40,11 @@ def cited(claim: str, holder: Mapping[str, object] | None, documents: list[Docum
     if pieces and all(re.fullmatch(r"\d{1,4}", piece) and 1 <= int(piece) <= len(documents) for piece in pieces):
         ids = _once(documents[int(piece) - 1].id for piece in pieces)
         return Cited(_MARKER.sub("", claim).strip(), ids, "inline ranks", "citations: numbers read as ranks")
+    names = [document.id for document in documents]
+    marked = read_markers(claim, names)
+    found = [str(one) for one in resolved(marked.names, names, labels=True)]
+    if found and all(one in known for one in found):
+        return Cited(marked.text, found, "markers", "citations: markers read as ids or ranks")
     return Cited(claim, [])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ..reading.mapping import digest
 from ..text import fold
 from .spans import Joined
 from .values import first, loosened, mapping, number, text_of
@@ -117,7 +117,7 @@ def _named(document: Document, library: Library) -> Document:
     if name := library.by_text.get(folded):
         document.id, document.source = name, "chunks"
     else:
-        document.id = "sha256:" + hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        document.id = digest(document.text)
         document.source = "digest"
     return document
 

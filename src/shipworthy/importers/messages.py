@@ -5,30 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..reading.proposal import CITED_NAMES, CLAIM_NAMES
 from .documents import document_list
 from .values import loosened
 
 QUESTION_KEYS = ("question", "query", "q", "user_input", "input", "prompt", "user_query", "query_str", "contents")
-ANSWER_KEYS = (
-    "claim",
-    "answer",
-    "response",
-    "output",
-    "result",
-    "actual_output",
-    "completion",
-    "content",
-    "text",
-    "replies",
-    "final_answer",
-    "output_text",
-    "choices",
-    "generations",
-    "candidates",
-    "message",
-)
-CITATION_KEYS = ("citations", "sources", "source_documents", "source_nodes", "references", "cited_ids")
-RETRIEVED_AS_CITED = ("source_documents", "source_nodes")  # LangChain and LlamaIndex list here all that was retrieved
 _WRAPPERS = ("kwargs", "inputs", "data", "query_bundle", "item", "vars", "request")
 _NOT_A_QUESTION = ("id", "qid", "session_id", "user_id", "thread_id", "conversation_id", "model", "role", "type")
 _ASKERS = ("user", "human")
@@ -111,7 +92,7 @@ def _answer_inside(value: object, depth: int) -> Picked | None:
         return _last_said([value], _SPEAKERS) if role in _SPEAKERS else None
     if said := _last_said(value.get("messages"), _SPEAKERS):
         return said._replace(holder=value)
-    for key in ANSWER_KEYS:
+    for key in CLAIM_NAMES:
         if value.get(key) is not None and (picked := answer_in(value[key], depth + 1)):
             return picked if picked.holder is not None and _cites(picked.holder) else picked._replace(holder=value)
     parts = [part for part in value.values() if isinstance(part, Mapping)]
@@ -123,7 +104,7 @@ def _answer_inside(value: object, depth: int) -> Picked | None:
 
 
 def _cites(holder: Mapping[str, object]) -> bool:
-    return any(holder.get(key) is not None for key in CITATION_KEYS)
+    return any(holder.get(key) is not None for key in CITED_NAMES)
 
 
 def _last_said(messages: object, roles: tuple[str, ...]) -> Picked | None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..core.spill import disk_failure, packed, unpacked
 from ..errors import DataError
 from ..text import visible
 from .spans import Late, Span
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 class Run(msgspec.Struct):
@@ -28,21 +33,41 @@ class Run(msgspec.Struct):
         return [span for span in spans if not any(name in chosen for name in _above(span.id, parents))]
 
 
+_TABLES = (
+    "PRAGMA journal_mode = OFF",
+    "BEGIN",
+    "CREATE TABLE traces (number INTEGER PRIMARY KEY, name BLOB UNIQUE)",
+    "CREATE TABLE spans (number INTEGER PRIMARY KEY, trace INTEGER, id BLOB, data BLOB, UNIQUE (trace, id))",
+    "CREATE TABLE late (number INTEGER PRIMARY KEY, data BLOB)",
+    "CREATE TABLE runs (number INTEGER PRIMARY KEY, unstarted INTEGER, epoch INTEGER, start INTEGER, data BLOB)",
+)
+_EPOCH = 1 << 62  # nanoseconds; SQLite's whole numbers have 64 bits, times in an export may have more
+
+
 class Forest:
-    """Spans gathered by trace, across files and in any order, and what arrives late for them."""
+    """Spans gathered by trace, across files and in any order, and what arrives late for them.
+
+    Any line may be the last one of a trace, so that none is complete before all files are read. They are kept in a
+    database without a name, which SQLite keeps on disk beyond a few megabytes: one trace at a time is in memory.
+    """
 
     def __init__(self) -> None:
-        self.spans: dict[str, dict[str, Span]] = {}
-        self.late: list[Late] = []
+        import sqlite3
+
         self.repeated = 0
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._latest = ("", -1)  # a trace's name and number: spans of one trace mostly follow each other
+        for statement in _TABLES:
+            self._rows(statement)
 
     def add(self, span: Span) -> None:
         """Keep a span. The same span twice is one; two different ones with one id are an error."""
-        group = self.spans.setdefault(span.trace, {})
-        other = group.get(span.id)
-        if other is None:
-            group[span.id] = span
-        elif msgspec.structs.replace(span, where="") == msgspec.structs.replace(other, where=""):
+        trace = self._trace(span.trace)
+        if (found := self._span(trace, span.id)) is None:
+            self._insert(trace, span)
+            return
+        other = found[1]
+        if msgspec.structs.replace(span, where="") == msgspec.structs.replace(other, where=""):
             self.repeated += 1
         else:
             raise DataError(
@@ -52,28 +77,85 @@ class Forest:
                 code="import-duplicate",
             )
 
+    def add_late(self, late: Late) -> None:
+        self._rows("INSERT INTO late (data) VALUES (?)", packed(late))
+
     def runs(self) -> Iterator[Run]:
         """The runs, by start time; those without one keep their order and come last."""
         self._join()
-        runs = [run for group in self.spans.values() for run in _runs(list(group.values()))]
-        yield from sorted(runs, key=lambda run: (run.root.start is None, run.root.start or 0))
+        for (trace,) in self._rows("SELECT number FROM traces ORDER BY number"):
+            for run in _runs([span for _, span in self._spans(trace)]):
+                epoch, start = divmod(run.root.start or 0, _EPOCH)
+                place = (run.root.start is None, max(-_EPOCH, min(epoch, _EPOCH)), start)
+                self._rows("INSERT INTO runs (unstarted, epoch, start, data) VALUES (?, ?, ?, ?)", *place, packed(run))
+        for (data,) in self._rows("SELECT data FROM runs ORDER BY unstarted, epoch, start, number"):
+            yield unpacked(data)
+        self._database.close()
 
     def _join(self) -> None:
         """Give what arrived late to its span, or to the root of its trace; a log record alone becomes a span."""
-        by_span = {span.id: span for group in self.spans.values() for span in group.values()}
-        for late in self.late:
-            target = self.spans.get(late.trace, {}).get(late.span) or by_span.get(late.span)
-            if target is None and late.trace in self.spans:
-                target = _root(list(self.spans[late.trace].values()))
-            if target is None and late.inputs + late.outputs:
+        self._rows("CREATE INDEX spans_by_id ON spans (id)")
+        for (data,) in self._rows("SELECT data FROM late ORDER BY number"):
+            late: Late = unpacked(data)
+            trace = self._known(late.trace)
+            found = None if trace is None else self._span(trace, late.span)
+            found = found or self._span_anywhere(late.span)
+            if found is None and trace is not None:
+                spans = self._spans(trace)
+                root = _root([span for _, span in spans])
+                found = next(pair for pair in spans if pair[1] is root)
+            if found is None and late.inputs + late.outputs:
                 target = Span(late.trace, late.where, late.span or late.where, kind=late.kind, start=late.time)
-                self.spans.setdefault(late.trace, {})[target.id] = target
-                by_span[target.id] = target
-            if target is not None:
+                found = self._insert(self._trace(late.trace), target), target
+            if found is not None:
+                number, target = found
                 target.inputs = [*late.inputs, *target.inputs] if late.kind else [*target.inputs, *late.inputs]
                 target.outputs = [*late.outputs, *target.outputs]
                 target.scores = [*target.scores, *late.scores]
-        self.late = []
+                self._rows("UPDATE spans SET data = ? WHERE number = ?", packed(target), number)
+
+    def _trace(self, name: str) -> int:
+        """The number of a trace, in the order in which they came."""
+        if self._latest[0] != name or self._latest[1] < 0:
+            known = self._known(name)
+            added = (
+                known if known is not None else self._rows("INSERT INTO traces (name) VALUES (?)", _key(name)).lastrowid
+            )
+            self._latest = name, added or 0
+        return self._latest[1]
+
+    def _known(self, name: str) -> int | None:
+        found = self._rows("SELECT number FROM traces WHERE name = ?", _key(name)).fetchone()
+        return None if found is None else int(found[0])
+
+    def _insert(self, trace: int, span: Span) -> int:
+        row = trace, _key(span.id), packed(span)
+        return self._rows("INSERT INTO spans (trace, id, data) VALUES (?, ?, ?)", *row).lastrowid or 0
+
+    def _span(self, trace: int, name: str) -> tuple[int, Span] | None:
+        found = self._rows("SELECT number, data FROM spans WHERE trace = ? AND id = ?", trace, _key(name)).fetchone()
+        return None if found is None else (found[0], unpacked(found[1]))
+
+    def _span_anywhere(self, name: str) -> tuple[int, Span] | None:
+        sql = "SELECT number, data FROM spans WHERE id = ? ORDER BY trace DESC LIMIT 1"
+        found = self._rows(sql, _key(name)).fetchone()
+        return None if found is None else (found[0], unpacked(found[1]))
+
+    def _spans(self, trace: int) -> list[tuple[int, Span]]:
+        rows = self._rows("SELECT number, data FROM spans WHERE trace = ? ORDER BY number", trace)
+        return [(number, unpacked(data)) for number, data in rows]
+
+    def _rows(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        import sqlite3
+
+        try:
+            return self._database.execute(sql, values)
+        except sqlite3.OperationalError as error:
+            raise disk_failure("written", "the temporary folder", str(error)) from None
+
+
+def _key(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")  # SQLite refuses half of a surrogate pair
 
 
 def _runs(spans: list[Span]) -> Iterator[Run]:

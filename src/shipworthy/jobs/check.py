@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,22 +21,25 @@ from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomp
 from ..core.spill import parse_size
 from ..core.subset import choose, parse_where
 from ..engines import engine as engine_named
-from ..errors import EnvironmentFailure, ShipworthyError, UsageError
+from ..errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
 from ..history import SHORT, History, exact_value
 from ..reading.files import write_whole
-from ..reading.jsonl import read_objects
-from ..reading.reports import passing
+from ..reading.jsonl import Problems, Reader, read_objects
+from ..reading.plans import Planned, Plans, add_plans, note_runs
+from ..reading.reports import is_edited, passing
 from ..reading.sharing import KEPT, sharing
 from ..suites import load_suite
-from ..text import first_few, plural
+from ..text import first_few, plural, visible
+from .baselines import Reports, is_file, load_baseline
 from .commit import where_from
-from .compare import Comparison, compare_reports, incomparable, is_edited, sentence
+from .compare import Comparison, compare_reports, incomparable, sentence, worse_than
 from .evaluate import run_suite
 from .narrowing import narrowed, note_quarantine, without_quarantined
 from .shared import refuse_changed, shared_files
 from .verify import policy_block
 
-_NAME_ONE = "Create one (`shipworthy baseline bless NAME last --by WHO --reason WHY`) and use --baseline NAME."
+_NAME_ONE = "Save one (`shipworthy baseline save`) and use --baseline baseline.json, or bless a run by name."
+_PLAN = ("sweep_id", "planned_runs")  # what a run says of its plan
 HISTORY_TIMEOUT = 5.0  # a verdict does not wait longer for its place in history
 
 Result = tuple[Decision | None, str, int]  # a decision, or why there is none and the exit code of that
@@ -74,7 +78,7 @@ def check(
     if left := [suite.name for suite in settings.suites if suite.name not in {one.name for one in chosen}]:
         board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
     name = baseline or settings.baseline
-    blessed = _blessed(board, settings, name)  # first, because a misspelt name should not cost a run
+    blessed = _blessed(board, settings, name, bool(baseline))  # first, because a misspelt name should not cost a run
     with sharing(shared_files(chosen), KEPT if limit is None else 0):
         for suite in _referring(chosen):
             decision, why, code = _run(suite, require_proof, engine, how)
@@ -90,6 +94,27 @@ def check(
     if settings.record if record is None else record:
         record_board(board, settings, label)
     return board
+
+
+@contextmanager
+def driving(config: Config, suites: Iterable[str] = ()) -> Iterator[None]:
+    """Keep other checks from writing the same traces, until these are written and judged."""
+    from ..runner.journal import LOCK, held
+
+    with ExitStack() as locks:
+        for out in sorted({_traces_of(suite) for suite in _chosen(config, list(suites)) if _target_of(suite, config)}):
+            os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
+            locks.enter_context(held(Path(out + LOCK), "another check --run is writing it"))
+        yield
+
+
+def _target_of(suite: SuiteConfig, config: Config) -> TargetConfig | None:
+    return config.targets.get(suite.driving.get("target", ""))
+
+
+def _traces_of(suite: SuiteConfig) -> str:
+    """Where the traces of a suite are that a target can be asked for."""
+    return suite.inputs[next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)]
 
 
 def drive(
@@ -109,7 +134,7 @@ def drive(
     sending = {"dedupe": dedupe, "announce": announce}
     lines = []
     for suite in _chosen(config, list(suites)):
-        if target := config.targets.get(suite.driving.get("target", "")):
+        if target := _target_of(suite, config):
             lines.append(_ask(suite, target, failing, parse_where(where), sending))
     if not lines:
         raise UsageError(
@@ -121,6 +146,46 @@ def drive(
     return lines
 
 
+def repeated(config: Config, number: int) -> Config:
+    """The config with the traces of its targets in files beside, for another run in which nothing was changed."""
+    suites = []
+    for suite in config.suites:
+        if _target_of(suite, config):
+            driven = next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)
+            suite = msgspec.structs.replace(
+                suite, inputs=suite.inputs | {driven: f"{suite.inputs[driven]}.repeat{number}"}
+            )
+        suites.append(suite)
+    return msgspec.structs.replace(config, suites=suites)
+
+
+def noise(config: Config, boards: Sequence[Board]) -> list[str]:
+    """What runs of the same pipeline tell of the next one: whether it would decide so, and what to gate on."""
+    from .flips import flips
+    from .power import power_of_report
+
+    notes = []
+    for suite in config.suites:
+        runs = [report_of(one) for board in boards for one in board.decisions if one.suite == suite.name]
+        if not _target_of(suite, config) or len(runs) < len(boards):
+            continue
+        found = flips(*runs)
+        notes.append(
+            f"{suite.name}: sent {len(runs)} times ({', '.join(found.decisions)}). Another run of the same pipeline "
+            f"would ship in {float(found.ships):.1%} of cases; two runs would decide differently in "
+            f"{float(found.flips):.1%}"
+        )
+        unsteady = f"unsteady questions: {first_few(found.differ)}" if found.differ else "no question is unsteady"
+        notes.append(f"{suite.name}: {unsteady} ({len(found.differ)} of {found.questions})")
+        notes += [f"{suite.name}: {one.gate}: {words}" for one in found.gates if (words := one.thresholds())]
+        notes += [
+            f"{suite.name}: to prove {need.line()}"
+            for need in power_of_report(runs[0], {})
+            if need.items is not None and need.items > (need.n or 0)
+        ]
+    return notes
+
+
 def _ask(
     suite: SuiteConfig,
     target: TargetConfig,
@@ -130,8 +195,10 @@ def _ask(
 ) -> str:
     from ..core.sources import read_gold
     from ..runner import TargetOptions, run
+    from ..runner.journal import beside
+    from ..runner.plan import make_plan
 
-    out = suite.inputs[next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)]
+    out = _traces_of(suite)
     fields = suite.options.get("map", ())
     questions = choose(read_gold(suite.inputs["gold"], fields, where), where)
     gold = [item for item in questions if failing is None or str(item.qid) in failing]
@@ -164,8 +231,10 @@ def _ask(
     summary.check_mapping("[map]")
     if failing is None and not (where and os.path.exists(out)):
         os.replace(fresh, out)
+        os.replace(beside(fresh), beside(out))
     else:
-        _replace_traces(out, fresh, {str(item.qid) for item in gold})
+        every = {ask.run_id for ask in make_plan(read_gold(suite.inputs["gold"], fields), **grid)}
+        _replace_traces(out, fresh, {str(item.qid) for item in gold}, every)
     saved = plural(summary.finished, "response")
     return f"{suite.name}: {saved} saved in {_from_here(out)}, {summary.failed} failed"
 
@@ -175,15 +244,41 @@ def _from_here(path: str) -> str:
     return os.path.abspath(path).removeprefix(os.getcwd() + os.sep)
 
 
-def _replace_traces(out: str, fresh: str, asked: set[str]) -> None:
-    """The old traces of what was not asked again, then the new ones."""
-    kept = [trace for trace in _traces(out) if str(trace.get("qid", trace.get("q_id"))) not in asked]
-    write_whole(out, b"".join(encode(trace, indent=None) + b"\n" for trace in [*kept, *_traces(fresh)]))
-    os.unlink(fresh)
+def _replace_traces(out: str, fresh: str, asked: set[str], every: set[str]) -> None:
+    """The old traces of what was not asked again, then the new ones.
 
+    The new ones belong to the sweep of those that they stand beside, so that the file is judged as one. Its plan then
+    has them in the place of the runs that they replace; what it lacks besides, it still lacks. `every` is what the
+    config would ask in all, by which a plan is known to be of the same runs.
+    """
+    from ..runner.journal import beside
 
-def _traces(path: str) -> Iterator[dict[str, object]]:
-    return (row for _, row in read_objects(path))  # without the journal's header
+    problems, plans = Problems(), Plans()
+    reader = Reader(out, dict, problems)
+    old = [row for _, row in reader]  # without the header of an older file
+    problems.raise_any()
+    add_plans(plans, reader.plans)
+    note_runs(plans, old)
+    kept = [row for row in old if str(row.get("qid", row.get("q_id"))) not in asked]
+    new = [row for _, row in read_objects(fresh)]
+    sweep = kept[-1].get("sweep_id") if kept else None
+    names = {row["run_id"] for row in new}
+    for plan, known in plans.items():
+        runs = {row.get("run_id") for row in old if row.get("sweep_id") == plan}
+        gone = runs - {row.get("run_id") for row in kept if row.get("sweep_id") == plan}
+        if plan == sweep:
+            gone |= names if known.planned == len(every) and runs <= every else set()
+        if known.planned:
+            known.planned += (len(new) if plan == sweep else 0) - len(gone)
+    if kept:
+        new = [{name: value for name, value in row.items() if name not in _PLAN} for row in new]
+        new = [row | ({"sweep_id": sweep} if sweep else {}) for row in new]
+    for row in [*kept, *(new if kept else [])]:
+        if planned := plans.get(row.get("sweep_id") or "", Planned()).planned:
+            row["planned_runs"] = planned
+    write_whole(out, b"".join(encode(row, indent=None) + b"\n" for row in [*kept, *new]))
+    for path in (fresh, beside(fresh), beside(out)):
+        Path(path).unlink(missing_ok=True)
 
 
 def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
@@ -245,10 +340,10 @@ def _place(suite: SuiteConfig, error: ShipworthyError) -> str:
     return next(about, "")
 
 
-def _blessed(board: Board, config: Config, name: str) -> dict[str, dict[str, object]] | None:
+def _blessed(board: Board, config: Config, name: str, given: bool) -> Reports | None:
     """The baseline's reports by suite; None where none is asked for, or where it can't be read, which is a failure."""
     try:
-        return History(config.history_url()).baseline(name) if name else None
+        return load_baseline(config, name, given) if name else None
     except EnvironmentFailure as error:
         board.failures["baseline"], board.exit_codes["baseline"] = str(error), error.exit_code
         return None
@@ -293,28 +388,20 @@ def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] 
     return found
 
 
-def _against_baseline(
-    board: Board, index: int, name: str, base: Mapping[str, object] | None, config: Config
-) -> list[str]:
+def _against_baseline(board: Board, index: int, name: str, base: Mapping[str, Any] | None, config: Config) -> list[str]:
     """What changed since the baseline; a regression of a gated metric, or a lost case, stops the ship."""
     decision = board.decisions[index]
-    if base is None:
-        return _not_compared(board, index, f"the baseline {name} has no run of this suite", [], config)
-    if is_edited(base):
-        return _not_compared(board, index, f"the report of the baseline {name} was edited", [], config)
     head = report_of(decision)
-    differences = [one for one in incomparable(base, head) if one != "gates"]
-    if differences:
-        what = f"not compared with the baseline {name}, because the {' and '.join(differences)} differ"
-        return _not_compared(board, index, what, _shared_items(base, head), config)
-    gated = [
-        outcome.gate.metric for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
-    ]
+    if what := _why_not(name, base, head, decision):
+        return _not_compared(board, index, what, _shared_items(base, head) if base and _DIFFER in what else [], config)
+    assert base is not None
+    gated = _gated(decision)
     found = compare_reports({**base, "outcomes": head["outcomes"]}, head, gated)
     board.changes[decision.suite] = {"lost": found.lost, "gained": found.gained}
     reasons = _regressions(found, name)
     if reasons and config.on_regression == "block":
         board.decisions[index] = with_regressions(decision, reasons)
+        reasons = []  # said there
     quiet = [
         f"{decision.suite}: {sentence(change)} against the baseline {name}"
         for change in found.changes
@@ -327,11 +414,73 @@ def _against_baseline(
     )
 
 
+_DIFFER = "not compared with the baseline"
+
+
+def _why_not(name: str, base: Mapping[str, Any] | None, head: Mapping[str, Any], decision: Decision) -> str:
+    """Why a run, or one without traces yet, can't be compared with the baseline; nothing where it can."""
+    if base is None:
+        return f"the baseline {name} has no run of this suite"
+    if is_edited(base):
+        return f"the report of the baseline {name} was edited"
+    if differences := [one for one in incomparable(base, head) if one != "gates"]:
+        return f"{_DIFFER} {name}, because the {' and '.join(differences)} differ"
+    if lacking := sorted({metric for metric in _gated(decision) if metric not in base["metrics"]}):
+        return f"the baseline {name} has no {', '.join(lacking)}, which a gate of this run needs"
+    return ""
+
+
+def _gated(decision: Decision) -> list[str]:
+    return [
+        outcome.gate.metric for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
+    ]
+
+
+def refuse_incomparable(
+    config: Config, *, baseline: str = "", suites: Iterable[str] = (), where: Iterable[str] = ()
+) -> None:
+    """Before anything is sent: an error where what will come back could not be compared with the baseline.
+
+    The gold set, judged without a trace, has all that a comparison hangs on but the answers.
+    """
+    name = baseline or config.baseline
+    if not name:
+        return
+    blessed = load_baseline(config, name, bool(baseline))
+    day = datetime.datetime.now(datetime.UTC).date()
+    chosen = [
+        without_quarantined(suite, config, day) for suite in narrowed(_chosen(config, list(suites)), tuple(where))
+    ]
+    for suite in _referring(chosen):
+        driven = next((spec.name for spec in load_suite(suite.name).inputs if spec.driven), "")
+        if not driven or _target_of(suite, config) is None or config.on_incomparable == "warn":
+            continue
+        empty = msgspec.structs.replace(suite, inputs=suite.inputs | {driven: ()})
+        decision, _, _ = _run(empty, False, "inline", {})
+        if decision is None:
+            continue  # what is wrong with the suite is for the check to say
+        policed = apply_policy(decision, waivers=config.waivers, policies=suite.policies, today=day)
+        if what := _why_not(name, blessed.get(suite.name), report_of(decision), policed):
+            raise DataError(
+                f"{suite.name}: {what}. Nothing was sent",
+                where=config.path,
+                hint=f"Compare with another one, or make it new: {_renewed(name)}.",
+                code="baseline-different",
+            )
+
+
+def _renewed(name: str) -> str:
+    if not is_file(name):
+        return f"check --run, then shipworthy baseline bless {visible(name, 60)} last --by WHO --reason WHY"
+    return f"check --run, then shipworthy baseline save {visible(name, 60)}"
+
+
 def _not_compared(board: Board, index: int, what: str, shared: list[str], config: Config) -> list[str]:
     """A baseline that was asked for and can't be compared with decides nothing, unless the config says to go on."""
     decision = board.decisions[index]
     if config.on_incomparable != "warn":
         board.decisions[index] = with_incomplete(decision, [what])
+        return [f"{decision.suite}: {note}" for note in shared]
     return [f"{decision.suite}: {note}" for note in (what, *shared)]
 
 
@@ -347,9 +496,8 @@ def _shared_items(base: Mapping[str, object], head: Mapping[str, object]) -> lis
 
 
 def _regressions(found: Comparison, name: str) -> list[str]:
-    reasons = [
-        f"{sentence(change)} against the baseline {name}" for change in found.changes if change.answer == "regressed"
-    ]
+    regressed = (change for change in found.changes if change.answer == "regressed")
+    reasons = worse_than(regressed, name, found.suite)
     if found.absent:
         named = ", ".join(found.absent[:10]) + (" …" if len(found.absent) > 10 else "")
         reasons.append(f"{plural(len(found.absent), 'case')} of the baseline {name} missing from this run: {named}")

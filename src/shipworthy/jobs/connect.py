@@ -11,35 +11,38 @@ from typing import Any
 
 import msgspec
 
+from ..core.contracts import Gold
+from ..core.options import fields_of as fields_of_options
 from ..core.sources import read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
 from ..reading.files import create_new, write_whole
-from ..reading.proposal import fields_of, propose
+from ..reading.proposal import Asked, fields_of, propose
 from ..runner.failures import AskFailed
 from ..runner.plan import Ask
 from ..runner.redact import SENSITIVE_NAME, Secrets
 from ..runner.targets.base import TargetOptions
 from ..runner.targets.http import HttpTarget
+from ..suites import load_suite
 from ..text import visible
 from ..web.blocking import run_blocking
+from .requests import CHAT, CHAT_PATH, FIELDS, bodies_for, described, queries_for
 
 QUESTION = "What can you tell me about this?"
 UNANSWERABLE = "What colour are the lanterns in the harbour of Qzxvj?"
 CONFIG = "shipworthy.toml"
 GOLD = ("gold.jsonl", "gold.csv", "gold.json", "gold.tsv", "eval/gold.jsonl")
 TRACE = "runs/trace.jsonl"
+OURS = {"answer_json"}
 PLACEHOLDER = "replace this: the shortest text that every correct answer contains"
-# Bodies that services commonly take, tried in turn while the service refuses the request itself.
-_FIELDS = ("question", "query", "q", "input", "prompt", "message", "text")
-_CHAT = {"messages": [{"role": "user", "content": "{question}"}]}
-_CHAT_PATH = re.compile(r"/(chat/)?completions/?$|/chat/?$")
-_REFUSED_REQUEST = ("http-400", "http-405", "http-415", "http-422", "http-500")
+MOST_REQUESTS = 30  # that are tried until one is answered
+_REFUSED_REQUEST = ("http-400", "http-405", "http-415", "http-422", "http-500", "error-200")
 _ADVICE = {
     "http-401": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
     "http-403": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
     "http-404": "Check the path of the URL.",
     "http-405": "POST and GET were tried with the usual names. Say what it takes: --method, --query or --body.",
+    "http-429": "It limits how often it is asked: wait, then run this again. Later, set rate under [target].",
     "bad-json": "Give the URL of the API, not of a page, and check whether it needs --header or --body.",
     "redirect": "Give the URL that it redirects to.",
     "timeout": "Give it longer: --timeout-sec 300.",
@@ -58,6 +61,8 @@ class Connection(msgspec.Struct, kw_only=True):
     fields: dict[str, Any]  # what each mapped field got
     refusal: str = ""  # the rule that is proposed: natural, or nothing where the token is used
     refused_with: str = ""  # how the service answered a question that it can't answer
+    searches: bool = False  # whether it only retrieves, and answers nothing
+    same: bool = False  # whether it answered both questions with the same words
     answered: bool = True  # whether the question got an answer rather than a refusal
     gold: str = ""  # the gold file that exists already
 
@@ -66,13 +71,19 @@ def connect(
     url: str, options: TargetOptions, *, question: str = "", gold: str = "", timeout: float = 60.0
 ) -> Connection:
     """Send one question, and one that can't be answered to see a refusal; nothing is written."""
-    answerable, unanswerable = _questions(gold)
-    asked = question or answerable or QUESTION
+    first, unanswerable = _questions(gold)
+    asked = question or (first.question if first else "") or QUESTION
     response, used = _first_response(url, options, asked, timeout)
+    beyond = unanswerable or UNANSWERABLE
+    other, _ = _sent(url, used, beyond, timeout)
+    rule = load_rule("natural")
     given = dict(_given(options))
-    proposed = propose(response, claim_path=given.get("claim", given.get("answer", "")))
+    expected = tuple(first.gold_claim_substr or ()) if first and asked == first.question else ()
+    claim_path = given.get("claim", given.get("answer", ""))
+    proposed = propose(response, claim_path=claim_path, asked=Asked(asked, other or None, expected, rule.matches))
     mapping = given if {"answer_json"} & set(given) else {**proposed, **given}
-    if not {"claim", "answer", "answer_json", "refused"} & set(mapping) and "answer_json" not in response:
+    searches = "retrieved_ids" in mapping and not {"claim", "answer", "answer_json", "refused"} & set(mapping)
+    if not {"claim", "answer", "answer_json", "refused", "retrieved_ids"} & set(mapping) and not OURS & set(response):
         raise UsageError(
             f"the response has no field that looks like an answer; it has {fields_of(response)}",
             where=options.secrets.hide(url),
@@ -80,13 +91,23 @@ def connect(
             code="init-response",
         )
     used = msgspec.structs.replace(used, mapping=mapping)
-    fields, answer = _asked(url, used, asked, timeout, response)
-    rule = load_rule("natural")
-    if rule.matches(answer) and "citations" not in given and mapping.get("citations") == mapping.get("retrieved_ids"):
+    fields, answer = _read(used, response)
+    if not answer.strip() and not searches and not OURS & set(response) and "refused" not in given:
+        raise UsageError(
+            f"the answer that was read is empty; the response has {fields_of(response)}",
+            where=options.secrets.hide(url),
+            hint="Say where it is: --map claim=PATH.",
+            code="init-response",
+        )
+    refused, cited = rule.matches(answer, asked), mapping.get("citations")
+    if refused and "citations" not in given and cited == mapping.get("retrieved_ids"):
         mapping.pop("citations", None)  # a refusal cites nothing, so it does not show how citations are written
-    _, claim = _asked(url, used, unanswerable or UNANSWERABLE, timeout)
+    try:
+        _, claim = _read(used, other) if other else ({}, "")
+    except UsageError:
+        claim = ""  # what can't be answered may come back in another shape
     claim = options.secrets.hide(claim)  # a service may say back what it was sent
-    natural = bool(claim) and not is_exact(claim) and rule.matches(claim)
+    natural = bool(claim) and not is_exact(claim) and rule.matches(claim, beyond)
     return Connection(
         url=url,
         body=used.body,
@@ -97,7 +118,9 @@ def connect(
         fields=fields,
         refusal="natural" if natural else "",
         refused_with=claim,
-        answered=not rule.matches(answer),
+        searches=searches,
+        same=bool(claim) and options.secrets.hide(answer) == claim,
+        answered=not refused,
         gold=gold,
     )
 
@@ -113,14 +136,14 @@ def _is_starter(path: str) -> bool:
         return PLACEHOLDER.encode() in stream.read(10_000)
 
 
-def _questions(gold: str) -> tuple[str, str]:
-    """The first question of each kind in a gold file that can be read."""
+def _questions(gold: str) -> tuple[Gold | None, str]:
+    """The first item that can be answered, and the first question that can't, of a gold file that can be read."""
     try:
-        items = read_gold(gold) if gold else []
+        items = [one for one in read_gold(gold) if one.question] if gold else []
     except ShipworthyError:
-        return "", ""
-    asked = {kind: next((one.question for one in items if one.answerable is kind), "") for kind in (True, False)}
-    return asked[True] or next((one.question for one in items if one.question), ""), asked[False]
+        return None, ""
+    answerable = next((one for one in items if one.answerable), items[0] if items else None)
+    return answerable, next((one.question for one in items if one.answerable is False), "")
 
 
 def _given(options: TargetOptions) -> Mapping[str, str]:
@@ -132,36 +155,77 @@ def _first_response(
     url: str, options: TargetOptions, question: str, timeout: float
 ) -> tuple[dict[str, object], TargetOptions]:
     """The first response that is an answer, and the request that got it."""
-    failures: list[AskFailed] = []
-    for used in _requests(url, options):
+    waiting, failures = list(_usual(url, options)), list[AskFailed]()
+    guessing = options.body is None and not options.query and "{" not in url.replace("${", "")
+    tried: list[object] = []
+    while waiting and len(tried) < MOST_REQUESTS:
+        used = waiting.pop(0)
+        if [used.method, used.body, dict(used.query)] in tried:
+            continue
         if failures and not options.method and (used.method == "GET") != (failures[0].kind == "http-405"):
             continue  # a service that takes no POST is asked by GET, and no other is
-        target = HttpTarget(url, msgspec.structs.replace(used, mapping={}))
-        response, failed = run_blocking(_raw(target, question, timeout))
+        tried.append([used.method, used.body, dict(used.query)])
+        response, failed = _sent(url, used, question, timeout)
+        failed = failed or _error_in(response)
         if failed is None:
             return response, used
         failures.append(failed)
-        if failed.kind not in _REFUSED_REQUEST or options.body is not None:
+        if failed.kind not in _REFUSED_REQUEST or not guessing:
             break
+        found = list(_found(failed, used, options))
+        if len(failures) == 1:
+            found += _described(url, options, timeout)
+        waiting = found + waiting
     if failures[-1].kind in _REFUSED_REQUEST:  # the first that says more than that the method is wrong
         failures = [one for one in failures if one.kind != "http-405"][:1] or failures
     raise _no_response(url, options.secrets, failures[-1])
 
 
-def _requests(url: str, options: TargetOptions) -> Iterator[TargetOptions]:
+def _usual(url: str, options: TargetOptions) -> Iterator[TargetOptions]:
     """What the user said should be sent, else what services commonly take: by POST, then by GET."""
     if options.body is not None or options.query or "{" in url.replace("${", ""):
         yield options
         return
-    bodies: list[object] = [*({field: "{question}"} for field in _FIELDS), _CHAT]
-    if _CHAT_PATH.search(url):
-        bodies = [_CHAT]
+    bodies: list[object] = [{field: "{question}"} for field in FIELDS]
+    bodies = [CHAT, *bodies] if CHAT_PATH.search(url) else [*bodies, CHAT]
     if options.method.upper() != "GET":
         for body in bodies:
             yield msgspec.structs.replace(options, body=body)
     if not options.method or options.method.upper() == "GET":
-        for field in _FIELDS:
+        for field in FIELDS:
             yield msgspec.structs.replace(options, method="GET", query={field: "{question}"})
+
+
+def _found(failed: AskFailed, used: TargetOptions, options: TargetOptions) -> Iterator[TargetOptions]:
+    """Requests that have what a service says is missing."""
+    if used.method == "GET":
+        yield from (msgspec.structs.replace(used, query=query) for query in queries_for(failed.seen))
+        return
+    yield from (msgspec.structs.replace(options, body=body) for body in bodies_for(failed.seen, used.body))
+
+
+def _described(url: str, options: TargetOptions, timeout: float) -> Iterator[TargetOptions]:
+    for method, body in described(url, timeout):
+        if options.method and options.method.upper() != method:
+            continue
+        if "query:" in body:
+            yield msgspec.structs.replace(options, method=method, query=body["query:"])
+        else:
+            yield msgspec.structs.replace(options, method="" if method == "POST" else method, body=body)
+
+
+def _error_in(response: dict[str, Any]) -> AskFailed | None:
+    """An error that comes with status 200: it says so itself, and brings nothing else."""
+    if OURS & set(response):
+        return None
+    code = response.get("code", response.get("status"))
+    failed = (type(code) is int and code not in (0, 200)) or str(code).casefold() in ("error", "failed", "failure")
+    failed = failed or response.get("success") is False or bool(response.get("error")) or bool(response.get("errors"))
+    rest = {"code", "status", "success", "error", "errors", "message", "msg", "detail", "request_id", "id", "type"}
+    if not failed or any(value for name, value in response.items() if name not in rest):
+        return None
+    said = json.dumps({name: value for name, value in response.items() if value}, ensure_ascii=False)
+    return AskFailed("error-200", "the response is an error with status 200", shown=visible(said, 200), seen=said)
 
 
 async def _raw(target: HttpTarget, question: str, timeout: float) -> tuple[dict[str, object], AskFailed | None]:
@@ -176,18 +240,19 @@ async def _raw(target: HttpTarget, question: str, timeout: float) -> tuple[dict[
         await target.close()
 
 
-def _asked(
-    url: str, options: TargetOptions, question: str, timeout: float, response: dict[str, object] | None = None
-) -> tuple[dict[str, object], str]:
+def _sent(
+    url: str, options: TargetOptions, question: str, timeout: float
+) -> tuple[dict[str, object], AskFailed | None]:
+    """What comes back for a question, as it is."""
+    target = HttpTarget(url, msgspec.structs.replace(options, mapping={}))
+    return run_blocking(_raw(target, question, timeout))
+
+
+def _read(options: TargetOptions, response: dict[str, object]) -> tuple[dict[str, object], str]:
     """The fields that the mapping picks out of a response, and its claim."""
     from ..reading.values import MapError
     from ..runner.shape import parse_mapping
 
-    if response is None:
-        target = HttpTarget(url, msgspec.structs.replace(options, mapping={}))
-        response, failure = run_blocking(_raw(target, question, timeout))
-        if failure is not None:
-            return {}, ""
     try:
         trace = parse_mapping(options.mapping).trace(response) or response
     except MapError as error:
@@ -209,8 +274,12 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
             code="target-unreachable",
         )
     advice = _ADVICE.get(kind, """Say what it takes: --body '{"question": "{question}"}'.""")
-    if kind in _REFUSED_REQUEST and _CHAT_PATH.search(url):
-        advice = f"Say what it takes: --body '{json.dumps({'model': 'MODEL', **_CHAT})}'."
+    if kind in _REFUSED_REQUEST and (CHAT_PATH.search(url) or re.search(r"\bmodel\b", failure.what)):
+        advice = f"Say what it takes: --body '{json.dumps({'model': 'MODEL', **CHAT})}'."
+    elif kind == "http-500":
+        advice = f"Its log says why. {advice}"
+    elif re.fullmatch(r"http-5\d\d", kind):
+        advice = "The service is not ready: look at its log, then run this again."
     return UsageError(failure.what, where=secrets.hide(url), hint=advice, code="init-response")
 
 
@@ -231,10 +300,26 @@ def config_text(found: Connection) -> str:
         lines.append(f"body = {_toml(body)}")
     if found.mapping:
         lines += ["", "[map]", *(f"{name} = {_toml(path)}" for name, path in found.mapping.items())]
-    lines += ["", "[suites.answers]", f"gold = {_toml(found.gold or GOLD[0])}", f"trace = {_toml(TRACE)}"]
+    suite, traces = ("retrieval", "run") if found.searches else ("answers", "trace")
+    lines += ["", f"[suites.{suite}]", f"gold = {_toml(found.gold or GOLD[0])}", f"{traces} = {_toml(TRACE)}"]
+    if found.searches:
+        return "\n".join([*lines, 'target = "target"  # it retrieves and does not answer']) + "\n"
+    lines += _declared(found)
     if found.refusal:
         lines.append(f"refusal = {_toml(found.refusal)}  # it refuses in its own words: {_comment(found.refused_with)}")
     return "\n".join(lines) + "\n"
+
+
+def _declared(found: Connection) -> list[str]:
+    """What the service does not give, where the suite can be told so: it is judged on the rest."""
+    known, got = fields_of_options(load_suite("answers").options), {**found.response, **found.mapping}
+    lacking = {"cites": "citations", "logs_retrieval": "retrieved_ids"} if found.answered and not found.searches else {}
+    said = {"cites": "it was not seen to cite", "logs_retrieval": "it does not say what it retrieved"}
+    return [
+        f"{name} = false  # {said[name]}"
+        for name, field in lacking.items()
+        if name in known and field not in got and not OURS & set(found.response)
+    ]
 
 
 def write_config(found: Connection, folder: str, force: bool) -> list[tuple[str, bool]]:

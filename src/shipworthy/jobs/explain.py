@@ -12,7 +12,7 @@ from ..codes import CODES
 from ..core.contracts import ids_of
 from ..core.sources import Input, read_gold, stream_traces
 from ..errors import ShipworthyError, UsageError
-from ..glossary import find_terms, names
+from ..glossary import find_reason, find_terms, names
 from ..reading.reports import load_report, reports_of, row_name, row_passes
 from ..text import first_few
 
@@ -30,7 +30,7 @@ def explain(name: str, report: str = "", last: Last | None = None) -> list[str]:
     folders or the last run of the history, whichever is newer.
     """
     code = name.strip("[]")
-    lines = [] if report else [*_about_metric(name), *_about_code(code)]
+    lines = [] if report else [*_about_metric(name), *_about_reason(name), *_about_code(code)]
     if lines:
         return lines
     chosen, place = _report(report, last)
@@ -38,7 +38,7 @@ def explain(name: str, report: str = "", last: Last | None = None) -> list[str]:
     if lines:
         return [f"From {place}:", *lines]
     raise UsageError(
-        f"{name!r} is neither a metric nor an error code" + (f", and {place} has no such question" if chosen else ""),
+        f"{name!r} is no metric, reason or error code" + (f", and {place} has no such question" if chosen else ""),
         hint=_suggestion(name, chosen),
         code="explain-unknown",
     )
@@ -63,6 +63,18 @@ def _about_metric(name: str) -> Iterator[str]:
         yield f"  Formula: {term.formula}"
         if term.gate:
             yield f"  Default gate: {term.gate}"
+
+
+def _about_reason(name: str) -> Iterator[str]:
+    from ..suites.reasoning.explain import FAILURES  # what stops a reasoned answer, with its own words
+
+    if (reason := find_reason(name)) is not None:
+        yield f"{reason.title}: a reason for a failing item of {' and '.join(reason.suites)}"
+        yield f"  {reason.definition}"
+    if name in FAILURES:
+        means = FAILURES[name]["means"]
+        yield f"{name}: a reason for a failing case of reasoning"
+        yield f"  {means[:1].upper()}{means[1:]}."
 
 
 def _about_code(code: str) -> Iterator[str]:
@@ -94,7 +106,7 @@ def _newest() -> str:
     for path in sorted(paths, key=os.path.getmtime, reverse=True):
         try:
             if _begins_like_one(path):
-                load_report(path)
+                load_report(path, edited=True)
                 return os.path.normpath(path)
         except (ShipworthyError, OSError):
             continue

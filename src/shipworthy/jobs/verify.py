@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from ..core.custom import label_files, runs_code
-from ..core.decision import DEFINITIONS, Decision, digest
+from ..core.decision import DEFINITIONS, Decision
 from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.options import fields_of
 from ..core.policy import Waiver, apply_policy, with_incomplete, with_regressions
 from ..errors import DataError, UsageError
 from ..reading.many import files_of
-from ..reading.reports import check_report, exact_text, load_report, reports_of
+from ..reading.reports import check_report, digest_of, exact_text, load_report, reports_of
 from ..suites import SUITES, load_suite
 from ..text import visible
 from .evaluate import run_suite
@@ -46,7 +46,10 @@ def verify(
     A report is data: what in it would open a connection or run code is refused unless you `trust` it.
     """
     path = "" if isinstance(report, Mapping) else os.fspath(report)
-    stated = check_report(dict(report)) if isinstance(report, Mapping) else load_report(report)
+    # what was edited is among the differences
+    stated = (
+        check_report(dict(report), edited=True) if isinstance(report, Mapping) else load_report(report, edited=True)
+    )
     reports = reports_of(stated)
     reach = None if trust else Reach(path)
     receipts = [_verify_suite(one, inputs if len(reports) == 1 else _own(one, inputs), reach) for one in reports]
@@ -55,14 +58,6 @@ def verify(
             Receipt("board", False, stated["digest"], computed, ["the board was edited after it was written"])
         )
     return receipts
-
-
-def digest_of(report: Mapping[str, object]) -> str:
-    """The digest of what a report says, whatever digest it states."""
-    try:
-        return digest(dict(report))
-    except RecursionError:
-        raise DataError("is nested too deep for a report", where="<report>", code="report-invalid") from None
 
 
 def _own(report: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, str]:
@@ -88,7 +83,11 @@ class Reach:
                     hint="Add --trust if the report is your own.",
                     code="receipt-trust",
                 )
-        tables = {name: path for name, path in options.items() if name == "id_map" and os.path.exists(str(path))}
+        tables = {
+            name: path
+            for name, path in options.items()
+            if name == "id_map" and ("://" in str(path) or os.path.exists(str(path)))
+        }
         for name, path in {**paths, **tables, **label_files(options.get("custom_metrics"))}.items():
             if not self._holds(path):
                 raise DataError(
@@ -99,8 +98,12 @@ class Reach:
                 )
 
     def _holds(self, path: str) -> bool:
-        real = [os.path.realpath(one) for one in (path, *files_of(path))]
-        return all(any(os.path.commonpath([root, one]) == root for root in self._roots) for one in real)
+        """Addresses are never held, and a pattern is looked at before the files that it stands for are looked up."""
+        return "://" not in path and self._is_inside(path) and all(map(self._is_inside, files_of(path)))
+
+    def _is_inside(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        return any(os.path.commonpath([root, real]) == root for root in self._roots)
 
 
 def recompute(

@@ -45,7 +45,7 @@ def clauses(text: str) -> list[Clause]:
 
 def negated_at(text: str, start: int, end: int) -> bool:
     """Whether what stands at this place is denied: an odd number of negations reaches it."""
-    low, high = _window(text, start, end)
+    low, high = sentence_at(text, start, end)
     if not may_deny(text[low:high]):
         return False
     for part in parts(text, tokens(text, low, high)):
@@ -62,7 +62,7 @@ def denies(text: str) -> bool:
     return any(clause.negated for clause in clauses(text))
 
 
-def _window(text: str, start: int, end: int) -> tuple[int, int]:
+def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
     """The sentence around a place, as far as it lies within reach."""
     low, high = max(0, start - REACH), min(len(text), end + REACH)
     before = [stop.end() for stop in _STOP.finditer(text, low, start)]

@@ -1,8 +1,9 @@
 """Natural refusals: an answer that says first, or only, that there is no answer, and gives none after that.
 
-    answer → sentences → what each does (patterns, as data) → refusal?
+    answer → sentences → what each does (patterns, as data) → what later ones add to the question → refusal?
 
-How assistants say so is in `data/refusals.toml`.
+How assistants say so is in `data/refusals.toml`. What a later statement adds is no list: whatever is neither in the
+question nor an offer, a pointer, a way to go about it or a word on the sources was added.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from functools import cache
 from typing import NamedTuple
 
 from ..text import folded_claim
-from .tables import letter_signs, lines_of, table, telling_words
+from .tables import letter_signs, lines_of, table, telling_words, word_set
+
+REFUSAL, DOUBTFUL, ANSWER = "refusal", "doubtful", "answer"
 
 READ = 6000  # characters of an answer that are read; a refusal has said so by then
 SENTENCE = 400  # characters of a sentence
@@ -20,6 +23,21 @@ LACKING = ("unable", "silent", "model", "asks")
 _WORD = re.compile(r"n/a\b|[a-z]+")
 _NAME = re.compile(r"\{[a-z]+\}")
 _QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”")
+_CITED = re.compile(r"\[[^\]\s]{1,80}\]")
+_MARKS = re.compile(r"^(?:[^\w\"'(\[$€£]|\d{1,2}[.)]\s)+")  # bullets, list numbers, emoji
+_NAMED = re.compile(r"(?<=[a-z,;:)] )[A-Z][\w'&-]+")  # in the middle of a sentence that is not all in capitals
+_DIGITS = re.compile(r"\d+(?!\d*-[a-z]\b)")  # not the number in 10-K
+_WHETHER = re.compile(r"\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|may|must)\b", re.I)
+_HEADING = re.compile(r"(?m)^\s*#+ +(.*[^\s:])[\s:]*$")
+_LABEL = re.compile(r"^[^.:!?]{1,60}: ")  # "Price: not stated"
+_CODE = re.compile(r"`[^`]+`")
+# Where another statement may begin inside of a sentence. One that only goes on ("which …") adds what it names alone.
+_CLAUSE = re.compile(
+    r"; | [—–] |—|(?:: | -+ )(?=(?:it|he|she|they|this|that|the|you|but) )"
+    r"|,? (?=(?:but|though|although|however|yet|while|so) )|, (?=(?:probably|maybe|perhaps|possibly) )"
+    r"|[,.] (?=(?:it|he|she|they|this|that) (?:is|are|was|were|has|had|will|can) )"
+)
+_GOES_ON = re.compile(r", (?=(?:which|who|whose) (?:is|are|was|were|has|had|will) )")
 
 
 class Sentence(NamedTuple):
@@ -27,27 +45,117 @@ class Sentence(NamedTuple):
 
     text: str
     has: set[str]
+    item: bool = False  # of a list
 
 
-def refuses(claim: str) -> bool:
+def refuses(claim: str, question: str = "") -> bool:
     """Whether the answer is a refusal in natural words: it says first that there is no answer, and gives none after."""
+    return read(claim, question) == REFUSAL
+
+
+def read(claim: str, question: str = "") -> str:
+    """`refusal`, `answer`, or `doubtful`: it refuses, and then says something that may be what was asked for."""
     claim = claim[:READ]
     if letter_signs().isdisjoint(telling_words(folded_claim(claim))) and not _rewritten(claim):
-        return False
-    claim = claim.lower()
-    text = _QUOTED.sub("x", _written_out(claim.strip().strip('"')))  # quotes are somebody else's words
+        return ANSWER
+    # quotes are somebody else's words
+    text = _QUOTED.sub("x", _written_out(claim.lower().strip().strip('"')))
     if lines_of("signs").isdisjoint(_WORD.findall(text)):
-        return False
+        return ANSWER
+    text = _HEADING.sub(r"\1:", text) if "#" in text else text
     from .sentences import sentences  # most answers lack nothing, and are read no further
 
     said = [_read(" ".join(span.text[:SENTENCE].split())) for span in sentences(text)]
     lacking = [_lack(sentence) for sentence in said]
-    if not any(lacking):
-        return False
-    told = [lack or _kind(sentence, "preamble", "gives")[0] for lack, sentence in zip(lacking, said, strict=True)]
-    kinds = [kind for kind in told if kind != "preamble"]
-    said_more = kinds[1:2] != ["gives"] or any(kind in LACKING for kind in kinds[1:])
-    return said_more if kinds[0] in LACKING else _concludes(told, said)
+    if not any(kind for kind, _ in lacking):
+        return ANSWER
+    told = [kind or _kind(sentence, "preamble", "gives")[0] for (kind, _), sentence in zip(lacking, said, strict=True)]
+    # what the sources are about may come first, too
+    about = (n for n, kind in enumerate(told) if kind != "preamble" and (kind or not _is(said[n], "describes")))
+    first = next(about, 0)
+    if told[first] not in LACKING:
+        first = _conclusion(told, said)
+        if not first:
+            return ANSWER
+    return _added(claim, question, said[first:], lacking[first:])
+
+
+def _added(claim: str, question: str, said: list[Sentence], lacking: list[tuple[str, int]]) -> str:
+    """What an answer that begins with a lack is, by what it says besides."""
+    others: list[tuple[str, bool]] = []  # statements, and whether each stands by itself
+    last = 0  # how many of them stand before the last lack
+    known = [question.lower()]
+    offered = False  # a list of what the speaker can do
+    for sentence, (kind, end) in zip(said, lacking, strict=True):
+        offered = (offered and sentence.item) or (sentence.text[-1:] == ":" and _is(sentence, "pointer"))
+        if offered:
+            continue
+        clause, *more = _CLAUSE.split(sentence.text[end:])
+        if kind:
+            last = len(others)
+            lacked, *goes_on = _GOES_ON.split(clause)
+            known += sentence.text[:end], lacked
+            others += [(part, False) for part in goes_on]
+        else:
+            others.append((clause, True))
+        others += [(part, True) for part in more]
+    if not others:
+        return REFUSAL
+    added = _Added(claim, question, " ".join(known))
+    weights = [added.weight(*statement, n == 0) for n, statement in enumerate(others)]
+    if not any(weights):
+        return REFUSAL
+    return ANSWER if 2 in weights[last:] else DOUBTFUL
+
+
+def _is(sentence: Sentence, name: str) -> bool:
+    """Whether a sentence that need not lack anything is of that kind, and has no value."""
+    return bool(_kind(_read(sentence.text, whole=True), name)[0]) and not _kind(sentence, "value")[0]
+
+
+class _Added:
+    """What a statement adds to the question."""
+
+    def __init__(self, claim: str, question: str, known: str) -> None:
+        self.asks_whether = _WHETHER.match(question) is not None
+        self.digits = set(_DIGITS.findall(known.replace(",", "")))
+        self.words = set(_WORD.findall(known))
+        names = {name.lower().removesuffix("'s") for name in _NAMED.findall(claim.replace("*", ""))}
+        self.names = names - self.words - set(_WORD.findall(claim))  # a word that is in lower case elsewhere is none
+
+    def weight(self, text: str, whole: bool, first: bool) -> int:
+        """0: nothing; 1: something, perhaps what was asked for; 2: a value or a name, in words of its own."""
+        sentence = _read(text, whole=True)
+        bare = sentence.text
+        if not bare.strip(" .!") or bare.endswith("?") or _lack(sentence)[0]:
+            return 0
+        if _kind(sentence, "affirms")[0]:
+            return 2
+        value = self._values(bare)
+        if _kind(sentence, "pointer", "method", "describes")[0]:
+            return 2 if value and _kind(sentence, "value")[0] else 0
+        if not whole:
+            return 2 * value
+        if not value and self._restates(sentence):
+            return int(self.asks_whether)
+        if (value or first) and _kind(sentence, "gives")[0]:
+            return 2
+        if _kind(sentence, "reports")[0]:
+            return 1 if value or " that " in bare else 0
+        return 2 if value else 0 if _kind(sentence, "speaker")[0] else 1
+
+    def _values(self, text: str) -> bool:
+        """Whether it has a number, a name or code that the question does not have."""
+        if not self.digits.issuperset(_DIGITS.findall(_CITED.sub("", text).replace(",", ""))):
+            return True
+        return not self.names.isdisjoint(_WORD.findall(text)) or _CODE.search(text) is not None
+
+    def _restates(self, sentence: Sentence) -> bool:
+        from .words import stem
+
+        new = {word for word in sentence.has if word[0] != "{"} - self.words
+        new -= word_set("words", "stop") | _lists()["{joint}"]
+        return {stem(word) for word in self.words}.issuperset(map(stem, new))
 
 
 def _rewritten(text: str) -> bool:
@@ -57,28 +165,33 @@ def _rewritten(text: str) -> bool:
     return not text.isascii() and ("’" in text or "“" in text)
 
 
-def _concludes(told: list[str], said: list[Sentence]) -> bool:
-    """Whether an answer that begins with how one would go about it ends with not being able to, and gives no value."""
+def _conclusion(told: list[str], said: list[Sentence]) -> int:
+    """Where an answer that begins with how one would go about it says that it can't, if it gave no value before."""
     last = max((n for n, kind in enumerate(told) if kind in ("unable", "model")), default=0)
     drawn = "preamble" in told[:last] or _kind(said[last], "concluding")[0]
-    if not (last and drawn) or "gives" in told[last:]:
-        return False
-    return not any(_kind(sentence, "value")[0] for sentence in said[:last])
+    if not drawn or any(_kind(sentence, "value")[0] for sentence in said[:last]):
+        return 0
+    return last
 
 
-def _read(text: str) -> Sentence:
-    bare = _patterns("courtesy")[0][1].sub("", text, count=1)
+def _read(text: str, whole: bool = False) -> Sentence:
+    plain = _MARKS.sub("", text)
+    bare = _patterns("courtesy")[0][1].sub("", plain, count=1)
     has = set(_WORD.findall(bare))
-    if not has.isdisjoint(lines_of("signs")):  # else it lacks nothing, and no list is looked for
-        has |= {name for name, words in _lists().items() if not has.isdisjoint(words)}
-    return Sentence(bare, has)
+    if whole or not has.isdisjoint(lines_of("signs")):  # else it lacks nothing, and no list is looked for
+        has.update(*map(_lists_of().__getitem__, _lists_of().keys() & has))
+    return Sentence(bare, has, plain != text)
 
 
-def _lack(sentence: Sentence) -> str:
-    """How the sentence says that there is no answer; one with yes or no before it, or a number after, does not."""
-    kind, end = _kind(sentence, *LACKING) if not lines_of("signs").isdisjoint(sentence.has) else ("", 0)
-    (_, before), (_, after) = _patterns("answering")
-    return "" if kind and (before.search(sentence.text) or after.search(sentence.text, end)) else kind
+def _lack(sentence: Sentence) -> tuple[str, int]:
+    """How the sentence says that there is no answer, and where that ends; yes or no before it is an answer."""
+    if lines_of("signs").isdisjoint(sentence.has):
+        return "", 0
+    kind, end = _kind(sentence, *LACKING)
+    if not kind and ": " in sentence.text and (label := _LABEL.match(sentence.text)):
+        kind, end = _kind(_read(sentence.text[label.end() :]), *LACKING)
+        end += label.end()
+    return ("", 0) if kind and _kind(sentence, "answering")[0] else (kind, end)
 
 
 def _kind(sentence: Sentence, *names: str) -> tuple[str, int]:
@@ -123,6 +236,13 @@ def _needed(text: str) -> frozenset[str]:
         text = shorter
     words = re.findall(r"(?<![^ ^])(?:[a-z]+|\{[a-z]+\})(?= |$)", re.sub(r"\\b|\{gap\}|\{near\}", " ", text))
     return frozenset() if "|" in text else frozenset(words)
+
+
+@cache
+def _lists_of() -> dict[str, frozenset[str]]:
+    """The names of the lists that a word is in."""
+    words = frozenset().union(*_lists().values())
+    return {word: frozenset(name for name, listed in _lists().items() if word in listed) for word in words}
 
 
 @cache

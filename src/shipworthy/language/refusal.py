@@ -10,7 +10,7 @@ import msgspec
 
 from ..errors import UsageError
 from ..text import fold
-from .natural import refuses
+from .natural import ANSWER, DOUBTFUL, REFUSAL, read
 
 if TYPE_CHECKING:
     import os
@@ -59,12 +59,19 @@ class RefusalRule(msgspec.Struct, frozen=True):
     whole: frozenset[str] = frozenset()
     starts: tuple[str, ...] = ()
 
-    def matches(self, claim: str) -> bool:
-        return is_exact(claim) or self.widens(claim)
+    def matches(self, claim: str, question: str = "") -> bool:
+        return is_exact(claim) or self.reads(claim, question) == REFUSAL
 
-    def widens(self, claim: str) -> bool:
-        """Whether it takes a claim that is not the token for a refusal."""
-        return refuses(claim) if self.name == "natural" else _has_phrase(claim, self.whole, self.starts)
+    def reads(self, claim: str, question: str = "") -> str:
+        """What it takes a claim for that is not the token: `refusal`, `answer`, or `doubtful`."""
+        if self.name == "natural":
+            return read(claim, question)
+        return REFUSAL if _has_phrase(claim, self.whole, self.starts) else ANSWER
+
+
+def counts(read_as: str, in_doubt: bool) -> bool:
+    """Whether what was read is counted as a refusal, where those in doubt are or are not."""
+    return read_as == REFUSAL or (in_doubt and read_as == DOUBTFUL)
 
 
 def load_rule(mode: str, phrases: Iterable[str] = ()) -> RefusalRule:
@@ -144,3 +151,8 @@ def _canonical(text: str) -> str:
     """Folded, with straight apostrophes and without punctuation at the end."""
     folded = fold(text.replace("\u2019", "'"))
     return folded[: next((end for end in range(len(folded), 0, -1) if folded[end - 1].isalnum()), 0)]
+
+
+def in_token(text: str) -> bool:
+    """Whether a folded text is words of the refusal token: `context` is, the `no` of a yes or no is not."""
+    return bool(text.strip()) and f" {text.strip()} " in f" {TOKEN} "

@@ -19,6 +19,10 @@ SIGNS: dict[int, str] = {ord(char): "'" for char in "‘’‚‛′´ʼ＇"}
 SIGNS |= {ord(char): '"' for char in "“”„‟″«»"}
 SIGNS |= {ord(char): "-" for char in "‐‑‒–—―−﹣"}
 BLANK = {ord(char): " " for char in "\t\v\f\x1c\x1d\x1e\x1f\x85"}
+# Digits of every script as ASCII writes them; Arabic and Hebrew without the marks that most people leave out.
+SIGNS |= {0x2044: "/", 0x0640: ""} | {
+    point: "" for low, high in ((0x591, 0x5C8), (0x64B, 0x653)) for point in range(low, high)
+}
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 PASSES = 6  # more than any text that people write needs; each reads the text once
 
@@ -26,12 +30,12 @@ _DIGIT = re.compile(r"\d")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _LINE_MARK = re.compile(r"(?m)^[ ]*(?:(?:#{1,6}|[*+•-])[ ]+)+")
 _EMPHASIS = re.compile(r"\*+(?=\S)|(?<=\S)\*+|(?<![^\W_])_+|_+(?![^\W_])|~~+|`+")
-_GROUPED = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+)(?![\d,]*\d)")
+_GROUPED = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d,]*\d)")
 _BARE_FRACTION = re.compile(r"(?<![\w.,])\.(?=\d)")
 _ZEROS = re.compile(r"((?<!\w)(?:\w{1,12}[ ]){1,2})?(?<![\w.])(\d{1,30})\.(\d{1,30})(?![\d.]*\d)(?![^\W\d_])")
 _SCALED = re.compile(rf"(?<![\w.,])(\d{{1,15}}(?:\.\d{{1,15}})?)[ -]({'|'.join(SCALES)})\b")
 _HYPHEN = re.compile(r"(?<=\d)-(?=[^\W\d_]{2})")
-_PERCENT = re.compile(r"(?<=\d)[ ]?(?:%|per cent\b|percent\b|percentage points?\b)")
+_PERCENT = re.compile(r"(?<=\d)[ ]?(?:%|per cent\b|percent\b)")
 _BEFORE = re.compile(r"(?:us[ ]?\$|\$|\busd|€|\beur|£|\bgbp)[ ]?(?=\d)")
 _AFTER = re.compile(
     r"(?<![\w.,$€£])(\d[\d.]{0,30})[ ]?(us dollars?|dollars?|usd|euros?|eur|€|£|gbp|pounds sterling)(?!\w)"
@@ -60,7 +64,55 @@ def letters(text: str) -> str:
         return text.lower()
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = unicodedata.normalize("NFKC", text.translate(SIGNS))
-    return "".join(char for char in text if char.isprintable() or char.isspace())
+    return "".join(_digit(char) for char in text if char.isprintable() or char.isspace())
+
+
+def _digit(char: str) -> str:
+    return str(unicodedata.decimal(char)) if char > "\x7f" and char.isdecimal() else char
+
+
+# What is in a text and is not said by it: struck-out text, images, the targets of links, tags with their attributes.
+_UNSAID = re.compile(
+    r"~~(?=\S)[^~\n]{1,500}~~|<(s|del|strike)>[^<]{0,500}</\1>|!\[[^\[\]\n]*\]\([^()\n]*\)|</?[a-z][^<>\n]{0,1000}>",
+    re.I,
+)
+_POWER = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_RAISED = re.compile(r"(?<=[\w)])[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
+_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
+_STYLED = re.compile(r"\\(?:mathrm|mathbf|mathit|text|textbf|textit|operatorname)\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\([a-z]+|[^a-z\s])", re.I)
+_LATEX = {
+    "times": "×",
+    "cdot": "×",
+    "%": "%",
+    "$": "$",
+    "circ": "°",
+    "pm": "±",
+    "le": "≤",
+    "leq": "≤",
+    "ge": "≥",
+    "geq": "≥",
+}
+
+
+def unsaid(text: str) -> bool:
+    """Whether a text may have anything in it that it does not say; most have not."""
+    return "~~" in text or "](" in text or "<" in text
+
+
+def said(text: str) -> str:
+    """What a text shows to a reader: no struck-out text, images, targets or tags; entities and LaTeX written out."""
+    if unsaid(text):
+        text = _LINK.sub(r"\1", _UNSAID.sub(" ", text))
+    if "&" in text and ";" in text:
+        from html import unescape
+
+        text = unescape(text)
+    if "\\" in text:
+        text = _STYLED.sub(r"\1", _FRACTION.sub(r"\1/\2", text))
+        text = _COMMAND.sub(lambda match: _LATEX.get(match[1], " "), text)
+        text = re.sub(r"\^\{([^{}]*)\}", r"^\1", text)
+    return text if text.isascii() else _RAISED.sub(lambda match: "^" + match[0].translate(_POWER), text)
 
 
 def _markdown(text: str) -> str:

@@ -22,7 +22,7 @@ def lines_of(name: str) -> frozenset[str]:
     """The lines of `data/NAME.txt`: lists that nearly every text is looked at with, and that should cost no parser.
 
     signs.txt: a text without any of these words is no refusal, and is read no further. cues.txt: what turns a clause
-    into its opposite; a word that ends in n't does so too.
+    into its opposite; a word that ends in n't does so too. doubts.txt: what may take a statement back or leave it open.
     """
     with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.txt"), encoding="utf-8") as stream:
         return frozenset(stream.read().splitlines())
@@ -60,7 +60,7 @@ _NONE: frozenset[bytes] = frozenset()
 
 @cache
 def _telling() -> frozenset[bytes]:
-    return letter_signs().union(_cues_by_word())
+    return letter_signs().union(_cues_by_word(), _doubts())
 
 
 @cache
@@ -80,6 +80,17 @@ def may_deny(text: str) -> bool:
             if all(map(text.__contains__, cue)):
                 return True
     return False
+
+
+def may_doubt(text: str) -> bool:
+    """Whether a text in lower case may take something back that it has, leave it open, or ask it."""
+    words = telling_words(text)
+    return "?" in text or bool(words and not _doubts().isdisjoint(words))
+
+
+@cache
+def _doubts() -> frozenset[bytes]:
+    return frozenset(word.encode() for word in lines_of("doubts"))
 
 
 @cache

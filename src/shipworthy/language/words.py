@@ -48,14 +48,34 @@ def _norm(text: str) -> tuple[str, str, str | None]:
 def stem(word: str) -> str:
     """The stem of a lower-case English word."""
     with _stemming:  # the library's stemmer keeps the word at hand in itself
-        return _stemmer()(word)
+        return _stemmer("english")(word)
+
+
+def stem_in(word: str, lang: str = "") -> str:
+    """The stem of a word in a language, else in the one that its script is first thought of; itself without either."""
+    name = STEMMERS.get(lang) or next((name for first, last, name in _SCRIPTS if first <= word[:1] <= last), "")
+    if not name:
+        return word
+    with _stemming:
+        return _stemmer(name)(word)
+
+
+STEMMERS = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "pt": "portuguese", "it": "italian"}
+STEMMERS |= {"nl": "dutch", "ru": "russian", "tr": "turkish", "ar": "arabic", "hi": "hindi", "sv": "swedish"}
+STEMMERS |= {"da": "danish", "nb": "norwegian", "no": "norwegian", "fi": "finnish", "hu": "hungarian", "ro": "romanian"}
+_SCRIPTS: tuple[tuple[str, str, str], ...] = (
+    ("a", "z", "english"),
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u04ff", "russian"),
+)
+_SCRIPTS += (("\u0600", "\u06ff", "arabic"), ("\u0900", "\u097f", "hindi"))
 
 
 @cache
-def _stemmer() -> Callable[[str], str]:
+def _stemmer(name: str) -> Callable[[str], str]:
     from snowballstemmer import stemmer  # plain scoring stems nothing
 
-    of_word: Callable[[str], str] = stemmer("english").stemWord
+    of_word: Callable[[str], str] = stemmer(name).stemWord
     return of_word
 
 

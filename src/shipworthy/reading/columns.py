@@ -60,11 +60,13 @@ class Columns:
         """The batch with the names of its rows, after checking every column; None if rows must be read one by one."""
         try:
             for name in self.names:
-                check_column(batch.column(name))
+                column = batch.column(name)
+                check_column(column)
+                self._column(name, _first_value(column))  # of one type, so one is enough
             names = self._column("qid", batch.column("qid"))
         except (NotPlain, msgspec.ValidationError):
             return None
-        return None if "" in names or self.read(batch.slice(0, 1)) is None else Rows(first, batch, names, self)
+        return None if "" in names else Rows(first, batch, names, self)
 
     def _column(self, name: str, column: Any) -> list[Any]:
         """The values of a column, each checked; a null is an absent field."""
@@ -88,6 +90,12 @@ def columns_of(schema: Any, record: type[Any], keys: Keys, moved: Collection[str
     if "__lean__" not in vars(record) or record.__lean__(sample) is None:
         return None
     return Columns(names, record)
+
+
+def _first_value(column: Any) -> Any:
+    """The column from its first value that is no null, with nothing behind it."""
+    nulls_first = column.null_count and column.null_count < len(column)
+    return column.slice(column.is_valid().index(True).as_py() if nulls_first else 0, 1)
 
 
 def check_column(column: Any) -> None:
@@ -178,6 +186,7 @@ class Rows:
     def __init__(self, first: int, batch: Any, names: list[str], columns: Columns) -> None:
         self.first, self.names = first, names
         self._batch, self._columns = batch, columns
+        self.planned = "sweep_id" in columns.names  # whether they are runs of a plan
 
     def __len__(self) -> int:
         return len(self.names)

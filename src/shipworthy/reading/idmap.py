@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -97,6 +98,9 @@ STEPS: dict[str, _Step] = {
     "drop-extension": _Step(lambda id, _: EXTENSION.sub("", id), "a file extension"),
     "drop-path": _Step(lambda id, _: re.split(r"[/\\]", id.rstrip("/\\"))[-1] or id, "a folder path", coarse=True),
     "drop-page": _Step(_drop_page, "a page or chunk suffix", coarse=True),
+    "drop-query": _Step(lambda id, _: id.partition("?")[0], "a query (?…)", coarse=True),
+    # Last, because it would hide what the others look for: `Refund Policy` and `refund_policy` become `refund-policy`.
+    "slug": _Step(lambda id, _: re.sub(r"[\W_]+", "-", id.casefold()).strip("-") or id, "other spaces, signs or case"),
 }
 
 
@@ -194,7 +198,7 @@ def _accepted(
         forms = [(side, len(ids), len(set(ids.values()))) for side, ids in sides.items()]
         fewer = [f"{many} {side} ids become {few}" for side, many, few in forms if few < many]
         sentence += f" Matching so is coarser: {', '.join(fewer)}."
-    sentence += f" Nothing was rewritten; --id-map {scheme.name} does it."
+    sentence += f" Nothing was rewritten; --id-map {shlex.quote(scheme.name)} does it."
     return Mismatch(now, after, scheme, example, sentence)
 
 

@@ -23,8 +23,10 @@ from .archives import open_binary
 from .keys import Keys
 from .limits import BLOCK, MAX_DEPTH, MAX_LINE, MAX_SHOWN, MAX_SKIPPED, Damaged
 from .parts import Part
+from .plans import HEADER_KEY, Plans, note_header, note_runs, planned_in
 from .quick import MISSES, Lines, Shape, learn
 from .strict import Refused, as_record, field_first, kind, strict_object
+from .values import MapError
 
 __all__ = [
     "MAX_LINE",
@@ -42,7 +44,8 @@ __all__ = [
 
 TOGETHER = 1 << 20  # bytes of checked lines in one batch
 _BOM = b"\xef\xbb\xbf"
-_JOURNAL = b'"shipworthy_journal"'
+_JOURNAL = f'"{HEADER_KEY}"'.encode()
+_PLAN = b'"sweep_id"'
 _NAMES = frozenset(("qid", "q_id", "id", "prompt_id"))  # a line that has one is about a question
 
 Record = TypeVar("Record")
@@ -124,18 +127,21 @@ class Reader(Generic[Record]):
         keys: Keys | None = None,
         warn: Callable[[int, str, str], None] | None = None,
         amend: Callable[[int, dict[str, object]], None] | None = None,
+        shaped: Callable[[dict[str, object]], dict[str, object]] | None = None,
+        flat: frozenset[str] = frozenset(),
     ) -> None:
         self.path = os.fspath(path)
         self._part = path if isinstance(path, Part) else None
         self.record = record
         self.problems = problems
         self.lines = self.records = 0
-        self.planned: int | None = None  # of a journal: how many runs it was to hold
-        self.repeated = 0  # duplicate lines of a journal: they don't make up for missing runs
-        self._met: set[int] = set()  # the hashes of a journal's lines
+        self.plans: Plans = {}  # of the runs that `run` wrote
+        self._traces = "sweep_id" in getattr(record, "__struct_fields__", ())  # whether records can be such runs
         self._keys = keys  # refuses keys that are probably misspelt
         self._warn = warn or (lambda line, what, code: None)
         self._amend = amend or (lambda line, value: None)  # may fix an object that the fast path refused
+        self._shaped = shaped  # brings an object into the record's shape; one without nulls and these keys has it
+        self._flat = flat
         self._hash = hashlib.sha256()
         self._shape: Shape | None = None
         self._sample: dict[str, object] | None = (
@@ -170,10 +176,7 @@ class Reader(Generic[Record]):
             if waiting is not None:
                 yield waiting
                 waiting = None
-            journal = _JOURNAL in text
-            if (journal or self.planned is not None) and self._part is None:
-                self._meet(lines)
-            records = None if journal else self._at_once(text, lines, learning=True)
+            records = None if _JOURNAL in text else self._at_once(text, lines, learning=True)
             if records is None:
                 yield self._one_by_one(first, lines)
             else:
@@ -190,21 +193,20 @@ class Reader(Generic[Record]):
     def _checked(
         self, first: int, text: bytes, lines: list[bytes], key: Callable[[Record], str], with_records: bool
     ) -> Lines | None:
-        """The lines, if they have the shape that was learnt; a journal's header does not."""
-        if self._shape is None or self.planned is not None:
+        """The lines, if they have the shape that was learnt; an older file's header does not."""
+        if self._shape is None or (records := self._shape.read(text, lines)) is None:
             return None
-        records = self._shape.read(text, lines) if with_records else None
-        names = self._shape.names(text, lines, key) if not with_records else records and list(map(key, records))
-        if names is None:
-            return None
+        self._note(records, self._shape.planned)
+        names = list(map(key, records))
         self.records += len(names)
-        return Lines(first, lines, names, self._shape, records, size=len(text))
+        return Lines(first, lines, names, self._shape, records if with_records else None, size=len(text))
 
     def _at_once(self, text: bytes, lines: list[bytes], learning: bool = False) -> list[Record] | None:
         """The records of unsuspicious lines, checked without running Python code for each line; otherwise None."""
         if self._shape is not None:  # it decodes every text of a line, so nothing can hide there
             if (records := self._shape.read(text, lines)) is not None:
                 self._misses = 0
+                self._note(records, self._shape.planned)
                 return records
             if len(lines) > 2 and self._shape.read(lines[0], lines[:1]) and self._shape.read(lines[-1], lines[-1:]):
                 return None  # only a few lines differ: read them one by one
@@ -216,13 +218,32 @@ class Reader(Generic[Record]):
                 return None
             if self.record is dict:
                 return cast(list[Record], objects)
-            found = cast(list[Record], msgspec.convert(objects, list[self.record]))  # type: ignore[name-defined]
+            flat = bool(self._flat) and not self._flat.isdisjoint(set[str]().union(*objects))
+            found = self._typed(lines, objects, b"null" in text, flat)
         except (ValueError, RecursionError):
             return None
-        if learning and self._misses < MISSES:
+        if learning and not flat and self._misses < MISSES:
             self._misses += 1
             self._sample = objects[-1]
+        self._note(found, _PLAN in text)
         return found
+
+    def _typed(self, lines: list[bytes], objects: list[dict[str, object]], nulls: bool, flat: bool) -> list[Record]:
+        """The objects as records; those that are not in shape are brought into it first."""
+        many: Any = list[self.record]  # type: ignore[name-defined]
+        if self._shaped is not None and (nulls or flat):
+            pairs = zip(lines, objects, strict=True)
+            objects = [self._shaped(one) if flat or b"null" in line else one for line, one in pairs]
+        try:
+            return cast(list[Record], msgspec.convert(objects, many))
+        except msgspec.ValidationError:
+            if self._shaped is None:
+                raise
+            return cast(list[Record], msgspec.convert(list(map(self._shaped, objects)), many))
+
+    def _note(self, records: list[Record], planned: bool = True) -> None:
+        if planned and self._traces:
+            note_runs(self.plans, records)
 
     def _one_by_one(self, first: int, lines: list[bytes]) -> Iterator[tuple[int, Record]]:
         for number, line in enumerate(lines, first):
@@ -242,42 +263,29 @@ class Reader(Generic[Record]):
             self._warn(number, "a byte order mark was skipped", "bom")
         try:
             value = strict_object(stripped)
-            if "shipworthy_journal" in value and self._is_header(number, value):
+            if HEADER_KEY in value and self._is_header(number, value):
                 return None
+            if self._shaped is not None:
+                value = self._shaped(value)
             if self._keys is not None:
                 self._keys.check(value)
             self._amend(number, value)
-            return as_record(value, self.record)
+            record = as_record(value, self.record)
+            self._note([record])
+            return record
         except Refused as refusal:
             self.problems.add(Problem(self.path, number, refusal.what, refusal.hint, refusal.code))
+        except MapError as error:
+            self.problems.add(Problem(self.path, number, str(error), "", "map-value"))
         return None
 
     def _is_header(self, number: int, value: dict[str, object]) -> bool:
-        """Whether a line is a journal's header, anywhere in the file; the plans of concatenated journals add up."""
-        planned = planned_of(value)
-        if number > 1 and (planned is None or not _NAMES.isdisjoint(value)):
+        """Whether a line is the header of an older file, anywhere in it, as in files that were joined."""
+        planned = planned_in(value.get("planned", value.get("plan_size")))
+        if number > 1 and (not planned or not _NAMES.isdisjoint(value)):
             return False
-        if planned is not None:
-            self.planned = (self.planned or 0) + planned
+        note_header(self.plans, value, planned)
         return True
-
-    def _meet(self, lines: list[bytes]) -> None:
-        hashes = [hash(line.removesuffix(b"\n")) for line in lines if not line.isspace()]
-        before = len(self._met)
-        self._met.update(hashes)
-        self.repeated += len(hashes) - (len(self._met) - before)
-
-    def count_repeated(self) -> int:
-        """Read the file for nothing but its duplicate lines."""
-        for first, text, lines in self._blocks():
-            if _JOURNAL in text:
-                for number, line in enumerate(lines, first):
-                    if _JOURNAL in line:
-                        self._slowly(number, line)
-                self._meet(lines)
-            elif self.planned is not None:
-                self._meet(lines)
-        return self.repeated
 
     def _blocks(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Whole lines with their newlines, a block at a time, with the number of the first."""
@@ -380,17 +388,6 @@ def _deep(lines: list[bytes]) -> bool:
 
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHERS = bytes(set(range(256)) - set(_STEP))
-
-
-def planned_of(header: dict[str, object]) -> int | None:
-    """How many runs were planned, according to a journal's header."""
-    size = header.get("planned", header.get("plan_size"))
-    return size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None
-
-
-def count_repeated(path: str) -> int:
-    """Duplicate lines of a journal that was read in parts, none of which knows the others."""
-    return Reader(path, dict, Problems()).count_repeated()
 
 
 def read_objects(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -88,6 +88,7 @@ def freeze(
             hint="Remove the link, or freeze the file beside the lock that it points to.",
             code="lock-link",
         )
+    _refuse_special(path)
     digests = item_digests(gold, map)
     now = frozen_at or datetime.now(UTC).isoformat(timespec="seconds")
     lock = Lock(VERSION, release, signed_off_by, reason, now, len(digests), set_digest(digests), digests)
@@ -159,7 +160,8 @@ def item_digests(gold: str | os.PathLike[str], map: Iterable[str] = ()) -> dict[
     mapped = FieldMap.parse(map, "gold").sources.get("qid")
     found: dict[str, str] = {}
     for line, item in rows_of(gold):
-        names = [mapped.of(item, "text")] if mapped else [item.get(name) for name in ("qid", *_ALIASES)]
+        # As the items are read: under the mapped name first, then under their own. The mapping may be the traces'.
+        names = [mapped.of(item, "text") if mapped else None, *(item.get(name) for name in ("qid", *_ALIASES))]
         qid = next((str(name) for name in names if name not in (None, "")), "")
         if not qid or qid in found:
             what = f"duplicate qid {qid!r}" if qid else "there is no qid"
@@ -192,7 +194,7 @@ def _encoded(item: object) -> bytes:
     try:
         if defaults is not None:  # it has what the record would have, in the same order, and perhaps a default too many
             data = _encode(item)
-            if not any(map(data.__contains__, defaults)):
+            if not any(map(data.__contains__, (*defaults, b'"lang":'))):
                 return data
         return msgspec.json.encode(_bare(item))
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8; the slower canonical form spells it out
@@ -239,6 +241,7 @@ def _lock_elsewhere(gold: str) -> list[str]:
 def read_lock(path: str | os.PathLike[str]) -> Lock:
     """A lock file, whole and of a version that is known; a damaged one never passes for a signature."""
     where = visible(os.fspath(path))
+    _refuse_special(path)
     try:
         with _opened(path) as stream:
             lock = as_record(strict_json(stream.read(MAX_LOCK)), Lock)
@@ -268,6 +271,13 @@ def read_lock(path: str | os.PathLike[str]) -> Lock:
     return lock
 
 
+def _refuse_special(path: str | os.PathLike[str]) -> None:
+    """Nobody names the lock: a pipe or a device in its place would be waited for, or read, for ever."""
+    if not is_remote(path) and os.path.exists(path) and not os.path.isfile(path):
+        hint = "Remove it, and freeze the gold set again."
+        raise EnvironmentFailure("is not a regular file", where=visible(os.fspath(path)), hint=hint, code="unreadable")
+
+
 def _opened(path: str | os.PathLike[str]) -> Any:
     if not is_remote(path):
         return open(path, "rb")
@@ -281,9 +291,12 @@ def _digests_of(path: str | os.PathLike[str], map: Iterable[str]) -> dict[str, s
 
 
 def _bare(item: Any) -> Any:
-    """An item as scoring reads it: without what it has besides, and without the fields that are there to slice by."""
+    """An item as scoring reads it: without what it has besides, and without the fields that are there to slice by.
+
+    Its language is one of those: reports that were made before it was read otherwise stay comparable.
+    """
     item = full(item)
-    return msgspec.structs.replace(item, fields={}) if item.fields else item
+    return msgspec.structs.replace(item, fields={}, lang="") if item.fields or item.lang else item
 
 
 def _canonical(value: object) -> bytes:

@@ -18,6 +18,9 @@ ENDINGS = tuple(
 )
 
 
+BESIDE = (".journal", ".lock")  # what the runner keeps beside a file of traces
+
+
 STANDARD_INPUT = "/dev/stdin"
 
 
@@ -48,6 +51,7 @@ def expanded(source: object) -> object:
 
     matches = glob(path, recursive=True)
     found = [name for match in matches for name in (_inside(match) if os.path.isdir(match) else [match])]
+    found = [name for name in found if not name.endswith(BESIDE)]
     return _some(path, found, "no file matches")
 
 

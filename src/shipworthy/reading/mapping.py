@@ -2,7 +2,12 @@ r"""Mapping: where the fields of a trace or a gold item are in another system's 
 
 claim=data.answer.text            a path: names and positions
 retrieved_ids=sources[*].id       [*] is each element of a list
+messages[-1].content              the last element; parts[type=text].text: those of a kind
+citations=markers@answer          the markers in the text at a path, such as [1] or 【2†source】
 citations=re:\[(\w+)\]@answer     a pattern, searched in the text at a path
+claim=bare@answer                 the text without its markers
+retrieved_ids=digest@docs[*].text digests of texts that have no ids
+citations=from0:cited[*].index    numbers that count from 0
 
 One mapping serves HTTP responses, trace files, gold files, retrieval logs and imported tables; `gold.qid=…` and
 `trace.qid=…` are for one of the two. A path that is the name of a field as a whole is that field: `input.value`.
@@ -10,20 +15,24 @@ One mapping serves HTTP responses, trace files, gold files, retrieval logs and i
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from ..text import visible
-from .values import MapError, convert, json_in_cell
+from ..text import fold, visible
+from .markers import read_markers, resolved
+from .values import MapError, convert, flat, json_in_cell, without_nulls
 
 if TYPE_CHECKING:
     import regex
 
 PATTERN_SECONDS = 1.0  # for one pattern on one text
 REFUSED = "not in context"  # what a mapped refusal flag makes of the claim: the contract's refusal token
-_STEP = re.compile(r'\.?([^.\[\]"]+)|\[(\*|\d+)\]|\["([^"]+)"\]')
+_STEP = re.compile(r'\.?([^.\[\]"]+)|\[(\*|-?\d+)\]|\["([^"]+)"\]|\[([\w.-]+)=([^\[\]"]*)\]')
+_READ = ("markers@", "bare@", "digest@")  # how the text at a path is read
+_THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
 _ABSENT = object()
 
 # field → how its value is read
@@ -37,7 +46,7 @@ TRACE = SHARED | {
     "evidence": "passages",
     "error": "text",
     "e2e_ms": "number",
-    "latency_ms": "number",
+    "latency_ms": "number",  # or times by stage
     "latency_total_ms": "number",
     "cost_usd": "number",
     "confidence": "number",
@@ -46,15 +55,18 @@ TRACE = SHARED | {
     "load_rps": "number",
     "seed": "whole",
     "paraphrase": "whole",
+    "planned_runs": "whole",
     "stage_ms": "object",
     "tokens": "object",
     "knobs": "object",
     "answer_json": "object",
     "topk": "list",
-    "delta_s": "list",
+    "delta_s": "numbers",
     "answer_citations": "list",
     "ok": "flag",
     "warmup": "flag",
+    "scores": "any",
+    "score_sources": "any",
     **dict.fromkeys(
         ("run_id", "sweep_id", "jitter", "arm", "ts", "reason", "lambda_state", "anchor", "index_hash", "reused_from"),
         "text",
@@ -67,7 +79,7 @@ GOLD = SHARED | {
     "gold_citations": "ids",
     "forbidden": "texts",
     "match": "text",
-    "tolerance": "text",
+    "tolerance": "amount",
     "constraints": "texts",
     "paraphrases": "texts",
     "relevant": "ids",
@@ -91,22 +103,40 @@ Decode = Callable[[str], Any]  # the list or object that a text holds, or the te
 # Names of one thing: where a field is mapped, a record's own other names for it no longer count.
 _SAME = {"qid": ("q_id", "id"), "question": ("q", "query"), "e2e_ms": ("latency_ms", "latency_total_ms")}
 _ANSWER = ("claim", "citations", "constraints_echo")
-MOVED = frozenset((*_ANSWER, "refused", "evidence"))
+FLAT = frozenset((*_ANSWER, "refused"))  # of a trace: what `nested` takes from the top level
+MOVED = FLAT | {"evidence"}
+# How cells of a table are read under a record's own names: ids and places as they are, for the contract to check.
+_OWN_CELLS = {
+    kind: {name: "list" if taken == "ids" else taken for name, taken in fields.items()}
+    | dict.fromkeys(("ΔS", "∆S", "deltaS", "ΔS_list"), "numbers")
+    for kind, fields in KINDS.items()
+}
+
+
+class OfKind(NamedTuple):
+    """[name=value]: the elements of a list whose field has that value."""
+
+    name: str
+    value: str
+
+
+Step = str | int | OfKind | None  # None is [*]
 
 
 class JsonPath(NamedTuple):
     """A dotted path like `data.answer.text`, `docs[*].id`, `choices[0]["a.b"]`."""
 
     written: str
-    steps: tuple[str | int | None, ...]  # None is [*]
+    steps: tuple[Step, ...]
 
     @classmethod
     def parse(cls, written: str, where: str = "--map") -> JsonPath:
-        steps: list[str | int | None] = []
+        steps: list[Step] = []
         position = 0
         while match := _STEP.match(written, position):
-            name, index, quoted = match.groups()
-            steps.append(name or quoted or (None if index == "*" else int(index)))
+            name, index, quoted, field, value = match.groups()
+            kind = OfKind(field, value) if field else None
+            steps.append(name or quoted or (kind if index in (None, "*") else int(index)))
             position = match.end()
         if position != len(written) or not steps or written.startswith("."):
             raise UsageError(
@@ -131,12 +161,18 @@ class Source(NamedTuple):
     path: JsonPath
     pattern: regex.Pattern[str] | None = None
     written: str = ""
+    how: str = ""  # one of `_READ`
+    start: int = 1  # what a number counts from
 
     @classmethod
     def parse(cls, written: str, where: str = "--map") -> Source:
-        if not written.startswith("re:"):
-            return cls(JsonPath.parse(written, where), None, written)
-        pattern, at, path = written[3:].rpartition("@")
+        rest = written.removeprefix("from0:")
+        start = 0 if rest != written else 1
+        if how := next((how for how in _READ if rest.startswith(how)), ""):
+            return cls(JsonPath.parse(rest.removeprefix(how), where), None, written, how, start)
+        if not rest.startswith("re:"):
+            return cls(JsonPath.parse(rest, where), None, written, "", start)
+        pattern, at, path = rest[3:].rpartition("@")
         if not at or not pattern:
             raise UsageError(
                 f"{visible(written, 80)!r} does not say where to search",
@@ -144,12 +180,18 @@ class Source(NamedTuple):
                 hint=r"Write re:PATTERN@PATH, such as re:\[(\w+)\]@answer.",
                 code="map-path",
             )
-        return cls(JsonPath.parse(path, where), _compiled(pattern, where), written)
+        return cls(JsonPath.parse(path, where), _compiled(pattern, where), written, "", start)
 
     def of(self, record: object, kind: str, decode: Decode = str) -> object:
         value = self.path.of(record, decode)
-        if self.pattern is None or value is None:
+        if self.how == "digest@" and value is not None:
+            return [digest(text) for text in flat(value) if isinstance(text, str)]
+        if self.how == "markers@" and value is not None:
+            return [answer_text(value)]  # for `cited`, which knows what was retrieved
+        if self.pattern is None:
             return value
+        if value is None:
+            return False if kind == "flag" else None  # nothing is there that could match
         parts = value if isinstance(value, list) else [value]
         return _matched([part for part in parts if isinstance(part, str)], self.pattern, kind, self.written)
 
@@ -183,7 +225,9 @@ class FieldMap:
         fields = KINDS[self.kind]
         found: dict[str, object] = {}
         for field, source in self.sources.items():
-            value = source.of(record, fields[field], json_in_cell if cells else str)
+            value = source.of(record, fields[field], json_in_cell)
+            if field == "claim" and not cells:
+                value = answer_text(value)
             if value is not None:
                 converted = convert(value, fields[field], field, cells)
                 if converted is not None:
@@ -192,57 +236,121 @@ class FieldMap:
 
     def trace(self, record: Any) -> dict[str, Any]:
         """The fields of a trace that the mapping picks out of a record, in the contract's shape."""
-        return nested(self.picked(record))
+        picked = self.picked(record)
+        return nested(picked, picked)
 
     def row(self, record: Mapping[str, object], cells: bool = False, found: Callable[[str], object] = str) -> object:
-        """A record of a file in the contract's shape: its own fields, and over them the mapped ones."""
-        own = {name: value for name, value in record.items() if value is not None}
+        """A record of a file in the contract's shape: its own fields, and over them the mapped ones.
+
+        A run that our own runner wrote is in shape already, and not mapped.
+        """
+        own = without_nulls(dict(record))
+        mapped = {} if own.get("sweep_id") else self.picked(record, cells)
         if cells:
-            fields = KINDS[self.kind]
+            fields = _OWN_CELLS[self.kind]
             read = ((name, convert(text, fields.get(name, "text"), name, True)) for name, text in own.items())
             own = {name: value for name, value in read if value is not None}  # a blank cell is nothing
-        mapped = self.picked(record, cells)
         for field, value in mapped.items():
-            if value != []:
+            if value != [] and not (value is False and self.sources[field].path.of(record) is None):
                 found(field)
             for other in _SAME.get(field, ()):
                 own.pop(other, None)
-        whole = own | mapped
-        return nested(whole) if self.kind == "trace" else whole
+        whole = without_nulls(own | mapped)
+        return nested(named(whole), mapped) if self.kind == "trace" else whole
 
     def cited(self, found: dict[str, Any]) -> dict[str, Any]:
         """Citations as ids: a number is a rank in what was retrieved. Inline markers are taken out of the claim."""
-        source = self.sources.get("citations")
+        source, claim = self.sources.get("citations"), self.sources.get("claim")
+        retrieved = found.get("retrieved_ids", [])
+        text = found.get("claim")
         if source is not None and "citations" in found:
-            found["citations"] = _resolved(found["citations"], found.get("retrieved_ids", []))
-        claim = self.sources.get("claim")
-        if source and source.pattern and claim and not claim.pattern and claim.path.steps == source.path.steps:
-            if isinstance(found.get("claim"), str):
-                found["claim"] = without_markers(found["claim"], source.pattern)
+            named = found["citations"]
+            if source.how == "markers@":
+                named = [name for one in named for name in read_markers(one, retrieved).names]
+            found["citations"] = resolved(named, retrieved, source.start, source.how == "markers@")
+        if claim is None or not isinstance(text, str):
+            return found
+        here = source is not None and not claim.pattern and claim.path.steps == source.path.steps
+        if claim.how == "bare@" or (here and source and source.how == "markers@"):
+            found["claim"] = read_markers(text, [*retrieved, *found.get("citations", [])]).text
+        elif here and source and source.pattern:
+            found["claim"] = without_markers(text, source.pattern)
+        if here:
             found.setdefault("citations", [])
         return found
 
 
-def in_shape(record: Mapping[str, object]) -> bool:
-    """Whether a trace has nothing that `nested` would move, and no null that stands for an absent field."""
-    return MOVED.isdisjoint(record) and None not in record.values()
+def answer_text(value: object) -> object:
+    """An answer as one text: parts put together, and without the thoughts that a model wrote before it."""
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in flat(value)):
+        value = _put_together([str(part) for part in flat(value)])
+    return _THOUGHT.sub("", value) if isinstance(value, str) and "</" in value else value
 
 
-def nested(fields: Mapping[str, object]) -> dict[str, object]:
-    """Flat fields as a trace has them: claim and citations within answer_json, passages with their ids."""
-    trace = {name: value for name, value in fields.items() if name not in (*_ANSWER, "refused")}
-    answer = {name: fields[name] for name in _ANSWER if name in fields}
-    if fields.get("refused") is True:
-        answer |= {"claim": REFUSED, "citations": []}
-    if answer:
-        own = trace.get("answer_json")
-        trace["answer_json"] = (own if isinstance(own, dict) else {}) | answer
+def _put_together(parts: list[str]) -> str:
+    """Pieces of one sentence in a row, whole sentences on lines of their own."""
+    whole = ""
+    for part in filter(None, parts):
+        seam = (
+            whole[-1:].isspace() or part[:1].isspace() or not part[:1].isalnum() or not re.search(r"[.!?:]\W?$", whole)
+        )
+        whole += part if seam or not whole else f"\n{part}"
+    return whole
+
+
+def digest(text: str) -> str:
+    """An id for a text that has none."""
+    return "sha256:" + hashlib.sha256(fold(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def shaped(record: Mapping[str, object], kind: str) -> dict[str, object]:
+    """A record in the contract's shape: a null is an absent field, and a trace's answer is in answer_json."""
+    bare: dict[str, object] = without_nulls(dict(record))
+    if kind != "trace":
+        return bare
+    return nested(named(bare)) if not MOVED.isdisjoint(bare) else named(bare)
+
+
+def named(trace: dict[str, object]) -> dict[str, object]:
+    """A trace that says in `id` alone which question it answers, as gold items may; else `id` is the run's own."""
+    if {"qid", "q_id"} & trace.keys() or not isinstance(trace.get("id"), (str, int)):
+        return trace
+    return {"qid": trace["id"], **trace}
+
+
+def nested(fields: Mapping[str, object], mapped: Collection[str] = ()) -> dict[str, object]:
+    """Flat fields as a trace has them: claim and citations within answer_json, passages with their ids.
+
+    What answer_json has counts more than a field of that name beside it, unless that was `mapped`. A refusal flag is a
+    refusal, whatever the claim says.
+    """
+    trace = {name: value for name, value in fields.items() if name not in FLAT}
+    inner = trace.get("answer_json", {})
+    if not isinstance(inner, dict) and mapped:
+        inner = {}
+    if isinstance(inner, dict):
+        flat = {name: fields[name] for name in _ANSWER if name in fields and (name in mapped or name not in inner)}
+        if _is_refusal(fields.get("refused", False)):
+            flat |= {"claim": REFUSED, "citations": []}
+        if flat:
+            trace["answer_json"] = inner | flat
     evidence = trace.get("evidence")
     if isinstance(evidence, list) and any(isinstance(one, str) for one in evidence):
         ids = trace.get("retrieved_ids")
         names = ids if isinstance(ids, list) and len(ids) == len(evidence) else range(1, len(evidence) + 1)
-        trace["evidence"] = [{"id": str(name), "text": text} for name, text in zip(names, evidence, strict=True)]
+        trace["evidence"] = [
+            {"id": _name_of(name), "text": text} if isinstance(text, str) else text
+            for name, text in zip(names, evidence, strict=True)
+        ]
     return trace
+
+
+def _is_refusal(flag: object) -> bool:
+    return convert(flag, "flag", "refused") is True
+
+
+def _name_of(block: object) -> str:
+    return str(block.get("id", "")) if isinstance(block, dict) else str(block)
 
 
 def without_markers(text: str, pattern: regex.Pattern[str]) -> str:
@@ -255,17 +363,6 @@ def without_markers(text: str, pattern: regex.Pattern[str]) -> str:
         return text
     bare = re.sub(r"[ \t]+([.,;:!?])", r"\1", bare)
     return re.sub(r"[ \t]{2,}", " ", bare).strip()
-
-
-def _resolved(cited: list[object], retrieved: list[object]) -> list[object]:
-    known = {name for name in retrieved if isinstance(name, str)}
-    ids: list[object] = []
-    for name in cited:
-        parts = [name] if not isinstance(name, str) or name in known else re.split(r"\s*[,;]\s*", name.strip())
-        for part in filter(None, parts):
-            number = int(part) if isinstance(part, str) and part.isascii() and part.isdigit() and len(part) < 5 else 0
-            ids.append(retrieved[number - 1] if part not in known and 0 < number <= len(retrieved) else part)
-    return list(dict.fromkeys(ids))
 
 
 def _matched(texts: list[str], pattern: regex.Pattern[str], kind: str, written: str) -> object:
@@ -322,13 +419,15 @@ def _unknown_field(name: str, where: str) -> UsageError:
     return UsageError(f"there is no field {visible(name, 60)!r} to map", where=where, hint=hint, code="map-field")
 
 
-def _follow(value: Any, steps: tuple[str | int | None, ...], decode: Decode) -> Any:
+def _follow(value: Any, steps: tuple[Step, ...], decode: Decode) -> Any:
     for number, step in enumerate(steps):
         if isinstance(value, str):
             value = decode(value)
-        if step is None:
+        if step is None or isinstance(step, OfKind):
             if not isinstance(value, list):
                 return _ABSENT
+            if step is not None:
+                value = [one for one in value if isinstance(one, dict) and one.get(step.name) == step.value]
             inner = [_follow(item, steps[number + 1 :], decode) for item in value]
             return [item for item in inner if item is not _ABSENT and item is not None]
         if isinstance(value, str):

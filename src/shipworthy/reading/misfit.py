@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 
 from ..errors import DataError, ShipworthyError
 from ..text import visible
 from .formats import foreign_rows, raw_rows
+from .mapping import FieldMap
 from .proposal import fields_of, flags, foreign, propose
 
 _LOOKED_AT = 50  # rows
@@ -22,6 +23,9 @@ _SWAPPED = {
 _CODES = {"gold": "gold-fields", "trace": "trace-fields"}
 _WANTED = {"gold": ("qid", "question", "answerable"), "trace": ("qid", "claim")}
 _MISSING = {"gold": "no record has qid and answerable", "trace": "no record has an answer (answer_json)"}
+
+
+Row = Mapping[str, object]
 
 
 def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
@@ -40,6 +44,29 @@ def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
     return DataError(what, where=f"{where}:{rows[0][0]}", hint=_hint(merged, kind, where), code=_CODES[kind])
 
 
+def renamed(source: object, mapped: Collection[str], every: bool) -> DataError | None:
+    """Why a gold set is refused whose answerable questions lack expected text: they have it under another name.
+
+    `mapped`: the fields of gold that a mapping gives. `every`: no answerable question has expected text.
+    """
+    rows = _first_rows(source, _lacks_text) if "gold_claim_substr" not in mapped else []
+    merged = _merged(rows)
+    if not _filled(merged.get(propose(merged, "gold").get("gold_claim_substr", ""))):
+        return None
+    where = visible(str(source))
+    which = "no answerable question has" if every else "some answerable questions lack"
+    what = f"{which} gold_claim_substr, the expected text; found {fields_of(merged)}"
+    return DataError(what, where=f"{where}:{rows[0][0]}", hint=_hint(merged, "gold", where), code=_CODES["gold"])
+
+
+def _lacks_text(row: Mapping[str, object]) -> bool:
+    return not _filled(row.get("gold_claim_substr")) and row.get("answerable") not in (False, "false", "False")
+
+
+def _filled(value: object) -> bool:
+    return bool(value.strip() if isinstance(value, str) else value)
+
+
 _QID = ("qid", "q_id", "id")
 
 
@@ -50,15 +77,22 @@ def _missing(row: Mapping[str, object], kind: str) -> str:
 
 def _hint(row: Mapping[str, object], kind: str, where: str) -> str:
     """The mapping that would read the file, or what else is probably wrong with it."""
+    if len(row) == 1 and (layout := _about_layout(row, where)):
+        return layout  # a file that holds nothing but a list of records, not one record that holds a list
     likely = propose(row, kind, file=True)
     wanted = {field: path for field, path in likely.items() if field != path}
+    more = ""
+    if kind == "gold" and "answerable" not in {*row, *likely} and "gold_claim_substr" in wanted:
+        text = wanted["gold_claim_substr"]
+        wanted["answerable"] = rf"re:\S@{text}"
+        more = f". A question without {text} is then unanswerable."
     if kind == "trace" and not set(_QID) & set(row) and "qid" not in likely and likely:
         return f"Add the qid of its gold question to each record. Then map the rest: {flags(wanted)}"
     answers = propose(row, "trace", file=True) if kind == "gold" else {}
-    if {"claim", "retrieved_ids"} <= set(answers):
-        return f"These look like responses: are --gold and --trace swapped? If not, map them: {flags(wanted)}"
+    if {"claim", "retrieved_ids"} <= set(answers) and "answerable" not in row:
+        return f"These look like responses: are --gold and --trace swapped? If not, map them: {flags(wanted)}{more}"
     if wanted:
-        return f"Map them: {flags(wanted)}"
+        return f"Map them: {flags(wanted)}{more}"
     return _about_layout(row, where) or f"Needed: {', '.join(_WANTED[kind])}."
 
 
@@ -88,10 +122,21 @@ def unmapped(source: object, pairs: Iterable[str]) -> str:
     if not rows:
         return ""
     merged = _merged(rows)
+    inner = merged.get("answer_json")
     own = {*given, *merged, *(name.removeprefix("trace.") for name in given)}
+    own |= set(inner) if isinstance(inner, dict) else set()
     claim = given.get("claim", given.get("answer", ""))
     likely = propose(merged, "trace", file=True, claim_path=claim)
     return flags({name: likely[name] for name in ("retrieved_ids", "citations") if name in likely and name not in own})
+
+
+def without_effect(source: object, pairs: Iterable[str]) -> str:
+    """The flags that map fields of traces only, where `run` wrote all traces of the file and mapped them already."""
+    ours = [pair for pair in pairs if pair.startswith("trace.") or not FieldMap.parse([pair], "gold")]
+    rows = _first_rows(source) if ours else []
+    if not rows or not all(row.get("sweep_id") for _, row in rows):
+        return ""
+    return flags(dict(pair.split("=", 1) for pair in ours))
 
 
 def _looks_like(row: Mapping[str, object], kind: str) -> bool:
@@ -99,12 +144,13 @@ def _looks_like(row: Mapping[str, object], kind: str) -> bool:
     return bool(set(_SWAPPED[other][0]) & set(row))
 
 
-def _first_rows(source: object) -> list[tuple[int, dict[str, object]]]:
+def _first_rows(source: object, wanted: Callable[[Row], bool] = bool) -> list[tuple[int, dict[str, object]]]:
     try:
         if isinstance(source, (str, os.PathLike)):
             if not os.path.isfile(source):
                 return []
-            return [pair for pair in islice(raw_rows(source), _LOOKED_AT) if "shipworthy_journal" not in pair[1]]
+            rows = (pair for pair in raw_rows(source) if "shipworthy_journal" not in pair[1] and wanted(pair[1]))
+            return list(islice(rows, _LOOKED_AT))
     except ShipworthyError:
         pass
     return []

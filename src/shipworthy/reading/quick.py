@@ -32,6 +32,7 @@ class Shape:
         leaves = list(_leaves(learnt[0]))
         nested = sum(isinstance(part, dict) for part in learnt[0].values())
         self._keys = len(leaves) + nested
+        self.planned = "sweep_id" in learnt[0]  # whether its lines are runs of a plan
         self._leaves = [attrgetter(leaf) for leaf in leaves]  # those whose texts had colons come first
 
     def read(self, text: bytes, lines: list[bytes]) -> list[Any] | None:
@@ -40,14 +41,8 @@ class Shape:
         try:
             records = list(map(self.decode, lines)) if more >= 0 else []
             return records if more == 0 or (more > 0 and self._in_texts(more, text, records)) else None
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, TypeError):  # the last: a value that JSON has no form for, in doubt too
             return None
-
-    def names(self, text: bytes, lines: list[bytes], key: Callable[[Any], str]) -> list[str] | None:
-        """Only the names of the same records; no record is kept."""
-        if (records := self.read(text, lines)) is None:
-            return None
-        return list(map(key, records))
 
     def _in_texts(self, colons: int, text: bytes, records: list[Any]) -> bool:
         """Whether the values account for this many colons. The colons of a duplicate key are in no value."""
@@ -194,6 +189,8 @@ def _lean(
     fields = _fields(value, record)
     if fields is None:
         return None
+    if any(len(field) > 2 for field in fields):
+        return None
     present = dict(fields) | {name: kind for name, kind in stricter.items() if name in value}
     ordered = sorted(present, key=list(record.__struct_fields__).index) if _only_own(present, record) else present
     looks = _looks(record, present) | {"__defaults__": _written_defaults(record, present)}
@@ -234,21 +231,22 @@ def _looks(record: type[msgspec.Struct], present: Collection[str]) -> dict[str, 
     return absent | own | _pickled(record)
 
 
-def _fields(value: Mapping[str, object], record: type[msgspec.Struct]) -> list[tuple[str, object]] | None:
+def _fields(value: Mapping[str, object], record: type[msgspec.Struct]) -> list[tuple[Any, ...]] | None:
     """The object's keys with their types; None where one can't be a field, or can hide something from counting."""
     hints, fields = get_type_hints(record), []
     named = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
     for key, part in value.items():
-        if named.get(key, key) != key or not key.isidentifier() or key.startswith("__"):
-            return None  # written under another name than the field has
-        kind = _kind(part, hints[key]) if key in named else _PLAIN
+        name = named.get(key, key)
+        if not key.isidentifier() or key.startswith("__") or (name != key and not hasattr(record, key)):
+            return None  # written under another name than the field has, and not to be had under that either
+        kind = _kind(part, hints[name]) if key in named else _PLAIN
         if kind is None:
             return None
-        fields.append((key, kind))
+        fields.append((name, kind) if name == key else (name, kind, msgspec.field(name=key)))
     return fields
 
 
-def _defined(record: type[msgspec.Struct], fields: list[tuple[str, Any]], **how: Any) -> type[Any] | None:
+def _defined(record: type[msgspec.Struct], fields: list[tuple[Any, ...]], **how: Any) -> type[Any] | None:
     try:
         return msgspec.defstruct(record.__name__, fields, **{"kw_only": True} | how)
     except (TypeError, ValueError):  # a key that can't be a field

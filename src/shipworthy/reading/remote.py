@@ -1,24 +1,31 @@
-"""Inputs elsewhere: `s3://…`, `gs://…`, `https://…` and whatever else fsspec opens, read where they are."""
+"""Inputs elsewhere, read where they are: `https://…` by our own client, `s3://…`, `gs://…` and more by fsspec."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..text import visible
 
+IDLE = 60.0  # seconds in which a web server must answer, and send the next piece of a file
+
 
 def open_remote(path: str) -> Any:
     """A file elsewhere, open for reading bytes."""
+    if _is_web(path):
+        return _fetched(path)
     with _told(path):
         files, name = _files(path)
         return files.open(name, "rb")
 
 
 def exists(path: str) -> bool:
+    if _is_web(path):
+        return _ask(path, io.BytesIO(), "HEAD") is not None
     with _told(path):
         files, name = _files(path)
         return bool(files.exists(name))
@@ -26,6 +33,9 @@ def exists(path: str) -> bool:
 
 def size_of(path: str) -> int | None:
     """Bytes of a file elsewhere, if its server says so."""
+    if _is_web(path):
+        length = (_ask(path, io.BytesIO(), "HEAD") or {}).get("Content-Length", "")
+        return int(length) if length.isdecimal() else None
     with _told(path):
         files, name = _files(path)
         size = files.size(name)
@@ -34,13 +44,13 @@ def size_of(path: str) -> int | None:
 
 def found_at(path: str) -> list[str] | None:
     """The files that a pattern or a folder elsewhere stands for, as addresses; None for a file."""
+    if _is_web(path):  # a web server has files, no folders: `?` begins a query, and `*` is a letter like any other
+        return None
     with _told(path):
         files, name = _files(path)
         if any(sign in path for sign in "*?["):
             matches = [match for match in files.glob(name) if files.isfile(match)]
-        elif (
-            path.startswith(("http://", "https://")) or files.isfile(name) or not files.isdir(name)
-        ):  # there every address is a file, and asking would fetch it
+        elif files.isfile(name) or not files.isdir(name):
             return None
         else:
             matches = files.find(name)
@@ -71,8 +81,46 @@ class Watched(io.RawIOBase):
         super().close()
 
 
-def _files(path: str) -> tuple[Any, str]:
-    """The file system of an address, and the file's name there."""
+def _fetched(path: str) -> BinaryIO:
+    """A file of a web server, whole: what is read is then as it was at one moment, and has a place to go back to."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (whoever reads it closes it)
+    try:
+        _ask(path, file)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _is_web(path: str) -> bool:
+    return path.lower().startswith(("http://", "https://"))
+
+
+def _ask(path: str, sink: BinaryIO, method: str = "GET") -> Mapping[str, str] | None:
+    """The headers of a file on a web server, whose body goes to the sink; None where HEAD finds none."""
+    _refuse_secret(path)
+    from ..web.client import RequestFailed
+    from ..web.once import fetch
+
+    try:
+        status, headers = fetch(path, sink, IDLE, method=method)
+    except RequestFailed as error:
+        raise _unreadable(path, error) from None
+    if status == 200:
+        return headers
+    if method == "HEAD" and status in (403, 404, 405, 410, 501):
+        return None
+    if status in (404, 410):
+        raise UsageError("no such file", where=visible(path), hint="Check the address.", code="no-file")
+    if 300 <= status < 400:
+        where = visible(str(headers.get("Location", "")), 200)
+        raise _unreadable(path, OSError(f"status {status} leads to {where!r}, and redirects are not followed"))
+    raise _unreadable(path, OSError(f"status {status}"))
+
+
+def _refuse_secret(path: str) -> None:
+    """Refuse an address with a password in it."""
     place, sign, _ = path.partition("://")[2].partition("/")[0].rpartition("@")
     if sign and ":" in place:
         raise UsageError(
@@ -81,6 +129,11 @@ def _files(path: str) -> tuple[Any, str]:
             hint="Leave it out, and give it to the file system in its own way, such as by its environment variables.",
             code="address-secret",
         )
+
+
+def _files(path: str) -> tuple[Any, str]:
+    """The file system of an address, and the file's name there."""
+    _refuse_secret(path)
     try:
         import fsspec
     except ImportError:

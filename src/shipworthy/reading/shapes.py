@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -90,6 +90,18 @@ class SuiteReport(msgspec.Struct):
     options: dict[str, object] = {}
     items: list[dict[str, object]] = []
     run: _Run = _Run()
+
+
+NAME_FIELDS = ("qid", "id", "prompt_id", "arm")  # what `row_name` reads of a row
+RESULT_FIELDS = ("passed", "pass", "ok", "state", "scholar", "auditor", "reason", "failed")  # and `row_passes`
+_FIELDS: dict[str, Any] = dict.fromkeys((*NAME_FIELDS, *RESULT_FIELDS), object)
+_Row = TypedDict("_Row", _FIELDS, total=False)  # type: ignore[misc]
+
+
+class Results(msgspec.Struct):
+    """Of a report, what says which items pass."""
+
+    items: list[_Row] = []
 
 
 class BoardReport(msgspec.Struct):

@@ -18,6 +18,7 @@ from .files import is_remote
 from .keys import Keys
 from .limits import MAX_ROW
 from .parts import Part
+from .values import without_nulls
 
 ROWS = 4096  # rows held in memory at a time
 
@@ -56,6 +57,7 @@ class ParquetRows:
     def _batches(self, chosen: Callable[[object], list[str] | None] | None) -> Iterator[tuple[int, object]]:
         """The batches with the number of the first row of each; of the columns that are chosen, or all."""
         with parquet_file(self.path) as table:
+            _refuse_repeated(self.path, table.schema_arrow)
             if self._part is None:
                 with open_for_reading(self.path) as stream:
                     self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -87,6 +89,29 @@ class ParquetRows:
             raise DataError("a number is not finite", where=where, hint=hint, code="nonfinite")
         found: dict[str, object] = without_nulls(row)
         return found
+
+
+def _refuse_repeated(path: str, fields: Iterable[Any], within: str = "") -> None:
+    """Two columns, or two fields of an object, of one name: readers would disagree about the value."""
+    met: set[str] = set()
+    for field in fields:
+        name = f"{within}{field.name}"
+        if name in met:
+            what, hint = f"the column {visible(repr(name), 80)} occurs twice", "Keep one of the two."
+            raise DataError(what, where=visible(path), hint=hint, code="repeated-key")
+        met.add(name)
+        for inner, place in _parts_of(field.type, name):
+            _refuse_repeated(path, inner, place)
+
+
+def _parts_of(kind: Any, name: str) -> Iterator[tuple[Iterable[Any], str]]:
+    """The fields of an object, or of the objects in a list."""
+    import pyarrow.types as kinds
+
+    while kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
+        kind, name = kind.value_type, f"{name}[*]"
+    if kinds.is_struct(kind):
+        yield kind, f"{name}."
 
 
 def _rows_of(batch: Any) -> list[dict[str, Any]] | None:
@@ -177,9 +202,3 @@ def open_for_reading(path: str) -> Any:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a path"
         raise UsageError(f"can't be opened: {reason}", where=visible(path), code="no-file") from None
-
-
-def without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: without_nulls(part) for key, part in value.items() if part is not None}
-    return [without_nulls(part) for part in value] if isinstance(value, list) else value

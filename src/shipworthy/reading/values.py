@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
 from ..text import visible
+from .strict import Refused, strict_json
 
 _ID_KEYS = ("id", "doc_id", "document_id", "chunk_id", "source_id", "source")
 _TEXT_KEYS = ("text", "content", "page_content", "snippet")
@@ -19,10 +21,10 @@ class MapError(ValueError):
 def convert(value: object, kind: str, field: str, cells: bool = False) -> object:
     """A value as its field takes it; `cells`: a text of a table, where a blank is nothing. None: nothing is there."""
     if cells and isinstance(value, str):
-        if not value.strip():
-            return None
         read_cell = _CELLS.get(kind)
-        return read_cell(value.strip(), field) if read_cell else value.strip()
+        if read_cell is None:
+            return value or None
+        return read_cell(value.strip(), field) if value.strip() else None
     read_value = _VALUES.get(kind)
     return read_value(value, field) if read_value else value
 
@@ -38,8 +40,8 @@ def _flag(value: object, field: str) -> bool:
     return value
 
 
-def _ids(value: object, field: str) -> list[object]:
-    return [_id(one, field) for one in flat(value)]
+def _ids(value: object, field: str) -> list[object] | None:
+    return None if _is_blank(value) else [_id(one, field) for one in flat(value)]
 
 
 def _id(value: object, field: str) -> str:
@@ -54,8 +56,13 @@ def _id(value: object, field: str) -> str:
     return str(value)
 
 
-def _texts(value: object, field: str) -> list[object]:
-    return flat(value)
+def _texts(value: object, field: str) -> list[object] | None:
+    return None if _is_blank(value) else flat(value)
+
+
+def _is_blank(value: object) -> bool:
+    """A text without anything in it, in the place of a list: nothing, as a blank cell is."""
+    return isinstance(value, str) and not value.strip()
 
 
 def _passages(value: object, field: str) -> list[object]:
@@ -81,14 +88,39 @@ def flat(value: object) -> list[object]:
 
 
 def _number_cell(text: str, field: str) -> object:
+    if text.startswith("{"):  # times by stage
+        return _json_cell(text, field)
+    number = _number(text)
+    if number is None:
+        raise MapError(f"{field}: expected a number, found {visible(text, 40)!r}")
+    return number
+
+
+def _number(text: str) -> int | float | None:
+    """A finite number in plain digits; None where the text is none."""
+    if not text.isascii() or "_" in text:
+        return None
     try:
-        return int(text) if text.lstrip("+-").isdigit() and len(text) < 19 else float(text)
+        number = int(text) if text.lstrip("+-").isdigit() and len(text) < 19 else float(text)
     except ValueError:
-        raise MapError(f"{field}: expected a number, found {visible(text, 40)!r}") from None
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _amount_cell(text: str, field: str) -> object:
+    """A number, or a text such as 5%."""
+    number = _number(text)
+    return text if number is None else number
+
+
+def _numbers_cell(text: str, field: str) -> object:
+    if text.startswith("["):
+        return _json_cell(text, field)
+    return [_number_cell(part.strip(), field) for part in text.split(";") if part.strip()]
 
 
 def _whole_cell(text: str, field: str) -> object:
-    return int(text) if text.lstrip("-").isdigit() and len(text) < 19 else text
+    return int(text) if text.isascii() and text.lstrip("-").isdigit() and len(text) < 19 else text
 
 
 def _flag_cell(text: str, field: str) -> bool:
@@ -108,21 +140,22 @@ def _ids_cell(text: str, field: str) -> object:
     return _ids(_list_cell(text, field), field)
 
 
-def json_in_cell(text: str) -> object:
+def json_in_cell(text: str, field: str = "") -> object:
     """The list or object that a cell holds as JSON; else the text."""
     if text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return _json_cell(text, field)
+    except MapError:
         return text
 
 
 def _json_cell(text: str, field: str) -> object:
+    """As strictly read as a line: a repeated key would make readers disagree about its value."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise MapError(f"{field}: expected JSON, found {visible(text, 40)!r}") from None
+        return strict_json(text.encode("utf-8", "surrogatepass"))
+    except Refused as refusal:
+        raise MapError(f"{field}: expected JSON, found {visible(text, 40)!r}: {refusal.what}") from None
 
 
 _VALUES: dict[str, Callable[[Any, str], Any]] = {
@@ -138,7 +171,26 @@ _CELLS: dict[str, Callable[[str, str], Any]] = {
     "texts": _list_cell,
     "passages": _list_cell,
     "list": _list_cell,
+    "numbers": _numbers_cell,
     "number": _number_cell,
+    "amount": _amount_cell,
     "whole": _whole_cell,
     "object": _json_cell,
+    "any": json_in_cell,
 }
+
+
+_SCALARS = frozenset((str, int, float, bool))  # looked at here, because a call for each value takes longer
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without its nulls at any depth: a field that is null is absent. Elements of lists stay as they are."""
+    if isinstance(value, dict):
+        return {
+            key: part if type(part) in _SCALARS else without_nulls(part)
+            for key, part in value.items()
+            if part is not None
+        }
+    if isinstance(value, list):
+        return [part if type(part) in _SCALARS else without_nulls(part) for part in value]
+    return value

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..core.board import Board
 from ..core.decision import Decision
 from ..text import inert, plural
 from . import views, words
-from .markdown import SIGNS, build_line, code, prose, question, table
+from .markdown import SIGNS, build_line, code, prose, question, question_lines, table, what_is_wrong
 
 LIMIT = 60_000  # characters; hosts refuse a comment of more than 65,536
 _NAMES = 30  # questions that are named of one kind
@@ -42,13 +42,15 @@ def _cut(head: Sequence[str], blocks: Sequence[str]) -> str:
 
 def _blocks(board: Board) -> Iterator[str]:
     yield build_line(board)
+    yield question_lines(board, _NAMES)
+    stopped: dict[tuple[str, str], list[str]] = {}  # suites that the same stops
     for decision in board.decisions:
-        if not decision.ships and decision.exit_code:
-            yield _stopped(decision)
+        if decision.exit_code:
+            stopped.setdefault((decision.verdict, _stopped(decision)), []).append(decision.suite)
+    for (verdict, lines), suites in stopped.items():
+        yield f"**{prose(', '.join(suites))}**: {verdict}\n\n{lines}"
     for name, why in board.failures.items():
         yield f"**{prose(name)}**: {views.failed(name)}. {prose(why, 400)}"
-    for suite, changes in board.changes.items():
-        yield _changes(suite, changes)
     for decision in board.decisions:
         yield _failing(decision)
     if board.decisions:
@@ -59,37 +61,20 @@ def _blocks(board: Board) -> Iterator[str]:
 
 def _stopped(decision: Decision) -> str:
     """What stops the release, each gate in a sentence."""
-    stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
-    lines = [f"- {prose(words.finding(outcome))}" for outcome in stopping]
-    lines += [f"- {prose(reason, 400)}" for reason in decision.incomplete]
-    lines = lines or [f"- {prose(reason, 400)}" for reason in decision.reasons]
-    return f"**{prose(decision.suite)}**: {decision.verdict}\n\n" + "\n".join(lines)
-
-
-def _changes(suite: str, changes: Mapping[str, Sequence[str]]) -> str:
-    lines = []
-    for kind, change in (("lost", "passed before and fail now"), ("gained", "failed before and pass now")):
-        if names := list(changes.get(kind, ())):
-            lines.append(f"- {plural(len(names), 'question')} {change}: {_named(names)}")
-    return f"**{prose(suite)}** since the baseline\n\n" + "\n".join(lines) if lines else ""
-
-
-def _named(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(code(name, 80) for name in names[:_NAMES]) + rest
+    return "\n".join(f"- {prose(reason, 800)}" for reason in words.findings(decision))
 
 
 def _failing(decision: Decision) -> str:
     """The worst answers, folded away."""
     worst = views.cards(decision)[:_FAILING]
-    if not worst or decision.ships:
+    if not worst or decision.ships or decision.nothing_judged:
         return ""
     rows = [
         (
             code(str(one.get("qid", "")), 60),
             question(one),
             code(str(one.get("claim") or "")),
-            prose(str(one.get("says") or one.get("reason", "")), 200),
+            what_is_wrong(one),
         )
         for one in worst
     ]
@@ -103,7 +88,7 @@ def _gates(decisions: Sequence[Decision]) -> str:
         (
             views.MARKS[outcome.state],
             prose(decision.suite),
-            code(str(outcome.gate)),
+            code(words.gate_text(outcome)),
             views.value(outcome),
             prose(words.state(outcome)),
         )

@@ -21,16 +21,22 @@ _FAILED = {
 def render(shown: views.Shown) -> str:
     """Annotations on lines of their own; what is not ours never starts one."""
     decisions = views.decisions(shown)
-    errors = [_verdict(decision, "error") for decision in decisions if decision.verdict == "NO VERDICT"]
+    told = [_said("notice", "Questions", str(one)) for one in views.questions(shown)]
+    unjudged: dict[str, list[str]] = {}  # suites that have no verdict for the same reasons
+    for decision in decisions:
+        if decision.verdict == "NO VERDICT":
+            unjudged.setdefault("; ".join(decision.reasons), []).append(decision.suite)
+    errors = [_said("error", f"NO VERDICT {', '.join(suites)}", why) for why, suites in unjudged.items()]
     if isinstance(shown, Board):
         errors += [
             _said("error", f"{suite} {_FAILED[views.failed(suite)]}", why) for suite, why in shown.failures.items()
         ]
     errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _gates(decision, "block")]
+    errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _others(decision)]
     errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _items(decision)]
     warnings = [line for decision in decisions for line in _gates(decision, "warn")]
     notices = [_verdict(decision, "notice") for decision in decisions if decision.exit_code == 0]
-    lines = [*_cut(errors, "error"), *_cut(warnings, "warning"), *_cut(notices, "notice")]
+    lines = [*_cut(told, "notice"), *_cut(errors, "error"), *_cut(warnings, "warning"), *_cut(notices, "notice")]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -45,6 +51,11 @@ def _gates(decision: Decision, severity: str) -> Iterator[str]:
             yield _said(kind, f"{decision.verdict} {decision.suite}", words.finding(outcome))
 
 
+def _others(decision: Decision) -> Iterator[str]:
+    """What stops the release and is no gate, such as a regression."""
+    yield from (_said("error", f"{decision.verdict} {decision.suite}", why) for why in words.other_reasons(decision))
+
+
 def _items(decision: Decision) -> Iterator[str]:
     told = views.cards_by_name(decision)
     for item in views.failing_items(decision):
@@ -53,7 +64,7 @@ def _items(decision: Decision) -> Iterator[str]:
         reason = offender.get("reason") or item.get("reason") or item.get("failed") or "fails"
         says = offender.get("says") or str(reason)
         question = f": {offender['question']}" if offender.get("question") else ""
-        yield _said("error", f"{name} {reason}", f"{says}{question}")
+        yield _said("error", f"{name} {words.reason(reason)}", f"{says}{question}")
 
 
 def _cut(lines: list[str], kind: str) -> list[str]:

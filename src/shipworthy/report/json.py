@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from ..core.board import Board
-from ..core.decision import Decision, body_of, digest, encode, item_batches, joined, long_batches
+from ..core.decision import Decision, body_of, encode, item_batches, joined, long_batches
 from ..core.decision import digest_of as decision_digest
 from ..core.long import ByName, Shaped, holds_long
+from ..reading.reports import digest
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
 _COMMAND = re.compile(r"##(?=\w*\[)")

@@ -18,6 +18,8 @@ def render(shown: views.Shown) -> bytes:
     if isinstance(shown, Board) and shown.failures:
         cases = [_case("suites", suite, "error", views.failed(suite), why) for suite, why in shown.failures.items()]
         suites.append(_suite("suites", cases))
+    if (told := [str(one) for one in views.questions(shown)]) and suites:
+        tree.SubElement(suites[0], "system-out").text = "\n".join(told)
     root = tree.Element("testsuites", {"name": "shipworthy", **_total(suites)})
     root.extend(suites)
     tree.indent(root)

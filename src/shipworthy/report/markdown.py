@@ -9,7 +9,7 @@ from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
 from ..core.gates import Outcome
-from ..text import inert, plural, visible
+from ..text import first_few, inert, plural, visible
 from . import views, words
 
 MOST_ITEMS = 50  # failing items shown of one suite
@@ -59,6 +59,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _board(board: Board) -> Iterator[str]:
     yield f"# {SIGNS[board.verdict]} {board.verdict}: {views.scope(board)}"
     yield build_line(board)
+    yield question_lines(board)
     rows = [
         (
             f"{SIGNS[decision.verdict]} {views.word(decision.verdict)}",
@@ -81,6 +82,15 @@ def build_line(shown: views.Shown) -> str:
     return " · ".join(f"{name} {code(text)}" for name, text in known)
 
 
+def question_lines(shown: views.Shown, most: int = views.NAMED) -> str:
+    """The questions that changed or fail, by name: a line for each group."""
+    return "\n".join(
+        f"- {one.told}: {first_few([code(name, 80) for name in one.names], most)}"
+        + (f" ({prose(', '.join(one.suites))})" if one.suites else "")
+        for one in views.questions(shown)
+    )
+
+
 def in_short(decision: Decision) -> str:
     """A suite in a line: what stops it, or the gate that came nearest to it."""
     stopping = words.findings(decision) if decision.exit_code else []
@@ -93,6 +103,7 @@ def _decision(decision: Decision, level: str) -> Iterator[str]:
     yield f"{level} {SIGNS[decision.verdict]} {decision.verdict}: {prose(decision.suite)}{partial}"
     yield build_line(decision) if level == "#" else ""
     yield "\n".join(_finding_lines(decision))
+    yield question_lines(decision) if level == "#" else ""
     yield _gates(decision, below)
     yield _list("Where to look", decision.diagnosis, below)
     yield from _offenders(decision, below)
@@ -103,10 +114,10 @@ def _decision(decision: Decision, level: str) -> Iterator[str]:
 
 def _finding_lines(decision: Decision) -> Iterator[str]:
     """What stops the release, each gate in a sentence with the items closest to passing."""
-    for outcome in views.worst_first(decision.outcomes):
-        if views.stops(outcome):
-            near = ", ".join(code(name, 60) for name in words.near(decision, outcome))
-            yield f"- {prose(words.finding(outcome))}" + (f" Closest to passing: {near}." if near else "")
+    yield from (f"- {prose(reason)}" for reason in words.first_reasons(decision))
+    for outcome in views.stopping(decision):
+        near = ", ".join(code(name, 60) for name in words.near(decision, outcome))
+        yield f"- {prose(words.finding(outcome))}" + (f" Closest to passing: {near}." if near else "")
     yield from (f"- {prose(reason)}" for reason in words.other_reasons(decision))
 
 
@@ -139,13 +150,11 @@ def _numbers(decision: Decision, level: str) -> str:
 def _gate(outcome: Outcome) -> tuple[str, ...]:
     measure = outcome.measure
     state = words.state(outcome) + (f", waived: {outcome.waived}" if outcome.waived else "")
-    plain = words.other_name(measure)
-    name = f"{prose(plain)}: " if plain else ""
     severity = "" if outcome.gate.severity == "block" else f" ({outcome.gate.severity})"
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
     return (
         mark,
-        name + code(str(outcome.gate)) + severity,
+        code(words.gate_text(outcome)) + severity,
         views.value(outcome),
         views.counts(measure),
         views.interval(measure) or "–",
@@ -155,36 +164,45 @@ def _gate(outcome: Outcome) -> tuple[str, ...]:
 
 def _offenders(decision: Decision, level: str) -> Iterator[str]:
     cards = views.cards(decision)
-    if not cards:
+    if not cards or decision.nothing_judged:
         return
     failing = max(views.failing_count(decision), len(cards))
     shown = min(len(cards), MOST_ITEMS)
     some = f"the worst {shown} of {plural(failing, 'item')}" if shown < failing else plural(failing, "item")
     yield f"{level} Failing items: {some}"
+    retrieves = any(card.get("retrieved_ids") for card in cards[:MOST_ITEMS])
+    head = ("Item", "Question", "What is wrong", "Answer", "Expected", "Cited", "Expected evidence")
     yield table(
-        ("Item", "Question", "What is wrong", "Answer", "Expected", "Cited", "Expected evidence"),
+        (*head, "Retrieved") if retrieves else head,
         [
             (
                 code(str(card.get("qid", "")), 60),
                 question(card),
-                f"{code(str(card.get('reason', '')), 40)} {prose(str(card.get('says', '')), 300)}",
+                what_is_wrong(card),
                 _texts([card.get("claim")]),
                 _texts(card.get("gold_claim_substr")),
                 _texts(card.get("citations")),
                 _texts(card.get("gold_citations")),
+                *([_texts(card.get("retrieved_ids"), 8)] if retrieves else []),
             )
             for card in cards[:MOST_ITEMS]
         ],
     )
 
 
+def what_is_wrong(card: Row) -> str:
+    """`wrong answer (containment): the answer does not contain the expected text`."""
+    reason, told = words.reason(card.get("reason") or ""), str(card.get("says") or "")
+    return prose(reason if reason.startswith(f"{told} (") else ": ".join(filter(None, (reason, told))), 300)
+
+
 def question(card: Row) -> str:
     return prose(str(card.get("question") or "–"), MOST_TEXT)
 
 
-def _texts(values: object) -> str:
-    found = [code(str(value)) for value in values if value not in (None, "")][:3] if isinstance(values, list) else []
-    return ", ".join(found) or "–"
+def _texts(values: object, most: int = 3) -> str:
+    found = [code(str(value)) for value in values if value not in (None, "")] if isinstance(values, list) else []
+    return first_few(found, most) or "–"
 
 
 def _slices(decision: Decision, level: str) -> Iterator[str]:

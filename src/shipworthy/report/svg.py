@@ -11,17 +11,18 @@ from ..core.gates import Outcome, sentence, state_in_words
 from ..text import inert, visible
 from . import views
 
-_WIDTH, _HEIGHT = 440, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 24, 18, 44
+_WIDTH, _HEIGHT = 440, 288
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 24, 26, 44
 
 
 class Mark(NamedTuple):
-    """A point of a chart, and what it is called."""
+    """A point of a chart, and what is written in it."""
 
     x: float
     y: float
     label: str = ""
     filled: bool = True
+    reach: float | None = None  # how far a line goes on to the right of it, such as to a higher percentile
 
 
 class Guide(NamedTuple):
@@ -74,12 +75,12 @@ def chart(
     joined: bool = True,
     path: Sequence[Mark] = (),
     limits: Iterable[Guide] = (),
-    numbered: bool = False,
 ) -> str:
     """Points on two axes; `path` is a line of its own, such as a frontier; limits are drawn across."""
     limits = list(limits)
+    tails = [(point.x, point.reach, point.y) for point in points if point.reach is not None]
     spans = (
-        _range([point.x for point in points], [line.x for line in limits]),
+        _range([*(point.x for point in points), *(reach for _, reach, _ in tails)], [line.x for line in limits]),
         _range([point.y for point in points], [line.y for line in limits]),
     )
 
@@ -94,8 +95,11 @@ def chart(
     drawn = path or (points if joined else ())
     if drawn:
         body += f'<path class="line" d="M{" L".join(_pair(place(point.x, point.y)) for point in drawn)}"/>'
-    for count, point in enumerate(points, 1):
-        body += _dot(place(point.x, point.y), str(count) if numbered else "", point.filled, len(points))
+    for x, reach, y in tails:
+        start, end = place(x, y), place(reach, y)
+        body += f'<path class="tail" d="M{_pair(start)}H{_figure(end[0])}m0 -4v8"/>'
+    for point in points:
+        body += _dot(place(point.x, point.y), point.label, point.filled, len(points))
     return picture(body, _WIDTH, _HEIGHT, title, words, "chart")
 
 
@@ -130,29 +134,6 @@ def pairs(rows: Sequence[tuple[str, float | None, float | None]], title: str, wo
             if value is not None:
                 body += f'<circle class="value {kind}" cx="{_figure(6 + 428 * value)}" cy="{y + 26}" r="5.5"/>'
     return picture(body, 440, max(len(rows) * 40, 1), title, words, "chart")
-
-
-def spark(values: Sequence[float | None], title: str, words: str) -> str:
-    """A trend in the size of a word; what is undefined leaves a gap."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return ""
-    low, high = min(known), max(known)
-    step = 148 / max(len(values) - 1, 1)
-    points = [
-        None if value is None else (6 + place * step, 30 - 22 * (value - low) / ((high - low) or 1))
-        for place, value in enumerate(values)
-    ]
-    path, pen = "", "M"
-    for point in points:
-        path += f"{pen}{_pair(point)} " if point else ""
-        pen = "L" if point else "M"
-    last = next(point for point in reversed(points) if point)
-    body = (
-        f'<path class="line" d="{path.strip()}"/>'
-        f'<circle class="value accent" cx="{_figure(last[0])}" cy="{_figure(last[1])}" r="3.5"/>'
-    )
-    return picture(body, 160, 36, title, words, "spark")
 
 
 def _axes(

@@ -11,7 +11,7 @@ from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
 from ..text import first_few, inert, plural, visible
-from . import views
+from . import views, words
 from .terminal_gates import gates, other_metrics
 from .terminal_layout import LONGEST, STYLES, Layout, Paint, wrapped
 
@@ -59,22 +59,35 @@ def wants_colour(stream: IO[str]) -> bool:
 
 def _suites(board: Board, layout: Layout) -> Iterator[str]:
     """The finding, one line a suite, then the details of those that do not ship; the verdict again at the end."""
-    yield from _headline(board.verdict, _finding(board), layout)
+    headline = _finding(board)
+    yield from _headline(board.verdict, headline, layout)
+    yield from _questions(board, layout)
     yield ""
     names = [*(decision.suite for decision in board.decisions), *board.failures]
     size = max((len(name) for name in names), default=0)
     for decision in sorted(board.decisions, key=lambda decision: decision.ships):
-        yield from _suite(decision, size, layout)
+        yield from _suite(decision, size, layout, headline)
     for suite, why in board.failures.items():
         yield from _row("NO VERDICT", views.failed(suite), suite.ljust(size), visible(why, LONGEST), layout)
     yield from _list("Notes", board.notes, layout)
     for decision in board.decisions:
-        if layout.verbose or not decision.ships:
+        if layout.verbose or not (decision.ships or _all_said(decision, headline)):
             yield ""
             yield layout.paint("dim", "─" * layout.width)
-            yield from _board(decision, layout)
+            yield from _board(decision, layout, headline)
     yield ""
     yield from _headline(board.verdict, views.scope(board), layout)
+
+
+def _all_said(decision: Decision, headline: str) -> bool:
+    """Whether no question was judged, and the headline says why: there is nothing to show."""
+    return decision.nothing_judged and all(reason in headline for reason in views.reasons(decision))
+
+
+def _questions(shown: Decision | Board, layout: Layout) -> Iterator[str]:
+    """Questions lost and gained since the baseline, and those that fail, by name."""
+    for one in views.questions(shown):
+        yield from wrapped(str(one), "  ", layout.width, "- ")
 
 
 def _finding(board: Board) -> str:
@@ -86,13 +99,20 @@ def _finding(board: Board) -> str:
     if board.verdict == "SHIP" or not stopping:
         return views.scope(board)
     reasons = stopping[0].reasons or [views.worst_gate(stopping[0])]
-    return f"{stopping[0].suite}: {visible(reasons[0], LONGEST)}; {views.scope(board)}"
+    suites = ", ".join(one.suite for one in stopping if one is stopping[0] or one.reasons[:1] == reasons[:1])
+    return f"{suites}: {_ended(visible(reasons[0], LONGEST))} {views.scope(board)}"
 
 
-def _suite(decision: Decision, size: int, layout: Layout) -> Iterator[str]:
+def _ended(text: str) -> str:
+    """A clause with a semicolon, sentences with a full stop."""
+    return f"{text}." if ". " in text else f"{text};"
+
+
+def _suite(decision: Decision, size: int, layout: Layout, headline: str) -> Iterator[str]:
     held, among = views.gates_held(decision)
     name = f"{decision.suite.ljust(size)}  {held}/{among} gates"
     worst = views.worst_gate(decision)
+    worst = "" if worst in headline else worst  # said there
     if len(name) + len(worst) + 16 > layout.width:
         worst = views.worst_gate(decision, brief=True)
     yield from _row(decision.verdict, views.word(decision.verdict), name, worst, layout)
@@ -103,7 +123,7 @@ def _row(verdict: str, word: str, name: str, rest: str, layout: Layout) -> Itera
     head = f"  {layout.paint(verdict, word.ljust(10))}  {layout.paint('bold', name)}"
     taken = 14 + len(name) + 2
     if taken + len(rest) <= layout.width:
-        yield f"{head}  {rest}"
+        yield f"{head}  {rest}".rstrip()
     else:
         yield head
         yield from wrapped(rest, " " * 14, layout.width)
@@ -134,11 +154,17 @@ def _headline(verdict: str, finding: str, layout: Layout) -> Iterator[str]:
     yield from more
 
 
-def _board(decision: Decision, layout: Layout) -> Iterator[str]:
+def _board(decision: Decision, layout: Layout, headline: str = "") -> Iterator[str]:
+    """Everything about one suite; `headline` is what was said already."""
     paint, width = layout.paint, layout.width
-    first, *others = views.reasons(decision) or [""]
-    yield from _headline(decision.verdict, first, layout)
-    yield _scope(decision, paint)
+    reasons = [reason for reason in views.reasons(decision) if reason not in headline]
+    first, *others = reasons or [""]
+    if first or not headline:
+        yield from _headline(decision.verdict, first, layout)
+        yield f"  {_scope(decision, paint)}"
+    else:
+        yield f"{paint(decision.verdict, decision.verdict)}  {_scope(decision, paint)}"
+    yield from _questions(decision, layout) if not headline else ()
     for reason in others:
         yield from wrapped(reason, "  ", width, "- ")
     yield from _fixes(decision, layout)
@@ -164,7 +190,7 @@ def _scope(decision: Decision, paint: Paint) -> str:
         parts.append(f"{decision.profile} profile")
     if decision.partial:
         parts.append(paint("odd", "partial data: bad lines were skipped"))
-    return "  " + " · ".join(parts)
+    return " · ".join(parts)
 
 
 _SHOWN = {"shipped": "answered", "error": "failed", "rated_once": "rated only once"}
@@ -178,8 +204,8 @@ def _fixes(decision: Decision, layout: Layout) -> Iterator[str]:
             continue
         names = near[str(outcome.gate)]
         closest = f" Closest to passing: {', '.join(names)}." if names else ""
-        words = f"To pass {outcome.gate}, {views.to_fix(outcome)}.{closest}"
-        yield from (layout.paint("dim", line) for line in wrapped(visible(words, LONGEST), "  ", layout.width))
+        told = f"To pass {outcome.gate}, {views.to_fix(outcome)}.{closest}"
+        yield from (layout.paint("dim", line) for line in wrapped(visible(told, LONGEST), "  ", layout.width))
 
 
 def _fitted(line: str, width: int) -> list[str]:
@@ -196,7 +222,7 @@ def _small_print(decision: Decision, layout: Layout) -> Iterator[str]:
 
 
 def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
-    if not decision.offenders:
+    if not decision.offenders or decision.nothing_judged:
         return
     failing = views.failing_count(decision) or len(decision.offenders)
     yield ""
@@ -206,13 +232,14 @@ def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
 
 
 def _offender(offender: Row, paint: Paint, width: int) -> Iterator[str]:
-    qid, reason, words = visible(offender["qid"], 40), visible(offender["reason"], 40), visible(offender["says"], 300)
+    qid, reason, told = visible(offender["qid"], 40), words.reason(offender["reason"]), visible(offender["says"], 300)
+    told = "" if reason.startswith(f"{told} (") else told
     head = f"  {paint('bold', qid)}  {paint('bad', reason)}"
-    if len(qid) + len(reason) + len(words) + 6 <= width:
-        yield f"{head}  {words}"
+    if len(qid) + len(reason) + len(told) + 6 <= width:
+        yield f"{head}  {told}".rstrip()
     else:
         yield head
-        yield from wrapped(words, "      ", width)
+        yield from wrapped(told, "      ", width)
     lines = [
         ("question", offender.get("question")),
         ("answer", offender.get("claim")),
@@ -240,11 +267,11 @@ def _cited(offender: Row) -> str:
 
 
 def _retrieved(offender: Row) -> str:
-    """Where there is no answer, how far the run came."""
+    """The ids in their order; what is expected too, unless what is cited has it already."""
     retrieved = offender.get("retrieved_ids")
-    if offender.get("claim") or not retrieved:
+    if not retrieved:
         return ""
-    wanted = ", ".join(offender.get("gold_citations") or [])
+    wanted = "" if _cited(offender) else ", ".join(offender.get("gold_citations") or [])
     return first_few(retrieved) + (f" (expected {wanted})" if wanted else "")
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
-from ..text import one_line
+from ..text import FORMULA, one_line
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'", "::")
+_QUOTED = (*FORMULA, "\t", "\r", "'", "::")
 
 
 def render(shown: Decision | Board) -> str:
@@ -68,4 +68,4 @@ def cell(value: object) -> str:
     if isinstance(value, Iterable) and not isinstance(value, str):
         value = " ".join(map(str, value))
     text = one_line(str(value))
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(_QUOTED) else text

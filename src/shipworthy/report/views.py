@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..core import rows
 from ..core.board import Board
-from ..core.decision import Decision
+from ..core.decision import Decision, is_explained
 from ..core.evidence import Row
 from ..core.gates import Outcome, certainty, sentence
 from ..core.metrics import Measure, decimal
-from ..reading.reports import row_passes
-from ..text import plural, visible
+from ..reading.reports import row_name, row_passes
+from ..text import first_few, plural, visible
 
 Shown: TypeAlias = Decision | Board
 
@@ -43,11 +43,87 @@ def failed(name: str) -> str:
 
 
 def scope(board: Board) -> str:
-    """How many suites ship, and of how many, and what was allowed to be lost; controls and baseline are no suites."""
+    """How many suites ship, and of how many, and what those did not judge; controls and baseline are no suites."""
     ships = sum(decision.ships for decision in board.decisions)
     among = len(board.decisions) + sum(name not in ("controls", "baseline") for name in board.failures)
-    lost = "".join(f"; {decision.suite}: {note}" for decision in board.decisions for note in decision.tolerated)
+    lost = "".join(
+        f"; {decision.suite}: {note}" for decision in board.decisions if decision.ships for note in decision.tolerated
+    )
     return f"{ships} of {plural(among, 'suite')} ship{'s' if 1 in (ships, among) else ''}{lost}"
+
+
+class Questions(NamedTuple):
+    """Questions of which the same is to be said: `2 questions passed before and fail now`."""
+
+    told: str
+    names: list[str]
+    suites: list[str]  # in which; none where there is but one
+
+    def __str__(self) -> str:
+        where = f" ({', '.join(self.suites)})" if self.suites else ""
+        return f"{self.told}: {first_few([visible(name, 60) for name in self.names], NAMED)}{where}"
+
+
+NAMED = 20  # questions that are named of one kind
+
+
+def questions(shown: Shown) -> list[Questions]:
+    """Questions by name, each once, whatever suites they fail in: lost and gained since the baseline, then the others.
+
+    A decision of its own shows what fails as cards, unless it ships.
+    """
+    if any(decision.nothing_judged for decision in decisions(shown)):
+        return []  # none of them fails for a reason of its own
+    if isinstance(shown, Decision):
+        failing = {name: [shown.suite] for name in _failing_names(shown)} if shown.ships else {}
+        return _told(failing, _WITHIN, shown)
+    lost, gained = (_by_question(_changed(shown, kind)) for kind in ("lost", "gained"))
+    failing = _by_question((decision.suite, _failing_names(decision)) for decision in shown.decisions)
+    others = {name: suites for name, suites in failing.items() if name not in lost}
+    stopped = {decision.suite for decision in shown.decisions if decision.exit_code}
+    within = {name: suites for name, suites in others.items() if not stopped.intersection(suites)}
+    shared = {name: suites for name, suites in others.items() if name not in within and len(suites) > 1}
+    return [
+        *_told(lost, ("passed before and fails now", "passed before and fail now"), shown),
+        *_told(gained, ("failed before and passes now", "failed before and pass now"), shown),
+        *_told(shared, ("fails in more than one suite", "fail in more than one suite"), shown),
+        *_told(within, _WITHIN, shown),
+    ]
+
+
+_WITHIN = "fails within the gates", "fail within the gates"
+
+
+def _changed(board: Board, kind: str) -> Iterable[tuple[str, Iterable[str]]]:
+    return ((suite, map(_question, changes.get(kind, ()))) for suite, changes in board.changes.items())
+
+
+def _by_question(by_suite: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+    """The suites of each question."""
+    found: dict[str, list[str]] = {}
+    for suite, names in by_suite:
+        for name in names:
+            found.setdefault(name, []).append(suite)
+    return found
+
+
+def _told(found: Mapping[str, list[str]], verbs: tuple[str, str], shown: Shown) -> list[Questions]:
+    if not found:
+        return []
+    suites = dict.fromkeys(suite for suites in found.values() for suite in suites)
+    several = len(decisions(shown)) > 1
+    told = f"{plural(len(found), 'question')} {verbs[len(found) > 1]}"
+    return [Questions(told, list(found), list(suites) if several else [])]
+
+
+def _failing_names(decision: Decision) -> Iterable[str]:
+    failing_rows = rows.failing_rows(decision.items, row_passes)
+    return dict.fromkeys(_question(row_name(row)) for row in failing_rows)
+
+
+def _question(name: str) -> str:
+    """The question of a row: where nobody named arms, there is but one, and it goes without saying."""
+    return name.removesuffix(" (default)")
 
 
 def style(verdict: str) -> str:
@@ -116,6 +192,8 @@ def worst_gate(decision: Decision, brief: bool = False) -> str:
     """
     if decision.verdict == "NO VERDICT" and decision.incomplete:
         return visible(decision.incomplete[0], 300)
+    if decision.verdict == "NO-SHIP" and not any(map(stops, decision.outcomes)) and decision.reasons:
+        return visible(decision.reasons[0], 300)  # a regression
     applying = [outcome for outcome in decision.outcomes if outcome.state != "NOT-APPLICABLE"]
     ordered = worst_first([one for one in applying if one.gate.severity != "info"] or applying)
     if not ordered:
@@ -207,6 +285,12 @@ def interval(measure: Measure) -> str:
 def stops(outcome: Outcome) -> bool:
     """Whether this gate alone would stop the release."""
     return not outcome.holds and not outcome.waived and outcome.gate.severity == "block"
+
+
+def stopping(decision: Decision) -> list[Outcome]:
+    """The gates that stop the release, the worst first, without what only follows from questions that were lost."""
+    outcomes = worst_first(decision.outcomes)
+    return [one for one in outcomes if stops(one) and not is_explained(one, decision.incomplete)]
 
 
 def failing(item: Row) -> bool:

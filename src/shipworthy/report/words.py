@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..core.decision import Decision
 from ..core.gates import Outcome, certainty, sentence, state_in_words
 from ..core.metrics import Measure
-from ..glossary import find_term
+from ..glossary import beside, find_reason, find_term
 from ..text import visible
 from . import views
 
@@ -17,15 +17,28 @@ def definition(measure: Measure) -> str:
 
 
 def plain_name(measure: Measure) -> str:
-    """`citation hit rate (chr)`; a name that says what it is stays alone."""
+    """`cited right (chr)`; a name that says what it is stays alone."""
     term = find_term(measure.name, measure.suite)
-    return measure.name if term is None or term.plain == measure.name else f"{term.plain} ({measure.name})"
+    return measure.name if term is None else term.title
 
 
 def other_name(measure: Measure) -> str:
     """The plain name where it says more than the metric's own; blank for `under-refusal` of `under_refusal`."""
-    plain = plain_name(measure).removesuffix(f" ({measure.name})")
+    term = find_term(measure.name, measure.suite)
+    plain = term.plain if term else measure.name
     return "" if plain.replace("-", " ") == measure.name.replace("_", " ") else plain
+
+
+def gate_text(outcome: Outcome) -> str:
+    """`cited right (chr) >= 0.75`: the gate behind its plain name."""
+    plain, gate = other_name(outcome.measure), outcome.gate
+    return visible(f"{beside(plain, gate.key)} {gate.op} {gate.bound.text}" if plain else str(gate))
+
+
+def reason(name: object) -> str:
+    """`wrong answer (containment)`: why an item fails; a reason that has no other words stays as it is."""
+    known = find_reason(str(name))
+    return known.title if known else visible(str(name), 60)
 
 
 def described(measure: Measure) -> str:
@@ -58,23 +71,28 @@ def _fix_count(outcome: Outcome) -> str:
 
 
 def _with_name(told: str, outcome: Outcome) -> str:
-    """The sentence with the plain name beside an abbreviation: `(citation hit rate, chr 0.616 < 0.75)`."""
+    """The sentence with the plain name, `(Gwet's AC1, ac1 0.616 < 0.75)`, unless it says as much."""
     key, plain = outcome.gate.key, other_name(outcome.measure)
-    if not plain or outcome.measure.kind == "count" or plain.casefold() in told.casefold():
+    term = find_term(outcome.gate.metric, outcome.measure.suite)
+    if not plain or (term and term.did) or outcome.measure.kind == "count" or plain.casefold() in told.casefold():
         return told
     return told.replace(f"({key} ", f"({plain}, {key} ", 1)
 
 
 def findings(decision: Decision) -> list[str]:
     """Every gate that stops the release, the worst first, then whatever else does: lost data, regressions, waivers."""
-    stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
-    return [*map(finding, stopping), *other_reasons(decision)]
+    return [*first_reasons(decision), *map(finding, views.stopping(decision)), *other_reasons(decision)]
+
+
+def first_reasons(decision: Decision) -> list[str]:
+    """What comes before any gate: what is not judged, and why."""
+    return [_sentence_case(visible(reason, 2000)) for reason in decision.tolerated]
 
 
 def other_reasons(decision: Decision) -> list[str]:
-    """The reasons that are no gate's."""
-    gates = tuple(sentence(outcome) for outcome in decision.outcomes)
-    return [_sentence_case(visible(reason, 2000)) for reason in decision.reasons if not reason.startswith(gates)]
+    """The other reasons that are no gate's."""
+    told = (*decision.tolerated, *(sentence(outcome) for outcome in decision.outcomes))
+    return [_sentence_case(visible(reason, 2000)) for reason in decision.reasons if not reason.startswith(told)]
 
 
 def near(decision: Decision, outcome: Outcome) -> list[str]:

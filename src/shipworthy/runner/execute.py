@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 
 from ..errors import EnvironmentFailure, ShipworthyError
 from ..reading.jsonl import MAX_LINE
+from ..reading.plans import HEADER_KEY
 from ..text import visible
 from .failures import AskFailed
-from .journal import HEADER_KEY, Header, Journal, encoded
+from .journal import Header, Journal, encoded
 from .pace import Budget, BudgetSpent, Limits, Pacer, wait_before
 from .plan import Ask, Plan, digest_of, gold_digest
 from .progress import Progress
@@ -28,6 +29,7 @@ _OURS = (
     "qid",
     "run_id",
     "sweep_id",
+    "planned_runs",
     "seed",
     "jitter",
     "paraphrase",
@@ -45,8 +47,9 @@ _OURS = (
     "service_ms",
     "reused_from",
 )
+# `score_sources`: what a target says of itself, no person and no script of ours said.
 _NOT_TAKEN = frozenset(
-    (*_OURS, "q_id", "query", "question", "warmup", "e2e_ms", "reported_e2e_ms", "ttft_ms", HEADER_KEY)
+    (*_OURS, "q_id", "query", "question", "warmup", "e2e_ms", "reported_e2e_ms", "ttft_ms", "score_sources", HEADER_KEY)
 )
 
 
@@ -133,7 +136,7 @@ class Execution:
             await asyncio.sleep(wait)
         self.budget.spend(trace.get("cost_usd"))
         record = record_of(ask, trace, elapsed, failure, replays=self.target.replays)
-        record["sweep_id"] = self.journal.header.sweep_id
+        record |= self.journal.header.marks
         record["attempts"] = attempt
         record["total_ms"] = round((clock() - began) * 1000, 3)
         return record, failure.kind if failure else ""
@@ -245,7 +248,8 @@ def record_of(
 
 def reused(record: dict[str, object], ask: Ask) -> dict[str, object]:
     """The record of a run whose request was sent for another run: the same response, which cost nothing again."""
-    ours = {"sweep_id": record["sweep_id"], "reused_from": record["run_id"], "attempts": 0}
+    ours = {name: record[name] for name in ("sweep_id", "planned_runs")}
+    ours |= {"reused_from": record["run_id"], "attempts": 0}
     return _asked(ask) | {name: value for name, value in record.items() if name not in (*_OURS, "cost_usd")} | ours
 
 

@@ -1,6 +1,7 @@
 """The journal: append-only JSON lines, one per finished run, that a kill at any moment leaves readable.
 
-Version 1: line 1 is a header, an object with the key `shipworthy_journal`; every further line is a trace.
+The file holds traces only, each of which names its plan and how many runs that has. What a resume needs besides, the
+header, stands beside it in `NAME.journal`; without it nothing is lost but the resume. In version 1 it was line 1.
 
 Each record is one write of a whole line, so a killed process loses no finished run; at worst the last line is torn,
 and the next resume cuts it. Data is forced to disk every `SYNC_RECORDS` records or `SYNC_SECONDS`, whichever comes
@@ -16,12 +17,15 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
 from ..errors import DataError, EnvironmentFailure, UsageError
+from ..reading.files import write_whole
+from ..reading.plans import HEADER_KEY
 from ..text import visible
 
 try:
@@ -29,20 +33,20 @@ try:
 except ImportError:  # Windows: nothing keeps a second run away
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
-VERSION = 1
+VERSION = 2
 SYNC_RECORDS = 500
 SYNC_SECONDS = 1.0
 _CHUNK = 1 << 20
-HEADER_KEY = "shipworthy_journal"
+LOCK = ".check.lock"  # ends the name of the lock that a whole check holds on the traces that it writes
 # Not every system has all of these; without O_BINARY Windows would write two bytes for the end of a line.
 _OURS_ALONE = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
 _NOTE = _OURS_ALONE | getattr(os, "O_NONBLOCK", 0)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file is a journal of, so that a resume can tell whether it fits."""
+    """What the file holds the runs of, so that a resume can tell whether it fits."""
 
-    shipworthy_journal: int = VERSION  # first, so that even a torn header can be told from a stranger's file
+    shipworthy_journal: int = VERSION
     config_digest: str
     gold_digest: str
     sweep_id: str
@@ -50,19 +54,30 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     planned: int  # runs, one line each: a file with fewer is not complete
     target: str = ""
 
+    @property
+    def marks(self) -> dict[str, object]:
+        """What every record says of the plan."""
+        return {"sweep_id": self.sweep_id, "planned_runs": self.planned}
+
 
 class _Line(msgspec.Struct):
     run_id: str | None = None
+    sweep_id: str | None = None
     error: str | None = None
 
 
 class Journal:
     """An open journal. Only one process holds it; what it says is written is written."""
 
-    def __init__(self, path: str | os.PathLike[str], header: Header, *, resume: bool = False, overwrite: bool = False):
+    def __init__(
+        self, path: str | os.PathLike[str], header: Header, *, resume: bool | None = False, overwrite: bool = False
+    ):
+        """`resume` is None where there is no going on with runs that are there."""
         self.path = Path(path)
+        self.beside = beside(path)
         self.finished: set[str] = set()  # run_ids that need not be asked again
         self.failed = 0  # how many of them are errors
+        self._sweeps: set[str] = set()  # of all of them
         self._unsynced, self._synced_at = 0, time.monotonic()
         self._fd = _opened(self.path)
         try:
@@ -148,49 +163,52 @@ class Journal:
         except OSError as error:
             raise _failure(self.path, error) from None
         try:
-            _write_note(self._note, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}) + "\n")
+            _write_note(self._note, _own_note())
         except OSError as error:
             raise _failure(self._note, error) from None
 
-    def _begin(self, header: Header, resume: bool, overwrite: bool) -> Header:
+    def _begin(self, header: Header, resume: bool | None, overwrite: bool) -> Header:
         """Go on with the header that is there, or write a new one."""
-        if overwrite and not resume:
-            self._refuse_foreign()
-            existing, whole = None, 0
-        else:
-            existing, whole = self._recover()
-        if existing is not None and self.finished and not resume:
+        self._refuse_foreign()
+        whole = 0 if overwrite and not resume else self._recover()
+        if self.finished and not resume:
+            going_on = "" if resume is None else "--resume to go on with them, "
             raise UsageError(
                 f"holds {len(self.finished)} finished runs already",
                 where=str(self.path),
-                hint="Add --resume to go on with them, --overwrite to drop them, or give another --out.",
+                hint=f"Add {going_on}--overwrite to drop them, or give another --out.",
                 code="journal-exists",
             )
-        if existing is None or not resume:
-            self._cut(0)
-            self.append_line(encoded(msgspec.to_builtins(header)))
+        if not whole or not resume:
+            if self.beside.exists() and not self._header_beside():
+                raise _foreign(self.beside, "is in the way")
+            write_whole(self.beside, encoded(msgspec.to_builtins(header)))
+            self._cut(0)  # after it: the runs of another plan are known by their sweep, and no failure loses them
             self.sync()
             _sync_folder(self.path)
             return header
+        existing = self._existing()
         self._check(existing, header)
         self._cut(whole)
         return existing
 
-    def _refuse_foreign(self) -> None:
-        """--overwrite drops runs, of a damaged or another version's journal too, but not a gold set or a report."""
-        first = next(iter(_lines(self._fd)), (1, b""))[1]
-        if first and not (_is_torn(first) or any(name in _read(first) for name in (HEADER_KEY, "sweep_id"))):
-            raise self._foreign("is not a journal")
+    def _first(self) -> bytes:
+        return next(iter(_lines(self._fd)), (1, b""))[1]
 
-    def _recover(self) -> tuple[Header | None, int]:
-        """Read what is there: the header, what is finished, and where the whole lines end."""
-        header: Header | None = None
+    def _refuse_foreign(self) -> None:
+        """Runs may be dropped, those of a damaged or another version's journal too, but not a gold set or a report."""
+        first = self._first()
+        known = first.endswith(b"\n") and any(name in _read(first) for name in (HEADER_KEY, "sweep_id"))
+        if first and not known and not (_is_torn(first) and self._header_beside()):
+            raise _foreign(self.path, "holds no runs that `shipworthy run` wrote")
+
+    def _recover(self) -> int:
+        """Read what is there: what is finished, and where the whole lines end."""
         decode = msgspec.json.Decoder(_Line).decode
         whole = 0
         for number, line in _lines(self._fd):
-            if number == 1:
-                header = self._header(line)
-                whole = len(line) if header else 0
+            if number == 1 and HEADER_KEY in _read(line):
+                whole = len(line)
                 continue
             try:
                 if not line.endswith(b"\n"):
@@ -209,29 +227,45 @@ class Journal:
             if record.run_id is not None:
                 self.finished.add(record.run_id)
                 self.failed += record.error is not None
-        return header, whole
+                self._sweeps.add(record.sweep_id or "")
+        return whole
 
-    def _header(self, line: bytes) -> Header | None:
-        """The header of line 1, None if it is torn; a file that starts otherwise is not ours to touch."""
-        if _is_torn(line):
-            return None
-        first = _read(line)
-        version = first.get(HEADER_KEY)
-        if version != VERSION:
-            known = "is not a journal" if version is None else f"is a journal of version {version}, this is {VERSION}"
-            raise self._foreign(known)
-        first.setdefault("planned", first.get("plan_size"))  # as it was called at first
+    def _existing(self) -> Header:
+        """The header of the runs that are there: line 1 of an older file, else what stands beside it."""
+        first = _read(self._first())
+        found = first if HEADER_KEY in first else self._header_beside()
+        if not found:
+            raise UsageError(
+                f"can't be resumed: {self.beside.name}, which says how it was begun, is missing or damaged",
+                where=str(self.path),
+                hint="Put it back, start again with --overwrite, or give another --out. Scoring does not need it.",
+                code="journal-lost",
+            )
+        found.setdefault("planned", found.get("plan_size"))  # as it was called at first
+        version = found[HEADER_KEY]
         try:
-            return msgspec.convert(first, Header)
+            if version not in (1, VERSION):
+                raise msgspec.ValidationError
+            return msgspec.convert(found, Header)
         except msgspec.ValidationError:
-            raise self._foreign("has a header that can't be read") from None
+            what = f"has a header of version {version} that can't be read (this is {VERSION})"
+            raise _foreign(self.path if found is first else self.beside, what) from None
 
-    def _foreign(self, what: str) -> UsageError:
-        return UsageError(what, where=f"{self.path}:1", hint="Give another --out.", code="journal-foreign")
+    def _header_beside(self) -> dict[str, object]:
+        """What stands beside the file; nothing if it is not a header."""
+        try:
+            fd = os.open(self.beside, os.O_RDONLY | _NOTE)
+            with os.fdopen(fd, "rb") as stream:
+                found = _read(stream.read(_CHUNK))
+        except OSError:
+            return {}
+        return found if HEADER_KEY in found else {}
 
     def _check(self, existing: Header, wanted: Header) -> None:
         names = {"gold_digest": "the gold set", "config_digest": "the plan or the target"}
         changed = [what for name, what in names.items() if getattr(existing, name) != getattr(wanted, name)]
+        if self._sweeps - {existing.sweep_id}:
+            changed = ["its runs, some of which are of another sweep,"]
         if not changed and existing.planned != wanted.planned:
             changed = ["the number of runs"]
         if changed:
@@ -268,6 +302,39 @@ def _decoded(decode: Callable[[bytes], _Line], line: bytes) -> _Line:
         return msgspec.convert({name: value[name] for name in _Line.__struct_fields__ if name in value}, _Line)
 
 
+@contextmanager
+def held(path: Path, what: str) -> Iterator[None]:
+    """Keep others out by a lock on a file of its own, which says who holds it and is gone afterwards."""
+    if fcntl is None:
+        yield
+        return
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | _NOTE, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(fd), os.stat(path)):
+                break
+        except BlockingIOError:
+            os.close(fd)
+            raise EnvironmentFailure(
+                f"{what} ({_holder(path)})",
+                where=str(path).removesuffix(LOCK),
+                hint="Wait until it is done, then try again. Nothing was changed.",
+                code="run-locked",
+            ) from None
+        os.close(fd)  # who held it has removed the file meanwhile
+    try:
+        _write_note(path, _own_note())
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(fd)
+
+
+def _own_note() -> str:
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname()}) + "\n"
+
+
 def _write_note(note: Path, text: str) -> None:
     """Say who holds the lock, in a file of our own: a link that somebody put there is not followed."""
     fd = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOTE, 0o644)
@@ -290,17 +357,25 @@ def _opened(path: Path) -> int:
     return fd
 
 
+def _foreign(path: Path, what: str) -> UsageError:
+    return UsageError(what, where=f"{path}:1", hint="Give another --out.", code="journal-foreign")
+
+
+def beside(path: str | os.PathLike[str]) -> Path:
+    """Where the header of a file of runs stands."""
+    return Path(f"{os.fspath(path)}.journal")
+
+
 def _is_torn(line: bytes) -> bool:
-    """Whether line 1 is the beginning of a header, cut off by a kill."""
-    start = f'{{"{HEADER_KEY}":'.encode()
-    return not line.endswith(b"\n") and line[: len(start)] == start[: len(line)]
+    """Whether line 1 is the beginning of an object, cut off by a kill."""
+    return not line.endswith(b"\n") and line.startswith(b"{")
 
 
 def _read(line: bytes) -> dict[str, object]:
     """A line as an object; an empty one if it is not an object."""
     try:
-        value = msgspec.json.decode(line)
-    except ValueError:
+        value = json.loads(line)  # which knows half a surrogate pair
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

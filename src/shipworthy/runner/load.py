@@ -19,6 +19,7 @@ import msgspec
 
 from ..errors import UsageError
 from ..reading.files import write_whole
+from ..text import FORMULA
 from ..web.blocking import run_blocking
 from .execute import ask_once, header_of, record_of, written
 from .journal import Journal
@@ -105,7 +106,7 @@ def run_load(
     generator = Generator(make_plan(gold, arms=arms), asked, options.secrets, timeout)
     bounds = {load: _limit(len(generator.plan), load, duration, max_requests) for load in loads}
     header = header_of(generator.plan, asked, options, planned=sum(bounds.values()))
-    with Journal(out, header, overwrite=overwrite) as journal:
+    with Journal(out, header, resume=None, overwrite=overwrite) as journal:
         steps = run_blocking(generator.run(bounds, warmup, journal, table))
     return LoadSummary(os.fspath(out), str(table), steps)
 
@@ -171,7 +172,7 @@ class Generator:
 
     def _kept(self, record: dict[str, object], journal: Journal) -> dict[str, object]:
         """What was written of a record: the same, or a failed run if it could not be."""
-        record["sweep_id"] = journal.header.sweep_id
+        record |= journal.header.marks
         record, line = written(record, self.secrets)
         journal.append_line(line)
         return record
@@ -206,7 +207,7 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
 def _cell(value: object) -> object:
     if isinstance(value, str):
         value = " ".join(value.split())
-        return "'" + value if value[:1] in ("=", "+", "-", "@") else value
+        return "'" + value if value.startswith(FORMULA) else value
     return value
 
 

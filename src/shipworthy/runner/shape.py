@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
 from ..core.contracts import DetailedTrace
 from ..errors import UsageError
 from ..reading.jsonl import Refused, field_first, kind, strict_object
-from ..reading.mapping import SHARED, FieldMap
+from ..reading.mapping import MOVED, SHARED, FieldMap, shaped
 from ..reading.proposal import fields_of, flags, propose
-from ..reading.values import MapError
+from ..reading.strict import strict_json
+from ..reading.values import MapError, json_in_cell, without_nulls
 from ..text import visible
+from ..web.events import EventStream
 from .failures import SEEN, AskFailed
 
 _HTML = re.compile(rb"\s*(?:<!doctype html|<html|<head|<body|<!--)", re.IGNORECASE)
@@ -22,28 +24,30 @@ _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 
 def parse_mapping(given: Mapping[str, str] | Iterable[str]) -> FieldMap:
-    """A mapping of responses; it must at least say where the claim is."""
+    """A mapping of responses; it must at least say where the claim is, or what was retrieved where nothing answers."""
     mapping = FieldMap.parse(given)
     for name in SHARED:  # the plan knows what it asked
         mapping.sources.pop(name, None)
-    if mapping and not {"answer_json", "claim", "refused"} & set(mapping.sources):
+    if mapping and not {"answer_json", "claim", "refused", "retrieved_ids"} & set(mapping.sources):
         raise UsageError("the mapping has no claim", where="--map", hint="Add --map claim=PATH.", code="map-path")
     return mapping
 
 
 def mapped(body: dict[str, object], mapping: FieldMap) -> dict[str, object]:
-    """The body itself, or the fields that the mapping names. A claim that is not there says what is."""
-    if not mapping:
+    """The body, or the fields that the mapping names and those of an answer; a claim that is not there says what is."""
+    if not mapping and MOVED.isdisjoint(body):
         return body
+    own = {name: body[name] for name in ("retrieved_ids", *MOVED) if name in body and name not in mapping.sources}
     try:
-        trace = mapping.trace(body)
+        trace = shaped(own | mapping.trace(body) if mapping else body, "trace")
     except MapError as error:
         raise AskFailed("wrong-shape", str(error)) from None
-    if "claim" in mapping.sources and "claim" not in (trace.get("answer_json") or {}) and not body.get("error"):
+    answer = trace.get("answer_json")
+    if "claim" in mapping.sources and not (isinstance(answer, dict) and "claim" in answer) and not body.get("error"):
         path = mapping.sources["claim"].written
         raise AskFailed("wrong-shape", f"nothing at {path} for the claim{_came(body)}")
-    if "answer_json" not in trace and body.get("error"):
-        trace["error"] = body["error"]
+    if body.get("error") and not trace.get("error"):
+        trace["error"] = body["error"]  # what came beside it is not an answer
     return trace
 
 
@@ -54,16 +58,41 @@ def _came(body: dict[str, object]) -> str:
     return f"; the response has {fields_of(body)}{hint}"
 
 
-def parsed(raw: bytes, what: str = "the response") -> dict[str, object]:
-    """One JSON object, strictly read."""
+def parsed(
+    raw: bytes, what: str = "the response", reads: Callable[[dict[str, object]], bool] | None = None
+) -> dict[str, object]:
+    """The object that came. Anything else is a failure, unless `reads` accepts it.
+
+    A list is then `items`, a text is `text`, and lines of JSON are a stream.
+    """
     try:
         return strict_object(raw.strip())
     except Refused as refusal:
         seen = raw.decode("utf-8", "replace")[:SEEN]
         if _HTML.match(raw[:1000]):
             raise AskFailed("bad-json", f"{what} is an HTML page{_titled(raw)}, not a JSON object", seen=seen) from None
+        if reads is not None and (body := _otherwise(raw.strip())) is not None and reads(body):
+            return body
         problem = refusal.what if raw.strip() else "it is empty"
         raise AskFailed("bad-json", f"{what} is not a JSON object: {problem}", seen=seen) from None
+
+
+def _otherwise(raw: bytes) -> dict[str, object] | None:
+    """A body that is no object; None where it is one that is broken, or nothing at all."""
+    try:
+        value = strict_json(raw)
+    except Refused as refusal:
+        if refusal.code not in ("json", "truncated"):
+            return None  # JSON that is not accepted, such as NaN or a key that occurs twice
+        stream = EventStream()
+        stream.feed(raw)
+        body = stream.whole()
+        if stream.is_one and not stream.lacking:
+            return body
+        broken = raw[:1] in (b"{", b"[", b'"', b"") or b"\0" in raw
+        text = raw.decode("utf-8", "replace")
+        return None if broken or "\ufffd" in text else {"text": text}
+    return {"items": value} if isinstance(value, list) else {"text": value} if isinstance(value, str) else None
 
 
 def _titled(raw: bytes) -> str:
@@ -71,10 +100,25 @@ def _titled(raw: bytes) -> str:
     return f" ({visible(title[1].decode('utf-8', 'replace').strip(), 60)!r})" if title else ""
 
 
-def checked(trace: dict[str, object]) -> dict[str, object]:
+def reads(mapping: FieldMap, body: dict[str, object]) -> bool:
+    """Whether the mapping finds something in a body, or the body has a field of ours."""
+    own = {"answer_json", "error", "retrieved_ids", *MOVED}
+    return not own.isdisjoint(body) or any(
+        source.path.of(body, json_in_cell) is not None for source in mapping.sources.values()
+    )
+
+
+def only_retrieves(mapping: FieldMap) -> bool:
+    """Whether a mapping is that of a service that searches and does not answer."""
+    return "retrieved_ids" in mapping.sources and not {"answer_json", "claim", "refused"} & set(mapping.sources)
+
+
+def checked(trace: dict[str, object], answers: bool = True) -> dict[str, object]:
     """The trace, if the contract accepts it: one bad response must not spoil the file for the reader."""
     if trace.get("error"):
         return _failed(trace, trace["error"])
+    if not answers and "answer_json" not in trace:
+        return trace
     if "answer_json" not in trace:
         raise AskFailed("wrong-shape", f"no answer_json{_came(trace)}")
     if not isinstance(trace["answer_json"], dict):
@@ -94,7 +138,7 @@ def _failed(trace: dict[str, object], error: object) -> dict[str, object]:
 
 def _problem(trace: dict[str, object]) -> str | None:
     try:
-        msgspec.convert({**trace, "qid": "-"}, DetailedTrace)
+        msgspec.convert(without_nulls({**trace, "qid": "-"}), DetailedTrace)
     except msgspec.ValidationError as error:
         return field_first(str(error))
     return None

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         raters_spread,
         shares_spread,
     )
-    from .bounded import Spread, mean_bounds, mean_spread, ratio_spread
+    from .bounded import Spread, mean_bounds, mean_spread, pooled_spread, ratio_spread
     from .means import (
         Clustered,
         cluster_se,
@@ -69,7 +69,15 @@ if TYPE_CHECKING:
         paired_permutation,
         tango_upper,
     )
-    from .quantiles import Ordered, min_n_for_quantile, percentile, percentile_of_counts, quantile_ranks, upper_rank
+    from .quantiles import (
+        Ordered,
+        min_n_for_quantile,
+        percentile,
+        percentile_of_counts,
+        quantile_ranks,
+        shortfall,
+        upper_rank,
+    )
     from .sequential import ALARM, alarm, e_value, e_value_rate, e_value_two_sided, holm
 
 __all__ = [
@@ -118,6 +126,7 @@ __all__ = [
     "paired_permutation",
     "percentile",
     "percentile_of_counts",
+    "pooled_spread",
     "power_at",
     "prove_p",
     "proven",
@@ -128,6 +137,7 @@ __all__ = [
     "refute_p",
     "refuted",
     "shares_spread",
+    "shortfall",
     "smallest_n",
     "tango_upper",
     "upper_rank",
@@ -150,7 +160,7 @@ _HOMES = {
         "raters_spread",
         "shares_spread",
     ),
-    "bounded": ("Spread", "mean_bounds", "mean_spread", "ratio_spread"),
+    "bounded": ("Spread", "mean_bounds", "mean_spread", "pooled_spread", "ratio_spread"),
     "means": (
         "Clustered",
         "cluster_se",
@@ -176,6 +186,7 @@ _HOMES = {
         "percentile",
         "percentile_of_counts",
         "quantile_ranks",
+        "shortfall",
         "upper_rank",
     ),
     "sequential": ("ALARM", "alarm", "e_value", "e_value_rate", "e_value_two_sided", "holm"),

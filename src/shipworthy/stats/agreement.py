@@ -12,15 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from .bounded import Spread, mean_spread
-from .means import mean_interval_of_counts
+from .bounded import Spread, mean_spread, pooled_spread
 from .proportions import Z_TWO_SIDED, clopper_pearson_lower, clopper_pearson_upper
 
 Table = Sequence[Sequence[int]]
 Weights = Literal["linear", "quadratic"] | None
 
-FEW_SPLIT = 5  # items on which raters differ, below which their spread is not to be trusted
-_Z_ONE_SIDED = 1.6448536269514722
 _Chance = Callable[[Sequence[int]], Fraction]  # label totals → chance agreement
 
 
@@ -51,30 +48,19 @@ def kappa_interval(table: Table, weights: Weights = None) -> tuple[float, float,
 
 
 def kappa_spread(table: Table, weights: Weights = None) -> Spread | None:
-    """`kappa_interval` with one-sided bounds κ ± z·SE; where SE is 0, what the agreements prove; None if κ is.
+    """How far κ may be off: what the pairs prove of agreement (`shares_spread`) in place of Po; None if κ is.
 
-    Six pairs that all agree have no spread, and prove little all the same: the rate that k agreements of n prove
-    (Clopper and Pearson) is then put into κ in place of Po, with the chance agreement that was seen. Weighted κ has no
-    such rate unless all agree, and is left without.
+    The chance agreement is the one that was seen. κ ± z·SE claims too much: at its bound it is proven in up to 11 %
+    of draws where 5 % are promised, because few disagreements have a small SE too.
     """
-    value, found = kappa(table, weights), kappa_interval(table, weights)
-    if value is None or found is None:
+    if kappa(table, weights) is None:
         return None
-    error, low, high = found
-    if error:
-        reach = _Z_ONE_SIDED * error
-        return Spread((low, high), (float(value) - reach, float(value) + reach))
-    n, agreed, (*_, chance) = (
-        sum(map(sum, table)),
-        sum(row[i] for i, row in enumerate(table)),
-        _by_chance(table, weights),
-    )
-    if weights and agreed < n:
-        return None
-    upper, highest = ((clopper_pearson_upper(agreed, n, alpha) or 0.0) for alpha in (0.05, 0.025))
-    high, up = (_put(edge, chance) for edge in (highest, upper))
-    spread = _few_apart(n, n - agreed, chance, high)
-    return spread if agreed == n else Spread(spread.interval, (spread.bounds[0], up))
+    most, shares = _apart(0, len(table) - 1, weights), Counter[Fraction]()
+    for i, row in enumerate(table):
+        for j, count in enumerate(row):
+            shares[1 - Fraction(_apart(i, j, weights), most)] += count
+    *_, chance = _by_chance(table, weights)
+    return _beyond_chance(shares_spread(+shares), chance)
 
 
 def gwet_ac1(table: Table) -> Fraction | None:
@@ -123,52 +109,47 @@ def krippendorff_alpha(table: Table) -> Fraction | None:
     return _beyond(_pool(table), _drawn)
 
 
-def shares_spread(shares: Mapping[Fraction, int]) -> Spread | None:
-    """How far the mean of shares from 0 to 1 may be off, given as share → how often; None without any.
+def shares_spread(shares: Mapping[Fraction, int], low: Fraction = Fraction(0)) -> Spread | None:
+    """How far the mean of shares from `low` to 1 may be off, given as share → how often; None without any.
 
-    Where each is 0 or 1, as with two raters, it is a rate and has a rate's exact bounds (Clopper and Pearson).
+    Where each is at one of the two ends, as with two raters, it is a rate and has a rate's exact bounds (Clopper and
+    Pearson).
     """
-    if not shares or not set(shares) <= {0, 1}:
-        return mean_spread(shares, 0, 1)
+    if not shares or not set(shares) <= {low, 1}:
+        return mean_spread(shares, low, 1)
     k, n = shares.get(Fraction(1), 0), sum(shares.values())
-    low, lower = (clopper_pearson_lower(k, n, alpha) for alpha in (0.025, 0.05))
-    high, upper = (clopper_pearson_upper(k, n, alpha) for alpha in (0.025, 0.05))
-    return Spread((low or 0.0, 1.0 if high is None else high), (lower if k else None, upper if k < n else None))
+    edges = [
+        float(low + (1 - low) * Fraction(edge or 0.0))
+        for alpha in (0.025, 0.05)
+        for edge in (clopper_pearson_lower(k, n, alpha), clopper_pearson_upper(k, n, alpha))
+    ]
+    return Spread((edges[0], edges[1]), (edges[2] if k else None, edges[3] if k < n else None))
 
 
 def raters_spread(table: Table, coefficient: Callable[[Table], Fraction | None]) -> Spread | None:
-    """θ ± t·√((n-1)/n · sum of (θ_i - mean)²) for one of the three above, θ_i being θ without item i (the jackknife).
+    """`kappa_spread` for one of the three above: an item counts once, by the share of its pairs of raters that agree.
 
-    Where fewer than five items are not unanimous, too few to tell a spread from, the lower edge is what so many
-    unanimous items prove of agreement, as in `kappa_spread`, and no miss is proven. None where θ is, or where the
-    spread can't be told.
+    Items with more ratings than others weigh more, as they do in α. None where the coefficient is.
     """
-    value = coefficient(table)
-    if value is None:
+    if coefficient(table) is None:
         return None
-    pool, chance = _pool(table), _CHANCE[coefficient]
     rows = Counter(tuple(row) for row in table if sum(row) > 1)
-    reach = _jackknife(value, rows, pool, chance)
-    split = sum(count for row, count in rows.items() if max(row) < sum(row))
-    if split < FEW_SPLIT:
-        return _few_apart(rows.total(), split, chance(pool.totals), 1.0 if reach is None else float(value) + reach)
-    if reach is None:
-        return None
-    low, high = max(-1.0, float(value) - reach), min(1.0, float(value) + reach)
-    return Spread((low, high), (low, high))
-
-
-def _jackknife(value: Fraction, rows: Counter[tuple[int, ...]], pool: _Pool, chance: _Chance) -> float | None:
-    n = rows.total()
-    pseudo: Counter[float] = Counter()
+    chance, sizes = _CHANCE[coefficient](_pool(table).totals), {sum(row) for row in rows}
+    if len(sizes) == 1:
+        size, shares = sizes.pop(), Counter[Fraction]()
+        for row, count in rows.items():
+            shares[Fraction(_agreeing(row), size * (size - 1))] += count
+        return _beyond_chance(shares_spread(shares, _least_agreement(size, len(table[0]))), chance)
+    groups: Counter[tuple[int | Fraction, int | Fraction]] = Counter()
     for row, count in rows.items():
-        without = _beyond(pool.without(row), chance)
-        if without is None:
-            return None
-        # Floats from here on: they are added exactly, so that the order of the items still does not matter.
-        pseudo[n * float(value) - (n - 1) * float(without)] += count
-    found = mean_interval_of_counts(pseudo)
-    return None if found is None or len(pseudo) < 2 else (found[1] - found[0]) / 2
+        groups[Fraction(_agreeing(row), sum(row) - 1), sum(row)] += count
+    return _beyond_chance(pooled_spread(groups), chance)
+
+
+def _least_agreement(ratings: int, labels: int) -> Fraction:
+    """The share of pairs that agree if the ratings of an item are as far apart as they can be."""
+    each, more = divmod(ratings, labels)
+    return Fraction(_agreeing([each + 1] * more + [each] * (labels - more)), ratings * (ratings - 1))
 
 
 class _Pool(NamedTuple):
@@ -176,10 +157,6 @@ class _Pool(NamedTuple):
 
     totals: tuple[int, ...]  # of each label
     agreed: Fraction  # sum over items of agreeing ordered pairs / (ratings - 1)
-
-    def without(self, row: Sequence[int]) -> _Pool:
-        totals = tuple(total - count for total, count in zip(self.totals, row, strict=True))
-        return _Pool(totals, self.agreed - Fraction(_agreeing(row), sum(row) - 1))
 
 
 def _pool(table: Table) -> _Pool:
@@ -226,16 +203,19 @@ def _even(table: Table) -> bool:
     return len(sizes) == 1 and min(sizes) > 1
 
 
-def _few_apart(n: int, apart: int, chance: Fraction, high: float = 1.0) -> Spread:
-    """The rate that n - apart of n proves (Clopper and Pearson) in place of Po."""
-    likely, proven = (clopper_pearson_lower(n - apart, n, alpha) or 0.0 for alpha in (0.025, 0.05))
-    lowest, low = (_put(edge, chance) for edge in (likely, proven))
-    return Spread((max(-1.0, lowest), min(1.0, high)), (low, None))
+def _beyond_chance(spread: Spread | None, chance: Fraction) -> Spread | None:
+    """Edges of agreement as edges of agreement beyond chance, which is never below -1."""
+    if spread is None:
+        return None
 
+    def put(rate: float) -> float:
+        return max(-1.0, (rate - float(chance)) / (1 - float(chance)))
 
-def _put(rate: float, chance: Fraction) -> float:
-    """A rate of agreement as agreement beyond chance."""
-    return (rate - float(chance)) / (1 - float(chance))
+    lower, upper = spread.bounds
+    return Spread(
+        (put(spread.interval[0]), put(spread.interval[1])),
+        (None if lower is None else put(lower), None if upper is None else put(upper)),
+    )
 
 
 def _apart(i: int, j: int, weights: Weights) -> int:

@@ -11,6 +11,7 @@ assumed about their distribution except its limits.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
@@ -46,6 +47,33 @@ def ratio_spread(counts: Mapping[tuple[int, int], int]) -> Spread | None:
     shares = [(part, whole, count) for (part, whole), count in counts.items()]
     found = _share_bounds(shares, Fraction(0), Fraction(1), (ALPHA / 2, ALPHA))
     return Spread(found[0], found[1]) if found else None
+
+
+def pooled_spread(groups: Mapping[tuple[int | Fraction, int | Fraction], int]) -> Spread | None:
+    """How far the share sum of k / sum of m may be off, given as (k, m) → how many groups; None without any.
+
+    Rows of one group are not independent, and groups of many rows weigh more: each is one value, k / the largest m,
+    whose mean is bounded from below; the bound from above is that of what the rows lack.
+    """
+    kept = {group: count for group, count in groups.items() if group[1] and count}
+    if not kept:
+        return None
+    most, rows, number = (
+        max(m for _, m in kept),
+        sum(m * count for (_, m), count in kept.items()),
+        sum(kept.values()),
+    )
+    having: Counter[Fraction] = Counter()
+    lacking: Counter[Fraction] = Counter()
+    for (k, m), count in kept.items():
+        having[Fraction(k, most)] += count
+        lacking[Fraction(m - k, most)] += count
+    low, high = mean_spread(having, 0, 1), mean_spread(lacking, 0, 1)
+    if low is None or high is None:
+        return None
+    scale = number * most / rows
+    edges = [(edge[0] * scale, 1 - other[0] * scale) for edge, other in zip(low, high, strict=True)]  # type: ignore[operator]
+    return Spread((edges[0][0], edges[0][1]), (edges[1][0], edges[1][1]))
 
 
 def mean_bounds(

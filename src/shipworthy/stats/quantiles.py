@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from .binomial import critical_k
+from .binomial import ALPHA, critical_k, tail
 from .samples import smallest_n
 
 Number = TypeVar("Number", int, float, Fraction, int | Fraction)
@@ -63,6 +63,23 @@ def quantile_ranks(n: int, q: Fraction) -> tuple[int | None, int | None]:
 def upper_rank(n: int, q: Fraction) -> int | None:
     """Rank (from 1) of the 95 % upper bound: min r with P[Bin(n, q) < r] >= 95 %; None if n is too small."""
     return critical_k(n, q)
+
+
+def shortfall(n: int, q: Fraction, alpha: Fraction = ALPHA) -> Fraction | None:
+    """How much of n shares must be reached to prove a mean above q: the mean of the top alpha of Bin(n, q); or None.
+
+    Each share is a question's own, from 0 to 1: how many of its runs are within a time. No sum of n independent shares
+    spreads more than a binomial of the same mean (Hoeffding 1963), so E(S - c)+ is at most the binomial's for every c,
+    and P[S >= t] at most E(S - c)+ / (t - c) (Markov). That is alpha at t = c + E(B - c)+ / alpha, which is smallest at
+    c = the critical count less one. With one run a question `critical_k` is exact, and never more than this.
+    """
+    critical = critical_k(n, q, alpha)
+    if critical is None:
+        return None
+    c = critical - 1
+    above = n * q * tail(max(c, 0), n - 1, q) - c * tail(critical, n, q) if n > 1 else q
+    needed = c + above / alpha
+    return needed if needed <= n else None
 
 
 def min_n_for_quantile(q: Fraction) -> int | None:

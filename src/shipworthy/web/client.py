@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from ..errors import EnvironmentFailure, UsageError
 from ..text import visible
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
     from yarl import URL
 
-EVENTS = "text/event-stream"
+STREAMS = ("text/event-stream", "ndjson", "jsonl", "json-lines", "json-seq", "stream+json")  # parts of such types
 
 
 class RequestFailed(Exception):
@@ -41,7 +41,7 @@ class Reply(NamedTuple):
     body: bytes
     whole: bool
     elapsed_ms: float
-    events: EventStream | None = None  # of a stream of server-sent events
+    events: EventStream | None = None  # of a stream
     first_ms: float | None = None  # until the first text of such a stream
 
 
@@ -85,6 +85,32 @@ class Client:
                 if not timing.reused:  # a kept connection may have been closed while idle: that is nobody's failure
                     why = "the connection was closed before an answer came"
                     raise RequestFailed("reset", why, retry=True) from None
+
+    async def save(self, method: str, url: Url, sink: BinaryIO, idle: float) -> tuple[int, Mapping[str, str]]:
+        """Status and headers of a response whose body, if it is the thing itself, goes to the sink as it comes.
+
+        Nothing may take longer than `idle` seconds: not the answer, not the next piece of it; and all of it no longer
+        than 60 times that.
+        """
+        import aiohttp
+
+        session, address, clock = self._opened(), self._address(url), asyncio.get_running_loop().time
+        end = clock() + 60 * idle
+        try:
+            async with asyncio.timeout(idle) as deadline:
+                async with session.request(
+                    method, address, allow_redirects=False, trace_request_ctx=_Timing()
+                ) as response:
+                    while response.status == 200 and (chunk := await response.content.readany()):
+                        sink.write(chunk)
+                        deadline.reschedule(min(clock() + idle, end))
+                    return response.status, response.headers
+        except TimeoutError:
+            raise RequestFailed("timeout", f"nothing came for {idle:g} s", retry=True) from None
+        except aiohttp.ClientConnectorError as error:
+            raise RequestFailed("unreachable", f"{url.authority}: {error.os_error}", retry=True) from None
+        except (aiohttp.ClientError, ConnectionError) as error:
+            raise _cut_off(error) from None
 
     async def close(self) -> None:
         if self._session is not None:
@@ -156,20 +182,23 @@ class _Unanswered(Exception):
 
 async def _read(response: aiohttp.ClientResponse, limit: int, timing: _Timing) -> Reply:
     clock = asyncio.get_running_loop().time
-    events = EventStream() if response.content_type == EVENTS and response.status == 200 else None
+    framed = "transfer-encoding" in response.headers or "content-length" in response.headers
+    streams = response.status == 200 and any(part in response.content_type for part in STREAMS)
+    events = EventStream(framed) if streams else None
     parts: list[bytes] = []
-    size, whole, first = 0, True, None
+    size, whole = 0, True
     while whole and (chunk := await response.content.readany()):
         size += len(chunk)
         if whole := size <= limit:
             parts.append(chunk)
         else:
             parts.append(chunk[: limit - size])
-        if events is not None and events.feed(chunk) and first is None:
-            first = clock()
+        if events is not None:
+            events.feed(chunk, clock())
     elapsed = timing.connection_ms + (clock() - timing.sent) * 1000
     if not whole:
         response.close()  # the rest is not worth reading, and the connection can't be used again
+    first = events.since if events is not None else None
     waited = None if first is None else timing.connection_ms + (first - timing.sent) * 1000
     return Reply(response.status, response.headers, b"".join(parts), whole, elapsed, events, waited)
 

@@ -1,11 +1,13 @@
-"""One request from ordinary code: POST a JSON object, get status and body back."""
+"""One request from ordinary code: POST a JSON object, or fetch a file."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Mapping
+from typing import BinaryIO
 
+from ..text import visible
 from .address import vetted_url
 from .blocking import run_blocking
 from .client import Client, RequestFailed
@@ -30,5 +32,19 @@ async def _posted(url: str, payload: bytes, headers: Mapping[str, str], seconds:
         return 0, failed.why.encode("utf-8", "replace")
     except TimeoutError:
         return 0, f"no answer within {seconds:g} s".encode()
+    finally:
+        await client.close()
+
+
+def fetch(url: str, sink: BinaryIO, seconds: float, *, method: str = "GET") -> tuple[int, Mapping[str, str]]:
+    """Status and headers of the response, whose body goes to the sink. Redirects are not followed."""
+    return run_blocking(_fetched(url, sink, seconds, method))
+
+
+async def _fetched(url: str, sink: BinaryIO, seconds: float, method: str) -> tuple[int, Mapping[str, str]]:
+    address = vetted_url(url, visible(url))
+    client = Client(address, {"User-Agent": "shipworthy", "Accept-Encoding": "identity"})
+    try:
+        return await client.save(method, address, sink, seconds)
     finally:
         await client.close()

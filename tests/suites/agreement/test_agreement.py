@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -45,6 +46,10 @@ def agreeing(valid: int = 40, refused: int = 20) -> list[dict[str, Any]]:
     return rows + [pair(f"n{number:02}", "NOT_IN_CONTEXT", "NOT_IN_CONTEXT", ()) for number in range(refused)]
 
 
+def without_answer(scholar: str, auditor: str) -> dict[str, Any]:
+    return {name: value for name, value in pair("a", scholar, auditor).items() if name != "answer_json"}
+
+
 def final(row: dict[str, Any], profile: str = "strict") -> tuple[str, str]:
     (judged,) = agree(pairs=[row], profile=profile).items
     return judged["final"], judged["why"]
@@ -83,7 +88,55 @@ def test_kappa_has_its_interval_and_proof() -> None:
     ]
     kappa = agree(pairs=rows).measures["kappa"]
     assert float(kappa.value or 0) == pytest.approx(0.659574, abs=1e-6)
-    assert kappa.interval == pytest.approx((0.443776, 0.875373), abs=1e-6)
+    low, high, chance = stats.clopper_pearson_lower(52, 60, 0.025), stats.clopper_pearson_upper(52, 60, 0.025), 0.608333
+    assert low is not None and high is not None
+    edges = [(edge - chance) / (1 - chance) for edge in (low, high)]
+    assert kappa.interval == pytest.approx(edges, abs=1e-5)
+
+
+# Labels whose true κ is exactly the bound: one label of each kind with these chances, and disagreement by chance alone.
+DRAWN = {
+    "two labels": (0.5, 0.5, 0, 0),
+    "skewed": (0.8, 0.2, 0, 0),
+    "very skewed": (0.9, 0.1, 0, 0),
+    "four labels": (0.25, 0.25, 0.25, 0.25),
+    "four, skewed": (0.7, 0.2, 0.07, 0.03),
+}
+
+
+@pytest.mark.parametrize("n", [40, 100])
+@pytest.mark.parametrize("shares", DRAWN.values(), ids=DRAWN)
+def test_kappa_at_its_bound_is_proven_in_at_most_5_percent_of_draws(shares: tuple[float, ...], n: int) -> None:
+    rng, draws, bound = random.Random(n), 400, 0.75
+    wrong = {"PASS": 0, "FAIL": 0}
+    for _ in range(draws):
+        table = [[0] * 4 for _ in range(4)]
+        for _ in range(n):
+            one = rng.choices(range(4), shares)[0]
+            other = one if rng.random() < bound else rng.choices(range(4), shares)[0]
+            table[one][other] += 1
+        spread = stats.kappa_spread(table)
+        low, high = spread.bounds if spread else (None, None)
+        wrong["PASS"] += low is not None and low >= bound
+        wrong["FAIL"] += high is not None and high < bound
+    assert all(count <= draws * 0.083 for count in wrong.values()), wrong  # 5 % and 3 standard errors
+
+
+def test_forty_pairs_that_were_called_certain_are_not() -> None:
+    """Two of 40 pairs differ: κ is 0.9 and κ - z·SE 0.79, but a κ of 0.75 gives as few in one draw of nine."""
+    rows = [pair(f"v{n}") for n in range(19)] + [pair(f"r{n}", "REJECT", "REJECT") for n in range(19)]
+    rows += [pair("x", "VALID", "REJECT"), pair("y", "REJECT", "VALID")]
+    found = next(one for one in agree(pairs=rows).outcomes if one.gate.metric == "kappa")
+    assert float(found.measure.value or 0) == pytest.approx(0.9) and found.state == "PASS-BUT-UNPROVEN"
+
+
+def test_the_larger_of_two_abstentions_is_called_too_large_with_care() -> None:
+    """Either of two validators may abstain often by luck: 4 of 60 are certain for one, not for the larger."""
+    assert stats.refuted(4, 60, Fraction(2, 100), "<=") and not stats.refuted(3, 60, Fraction(2, 100), "<=")
+    for abstained, state in ((4, "FAIL-BUT-CLOSE"), (5, "FAIL")):
+        rows = [*agreeing(60 - abstained, 0), *(pair(f"x{n}", "ABSTAIN", "REJECT") for n in range(abstained))]
+        found = next(one for one in agree(pairs=rows).outcomes if one.gate.metric == "abstain_rate")
+        assert found.state == state
 
 
 def test_a_few_pairs_that_all_agree_prove_little() -> None:
@@ -150,6 +203,14 @@ def test_agreement_on_something_flagged_is_a_gate() -> None:
         (pair("a", "REJECT", "VALID"), ("REJECT", "incoherent_pair"), None),
         (pair("a", "ABSTAIN", "VALID"), ("REJECT", "incoherent_pair"), None),
         (pair("a", cite=()), ("REJECT", "uncited"), None),
+        (pair("a", "NOT_IN_CONTEXT", "VALID", cite=()), ("REJECT", "uncited"), None),
+        (pair("a", "NOT_IN_CONTEXT", "NOT_IN_CONTEXT", cite=()), ("NOT_IN_CONTEXT", "both_refuse"), None),
+        (pair("a", "VALID", "REJECT", cite=()), ("REJECT", "auditor_veto"), None),
+        (pair("a", "REJECT", "VALID", cite=()), ("REJECT", "incoherent_pair"), None),
+        (without_answer("VALID", "VALID"), ("VALID", "auditor_ok"), ("REJECT", "uncited")),
+        (without_answer("NOT_IN_CONTEXT", "VALID"), ("REVIEW", "scholar_refuses"), ("REJECT", "uncited")),
+        (without_answer("NOT_IN_CONTEXT", "NOT_IN_CONTEXT"), ("NOT_IN_CONTEXT", "both_refuse"), None),
+        (without_answer("VALID", "REJECT"), ("REJECT", "auditor_veto"), None),
         (pair("a", "INVALID", "INVALID"), ("REJECT", "auditor_veto"), None),
     ],
 )

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from conftest import VECTORS, gold, refusal, trace, unanswerable
 from shipworthy import DataError, Gold, Trace, UsageError, evaluate
 from shipworthy.core.decision import encode
+from shipworthy.report import render
 
 
 def item(golds: list[dict[str, Any]], traces: list[dict[str, Any]], qid: str = "A", **options: Any) -> dict[str, Any]:
@@ -202,6 +203,19 @@ def test_recall_counts_a_repeated_id_once_at_its_first_rank() -> None:
 
 
 @pytest.mark.parametrize(
+    ("found", "first"), [(["x", "x", "g1"], 2), (["x", "y", "x", "g1", "g1"], 3), (["g1", "x", "g1"], 1)]
+)
+def test_recall_of_one_citation_counts_a_repeated_id_once_too(found: list[str], first: int) -> None:
+    """A single gold citation is looked up by a path of its own."""
+    decision = evaluate([gold("A", cite=["g1"])], [trace("A", cite=["g1"], found=found)], k=[1, 2, 3])
+    reached = [int(k >= first) for k in (1, 2, 3)]
+    assert [decision.measures[f"recall@{k}"].k for k in (1, 2, 3)] == reached
+    assert [decision.measures[f"recall_any@{k}"].k for k in (1, 2, 3)] == reached
+    assert [decision.measures[f"chr@{k}"].k for k in (1, 2, 3)] == reached
+    assert decision.items[0]["recall_rank"] == first
+
+
+@pytest.mark.parametrize(
     ("keep", "correct", "superseded"), [("last", False, 1), ("first", True, 1), ("worst", False, 1)]
 )
 def test_several_traces_of_a_question(keep: Any, correct: bool, superseded: int) -> None:
@@ -222,7 +236,9 @@ def test_duplicates_and_unknown_questions_can_be_errors() -> None:
 def test_nothing_shipped_is_undefined_and_never_a_pass() -> None:
     decision = evaluate([unanswerable("U")], [refusal("U")])
     assert decision.measures["precision"].value is None
-    assert decision.verdict == "NO VERDICT"
+    states = {outcome.gate.metric: outcome.state for outcome in decision.outcomes}
+    assert states["precision"] == "NOT-APPLICABLE"  # no question could have a correct answer
+    assert states["under_refusal"].startswith("PASS") and decision.verdict == "SHIP"  # what applies holds
     all_refused = evaluate([gold("A"), unanswerable("U")], [refusal("A"), refusal("U")])
     assert all_refused.verdict == "NO-SHIP"
     assert all_refused.report()["precision"] is None
@@ -288,15 +304,60 @@ def test_offenders_come_worst_first_with_one_reason() -> None:
     assert [(row["qid"], row["reason"]) for row in decision.offenders] == [
         ("G", "leak"),
         ("A", "constraint-echo"),
+        ("D", "containment"),
         ("B", "out-of-scope"),
         ("C", "wrong-citation"),
-        ("D", "containment"),
         ("E", "over-refusal"),
         ("F", "empty"),
         ("H", "missing"),
     ]
     assert len(evaluate(golds, rows, offenders=3).offenders) == 3
     assert decision.offenders[2]["gold_rank"] == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "cite", "more", "reason", "also"),
+    [
+        ("wrong", ["d2"], {}, "containment", "wrong-citation"),
+        ("wrong", ["d9"], {}, "containment", "out-of-scope"),
+        ("wrong", [], {}, "containment", "wrong-citation"),
+        ("wrong", ["d1"], {}, "containment", None),
+        ("the grace period is not five days", ["d2"], {}, "denied", "wrong-citation"),
+        ("five days, and nine on request", ["d2"], {"forbidden": ["nine"]}, "forbidden", "wrong-citation"),
+        ("five days", ["d2"], {}, "wrong-citation", None),
+        ("five days", ["d1", "d9"], {}, "out-of-scope", None),
+        ("five days", ["d2"], {"constraints": ["Never call twice."]}, "constraint-echo", "wrong-citation"),
+        ("", ["d2"], {}, "empty", None),
+    ],
+)
+def test_what_an_answer_says_comes_before_what_it_cites(
+    claim: str, cite: list[str], more: dict[str, Any], reason: str, also: str | None
+) -> None:
+    expected = gold("A", ["five days"], **more)
+    decision = evaluate([expected], [trace("A", claim, cite)])
+    row, card = decision.items[0], decision.offenders[0]
+    assert (row["reason"], row.get("also")) == (card["reason"], card.get("also")) == (reason, also)
+    assert ("; also " in card["says"]) == (also is not None)
+    for form in ("text", "markdown", "html", "junit", "github"):
+        shown = " ".join(render(decision, form).decode().split())  # lines are cut at the width of the terminal
+        assert ("; also cites " in shown) == (also is not None), form
+    assert json.loads(render(decision, "json"))["items"][0].get("also") == also
+
+
+def test_a_miscited_wrong_answer_is_among_those_that_count_against_citing() -> None:
+    decision = evaluate([gold("A"), gold("B")], [trace("A", "wrong", ["d2"]), trace("B", "wrong")])
+    near = {turn["gate"]: turn["nearest"] for turn in decision.sections["turns"]}
+    assert near == {"precision >= 0.80": ["B", "A"], "chr >= 0.75": ["A"]}
+
+
+def test_an_answer_that_should_be_a_refusal_also_says_that_it_invents_a_source() -> None:
+    cards = evaluate(
+        [gold("A"), unanswerable("G"), unanswerable("H")], [trace("A"), trace("G", cite=["d9"]), trace("H")]
+    ).offenders
+    assert [(card["qid"], card["reason"], card.get("also")) for card in cards] == [
+        ("G", "leak", "out-of-scope"),
+        ("H", "leak", None),
+    ]
 
 
 DIAGNOSES = [
@@ -307,7 +368,6 @@ DIAGNOSES = [
     ([trace("A"), trace("U")], "refusal rule is too weak"),
     ([refusal("A")], "guard is too strict"),
     ([refusal("A", found=["d7"])], "split across chunks"),
-    ([trace("A", cite=[])], "cite nothing"),
 ]
 
 
@@ -315,6 +375,62 @@ DIAGNOSES = [
 def test_diagnosis(rows: list[dict[str, Any]], words: str) -> None:
     decision = evaluate([gold("A"), unanswerable("U")], [refusal("U"), *rows])
     assert any(words in hint for hint in decision.diagnosis), decision.diagnosis
+
+
+def test_where_most_answers_cite_nothing_that_is_said() -> None:
+    rows = [refusal("U"), trace("A", cite=[]), trace("B", cite=[]), trace("C")]
+    decision = evaluate([gold("A"), gold("B"), gold("C"), unanswerable("U")], rows)
+    assert any("2 of 3 answers cite nothing" in hint for hint in decision.diagnosis)
+
+
+def test_wrong_answers_are_named_before_wrong_citations() -> None:
+    """Also where they are few: of the others, the expected text is there and the citation is not."""
+    rows = [refusal("U"), trace("A", "wrong", ["d2"]), *(trace(name, cite=["d2"]) for name in "BCD")]
+    decision = evaluate([*(gold(name) for name in "ABCD"), unanswerable("U")], rows)
+    assert decision.diagnosis[0].startswith("1 of 4 answers do not say what is expected")
+    assert "other sources are cited" in decision.diagnosis[1]
+
+
+def low_precision(golds: list[dict[str, Any]], rows: list[dict[str, Any]], **options: Any) -> list[str]:
+    decision = evaluate(golds, rows, **options)
+    assert "precision" in {outcome.gate.metric for outcome in decision.outcomes if not outcome.holds}
+    return decision.diagnosis
+
+
+def test_where_only_echoes_are_missing_no_text_is_said_to_be() -> None:
+    golds = [gold(f"q{number}", constraints=["Null keys are rejected."]) for number in range(10)]
+    silent = [trace(f"q{number}") for number in range(10)]
+    assert low_precision(golds, silent, scu_enforced=True) == [
+        "Precision is low because 10 of 10 answers do not repeat their locked constraints in constraints_echo; none "
+        "contradicts one. Log constraints_echo, and repeat the constraints at each stage."
+    ]
+    against = [trace("q0", "The right answer: null keys are accepted.", echo=["Null keys are rejected."]), *silent[1:]]
+    assert (
+        "10 of 10 answers do not keep their locked constraints: 1 contradict one, 9 do not repeat them"
+        in (low_precision(golds, against, scu_enforced=True)[0])
+    )
+    mixed = [trace(f"q{number}", "wrong") for number in range(6)] + silent[6:]
+    told = low_precision(golds, mixed, scu_enforced=False)
+    assert "answers miss the expected text" in told[0] and not any("onstraints" in hint for hint in told)
+
+
+def test_the_cause_of_low_precision_is_the_one_that_most_answers_have() -> None:
+    golds = [gold(f"q{number}", gold_claim="The key is required.") for number in range(10)]
+    right, elsewhere = (
+        [trace(f"q{number}") for number in range(10)],
+        [trace("q0", cite=["d2"]), trace("q1", cite=["d2"])],
+    )
+    rows = [*elsewhere, trace("q2", "wrong"), *right[3:]]
+    told = low_precision(golds, rows)
+    assert told == [
+        "Precision is low because 2 of 10 answers cite none of the expected sources, or one that was not retrieved. "
+        "Check how the prompt asks for citations."
+    ]
+    opposed = [trace(f"q{number}", "The right answer: the key is optional.") for number in range(3)]
+    assert (
+        "3 of 10 answers deny the expected text, contradict it, or say what is forbidden"
+        in (low_precision(golds, [*opposed, *right[3:]])[0])
+    )
 
 
 def test_a_broken_constraint_and_one_that_is_not_repeated_have_reasons_of_their_own() -> None:
@@ -354,7 +470,9 @@ def test_without_retrieved_ids_recall_is_not_applicable_and_the_report_says_so()
     decision = evaluate(golds, rows, gates=["recall@5=0.9"])
     outcome = next(outcome for outcome in decision.outcomes if outcome.gate.metric == "recall@5")
     assert outcome.state == "NOT-APPLICABLE"
-    assert any("No trace says what was retrieved" in hint for hint in decision.diagnosis)
+    assert decision.reasons[0].startswith("no trace says what was retrieved (retrieved_ids)")
+    lower = evaluate(golds, rows, gates=["recall@5=0.9"], only_gates=True)  # where no citation decides, below
+    assert any("No trace says what was retrieved" in hint for hint in lower.diagnosis)
 
 
 def test_an_index_that_returns_nothing_is_a_recall_of_zero_not_an_excuse() -> None:
@@ -511,3 +629,35 @@ def test_on_clean_input_the_profiles_agree_or_say_where_not(vector: dict[str, An
     assert strict.compat["reference"]["precision"] == vector["reference"]["precision"]
     if strict.compat["agrees"]:
         assert round(float(strict.measures["precision"].value or Fraction(1)), 4) == vector["reference"]["precision"]
+
+
+def test_a_refusal_in_doubt_counts_against_the_pipeline_on_both_sides_and_is_named() -> None:
+    """Nothing that is said after a lack turns a leak into a refusal, or a refusal into an answer."""
+    doubtful, leak = "I don't know. Blue.", "I'm unable to find the salary. It's $5M."
+    golds = [unanswerable("U1"), unanswerable("U2"), unanswerable("U3"), gold("A1", ["green"]), gold("A2", ["$5M"])]
+    rows = [trace("U1", doubtful), trace("U2", leak), trace("U3", "I don't know. Please contact support.")]
+    rows += [trace("A1", doubtful), trace("A2", leak)]
+    decision = evaluate(golds, rows, refusal="natural")
+    assert {row["qid"]: row["status"] for row in decision.items} == {
+        "A1": "refused",
+        "A2": "shipped",
+        "U1": "shipped",
+        "U2": "shipped",
+        "U3": "refused",
+    }
+    assert decision.named["doubtful_refusals"] == ["A1", "U1"]
+    assert decision.measures["doubtful_refusals"].value == 2
+    assert (measured(decision, "under_refusal"), measured(decision, "over_refusal")) == ((2, 3), (1, 2))
+    assert {row["qid"]: row["says"] for row in decision.offenders}["U1"].startswith("says that it can't answer, and")
+
+
+def test_what_the_question_names_is_no_answer_wherever_the_question_stands() -> None:
+    said = "I don't know. The 2022 price was not given. Leiden in 2022."
+    asked = "What was the price in Leiden in 2022?"
+    plain = {"qid": "U", "answerable": False}
+    for golds, rows in (
+        ([plain | {"question": asked}], [trace("U", said)]),
+        ([plain], [trace("U", said) | {"q": asked}]),
+    ):
+        assert item(golds, rows, "U", refusal="natural")["status"] == "refused"
+    assert item([plain], [trace("U", said)], "U", refusal="natural")["status"] == "shipped"

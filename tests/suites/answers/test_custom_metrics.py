@@ -131,7 +131,7 @@ LACKING = [*run_of(0.9, 0.9, 0.9, 0.9, 0.9)[:-1], trace("A5"), refusal("U1")]
 def test_missing_is_no_data_unless_the_config_says_otherwise() -> None:
     decision = judged(LACKING, gates=["faithful >= 0.9"])
     assert decision.verdict == "NO VERDICT" and decision.exit_code == 3
-    assert "1 of 6 items among answered lack the score faithfulness" in decision.reasons[0]
+    assert "scores.faithfulness is missing for 1 of 7 questions, and faithful needs it: A5." in decision.reasons[0]
     null = judged([*LACKING[:-2], scored("A5", None), refusal("U1")], gates=["faithful >= 0.9"])
     assert null.verdict == "NO VERDICT"
 

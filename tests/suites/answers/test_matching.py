@@ -36,6 +36,17 @@ def card(claim: str, substr: list[str], **fields: Any) -> dict[str, Any]:
         ("It must not exceed 30 days.", "30 days"),
         ("Returns are not accepted after 30 days.", "30 days"),
         ("It is not refundable.", "not refundable"),
+        ("The refunds take a week.", "refund"),
+        ("He was born in Sao Paulo, Brazil.", "São Paulo"),
+        ("He was born in Zürich.", "Zurich"),
+        ("James T Okafor Jr signed.", "James T. Okafor, Jr."),
+        ("Lindqvist, Maria (2021).", "Maria Lindqvist"),
+        ("It was written by M. Lindqvist.", "Maria Lindqvist"),
+        ("It was written by Maria Lindqvist.", "Dr. Maria Lindqvist"),
+        ("The World Health Organisation runs it.", "World Health Organization"),
+        ("退款期限为30天。", "30天"),
+        ("환불 기간은 30일입니다.", "30일"),
+        ("والكتاب مفيد", "كتاب"),
     ],
 )
 def test_an_asserted_text_is_found(claim: str, text: str) -> None:
@@ -52,6 +63,19 @@ def test_an_asserted_text_is_found(claim: str, text: str) -> None:
         ("This is a category.", "cat"),
         ("In 19981 it began.", "1998"),
         ("The version is 3.10.", "version is 3.1"),
+        ("It is unavailable.", "available"),
+        ("That is illegal here.", "legal"),
+        ("The office is in Indiana.", "India"),
+        ("Tickets are nonrefundable.", "refundable"),
+        ("Anders Holmgren chairs the board.", "Anders Holm"),
+        ("The disk has 100 GB.", "100 g"),
+        ("It reaches 500 million people.", "500 m"),
+        ("It is kept at -5 °C.", "5 °C"),
+        ("It is kept at minus 5 °C.", "5 °C"),
+        ("It opens at 15:30.", "15"),
+        ("There are 6.022e23 of them.", "6.022"),
+        ("期限为二百三十天。", "三十天"),
+        ("재환불 기간", "환불"),
     ],
 )
 def test_a_part_of_a_number_or_a_short_word_is_not(claim: str, text: str) -> None:
@@ -59,6 +83,210 @@ def test_a_part_of_a_number_or_a_short_word_is_not(claim: str, text: str) -> Non
     assert found["reason"] == "containment"
     assert "inside a longer number or word" in found["says"]
     assert "none of" not in found["says"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The deal was valued at $2.7B.", "$2.7 billion"),
+        ("They paid 2.7 billion US dollars.", "$2.7B"),
+        ("It has 240k users.", "240,000 users"),
+        ("About 1.2 million people.", "1,200,000 people"),
+        ("It cost 1,20,000 rupees.", "120000 rupees"),
+        ("It seats 1\u2009250 people.", "1250"),
+        ("It costs 1.200,50 in all.", "1200.5"),
+        ("It holds 1.200 people.", "1200 people"),
+        ("125g, softened.", "125 grams"),
+        ("The loop is 5,000 m long.", "5 km"),
+        ("It takes 90 minutes.", "1.5 hours"),
+        ("He is 6 feet 2 inches tall.", "74 inches"),
+        ("At 50 kilometres per hour.", "50 km/h"),
+        ("It is kept at 5 degrees Celsius.", "5 °C"),
+        ("It fell to minus 60 degrees.", "-60"),
+        ("Delivery takes between five and seven business days.", "5-7 business days"),
+        ("Passwords need a minimum of eight characters.", "at least 8 characters"),
+        ("The shuttle leaves at 15:00.", "3 pm"),
+        ("It opens at 9:30 a.m.", "09:30"),
+        ("It expires on 01.04.2026.", "April 1, 2026"),
+        ("It expires on 3/18/2025.", "18 March 2025"),
+        ("It's 6.022e23 per mole.", "6.022 × 10^23"),
+        ("\\(E = 3.2 \\times 10^{-19}\\,\\mathrm{J}\\)", "3.2 × 10^-19 J"),
+        ("Kept for **35&nbsp;days**.", "35 days"),
+        ("She finished third.", "3rd"),
+        ("Use release v1.2 now.", "1.2"),
+        ("It takes ٣٠ days.", "30 days"),
+    ],
+)
+def test_an_amount_is_found_in_any_form(claim: str, text: str) -> None:
+    assert judged(claim, [text])["contained"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("It costs €30.", "$30"),
+        ("It rose by 5 percentage points.", "5%"),
+        ("It expires on 03/04/2025.", "3 April 2025"),
+        ("It takes 1 month.", "30 days"),
+        ("The loop is 5,001 m long.", "5 km"),
+        ("It leaves at 3 am.", "15:00"),
+        ("See section 1.20.", "section 1.2"),
+    ],
+)
+def test_another_amount_is_not(claim: str, text: str) -> None:
+    assert not judged(claim, [text])["contained"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The fee is ~~$120~~ $95.", "$120"),
+        ("See [the page](https://example.com/30-days).", "30-days"),
+        ("![thirty days](x.png) It is a week.", "thirty days"),
+        ('<a title="30 days" href="x">a week</a>', "30 days"),
+    ],
+)
+def test_what_an_answer_does_not_say_is_not_found(claim: str, text: str) -> None:
+    assert judged(claim, [text])["reason"] == "containment"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("30 days is wrong.", "30 days"),
+        ("The claim that it is 30 days is false.", "30 days"),
+        ("Many think it is Canberra, but that's a common misconception.", "Canberra"),
+        ("The first idea was a worn bearing. This was ruled out later.", "worn bearing"),
+        ("It used to be 30 days.", "30 days"),
+        ("It was 30 days until 2020.", "30 days"),
+        ("Until version 2 it was 100 requests; now it's 600.", "100 requests"),
+        ("It was moved from October to June.", "October"),
+        ("Bank transfers are no longer possible.", "bank transfer"),
+        ("It is 60 days instead of 30 days.", "30 days"),
+        ("Not 30 days but 60 days.", "30 days"),
+        ("30 days? No: 60 days.", "30 days"),
+        ("It was either 1912 or 1914.", "1914"),
+        ("It is 30 days or maybe 60 days.", "30 days"),
+        ("If it were 30 days, we would say so.", "30 days"),
+        ("Tickets are non-refundable.", "refundable"),
+    ],
+)
+def test_what_an_answer_takes_back_is_denied(claim: str, text: str) -> None:
+    assert judged(claim, [text], question="What is it?")["reason"] == "denied"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "question"),
+    [
+        ("30 days is not wrong.", "30 days", "What is it?"),
+        ("It used to be 30 days.", "30 days", "What was the limit before?"),
+        ("You can pay by either card or cash.", "card", "How can I pay?"),
+        ("Is it 30 days? Yes, 30 days.", "30 days", "How long is it?"),
+        ("Not 30 days, I thought. It is 30 days.", "30 days", "How long is it?"),
+        ("Statement B is false.", "Statement B", "Which statement is false?"),
+        ("It was moved from October to June.", "June", "In which month is it?"),
+        ("Sensor B did not respond.", "Sensor B", "Which sensor failed?"),
+    ],
+)
+def test_what_an_answer_states_is_not(claim: str, text: str, question: str) -> None:
+    assert judged(claim, [text], question=question)["contained"]
+
+
+def test_what_was_asked_is_denied_of_it() -> None:
+    claim = "The surviving spouse does not inherit anything."
+    assert judged(claim, ["spouse"], question="Who inherits if there is no will?")["reason"] == "denied"
+
+
+def test_denials_are_read_in_english_only() -> None:
+    claim = "O prazo é de 30 dias, no total."
+    assert judged("No prazo de 30 dias.", ["30 dias"], lang="pt")["contained"]
+    assert judged(claim, ["30 dias"], lang="pt-BR")["contained"]
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "answer"),
+    [
+        ("Is Curiosity solar powered?", "Curiosity is not solar powered.", "no"),
+        ("Is Curiosity solar powered?", "Curiosity is solar powered.", "yes"),
+        ("Does it support WPA3?", "It does. It has done so since 2.1.", "yes"),
+        ("Does it support WPA3?", "It doesn't, sorry.", "no"),
+        ("Is it safe?", "Yes, no doubt.", "yes"),
+        ("Is it safe?", "No doubt it is safe.", "yes"),
+        ("Is it still in beta?", "Not anymore.", "no"),
+        ("Was it finished?", "Indeed it was.", "yes"),
+        ("Is the museum open on Mondays?", "The museum is closed every Monday.", "no"),
+        ("Is smoking permitted on the terrace?", "Smoking is prohibited on the terrace.", "no"),
+        ("Does the warranty cover water damage?", "The warranty covers water damage, no matter how.", "yes"),
+        ("Is there a fee?", "No fee is charged.", "no"),
+    ],
+)
+@pytest.mark.parametrize("match", ["any", "yesno"])
+def test_yes_and_no_are_read(question: str, claim: str, answer: str, match: str) -> None:
+    other = "yes" if answer == "no" else "no"
+    assert judged(claim, [answer], question=question, match=match)["contained"]
+    assert judged(claim, [other.title()], question=question, match=match)["reason"] == "denied"
+
+
+@pytest.mark.parametrize("claim", ["It might be safe.", "Grass is green.", "Yes and no.", "Is it safe?"])
+def test_where_it_can_not_be_told_the_answer_is_unclear(claim: str) -> None:
+    decision = evaluate([gold("A", ["yes"], question="Is it safe?")], [trace("A", claim)])
+    assert decision.items[0]["reason"] == "unclear"
+    assert "gold_claim" in decision.offenders[0]["says"]
+
+
+def test_the_page_shows_what_became_of_each_text(tmp_path: Path, cli: Cli) -> None:
+    golds = [
+        gold("A", ["yes"], question="Is it safe?"),
+        gold("B", ["30 days"], about=["Team"]),
+        gold("C", ["no"], question="Is it safe?"),
+    ]
+    traces = [trace("A", "Yes and no."), trace("B", "Free has 30 days."), trace("C", "It is safe.")]
+    path, runs = write_lines(tmp_path / "gold.jsonl", golds), write_lines(tmp_path / "trace.jsonl", traces)
+    page = tmp_path / "report.html"
+    assert cli("score", "--gold", str(path), "--trace", str(runs), "-o", str(page)).code == 1
+    text = page.read_text("utf-8")
+    assert "be told from the answer" in text
+    assert "in the answer, but about something else" in text
+    assert "but the opposite" in text
+
+
+def test_a_gold_claim_helps_to_tell() -> None:
+    claim = "Employees receive double pay when they work on a holiday."
+    fields = {"question": "Is overtime remunerated?"}
+    assert judged(claim, ["yes"], **fields)["reason"] == "unclear"
+    assert judged(claim, ["yes"], gold_claim="Employees receive double pay on a holiday.", **fields)["contained"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("The colours are red and green.", True),
+        ("Green, red.", True),
+        ("The colours are red, green and blue.", False),
+        ("The colours are blue, red and green.", False),
+        ("- red\n- green\n- blue", False),
+        ("- red\n- green", True),
+        ("Red and green are supported, and you can change them in the settings.", True),
+        ("The colours are red and blue.", False),
+    ],
+)
+def test_an_exact_list_refuses_further_items(claim: str, found: bool) -> None:
+    item = judged(claim, ["red", "green"], match="all", exact_list=True)
+    assert item["contained"] is found
+
+
+def test_the_further_item_is_named() -> None:
+    found = card("The colours are red, green and blue.", ["red", "green"], match="all", exact_list=True)
+    assert found["says"] == "the answer lists something further: 'blue'"
+
+
+def test_a_text_counts_in_sentences_about_the_right_thing() -> None:
+    claim = "The Free plan keeps logs for 30 days.\nThe Team plan is larger. It keeps them for 90 days."
+    assert judged(claim, ["90 days"], about=["Team"])["contained"]
+    assert judged(claim, ["30 days"], about=["Free", "Basic"])["contained"]
+    found = card(claim, ["30 days"], about=["Team"])
+    assert found["says"] == "the answer has '30 days', but not in a sentence about Team"
+    assert found["gold_found"] == {"30 days": "elsewhere"}
 
 
 def test_a_denied_text_is_a_reason_of_its_own() -> None:
@@ -113,6 +341,9 @@ def test_a_bad_expression_names_its_line(tmp_path: Path, cli: Cli) -> None:
         ("It takes 30 hours.", 0, False),
         ("It is not 30 days.", 0, False),
         ("Between 10 and 30 days.", 0, True),
+        ("About 720 hours.", 0, True),
+        ("About 744 hours.", 1, True),
+        ("About 745 hours.", 1, False),
     ],
 )
 def test_a_number_within_its_tolerance(claim: str, tolerance: float | str, found: bool) -> None:
@@ -120,10 +351,27 @@ def test_a_number_within_its_tolerance(claim: str, tolerance: float | str, found
 
 
 @pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("It is -10 degrees.", True),
+        ("It is -9.5 degrees.", True),
+        ("It is -10.5 degrees.", True),
+        ("It is -9.4 degrees.", False),
+        ("It is -10.6 degrees.", False),
+        ("It is 10 degrees.", False),
+    ],
+)
+def test_a_tolerance_in_per_cent_holds_for_a_negative_number_too(claim: str, found: bool) -> None:
+    assert judged(claim, ["-10"], match="number", tolerance="5%")["contained"] is found
+
+
+@pytest.mark.parametrize(
     ("fields", "code"),
     [
         ({"match": "number"}, "gold-number"),
         ({"tolerance": "five"}, "gold-tolerance"),
+        ({"match": "yesno"}, "gold-yesno"),
+        ({"exact_list": True}, "gold-exact-list"),
     ],
 )
 def test_what_can_not_be_read_is_an_error(fields: dict[str, Any], code: str) -> None:

@@ -11,8 +11,9 @@ from shipworthy.demo.reasoner import load_notes, reason
 from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.jobs.verify import verify
+from shipworthy.reading.reports import digest
 from shipworthy.suites.guard.options import BARS, Options
-from shipworthy.suites.reasoning.contracts import read_fixture
+from shipworthy.suites.reasoning.contracts import DIMENSIONS, read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
 
 
@@ -31,6 +32,22 @@ def write(tmp_path, body):
 
 def guard(report, **bars):
     return evaluate("guard", report=report, **bars)
+
+
+def sealed(changed):
+    """A report whose digest is that of what it says now."""
+    return changed | {"digest": digest(changed)}
+
+
+def test_an_edited_report_of_ours_is_refused(tmp_path, good_report):
+    """The numbers still add up: only the digest tells."""
+    body = json.loads(json.dumps(good_report))
+    body["results"][0] |= {"answer": "Something else."}
+    for source in (write(tmp_path, body), body):
+        with pytest.raises(DataError, match="report-edited"):
+            guard(source)
+    del body["shipworthy"], body["digest"]  # as the original script writes it
+    assert guard(write(tmp_path, body)).verdict == "SHIP"
 
 
 def test_a_good_report_is_held_to_every_bar(good_report):
@@ -100,7 +117,7 @@ def test_a_report_that_asks_for_no_contradiction_handling_is_not_held_to_it(good
 def test_blank_content_counts_whatever_the_tokens_say(good_report):
     body = json.loads(json.dumps(good_report))
     body["results"][0] |= {"answer": "  ", "tokens_out": 500}
-    held = {check["bar"]: check["holds"] for check in guard(body).headline["checks"]}
+    held = {check["bar"]: check["holds"] for check in guard(sealed(body)).headline["checks"]}
     assert not held["max_empty_content_rate"] and held["max_error_rate"]
 
 
@@ -125,7 +142,7 @@ def test_a_summary_that_disagrees_is_refused(tmp_path, good_report, key, value):
 def test_a_changed_dimension_average_is_refused_and_a_rounded_one_is_not(good_report):
     averages = good_report["summary"]["dimension_averages"]
     rounded = {name: round(value, 4) for name, value in averages.items()}
-    guard(good_report | {"summary": good_report["summary"] | {"dimension_averages": rounded}})
+    guard(sealed(good_report | {"summary": good_report["summary"] | {"dimension_averages": rounded}}))
     changed = averages | {"actionability": averages["actionability"] - 0.001}
     with pytest.raises(DataError, match=r"dimension_averages\.actionability"):
         guard(good_report | {"summary": good_report["summary"] | {"dimension_averages": changed}})
@@ -144,14 +161,61 @@ def test_an_empty_report_does_not_pass():
     assert guard({"summary": summary, "results": []}).verdict == "NO-SHIP"
 
 
-def test_results_under_one_id_count_one_by_one():
-    result = {"id": "a", "passed": True, "overall_score": 1, "answer": "x", "dimension_scores": {}}
-    worse = result | {"passed": False, "overall_score": 0.5, "hard_failures": ["invented"]}
-    summary = {"total_cases": 2, "passed_cases": 1, "failed_cases": 1, "error_cases": 0}
-    summary |= {"pass_rate": 0.5, "average_overall_score": 0.75}
-    decision = guard({"summary": summary, "results": [result, worse]})
-    assert decision.counts["items"] == 2 and [row["passed"] for row in decision.items] == [True, False]
-    assert decision.items[1]["hard_failures"] == ["invented"]
+def test_results_under_one_id_are_refused(tmp_path, good_report):
+    body = good_report | {"results": [*good_report["results"], good_report["results"][7]]}
+    with pytest.raises(DataError, match=r"report\.json.*duplicate case id.*answer-repeated"):
+        guard(write(tmp_path, body))
+
+
+def test_a_report_of_the_original_script_tells_blank_answers_in_its_own_way():
+    """It has no answer text: `empty_content` says it, or `response_chars`."""
+    full, empty = {"empty_content": False, "response_chars": 640}, {"empty_content": True, "response_chars": 0}
+    short = {"response_chars": 12}
+    for told, blank in (
+        ([full] * 30, 0),
+        ([full] * 29 + [empty], 1),
+        ([short] * 30, 0),
+        ([short] * 28 + [{"response_chars": 0}, {"empty_content": True}], 2),
+        ([full | {"answer": " ", "tokens_out": 500}] * 2 + [full] * 28, 2),  # where there is text, it decides
+        ([empty | {"answer": "Kim must act."}] * 30, 0),
+        ([{}] + [full] * 29, 1),  # a result that says nothing of its answer has none
+    ):
+        decision = guard(original(told))
+        checks = {check["bar"]: check for check in decision.headline["checks"]}
+        assert checks["max_empty_content_rate"]["value"] == pytest.approx(blank / 30), told[-1]
+        assert decision.ships is (blank == 0)
+
+
+def test_errors_of_a_report_of_the_original_script_are_left_out_within_their_rate(tmp_path, cli):
+    ran = cli("reason", "guard", "--report", write(tmp_path, original([{"response_chars": 640}] * 29, errors=1)))
+    assert ran.code == 0 and ran.out.startswith("SHIP  judged without 1 of 30 cases, which ended in an error")
+    two = write(tmp_path, original([{"response_chars": 640}] * 28, errors=2))
+    assert cli("reason", "guard", "--report", two).code == 1
+    assert cli("reason", "guard", "--report", two, "--max-error-rate", "1/15").code == 0
+    # Choosing other gates lets no more of them pass.
+    chosen = ["--only-gates", "--gates", "pass_rate=0.8"]
+    assert cli("reason", "guard", "--report", two, *chosen).code == 3
+    one = write(tmp_path, original([{"response_chars": 640}] * 29, errors=1))
+    assert cli("reason", "guard", "--report", one, *chosen).code == 0
+
+
+def original(told, errors=0):
+    """A report as the original script writes it: one object a dimension, no answer text, no status."""
+    dims = {name: {"score": 0.9, "rubric": 3, "min": 0.5, "passed": True} for name in DIMENSIONS}
+    scored = {"passed": True, "overall_score": 0.9, "hard_failures": [], "dimension_scores": dims, "tokens_out": 0}
+    results = [{"id": f"case-{n:02d}", "prompt": "p", **scored, **about} for n, about in enumerate(told)]
+    failed = {
+        "passed": False,
+        "overall_score": 0.0,
+        "hard_failures": ["error"],
+        "dimension_scores": {},
+        "error": "timed out",
+    }
+    results += [{"id": f"error-{n}", "prompt": "p", **failed} for n in range(errors)]
+    total, passed = len(results), len(told)
+    summary = {"total_cases": total, "passed_cases": passed, "failed_cases": errors, "error_cases": errors}
+    summary |= {"pass_rate": round(passed / total, 4), "average_overall_score": 0.9}
+    return {"summary": summary | {"dimension_averages": dict.fromkeys(DIMENSIONS, 0.9)}, "results": results}
 
 
 def test_a_decision_of_the_guard_can_be_computed_again(tmp_path, good_report, monkeypatch):
@@ -173,3 +237,25 @@ def test_the_command(tmp_path, good_report, cli):
     assert ran.code == 0 and ran.json["checks"][1]["bound"] == 0.9
     path.write_text("{}")
     assert cli("reason", "guard", "--report", path).code == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"summary": {}},
+        {"summary": []},
+        {"results": []},
+        {"summary": None, "results": []},
+        {"summary": {}, "results": None},
+        {"summary": {}, "results": {}},
+        {"summary": {}, "results": [{}, 7]},
+    ],
+)
+def test_what_is_no_report_is_refused_alike_as_a_file_and_as_a_dict(tmp_path, body):
+    errors = []
+    for source in (write(tmp_path, body), body):
+        with pytest.raises(DataError) as caught:
+            guard(source)
+        errors.append((caught.value.what, caught.value.hint, caught.value.code, caught.value.exit_code))
+    assert errors[0] == errors[1] and errors[0][2] == "report-unreadable"

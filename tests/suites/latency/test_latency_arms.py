@@ -99,6 +99,36 @@ def test_the_knee_is_farthest_from_the_chord() -> None:
     assert two == ("a", None, "a")
 
 
+def test_an_arm_exactly_on_the_relaxed_budget_is_within_it() -> None:
+    points = [ArmPoint("a", Fraction(100), Fraction(1, 2)), ArmPoint("b", Fraction(500), Fraction(1))]
+    accurate = {"a": True, "b": True}
+    assert choose(points, accurate, Fraction(500)).batch == "b"
+    assert choose(points, accurate, Fraction(500) - Fraction(1, 10**18)).batch == "a"
+    rows = served(100, 6, "quick") + served(2500, 0, "slow")
+    assert report(score(GOLD, rows))["choice"]["batch"] == "slow"
+    assert report(score(GOLD, served(100, 6, "quick") + served(2500.001, 0, "slow")))["choice"]["batch"] == "quick"
+
+
+def test_of_two_points_equally_far_from_the_chord_the_faster_is_the_knee() -> None:
+    points = [
+        ArmPoint("a", Fraction(0), Fraction(0)),
+        ArmPoint("m", Fraction(1, 4), Fraction(1, 2)),
+        ArmPoint("l", Fraction(1, 2), Fraction(3, 4)),
+        ArmPoint("z", Fraction(1), Fraction(1)),
+    ]
+    accurate = dict.fromkeys("amlz", True)
+    for order in (points, points[::-1]):
+        assert choose(order, accurate, Fraction(1)).knee == "m"
+
+
+def test_allowed_failures_of_the_arm_that_is_judged_leave_its_verdict() -> None:
+    quick = served(100, 0, "quick")
+    for failed, allowed, verdict in ((1, 0, "NO VERDICT"), (1, 1, "SHIP"), (2, 1, "NO VERDICT"), (2, 2, "SHIP")):
+        broken = [{**row, "error": "timed out"} for row in quick[:failed]]
+        decision = score(GOLD, [*broken, *quick[failed:], *served(900, 0, "slow")], arm="quick", allow_missing=allowed)
+        assert (decision.verdict, report(decision)["arm"]) == (verdict, "quick"), (failed, allowed)
+
+
 def test_the_arms_and_the_choices_are_said_in_words() -> None:
     runs = served(100, 30, "quick") + served(400, 6, "middle") + served(3000, 0, "slow") + served(3500, 30, "poor")
     first, second = score(GOLD, runs).diagnosis[:2]
@@ -172,3 +202,26 @@ def test_any_split_of_arms_sweeps_and_strangers_gives_the_same_report(seed: int)
         report(evaluate(SUITE, {"gold": GOLD, "trace": rows}, options, engine)) for engine in (run, scattered(seed))
     )
     assert whole == split
+
+
+def test_an_arm_whose_runs_failed_leaves_no_verdict_unless_another_one_is_chosen() -> None:
+    failed = [{"qid": row["qid"], "arm": "fast", "error": "unknown knob"} for row in served()]
+    rows = [*served(arm="slow"), *failed]
+    decision = score(GOLD, rows)
+    assert decision.exit_code == 3 and any("70 questions failed on arm fast" in reason for reason in decision.reasons)
+    assert "--arm" in decision.reasons[0]
+    assert score(GOLD, rows, arm="slow").verdict == "SHIP"
+    assert score(GOLD, rows, arm="fast").exit_code == 3
+    assert score(GOLD, rows, allow_missing=69).exit_code == 3
+    assert score(GOLD, rows, allow_missing=70).verdict == "SHIP"
+
+
+def test_an_arm_of_which_one_run_failed_leaves_no_verdict() -> None:
+    rows = [*served(arm="slow"), *served(arm="fast")]
+    assert score(GOLD, rows).verdict == "SHIP"
+    for place, arm in ((3, "slow"), (73, "fast")):
+        broken = [*rows]
+        broken[place] = {"qid": rows[place]["qid"], "arm": arm, "error": "timeout"}
+        decision = score(GOLD, broken)
+        assert decision.exit_code == 3 and any(f"1 question failed on arm {arm}" in one for one in decision.reasons)
+        assert score(GOLD, broken, allow_missing=1).verdict == "SHIP"

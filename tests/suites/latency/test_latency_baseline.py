@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from latency_runs import GOLD, score, served
 from conftest import gold, trace, write_lines
 from shipworthy.core.decision import report
 from shipworthy.errors import DataError, UsageError
+from shipworthy.reading.reports import digest
 
 
 @pytest.fixture
@@ -84,11 +86,55 @@ def test_a_baseline_is_known_by_the_content_of_its_gold_set() -> None:
         score([*GOLD, gold("new")], [*served(), trace("new") | {"e2e_ms": 1}], baseline=earlier)
 
 
-@pytest.mark.parametrize("inputs", [None, {"gold": None}, {"gold": {"sha256": None}}])
+def sealed(changed: dict[str, Any]) -> dict[str, Any]:
+    """A report whose digest is that of what it says now."""
+    return changed | {"digest": digest(changed)}
+
+
+@pytest.mark.parametrize("inputs", [{}, {"gold": {"sha256": None}}])
 def test_a_baseline_that_does_not_tell_its_gold_set_is_refused(inputs: Any) -> None:
-    earlier = report(score(GOLD, served())) | {"inputs": inputs}
+    earlier = sealed(report(score(GOLD, served())) | {"inputs": inputs})
     with pytest.raises(DataError, match="baseline-gold"):
         score(GOLD, served(), baseline=earlier)
+
+
+def test_an_edited_baseline_is_not_believed(before: tuple[str, str]) -> None:
+    """From a file and from Python: a slower baseline, and one without the metric that would stop this run."""
+    slow = served(1600, 6, cost_usd=0.01)
+    stated = json.loads(Path(before[1]).read_bytes())
+    assert score(before[0], slow, baseline=before[1]).verdict == "NO-SHIP"
+    slower = json.loads(json.dumps(stated).replace('"exact": "1000"', '"exact": "9000"'))
+    without = stated | {"metrics": {name: one for name, one in stated["metrics"].items() if name != "p95"}}
+    for edited in (slower, without):
+        assert edited != stated
+        Path(before[1]).write_text(json.dumps(edited))
+        for baseline in (before[1], edited):
+            with pytest.raises(DataError, match="report-edited") as error:
+                score(before[0], slow, baseline=baseline)
+            assert "edited after it was written" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["p95", "precision", "p50", "p90", "cost_per_correct"])
+def test_a_baseline_without_a_guarded_metric_is_refused(name: str) -> None:
+    earlier = report(score(GOLD, served()))
+    earlier = sealed(earlier | {"metrics": {key: one for key, one in earlier["metrics"].items() if key != name}})
+    with pytest.raises(DataError, match=rf"the baseline has no {name} to compare with.*baseline-report"):
+        score(GOLD, served(), baseline=earlier)
+
+
+def test_a_baseline_that_measured_nothing_of_a_guard_gives_no_verdict() -> None:
+    earlier = report(score(GOLD, served()))
+    undefined = {"kind": "rate", "value": None, "n": 0, "undefined": "there are no answers"}
+    found = score(GOLD, served(), baseline=sealed(earlier | {"metrics": earlier["metrics"] | {"precision": undefined}}))
+    assert found.verdict == "NO VERDICT" and "no baseline to compare with" in found.reasons[0]
+    untimed = earlier["metrics"]["p95"] | {"value": None, "exact": None}
+    with pytest.raises(DataError, match="the baseline has no p95"):
+        score(GOLD, served(), baseline=sealed(earlier | {"metrics": earlier["metrics"] | {"p95": untimed}}))
+
+
+def test_costs_are_guarded_where_the_baseline_has_them() -> None:
+    earlier = report(score(GOLD, served()))
+    assert score(GOLD, served(cost_usd=0.01), baseline=earlier).verdict == "SHIP"
 
 
 def test_a_baseline_of_another_gold_set_is_refused(before: tuple[str, str], tmp_path: Any) -> None:
@@ -127,8 +173,7 @@ def test_only_gates_leaves_the_named_ones_alone(before: tuple[str, str]) -> None
 
 def test_gates_with_numbers_stand_before_the_guards(before: tuple[str, str]) -> None:
     decision = score(before[0], served(1000, 6, cost_usd=0.01), baseline=before[1], gates="p99=5000,p50<=baseline")
-    assert [str(outcome.gate) for outcome in decision.outcomes][-7:] == [
-        "untimed <= 0",
+    assert [str(outcome.gate) for outcome in decision.outcomes][-6:] == [
         "p99 <= 5000",
         "p95 <= baseline * 1.15",
         "precision >= baseline - 0.02",

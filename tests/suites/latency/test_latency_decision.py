@@ -43,8 +43,10 @@ def test_the_budget_is_inclusive_and_can_be_set() -> None:
 def test_few_runs_prove_little_and_that_is_said() -> None:
     decision = score(GOLD[:10], served()[:10])
     assert [outcome.state for outcome in decision.outcomes if outcome.gate.metric == "p95"] == ["PASS-BUT-UNPROVEN"]
-    assert "p95 has no upper confidence bound: 10 runs, at least 59 needed" in decision.diagnosis
-    assert "p99 has no upper confidence bound: 10 runs, at least 299 needed" in report(decision)["arms"][0]["notes"]
+    assert "p95 has no upper confidence bound: 10 questions, at least 59 needed" in decision.diagnosis
+    assert (
+        "p99 has no upper confidence bound: 10 questions, at least 299 needed" in report(decision)["arms"][0]["notes"]
+    )
 
 
 def test_accuracy_has_the_answers_suites_own_gates() -> None:
@@ -225,3 +227,10 @@ def test_ties_among_slow_runs_keep_the_order_of_their_lines() -> None:
 def test_wrong_answers_come_before_slow_runs(most: int) -> None:
     shown = score(GOLD, served(9000, wrong=2), gates="precision=0.99", offenders=most).offenders
     assert [card["reason"] for card in shown] == ["containment", "containment", "slow"][:most]
+
+
+def test_an_unknown_question_in_warm_up_alone_is_not_counted() -> None:
+    decision = score(GOLD, [trace("yy", e2e_ms=1, warmup=True), *served()], gates=["unknown_qids <= 0"])
+    assert decision.counts["unknown_qid"] == 0 and decision.counts["warm_up"] == 1
+    assert decision.measures["unknown_qids"].value == 0
+    assert decision.verdict == "SHIP" and decision.warnings == []

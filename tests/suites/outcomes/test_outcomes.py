@@ -83,6 +83,7 @@ def test_ways_to_say_no(outcomes, value):
 @pytest.mark.parametrize(
     ("bad", "code"),
     [
+        (row(acted=None), "outcome-missing"),
         (row(accepted=None), "outcome-missing"),
         ({k: v for k, v in row().items() if k != "prompt_id"}, "outcome-missing"),
         ({}, "outcome-missing"),
@@ -113,9 +114,23 @@ def test_all_bad_rows_are_listed_together(outcomes):
 
 def test_weeks_are_iso_weeks(outcomes):
     # 30 December 2024 is in the first week of 2025, 3 January 2027 in the last of 2026
-    found = body(outcomes(row("2024-12-30"), row("2025-01-05"), row("2027-01-03"), row("2025-01-06")))["weeks"]
+    found = body(outcomes(row("2024-12-30"), row("2025-01-05", "p2"), row("2027-01-03"), row("2025-01-06")))["weeks"]
     assert [(w["week"], w["n"]) for w in found] == [("2025-W01", 2), ("2025-W02", 1), ("2026-W53", 1)]
     assert found[0]["accept_rate"]["interval"] == list(wilson(2, 2))
+
+
+def test_many_rows_of_one_prompt_are_one_prompt(outcomes):
+    """All 60 rows are accepted: that proves the rate of 60 prompts, and says little of 6."""
+
+    def state(prompts, rows):
+        given = [row(prompt=f"p{n % prompts}", reviewer=f"r{n}") for n in range(rows)]
+        decision = evaluate_feedback(outcomes(*given), gates="accept_rate>=0.9", only_gates=True)
+        assert decision.counts["samples"] == rows
+        return decision.outcomes[0].state
+
+    assert state(60, 60) == "PASS"
+    assert state(6, 60) == "PASS-BUT-UNPROVEN"
+    assert state(60, 180) == "PASS"
 
 
 def test_trend_needs_two_weeks_and_intervals_that_do_not_touch(outcomes):
@@ -163,14 +178,74 @@ def test_a_bar_that_is_no_share_is_refused(outcomes, bad):
         evaluate_feedback(outcomes(row()), min_accept_rate=bad)
 
 
-def test_a_useful_gate_that_was_asked_for_needs_rows_that_say(outcomes):
-    path = outcomes(*(row(prompt=f"p{n}") for n in range(20)))
-    default = evaluate_feedback(path)
-    assert default.ships and default.outcomes[-1].state == "NOT-APPLICABLE"
-    for asked in ({"min_useful_rate": Fraction(1, 100)}, {"gates": "useful_rate=0.01"}, {"require_useful": True}):
+def test_a_useful_gate_does_not_apply_where_no_row_says(outcomes, cli):
+    path = outcomes(*(row(prompt=f"p{n}", useful=None) for n in range(20)))
+    for asked in ({}, {"min_useful_rate": "0.65"}, {"gates": "useful_rate=0.01"}, {"require_useful": False}):
         found = evaluate_feedback(path, **asked)
-        assert (found.verdict, found.exit_code, found.outcomes[-1].state) == ("NO VERDICT", 3, "NO-DATA")
-        assert found.headline["gates"][-1] == found.headline["gates"][-1] | {"value": None, "holds": False}
+        assert found.ships and found.outcomes[-1].state == "NOT-APPLICABLE"
+    assert cli("outcomes", "--input", path, "--min-useful-rate", "0.65").code == 0
+    alone = evaluate_feedback(path, gates="useful_rate=0.01", only_gates=True)
+    assert (alone.verdict, alone.reasons) == ("NO VERDICT", ["no gate applies to this data"])
+    # One row that says is enough for it to decide.
+    told = outcomes(*(row(prompt=f"p{n}") for n in range(20)), row(prompt="told", useful=False))
+    assert cli("outcomes", "--input", told, "--min-useful-rate", "0.65").code == 1
+
+
+def test_a_useful_rate_that_is_required_needs_rows_that_say(outcomes):
+    path = outcomes(*(row(prompt=f"p{n}") for n in range(20)))
+    found = evaluate_feedback(path, require_useful=True)
+    assert (found.verdict, found.exit_code, found.outcomes[-1].state) == ("NO VERDICT", 3, "NO-DATA")
+    assert found.headline["gates"][-1] == found.headline["gates"][-1] | {"value": None, "holds": False}
+
+
+# The three fields that are required; two rows that are alike, as real logs without a time have them.
+PLAIN = [{"prompt_id": f"p{n % 7}", "accepted_without_edits": n > 2, "action_taken": n > 4} for n in range(24)]
+
+
+def test_rows_without_a_timestamp_count_everywhere_but_by_week(outcomes, cli):
+    ran = cli("outcomes", "--input", outcomes(*PLAIN), "--json")
+    assert ran.code == 0, ran.err
+    report = ran.json
+    assert (report["samples"], report["rows"], report["repeated_rows"], report["undated_rows"]) == (24, 24, 0, 24)
+    assert (report["weeks"], report["trend"]["direction"]) == ([], "undefined")
+    assert (report["rates"]["accept_rate"]["count"], report["rates"]["accept_rate"]["n"]) == (21, 24)
+    dated = [row("2025-03-03"), row("2025-03-10", accepted=False)]
+    mixed = body(outcomes(*PLAIN, *dated, row() | {"timestamp": None, "prompt_id": "p9"}))
+    assert [(week["week"], week["n"]) for week in mixed["weeks"]] == [("2025-W10", 1), ("2025-W11", 1)]
+    assert (mixed["samples"], mixed["undated_rows"]) == (27, 25)
+    assert any("25 rows without a timestamp" in warning for warning in mixed["warnings"])
+    assert not any("without a timestamp" in warning for warning in body(outcomes(*dated))["warnings"])
+
+
+def test_identical_rows_are_one_event_only_where_a_time_or_a_run_says_so(outcomes):
+    bare = PLAIN[0]
+    run = bare | {"run_id": "r1"}
+    timed = bare | {"timestamp": "2025-03-11T09:00:00Z"}
+    rows = [bare, bare, bare | {"run_id": None, "timestamp": None}, run, run, run | {"useful": None}, timed, timed]
+    found = evaluate_feedback(outcomes(*rows, run | {"run_id": ""}, run | {"run_id": "r2"}))
+    # Four rows of nobody's run, and one each of r1, r2 and the time.
+    assert (found.counts["samples"], found.counts["repeated"], found.counts["rows"]) == (7, 3, 10)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "week"),
+    [
+        ("2025-03-10T00:30+02:00", "2025-W11"),  # still Sunday of W10 in UTC
+        ("2025-03-09T23:30:00-02:00", "2025-W10"),  # already Monday of W11 in UTC
+        ("2025-03-10T00:30:00Z", "2025-W11"),
+        ("2025-03-09", "2025-W10"),
+    ],
+)
+def test_the_week_is_the_one_where_the_row_was_written(outcomes, timestamp, week):
+    assert [found["week"] for found in body(outcomes(row() | {"timestamp": timestamp}))["weeks"]] == [week]
+
+
+def test_a_prompt_that_half_of_its_people_accept_passes(outcomes):
+    def prompt(name, accepted, total):
+        return [row(prompt=name, accepted=n < accepted, notes=str(n)) for n in range(total)]
+
+    found = evaluate_feedback(outcomes(*prompt("half", 1, 2), *prompt("less", 2, 5), *prompt("more", 3, 5)))
+    assert {item["qid"]: item["reason"] for item in found.items} == {"half": "", "less": "unaccepted", "more": ""}
 
 
 def test_an_empty_file_does_not_pass(outcomes):
@@ -257,7 +332,7 @@ def test_what_the_report_says_of_the_useful_rate_is_what_was_decided(outcomes):
         evaluate_feedback(path, **asked).options
         for asked in ({}, {"gates": "useful=0.5"}, {"min_useful_rate": 0}, {"require_useful": True})
     ]
-    assert shown == [{"require_useful": needed} for needed in (False, True, True, True)]
+    assert shown == [{"require_useful": needed} for needed in (False, False, False, True)]
 
 
 @settings(max_examples=10 * EFFORT, deadline=None)

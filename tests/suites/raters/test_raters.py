@@ -109,10 +109,13 @@ def test_published_cohen_with_its_intervals(published: dict[str, Any]) -> None:
     rows, wanted = of_square(case["data"]), case["published"]
     plain, linear = (rated(rows, weights=weights).measures["kappa"] for weights in (None, "linear"))
     assert round(float(plain.value or 0), 4) == wanted["cohen_kappa"]
-    assert plain.interval == pytest.approx(wanted["ci95"], abs=5e-5)
     assert round(float(linear.value or 0), 4) == wanted["cohen_kappa_linear_weights"]
-    # The printout that the file is taken from has this interval of the weighted coefficient as well.
-    assert linear.interval == pytest.approx((0.1845, 0.7558), abs=5e-5)
+    # The printout that the file is taken from has an interval of the weighted coefficient as well. Ours are wider:
+    # the published formula calls κ proven at its bound in more than 5 % of draws (benchmarks/proof.py).
+    for measure, published_interval in ((plain, wanted["ci95"]), (linear, (0.1845, 0.7558))):
+        assert measure.interval[0] < published_interval[0] < published_interval[1] < measure.interval[1]
+    assert stats.kappa_interval(case["data"])[1:] == pytest.approx(wanted["ci95"], abs=5e-5)
+    assert stats.kappa_interval(case["data"], "linear")[1:] == pytest.approx((0.1845, 0.7558), abs=5e-5)
 
 
 def test_published_alpha_with_missing_ratings_by_the_command_line(
@@ -260,18 +263,23 @@ def test_alpha_of_complete_data_is_fleiss_with_a_correction_for_few(items: list[
 
 @few
 @given(COMPLETE)
-def test_the_jackknife_leaves_out_one_item_at_a_time(items: list[list[str]]) -> None:
+def test_the_edges_are_those_of_agreement_put_in_place_of_what_was_seen(items: list[list[str]]) -> None:
     table = [[row.count(label) for label in "abc"] for row in items]
-    split = sum(len(set(row)) > 1 for row in items)
     whole, spread = stats.krippendorff_alpha(table), stats.raters_spread(table, stats.krippendorff_alpha)
-    assume(whole is not None and split >= 5 and spread is not None)
+    assume(whole is not None and len(items[0]) == 2)
     assert whole is not None and spread is not None
-    n = len(table)
-    without = [stats.krippendorff_alpha(table[:place] + table[place + 1 :]) or Fraction(0) for place in range(n)]
-    low, high = stats.mean_interval([float(n * whole - (n - 1) * one) for one in without]) or (0, 0)
-    assert spread.interval == pytest.approx(
-        (max(-1.0, float(whole) - (high - low) / 2), min(1.0, float(whole) + (high - low) / 2)), abs=1e-9
-    )
+    agreed, n = sum(len(set(row)) == 1 for row in items), len(items)
+    chance = 1 - (1 - Fraction(agreed, n)) / (1 - whole) if whole != 1 else None
+    if chance is not None:
+        low = ((stats.clopper_pearson_lower(agreed, n, 0.025) or 0) - float(chance)) / (1 - float(chance))
+        assert spread.interval[0] == pytest.approx(max(-1.0, low), abs=1e-9)
+
+
+def test_items_with_many_ratings_weigh_more() -> None:
+    """One of 41 items is split: that is certain to be little if two rated it, and not if twenty did."""
+    agreed = (["a", "a"], ["b", "b"]) * 20
+    for split, state in ((["a", "b"], "PASS"), (["a", "b"] * 10, "PASS-BUT-UNPROVEN")):
+        assert rated(of_items(*agreed, split), gates="alpha=0.6").outcomes[0].state == state
 
 
 # --- what is proven ---
@@ -299,7 +307,8 @@ def test_where_nothing_varies_little_is_proven() -> None:
     alike = stats.shares_spread({Fraction(1, 3): 9})
     assert alike is not None and alike.interval[0] < 0.25 and alike.interval[1] > 0.5
     assert stats.shares_spread({}) is None
-    assert stats.kappa_spread([[0, 9, 0], [0, 0, 0], [0, 0, 0]], "linear") is None
+    weighted = stats.kappa_spread([[0, 9, 0], [0, 0, 0], [0, 0, 0]], "linear")
+    assert weighted is not None and weighted.interval[0] < -0.3 and weighted.interval[1] > 0.3
     decision = rated(of_items(*["aab"] * 9), gates="pa=0.3")
     assert decision.outcomes[0].state == "PASS-BUT-UNPROVEN"
 
@@ -331,9 +340,10 @@ def test_without_gates_it_is_measured_and_with_gates_decided(cli: Cli, tmp_path:
 def test_an_undefined_coefficient_says_why_where_numbers_are_all_there_is(cli: Cli, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "r.jsonl", of_items("aab", "bb"))
     lines = [" ".join(line.split()) for line in cli("agreement", "raters", "--ratings", path).out.splitlines()]
-    assert "kappa n/a: Cohen's kappa needs exactly 2 raters, and there are 3; use alpha" in lines
-    assert "fleiss_kappa n/a: items have 2 to 3 ratings, but need the same number; use alpha" in lines
-    assert any(line.startswith("alpha 0.333 n=2") for line in lines)
+    printed = " ".join(lines)
+    assert "(kappa) n/a: Cohen's kappa needs exactly 2 raters, and there are 3; use alpha" in printed
+    assert "(fleiss_kappa) n/a: items have 2 to 3 ratings, but need the same number; use alpha" in printed
+    assert "(alpha) 0.333 n=2" in printed
     shown = cli("agreement", "raters", "--ratings", path, "--format", "markdown").out
     assert "| Cohen's kappa (kappa) | – | n=0 | n/a: Cohen's kappa needs exactly 2 raters" in shown
 

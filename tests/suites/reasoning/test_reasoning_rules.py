@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -119,6 +118,15 @@ def test_citations_that_do_not(reference):
     result = judge(f"The gateway retries a declined card 5 times {reference}.")
     assert "fabrication" in result["hard_failures"] and result["facts"]["unresolved"]
     assert result["dimension_scores"]["factual_grounding"] <= 0.35
+
+
+@pytest.mark.parametrize(
+    ("confidence", "resolves"), [(0.95, True), (0.9451, True), (0.945, False), (0.9549, True), (0.955, False)]
+)
+def test_a_confidence_tag_names_a_note_less_than_half_a_hundredth_away(confidence, resolves):
+    notes = [NOTES[0], NOTES[1] | {"confidence": confidence}]
+    found = failures("The gateway retries a declined card 5 times [0.95].", evidence=notes)
+    assert ("fabrication" not in found) is resolves
 
 
 # --- numbers ---
@@ -289,7 +297,8 @@ def test_an_action_touches_the_evidence_and_owners_and_times_add(answer, score):
 def test_a_case_that_lists_actions_asks_for_them():
     listed = {"actions": ["update the retry table"]}
     assert judge("Please update the retry table.", **listed)["dimension_scores"]["actionability"] == pytest.approx(0.7)
-    assert judge(RIGHT, **listed)["hard_failures"] == ["actionability"]
+    without = judge(RIGHT, **listed)
+    assert (without["hard_failures"], without["below_minimum"]) == ([], ["actionability"]) and not without["passed"]
 
 
 # --- refusals, and what is no answer ---
@@ -461,8 +470,10 @@ def test_an_answer_that_is_dropped_makes_no_other_one_better(answers):
     whole = {str(n): answer for n, answer in enumerate(answers)}
     before = evaluate("reasoning", fixture={"cases": cases}, answers=whole)
     after = evaluate("reasoning", fixture={"cases": cases}, answers=dict(list(whole.items())[1:]))
-    assert (after.measures["pass_rate"].value or Fraction(0)) <= (before.measures["pass_rate"].value or Fraction(0))
     assert not (after.ships and not before.ships)
+    assert after.counts["passed"] <= before.counts["passed"]
+    told = {result["id"]: result for result in before.report()["results"]}
+    assert all(result == told[result["id"]] for result in after.report()["results"] if result["status"] != "error")
 
 
 HOSTILE = [
@@ -507,3 +518,7 @@ def test_grounding_tells_labelled_answers_apart():
     good = [scores[row["id"]] for row in rows if not row["bad"]]
     bad = [scores[row["id"]] for row in rows if row["bad"]]
     assert sum(good) / len(good) > sum(bad) / len(bad) + 0.2
+    # Where nothing is bound, a low score alone stops none of the answers that people found no fault with.
+    clean = {row["id"] for row in rows if not row["bad"]}
+    assert all(result["passed"] for result in report["results"] if result["id"] in clean)
+    assert any(scores[id_] < 0.55 for id_ in clean)

@@ -16,7 +16,7 @@ from shipworthy.reading.jsonl import BadLines
 
 
 def test_ill_typed_runs_are_refused_with_their_line(tmp_path: Any) -> None:
-    rows = [*grid("a"), {"qid": "a", "seed": "two", "answer_json": {"claim": "x"}}, {"qid": "a", "answer_json": None}]
+    rows = [*grid("a"), {"qid": "a", "seed": "two", "answer_json": {"claim": "x"}}, {"qid": "a", "answer_json": []}]
     path = write_lines(tmp_path / "runs.jsonl", rows)
     with pytest.raises(BadLines) as error:
         score([gold("a")], str(path))

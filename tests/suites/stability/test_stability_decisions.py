@@ -68,9 +68,16 @@ def test_a_run_without_a_jitter_was_sent_as_it_is() -> None:
     plain = [
         {key: value for key, value in row.items() if key != "jitter"} for row in grid("a") if row["jitter"] == "none"
     ]
-    assert score([gold("a")], plain, seeds=SEEDS, jitters=["none"]).counts["holes"] == 0
+    named = score([gold("a")], plain, seeds=SEEDS, jitters=["none"])
+    assert (named.verdict, named.counts["holes"], named.counts["runs"]) == ("SHIP", 0, len(SEEDS))
     mixed = plain + [row for row in grid("b") if row["jitter"] == "none"]
-    assert score([gold("a"), gold("b")], mixed).counts["holes"] == 0
+    for options in ({}, {"jitters": ["none"]}):
+        both = score([gold("a"), gold("b")], mixed, **options)
+        assert (both.verdict, both.counts["holes"], both.counts["runs"]) == ("SHIP", 0, 2 * len(SEEDS))
+    other = score([gold("a")], [*plain, *(row for row in grid("a") if row["jitter"] == "ws")], jitters=["ws"])
+    assert other.counts["runs"] == len(SEEDS)  # one that was sent as it is was not sent as `ws`
+    for rows in (mixed[1:], mixed[:-1]):
+        assert score([gold("a"), gold("b")], rows).counts["holes"] == 1
 
 
 def test_an_unanswerable_question_has_no_claim_to_differ_in() -> None:

@@ -34,6 +34,22 @@ def test_the_grid_that_was_asked_for_must_be_there() -> None:
     assert decision.counts["runs"] == 6  # punct was not asked for
 
 
+@pytest.mark.parametrize("number", [7, 3, -1, "7"])
+def test_a_wording_outside_of_the_grid_fills_no_hole(number: int | str) -> None:
+    item = gold("a", paraphrases=["One?", "Two?"])
+
+    def runs(*wordings: int | str) -> list[dict[str, object]]:
+        return [
+            {**trace("a"), "seed": seed, "jitter": "none", "paraphrase": one} for seed in (0, 1) for one in wordings
+        ]
+
+    assert score([item], runs(0, 1, 2)).counts["holes"] == 0
+    lacking = score([item], runs(0, 1, number))
+    assert lacking.exit_code == 3 and lacking.counts["holes"] == 2
+    assert lacking.named["holes"] == ["a#seed=0;j=none;p=2", "a#seed=1;j=none;p=2"]
+    assert score([item], runs(0, 1, 2, number)).counts["holes"] == 0  # more than was asked for is no hole
+
+
 def test_one_answer_is_not_enough_to_compare() -> None:
     decision = score([gold("a")], [{**trace("a"), "seed": 0, "jitter": "none"}])
     assert decision.exit_code == 3 and "ned50 can't be computed for 1 question" in decision.reasons[0]

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from ... import stats
 from ...core.decision import report as report_of
 from ...errors import DataError
-from ...reading.reports import check_report, exact_value, load_report, passing, reports_of, row_name
+from ...reading.reports import check_report, exact_value, load_report, row_passes
 from ...text import plural, visible
 from ..evaluate import evaluate
-from ..verify import Reach, digest_of, file_digest, recompute
+from ..verify import Reach, file_digest, recompute
 from .change import Answer, Change, Comparison, answer_of
-from .pairing import pairs_of
-from .words import chance, comparison_dict, sentence
+from .pairing import Pairs, Rows, SideBySide, Value, narrowed, rows_of
+from .words import chance, comparison_dict, sentence, worse_than
 
 __all__ = [
     "Answer",
     "Change",
     "Comparison",
+    "Rows",
     "chance",
     "compare",
+    "compare_loaded",
     "compare_reports",
     "comparison_dict",
     "incomparable",
-    "is_edited",
+    "narrowed",
     "sentence",
+    "worse_than",
 ]
 
 SLIP = Fraction("0.02")  # a rate may drop by so much
@@ -53,18 +58,33 @@ def compare(
     """
     if gold:
         base, head = (report_of(evaluate("answers", gold=gold, trace=side, map=tuple(map))) for side in (base, head))
-    before, after = (_report(side) for side in (base, head))
+    before, after = (
+        narrowed(check_report(dict(side)) if isinstance(side, Mapping) else load_report(side, keep=Rows))
+        for side in (base, head)
+    )
+    reach = Reach("" if isinstance(head, Mapping) else os.fspath(head))
+    return compare_loaded(before, after, slips=slips, only=only, rescore=rescore, reach=reach)
+
+
+def compare_loaded(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    slips: Mapping[str, Fraction] | None = None,
+    only: Sequence[str] = (),
+    rescore: bool = True,
+    reach: Reach | None = None,
+) -> Comparison:
+    """The same of two reports that are known to be as they were written."""
     notes = []
     if before["digest"] == after["digest"]:
-        rows = passing(after)
-        return Comparison(
-            str(after["shipworthy"].get("suite")), [], [], [], [], [], len(rows), 1.0, ["the two runs are identical"]
-        )
+        items = sum(1 for _ in rows_of(after))
+        suite = str(after["shipworthy"].get("suite"))
+        return Comparison(suite, [], [], [], [], [], items, 1.0, ["the two runs are identical"])
     if differences := incomparable(before, after):
         if not rescore:
             raise _refusal(differences)
-        reach = Reach("" if isinstance(head, Mapping) else os.fspath(head))
-        before, note = _rescored(before, after, differences, reach)
+        before, note = _rescored(before, after, differences, reach or Reach())
         notes.append(note)
     return _comparison(before, after, dict(slips or {}), only, notes)
 
@@ -72,25 +92,6 @@ def compare(
 def compare_reports(base: Mapping[str, object], head: Mapping[str, object], only: Sequence[str] = ()) -> Comparison:
     """Two reports that are known to be comparable and as they were written."""
     return _comparison(base, head, {}, only, [])
-
-
-def is_edited(report: Mapping[str, object]) -> bool:
-    """Whether a report was changed after it was written."""
-    return any(digest_of(one) != one["digest"] for one in reports_of(report))
-
-
-def _report(side: Mapping[str, object] | str | os.PathLike[str]) -> Mapping[str, Any]:
-    """A report whose digest is that of its content: a pasted one could hide what got worse."""
-    where = "" if isinstance(side, Mapping) else visible(os.fspath(side))
-    report = check_report(dict(side)) if isinstance(side, Mapping) else load_report(side)
-    if is_edited(report):
-        raise DataError(
-            "the report was edited after it was written: its digest does not match its content",
-            where=where,
-            hint="Score again, and compare the new report.",
-            code="report-edited",
-        )
-    return report
 
 
 def incomparable(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
@@ -181,35 +182,36 @@ def _comparison(
 def _compared(
     base: Mapping[str, Any], head: Mapping[str, Any], slips: dict[str, Fraction], only: Sequence[str], notes: list[str]
 ) -> Comparison:
-    before, after = passing(base), passing(head)
-    both = [name for name in sorted(before) if name in after]
-    lost = [name for name in both if before[name] and not after[name]]
-    gained = [name for name in both if after[name] and not before[name]]
-    never_run = _never_run(head) - _never_run(base)
-    absent = [name for name in sorted(before) if name not in after or name in never_run]
+    items = SideBySide(rows_of(base), rows_of(head))
+    sides = items.base.kinds, items.head.kinds
+    before, after = ([row_passes(row) for row in side] for side in sides)
+    lost, gained = items.changed(before, after, (True, False)), items.changed(before, after, (False, True))
+    ran, runs = ([_ran(row) for row in side] for side in sides)
+    absent = [*(name for name, kind in items.alone if kind is not None), *items.changed(ran, runs, (True, False))]
     names = [name for name in head["metrics"] if name in base["metrics"] and (not only or name in only)]
-    changes = [_change(name, base, head, slips.get(name)) for name in names]
+    changes = [_change(name, base, head, items, slips.get(name)) for name in names]
     p = float(stats.mcnemar_one_sided(len(lost), len(gained)))
     return Comparison(
         str(head["shipworthy"]["suite"]),
         changes,
         lost,
         gained,
-        absent,
-        [name for name in sorted(after) if name not in before],
-        len(both),
+        sorted(absent),
+        [name for name, kind in items.alone if kind is None],
+        len(items),
         p,
         [*notes, *_diagnosis(base, head, lost, gained)],
     )
 
 
-def _never_run(report: Mapping[str, Any]) -> set[str]:
-    """Items that the run has only as ones without a trace."""
-    rows = (row for row in report.get("items", []) if "missing" in (row.get("status"), row.get("state")))
-    return {row_name(row) for row in rows}
+def _ran(row: Mapping[str, Any]) -> bool:
+    """Whether the run has more of an item than that it has no trace, or one that failed."""
+    return not {"missing", "error"} & {str(row.get("status")), str(row.get("state"))}
 
 
-def _change(name: str, base: Mapping[str, Any], head: Mapping[str, Any], slip: Fraction | None) -> Change:
+def _change(
+    name: str, base: Mapping[str, Any], head: Mapping[str, Any], items: SideBySide, slip: Fraction | None
+) -> Change:
     measures = base["metrics"][name], head["metrics"][name]
     old, new = (exact_value(measure) for measure in measures)
     sign = _direction(name, base, head)
@@ -219,8 +221,8 @@ def _change(name: str, base: Mapping[str, Any], head: Mapping[str, Any], slip: F
         return Change(name, old, new, None, None, undefined, unit=unit, kind=kind)  # type: ignore[arg-type]
     worse = (old - new) * sign
     allowed = _slip(name, measures[0], old, slip)
-    pairs = pairs_of(name, base, head)
-    if pairs and allowed is not None and all(value in (0, 1) for pair in pairs.values() for value in pair):
+    pairs = items.pairs(name)
+    if pairs.counts and allowed is not None and set(chain.from_iterable(pairs.counts)) <= {0, 1}:
         return _paired(name, old, new, worse, allowed, pairs, sign)
     return _unpaired(name, old, new, worse, allowed, measures, pairs, sign, unit)
 
@@ -231,13 +233,13 @@ def _paired(
     new: Fraction,
     worse: Fraction,
     slip: Fraction,
-    pairs: dict[str, tuple[Fraction, Fraction]],
+    pairs: Pairs,
     sign: int,
 ) -> Change:
     """A rate whose items are known one by one: McNemar for a drop, Tango for the absence of one."""
-    lost = [item for item, (was, now) in pairs.items() if (was - now) * sign > 0]
-    gained = [item for item, (was, now) in pairs.items() if (now - was) * sign > 0]
-    b, c, n = len(lost), len(gained), len(pairs)
+    lost = [item for item, was, now in pairs.moved if (was - now) * sign > 0]
+    gained = [item for item, was, now in pairs.moved if (now - was) * sign > 0]
+    b, c, n = len(lost), len(gained), pairs.counts.total()
     high, low = stats.tango_upper(b, c, n), stats.tango_upper(c, b, n)
     assert high is not None and low is not None
     interval = (-high, low) if sign > 0 else (-low, high)
@@ -270,15 +272,17 @@ def _unpaired(
     worse: Fraction,
     slip: Fraction | None,
     measures: tuple[Mapping[str, object], Mapping[str, object]],
-    pairs: dict[str, tuple[Fraction, Fraction]],
+    pairs: Pairs,
     sign: int,
     unit: str,
 ) -> Change:
     """A metric without a pass or fail for each item: its interval says whether a drop beyond the slip is excluded."""
     p = None
-    if pairs:
-        differences = [now - was for was, now in pairs.values()]
-        interval, method = stats.mean_interval(differences), "mean of paired differences, 95 %"
+    if pairs.counts:
+        differences: Counter[Value] = Counter()
+        for (was, now), count in pairs.counts.items():
+            differences[now - was] += count
+        interval, method = stats.mean_interval_of_counts(differences), "mean of paired differences, 95 %"
         p = stats.paired_permutation(differences, SEED)
     else:
         interval, method = _newcombe(measures), "difference of two 95 % intervals"
@@ -290,7 +294,7 @@ def _unpaired(
         else:
             reach = None if interval is None else (-interval[0] if sign > 0 else interval[1])
             excluded = reach is not None and reach <= slip
-        answer = answer_of(worse, slip, any(was != now for was, now in pairs.values()), excluded)
+        answer = answer_of(worse, slip, bool(pairs.moved), excluded)
     return Change(
         name,
         old,
@@ -300,7 +304,7 @@ def _unpaired(
         answer,
         interval,
         method if interval else "",
-        pairs=len(pairs),
+        pairs=pairs.counts.total(),
         p=p,
         unit=unit,
         kind=str(measures[1].get("kind", "")),

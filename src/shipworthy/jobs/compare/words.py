@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import msgspec
 
 from ...core.metrics import decimal
+from ...glossary import find_term
+from ...text import first_few
 from .change import Change, Comparison
 
 
@@ -29,6 +32,37 @@ def sentence(change: Change) -> str:
     if change.answer:
         parts.append(_in_words(change))
     return "; ".join(parts)
+
+
+def worse_than(changes: Iterable[Change], baseline: str, suite: str) -> list[str]:
+    """What is worse than in the baseline, a sentence for each cause: rates that lost the same questions share one."""
+    causes: dict[object, list[Change]] = {}
+    for change in changes:
+        cause = (*change.lost, None, *change.gained) if change.lost and change.worse is not None else change.metric
+        causes.setdefault(cause, []).append(change)
+    return [_worse(group, baseline, suite) for group in causes.values()]
+
+
+def _worse(group: Sequence[Change], baseline: str, suite: str) -> str:
+    """`precision is 3.9 points worse than main (2.0 allowed). Could be chance: 2 lost, 1 gained. Look at Q07, Q12.`"""
+    first = group[0]
+    terms = (find_term(change.metric, suite) for change in group)
+    title = " and ".join(term.title if term else one.metric for term, one in zip(terms, group, strict=True))
+    if first.worse is None or first.slip is None:
+        return f"{title} was {_shown(first.old, first)} in {baseline} and is {_shown(first.new, first)} now"
+    if first.kind not in ("rate", ""):
+        limit = f"may get worse by {_shown(first.slip, first)}" if first.slip else "may not get worse"
+        luck = ". Could be chance" if first.within_noise else ""
+        was, now = (_shown(value, first) for value in (first.old, first.new))
+        return f"{title} is {now}; it was {was} in {baseline}, and {limit}{luck}"
+    points = " and ".join(dict.fromkeys(f"{100 * float(change.worse or 0):.1f}" for change in group))
+    slips = " and ".join(dict.fromkeys(f"{100 * float(change.slip or 0):.1f}" for change in group))
+    verb = "is" if len(group) == 1 else "are"
+    told = f"{title} {verb} {points} points worse than {baseline} ({slips} allowed)"
+    if not first.lost:
+        return told
+    luck = "Could be chance: " if first.within_noise else "More than chance: " if first.p is not None else ""
+    return f"{told}. {luck}{len(first.lost)} lost, {len(first.gained)} gained. Look at {first_few(first.lost)}"
 
 
 def chance(p: float) -> str:

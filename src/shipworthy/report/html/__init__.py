@@ -115,6 +115,8 @@ def render(shown: views.Shown) -> str:
         digest=digest_of(shown),
         data=embedded((suite.prefix, suite.decision, suite.rows, suite.cards) for suite in suites),
         visible=visible,
+        reason=words.reason,
+        questions=[str(one) for one in views.questions(shown)],
         figure=figure,
         long=long,
         parts=parts,
@@ -150,7 +152,7 @@ def _in_short(decision: Decision) -> str:
 
 
 def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingView]:
-    stopping = [outcome for outcome in views.worst_first(decision.outcomes) if views.stops(outcome)]
+    stopping = views.stopping(decision)
     counted = against(decision)
     wanted = {name for outcome in stopping for name in words.near(decision, outcome)}
     near_rows = (item for item in decision.items if row_name(item) in wanted) if wanted else ()
@@ -163,7 +165,11 @@ def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingV
         link = f"#view-{prefix}" + (f"?{urlencode(chosen)}" if chosen else "") if has_cards else ""
         near = [(visible(name, 60), links[name]) for name in words.near(decision, outcome) if name in links]
         found.append(FindingView(visible(words.finding(outcome), 2000), link, near))
-    return [*found, *(FindingView(reason, "", []) for reason in words.other_reasons(decision))]
+    first, others = (
+        [FindingView(reason, "", []) for reason in reasons]
+        for reasons in (words.first_reasons(decision), words.other_reasons(decision))
+    )
+    return [*first, *found, *others]
 
 
 def _term(measure: Measure, prefix: str) -> MetricName:
@@ -180,7 +186,7 @@ def _gate(outcome: Outcome, prefix: str) -> GateView:
         views.mood(outcome),
         *_state(outcome),
         _term(outcome.measure, prefix),
-        visible(str(outcome.gate), 200),
+        words.gate_text(outcome),
         severity,
         views.value(outcome),
         views.counts(outcome.measure),

@@ -22,6 +22,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _SHOWN = {
     "qid",
     "reason",
+    "also",
     "says",
     "question",
     "claim",
@@ -66,6 +67,7 @@ class Card(NamedTuple):
     others: Shown  # the rest, folded away
     more: list[tuple[str, str]]
     slices: list[str]
+    also: str  # a second reason, by which it can be found too
 
 
 def anchor(name: str, prefix: str = "") -> str:
@@ -153,6 +155,7 @@ def _card(offender: Row, limit: int, refusal: str) -> Card:
             if key not in _SHOWN and value not in (None, "", []) and not _told(value, offender)
         ],
         [],
+        visible(str(offender.get("also", "")), 60),
     )
 
 
@@ -207,6 +210,8 @@ def _substring(text: str, claim: object, state: str | None) -> Chip:
 _STATES = {
     "found": "in the answer",
     "denied": "in the answer, but denied",
+    "unclear": "can't be told from the answer",
+    "elsewhere": "in the answer, but about something else",
     "inside": "only inside a longer number or word",
     "missing": "not in the answer",
 }

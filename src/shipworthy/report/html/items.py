@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ...core.decision import Decision
 from ...core.evidence import Row
 from ...core.metrics import EVERY
+from ...glossary import REASONS
 from ...text import plural, visible
 from .. import views
 from ..json import printable
@@ -21,7 +22,7 @@ STATIC = 100  # rows that are in the page without its script
 STATIC_CARDS = 10
 MOST = 20_000  # items that a page has; a browser takes no more
 _CELL, _CROWDED_CELL, _CROWDED = 240, 120, 2000  # characters of a cell; of one where there are so many rows
-_FIRST = ("qid", "arm", "reason", "failed", "state", "question", "claim")
+_FIRST = ("qid", "arm", "reason", "also", "failed", "state", "question", "claim")
 _NAMES = {"claim": "answer"}
 
 
@@ -35,11 +36,12 @@ class ItemRows(NamedTuple):
     first: int  # columns that are always shown; the others where they are asked for
     slices: list[list[str]]
     reason: int  # the column of the reason, -1 where there is none
+    also: int  # that of what else is wrong
     left_out: str = ""  # what the page has no room for
 
 
 def item_rows(decision: Decision, prefix: str) -> ItemRows:
-    known = [column for column in columns_of(decision.items) if column != "slices"]
+    known = [column for column in columns_of(decision.items) if column not in ("slices", "retrieved_ids")]  # on cards
     first = [name for name in _FIRST if name in known]
     brief = "question" in known and any(item.get("question") for item in decision.items)
     columns = [*first, *(name for name in known if name not in first)]
@@ -55,6 +57,7 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
         len(first) if brief else len(columns),
         [slices_of(item) for item in ordered],
         next((columns.index(name) for name in ("reason", "failed", "state") if name in columns), -1),
+        columns.index("also") if "also" in columns else -1,
         _left_out(decision, len(failing), len(ordered)),
     )
 
@@ -106,12 +109,15 @@ def embedded(tables: Iterable[tuple[str, Decision, ItemRows, Sequence[Card]]]) -
             "failing": found.failing,
             "first": found.first,
             "reason": found.reason,
+            "also": found.also,
             "anchors": _anchors(found, prefix),
             "slices": found.slices if any(found.slices) else None,
             "cards": [_compact(card, texts) for card in shown],
             "against": against(decision),
         }
-    text = json.dumps({"suites": data, "texts": list(texts)}, ensure_ascii=False, separators=(",", ":"))
+    reasons = {reason.name: reason.title for reason in REASONS}
+    whole = {"suites": data, "texts": list(texts), "reasons": reasons}
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     return printable(text).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -81,40 +81,56 @@ def risk_coverage(points: Sequence[Mapping[str, float]], decision: Decision) -> 
 
 
 def curve(value: Row, decision: Decision) -> Block | None:
-    """Speed against precision: the frontier, the budget and the bar of precision."""
+    """Speed against precision and against the citation hit rate: the frontier, the budget, and the thresholds."""
     points = value.get("points") or []
     if not points:
         return None
-    marks = [svg.Mark(point["p95_ms"], point["precision"], point["arm"], bool(point["frontier"])) for point in points]
-    bars = [
-        outcome for outcome in decision.outcomes if outcome.gate.metric == "precision" and outcome.bound is not None
-    ]
-    limits = [
+    budgets = [
         svg.Guide(value[name], None, label)
         for name, label in (("budget_ms", "budget"), ("relaxed_budget_ms", "relaxed"))
         if value.get(name) is not None
     ]
-    limits += [
-        svg.Guide(None, float(bar.bound), f"precision {bar.gate.bound.text}")
-        for bar in bars[:1]
-        if bar.bound is not None
-    ]
+    marks = _arm_marks(points, "precision")
     front = [mark for mark in marks if mark.filled]
-    words = f"{len(front)} of {len(marks)} arms are on the frontier: no other arm is both as fast and as precise."
-    picture = svg.chart(
-        marks, "Precision against p95", words, ("p95 in ms", "precision"), path=front, limits=limits, numbered=True
+    words = (
+        f"{len(front)} of {len(marks)} arms are on the frontier: no other arm is both as fast and as precise. "
+        "Each arm is at its p95; the line to its right ends at its p99."
     )
+    limits = [*budgets, *_threshold(decision, "precision")]
+    axes = ("p95 to p99 in ms", "precision")
+    picture = svg.chart(marks, "Precision against p95", words, axes, path=front, limits=limits)
+    if cited := _arm_marks(points, "chr"):
+        limits = [*budgets, *_threshold(decision, "chr")]
+        axes = ("p95 to p99 in ms", "cited right (chr)")
+        title = "Citation hit rate (chr) against p95"
+        picture += svg.chart(cited, title, words, axes, joined=False, limits=limits)
     rows = [
         {
             "": place,
             "arm": point["arm"],
             "p95 ms": point["p95_ms"],
+            "p99 ms": point.get("p99_ms"),
             "precision": point["precision"],
+            "cited right (chr)": point.get("chr"),
             "on the frontier": point["frontier"],
         }
         for place, point in enumerate(points, 1)
     ]
     return Block("Speed against precision", words, picture, [records("Arms by p95", rows)])
+
+
+def _arm_marks(points: Sequence[Row], name: str) -> list[svg.Mark]:
+    return [
+        svg.Mark(point["p95_ms"], point[name], str(place), bool(point["frontier"]), point.get("p99_ms"))
+        for place, point in enumerate(points, 1)
+        if point.get(name) is not None
+    ]
+
+
+def _threshold(decision: Decision, metric: str) -> list[svg.Guide]:
+    """The first gate on a metric, as a line."""
+    bars = [bar for bar in decision.outcomes if bar.gate.metric == metric and bar.bound is not None]
+    return [svg.Guide(None, float(bar.bound or 0), f"{metric} {bar.gate.bound.text}") for bar in bars[:1]]
 
 
 def sensitivity(value: Mapping[str, Sequence[Row]], decision: Decision) -> Block:

@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   const SIZE = 25, CARDS = 10, PRINTED = 500;
-  const { suites, texts } = JSON.parse(document.getElementById("data").textContent);
+  const { suites, texts, reasons } = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true });
   const tables = [];
 
@@ -15,10 +15,11 @@
     return made;
   }
 
-  function compare(one, other) {
+  /** What is blank comes last, whichever way a column is sorted. */
+  function compare(one, other, down) {
     if (one === null || other === null) return (one === null) - (other === null);
-    if (typeof one === "string" || typeof other === "string") return collator.compare(shown(one), shown(other));
-    return one - other;
+    const order = typeof one === "string" || typeof other === "string" ? collator.compare(shown(one), shown(other)) : one - other;
+    return down ? -order : order;
   }
 
   // --- texts: matches marked, Markdown tables as tables (the same rules as in the page itself) ---
@@ -114,7 +115,7 @@
         ...(retrieved.length ? [side("Retrieved, in order"), make("ol", { class: "ranks" }, ...retrieved.map(chip))] : [])));
     }
     return make("article", { class: "card", id, tabindex: -1, "aria-label": name },
-      make(`h${level}`, null, id ? make("a", { href: "#" + id }, name) : name, " ", make("span", { class: "tag bad" }, reason)),
+      make(`h${level}`, null, id ? make("a", { href: "#" + id }, name) : name, " ", make("span", { class: "tag bad" }, reasons[reason] || reason)),
       question ? make("p", { class: "question" }, question) : null,
       make("p", { class: "says" }, says), sides,
       more.length ? make("dl", null, ...more.map(([key, text]) => make("div", null, make("dt", null, key), make("dd", null, text)))) : null);
@@ -147,7 +148,7 @@
 
   function Items(root) {
     const prefix = root.dataset.items, level = Number(root.dataset.level);
-    const { rows, failing, first, reason, anchors, slices, cards, against } = suites[prefix];
+    const { rows, failing, first, reason, also, anchors, slices, cards, against } = suites[prefix];
     const anchor = (row) => anchors ? anchors[row] : `item-${prefix}${rows[row][0]}`;
     const carded = new Set(cards.map((card) => card[0]));
     const find = (name) => root.querySelector(name);
@@ -157,10 +158,10 @@
     const rowPager = new Pager([...root.querySelectorAll(".of-rows")], SIZE, (page) => { drawRows(page); save(); });
     const cardPager = new Pager([...root.querySelectorAll(".of-cards")], CARDS, (page) => { drawCards(page); save(); list.scrollIntoView({ block: "start" }); });
 
-    function matches(text, why, parts) {
+    function matches(text, why, parts) {  // why: the reason, and what else is wrong
       if (part.value && !parts.includes(part.value)) return false;
-      if (pick.value.startsWith("gate:") && !(against[pick.value.slice(5)] || []).includes(why)) return false;
-      if (pick.value && !pick.value.startsWith("gate:") && why !== pick.value) return false;
+      if (pick.value.startsWith("gate:") && !why.some((one) => (against[pick.value.slice(5)] || []).includes(one))) return false;
+      if (pick.value && !pick.value.startsWith("gate:") && !why.includes(pick.value)) return false;
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       if (!words.length) return true;
       const folded = text().toLowerCase();
@@ -169,8 +170,8 @@
 
     function filter() {
       kept = order.filter((row) => !(only?.checked && row >= failing)
-        && matches(() => rows[row].map(shown).join(" "), reason < 0 ? "" : shown(rows[row][reason]), slices ? slices[row] : []));
-      keptCards = cards.filter((card) => matches(() => [card[1], card[2], card[3], card[4], bare(card[5] || "")].join(" "), card[2], card[14]));
+        && matches(() => rows[row].map(shown).join(" "), [reason, also].map((at) => at < 0 ? "" : shown(rows[row][at])), slices ? slices[row] : []));
+      keptCards = cards.filter((card) => matches(() => [card[1], card[2], card[3], card[4], bare(card[5] || "")].join(" "), [card[2], card[15]], card[14]));
       drawRows(0);
       drawCards(0);
     }
@@ -205,7 +206,7 @@
       sorted = column;
       down = reverse;
       order = rows.map((_, row) => row);
-      if (column >= 0) order.sort((one, other) => (down ? -1 : 1) * compare(rows[one][column], rows[other][column]) || one - other);
+      if (column >= 0) order.sort((one, other) => compare(rows[one][column], rows[other][column], down) || one - other);
       head.forEach((th, place) => place === column ? th.setAttribute("aria-sort", down ? "descending" : "ascending") : th.removeAttribute("aria-sort"));
     }
 
@@ -278,8 +279,8 @@
     const tally = new Map();
     for (const card of cards) tally.set(card[2], (tally.get(card[2]) || 0) + 1);
     if (reason >= 0) for (const row of rows.slice(0, failing)) if (!tally.has(shown(row[reason]))) tally.set(shown(row[reason]), 0);
-    const reasons = [...tally].sort((one, other) => collator.compare(one[0], other[0])).map(([name, many]) => [name, many ? `${name} (${many})` : name]);
-    options(pick, [...reasons, ...Object.keys(against).map((name) => ["gate:" + name, `counts against ${name}`])]);
+    const chosen = [...tally].sort((one, other) => collator.compare(one[0], other[0])).map(([name, many]) => [name, (reasons[name] || name) + (many ? `: ${many}` : "")]);
+    options(pick, [...chosen, ...Object.keys(against).map((name) => ["gate:" + name, `counts against ${name}`])]);
     options(part, [...new Set((slices || []).flat())].sort(collator.compare).map((name) => [name, name]));
     let wait = 0;
     const changed = () => { filter(); save(); };

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import email.utils
 import json
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,7 +21,7 @@ from ...web.client import Client, Reply, RequestFailed, Wiring
 from ..failures import SEEN, AskFailed
 from ..plan import Ask
 from ..redact import headers_from
-from ..shape import checked, mapped, parse_mapping, parsed
+from ..shape import checked, mapped, only_retrieves, parse_mapping, parsed, reads
 from ..template import asks_question, check, fill, parse_body
 from .base import TargetOptions, Timed, request_of
 
@@ -141,19 +143,28 @@ class HttpTarget:
         }
 
     async def ask(self, ask: Ask) -> dict[str, object]:
-        return checked(self._trace(*await self._answer(ask)))
+        return checked(
+            self._trace(*await self._answer(ask, partial(reads, self._mapping))), not only_retrieves(self._mapping)
+        )
 
     async def raw(self, ask: Ask) -> dict[str, object]:
         """The response as it came, for those who want to see it before they map it."""
-        return (await self._answer(ask))[0]
+        return (await self._answer(ask, lambda body: True))[0]
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _answer(self, ask: Ask) -> tuple[dict[str, object], Reply]:
+    async def _answer(self, ask: Ask, reads: Callable[[dict[str, object]], bool]) -> tuple[dict[str, object], Reply]:
         query = {name: _as_text(fill(value, ask)) for name, value in self._query.items()}
         reply = await self._client.send(self._method, self._payload(ask), query)
-        return reply.events.whole() if reply.events is not None else parsed(reply.body), reply
+        if reply.events is None:
+            return parsed(_utf8(reply), reads=reads), reply
+        body = reply.events.whole()
+        if not reply.events.is_one and not reply.events.lacking:
+            return parsed(_utf8(reply), reads=reads), reply  # it says that it is a stream, and is not
+        if reply.events.lacking:
+            raise AskFailed("cut-off", reply.events.lacking, seen=self._client.secrets.hide(reply.events.text)[:SEEN])
+        return body, reply
 
     def _payload(self, ask: Ask) -> bytes | None:
         if self._body is not None:
@@ -161,7 +172,7 @@ class HttpTarget:
         return None if self._query or self._method in _BODILESS else _encoded(request_of(ask))
 
     def _trace(self, body: dict[str, object], reply: Reply) -> Timed:
-        if reply.events is not None and not self._mapping and not {"answer_json", "error"} & set(body):
+        if reply.events is not None and not self._mapping and not (body.get("error") or "answer_json" in body):
             body = {**body, "answer_json": {"claim": body["text"]}}
         trace = Timed(mapped(body, self._mapping))
         self._note(body, trace)
@@ -185,6 +196,17 @@ class HttpTarget:
                 hint="""Write {question} where it belongs: --body '{"question": "{question}"}'.""",
                 code="body-question",
             )
+
+
+def _utf8(reply: Reply) -> bytes:
+    """The body as UTF-8, where it says that it is in another charset."""
+    named = re.search(r"charset=[\"']?([\w.:-]+)", reply.headers.get("content-type", ""), re.IGNORECASE)
+    if named is None or named[1].lower().replace("_", "-") in ("utf-8", "utf8", "us-ascii", "ascii"):
+        return reply.body
+    try:
+        return reply.body.decode(named[1]).encode("utf-8", "surrogatepass")
+    except (LookupError, UnicodeError):
+        return reply.body
 
 
 def _split_query(template: str) -> tuple[str, dict[str, str]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ...errors import DataError
 from ...reading.jsonl import read_objects
+from ...reading.mapping import FieldMap
 from ..failures import AskFailed
 from ..plan import Ask
-from ..shape import checked
+from ..shape import checked, mapped
 from .base import TargetOptions
 
 _OF_THE_RUN = (
@@ -17,6 +18,7 @@ _OF_THE_RUN = (
     "question",
     "run_id",
     "sweep_id",
+    "planned_runs",
     "ts",
     "seed",
     "jitter",
@@ -33,9 +35,7 @@ class ReplayTarget:
         self.name = f"replay:{path}"
         self._by_run: dict[str, dict[str, object]] = {}
         self._by_qid: dict[str, dict[str, object]] = {}
-        for number, trace in read_objects(path):
-            if number == 1 and "shipworthy_journal" in trace:
-                continue  # the header of a journal
+        for _, trace in read_objects(path):
             qid = trace.get("qid", trace.get("q_id"))
             self._by_qid.setdefault(str(qid), trace)
             if isinstance(trace.get("run_id"), str):
@@ -47,7 +47,7 @@ class ReplayTarget:
         trace = self._by_run.get(ask.run_id) or self._by_qid.get(ask.qid)
         if trace is None:
             raise AskFailed("not-recorded", f"the file has no trace of {ask.qid!r}")
-        return checked({name: value for name, value in trace.items() if name not in _OF_THE_RUN})
+        return checked(mapped({name: value for name, value in trace.items() if name not in _OF_THE_RUN}, FieldMap({})))
 
     async def close(self) -> None:
         """The file was read at the start."""

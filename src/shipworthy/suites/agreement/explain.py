@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.suite import Explanation, Findings
-from ...core.tally import Tally
+from ...core.tally import HAS, Tally
 from ...text import plural
 from ..answers.explain import judging_shown
+from ..answers.hints import lines
+from ..answers.judge import RETRIEVED
 from .hints import diagnose
 from .judge import Context, Verdict
-from .metrics import gate_numbers, table
+from .metrics import FINALS, gate_numbers, table
 from .pairs import LABELS
 from .reference import compat
 from .sides import one_sided
@@ -39,10 +41,26 @@ def explain(findings: Findings) -> Explanation:
         diagnosis=diagnose(findings.outcomes, findings.measures, tally),
         offenders=findings.evidence.offenders(),
         sections=sections(tally),
+        first=_first_lines(findings),
         headline=headline(findings),
         compat=compat(findings),
         warnings=_unanswered(findings),
     )
+
+
+def _first_lines(findings: Findings) -> list[str]:
+    """Where labels are derived: what is not judged, or why no citation counts."""
+    context, tally = findings.context, findings.tally
+    if context.judging is None:
+        return []
+    found = lines(
+        context.options,
+        answered=tally["derived"],
+        citing=tally["citing"],
+        logged=bool(tally[HAS + RETRIEVED]),
+        judged=True,  # two labels that agree may both be wrong for want of a citation
+    )
+    return list(found.values())
 
 
 def shown(context: Context) -> dict[str, object]:
@@ -77,7 +95,7 @@ def sections(tally: Tally) -> dict[str, object]:
         {"scholar": scholar, **dict(zip(LABELS, counts, strict=True))}
         for scholar, counts in zip(LABELS, table(tally), strict=True)
     ]
-    finals = {final: tally[f"final_{final}"] for final in ("VALID", "NOT_IN_CONTEXT", "REJECT", "REVIEW")}
+    finals = {final: tally[f"final_{final}"] for final in FINALS}
     return {"confusion": matrix, "finals": finals}
 
 

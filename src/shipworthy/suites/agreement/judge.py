@@ -8,10 +8,12 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import Answer, Trace, ids_of
-from ..answers.judge import Expected, Judging, judge_trace
+from ...core.tally import Fact, held
+from ...language import refusal
+from ..answers.judge import RETRIEVED, Expected, Judging, held_by, judge_trace
 from ..answers.judge import Verdict as AnswerVerdict
 from .options import Options
-from .pairs import Flags, Judgement, Pair, PairLine, SideLine, merged
+from .pairs import FLAGS, Flags, Judgement, Pair, PairLine, SideLine, merged
 
 Source = Literal["pairs", "two files", "derived"]
 
@@ -47,6 +49,8 @@ class Verdict(msgspec.Struct):
     place: int = 0  # in the file whose order counts
     compared: bool = True  # both labels are there
     question: str = ""
+    cites: bool | None = None  # whether a derived answer cites anything; None where it is none
+    held: tuple[Fact, ...] = ()  # which values that gates may need it has and lacks
     lacks: str = ""  # scholar_only, auditor_only, gold_only; without_trace is compared all the same
 
     @property
@@ -62,7 +66,10 @@ class Verdict(msgspec.Struct):
 def judge(case: Case, context: Context) -> Verdict:
     if context.source == "pairs":
         line: PairLine = case.records["pairs"][0]
-        return judge_pair(line.pair, context.options.profile, line.place)
+        pair = line.pair
+        if pair.answer_json is None and context.options.profile == "reference":
+            pair = msgspec.structs.replace(pair, answer_json=Answer())  # the script reads no answer as one without text
+        return judge_pair(pair, context.options, line.place)
     return _derived(case, context) if context.source == "derived" else _joined(case, context)
 
 
@@ -78,7 +85,7 @@ def _joined(case: Case, context: Context) -> Verdict:
     pair = Pair(case.key, one.judgement, other.judgement, flags=merged(one.flags, other.flags))
     if traces:
         pair.answer_json, pair.retrieved_ids = traces[0].answer, list(traces[0].retrieved)
-    verdict = judge_pair(pair, context.options.profile, one.place)
+    verdict = judge_pair(pair, context.options, one.place)
     verdict.question = traces[0].asked if traces else ""
     verdict.lacks = "without_trace" if traces == [] else ""
     return verdict
@@ -90,16 +97,20 @@ def _derived(case: Case, context: Context) -> Verdict:
     if not traces:
         return Verdict(case.key, compared=False, lacks="gold_only")
     assert context.judging is not None
-    pair = derive(question.expected, traces[0], context.judging)
-    verdict = judge_pair(pair, context.options.profile, question.place)
+    answer = judge_trace(question.expected, traces[0], context.judging)
+    pair = derive(answer, traces[0], context.judging)
+    verdict = judge_pair(pair, context.options, question.place)
+    verdict.cites = not answer.uncited if answer.status in ("shipped", "empty") else None
     verdict.question = question.expected.gold.question or traces[0].asked
+    if not traces[0].error:
+        verdict.held = held_by(traces[0], refused=refusal.is_exact(traces[0].answer.claim))
     verdict.citations = ids_of(traces[0].answer.citations)  # as they were logged, whatever they are compared as
     return verdict
 
 
-def judge_pair(pair: Pair, profile: str = "strict", place: int = 0) -> Verdict:
+def judge_pair(pair: Pair, options: Options, place: int = 0) -> Verdict:
     """The verdict on a pair that has both labels."""
-    final, why = arbitrate(pair, profile)
+    final, why = arbitrate(pair, options)
     return Verdict(
         str(pair.qid),
         pair.scholar.label,
@@ -112,10 +123,21 @@ def judge_pair(pair: Pair, profile: str = "strict", place: int = 0) -> Verdict:
         (pair.scholar.reason, pair.auditor.reason),
         answered=pair.answer_json is not None,
         place=place,
+        held=_held(pair),
     )
 
 
-def arbitrate(pair: Pair, profile: str = "strict") -> tuple[str, str]:
+def _held(pair: Pair) -> tuple[Fact, ...]:
+    """A flag that is written as not raised somewhere is written everywhere; only raised ones may stand alone."""
+    raised = {f"flags.{name}": getattr(pair.flags, name, None) for name in FLAGS}
+    has = [name for name, value in raised.items() if value is False]
+    lacks = [name for name, value in raised.items() if value is None]
+    if pair.citations:
+        (lacks if pair.retrieved_ids is None else has).append(RETRIEVED)
+    return tuple(held(has, lacks))
+
+
+def arbitrate(pair: Pair, options: Options) -> tuple[str, str]:
     """The final word and why; every row gets one, also where the validators agree."""
     scholar, auditor = pair.scholar.label, pair.auditor.label
     if pair.hard_flag:
@@ -128,9 +150,9 @@ def arbitrate(pair: Pair, profile: str = "strict") -> tuple[str, str]:
         return "REJECT", "auditor_veto"
     if scholar not in ("VALID", "NOT_IN_CONTEXT"):
         return "REJECT", "incoherent_pair"
-    if pair.answer_json is not None and not pair.citations:
+    if pair.answer_json is not None and not pair.citations and options.cites:
         return "REJECT", "uncited"
-    if scholar == "NOT_IN_CONTEXT" and profile == "strict":
+    if scholar == "NOT_IN_CONTEXT" and options.profile == "strict":
         return "REVIEW", "scholar_refuses"
     return "VALID", "auditor_ok"
 
@@ -138,12 +160,15 @@ def arbitrate(pair: Pair, profile: str = "strict") -> tuple[str, str]:
 # --- labels derived by rule, where no validator has spoken ---
 
 
-def derive(expected: Expected, trace: Trace, judging: Judging) -> Pair:
+def derive(verdict: AnswerVerdict, trace: Trace, judging: Judging) -> Pair:
     """Both labels from gold and trace: scholar by C and H, auditor by scope, constraints and token discipline."""
-    verdict = judge_trace(expected, trace, judging)
     flags = Flags(verdict.out_of_scope, verdict.constraint not in ("", "ok"))
     answer, retrieved = _mapped(trace, judging)
-    return Pair(expected.gold.qid, _scholar(verdict), _auditor(verdict, flags), answer, list(retrieved), flags)
+    if not judging.cites:
+        answer = msgspec.structs.replace(answer, citations=[])
+    elif not judging.logs_retrieval:
+        retrieved = ids_of(answer.citations)  # nothing to hold them against
+    return Pair(verdict.qid, _scholar(verdict), _auditor(verdict, flags, judging), answer, list(retrieved), flags)
 
 
 def _mapped(trace: Trace, judging: Judging) -> tuple[Answer, list[str]]:
@@ -175,7 +200,7 @@ def _scholar(verdict: AnswerVerdict) -> Judgement:
     return Judgement("REJECT", why)
 
 
-def _auditor(verdict: AnswerVerdict, flags: Flags) -> Judgement:
+def _auditor(verdict: AnswerVerdict, flags: Flags, judging: Judging) -> Judgement:
     """Is it in order? By what can be seen without the gold claim."""
     if verdict.status == "error":
         return Judgement("ABSTAIN", "the run failed")
@@ -188,7 +213,7 @@ def _auditor(verdict: AnswerVerdict, flags: Flags) -> Judgement:
         (flags.provenance_violation, "cites a source that was not retrieved"),
         (flags.constraints_mismatch, "breaks a constraint"),
         (verdict.near, "mixes an answer with a refusal"),
-        (verdict.uncited, "cites nothing"),
+        (verdict.uncited and judging.cites, "cites nothing"),
     )
     why = next((words for applies, words in troubles if applies), "")
     return Judgement("REJECT", why) if why else Judgement("VALID", "no problem found")

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+import msgspec
+
 from ... import stats
 from ...core.decision import number
 from ...core.evidence import Counted
 from ...core.gates import Gate, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate
-from ...core.tally import Fact, Tally
+from ...core.tally import HAS, Fact, Tally, lacks_of
+from ..answers.judge import CITES, RETRIEVED, VALUES
 from . import sides
 from .judge import Context, Verdict
 from .options import Options
-from .pairs import LABELS
+from .pairs import FLAGS, LABELS
 
+FINALS = ("VALID", "NOT_IN_CONTEXT", "REJECT", "REVIEW")
+_RAISED = tuple(f"flags.{name}" for name in FLAGS)
+_ABSTAINED = ("scholar_abstained", "auditor_abstained")
 ALIASES = {"pa": "percent_agreement", "k": "kappa", "abstain": "abstain_rate", "flagged": "flagged_agreements"}
 _SHORT = {"percent_agreement": "pa", "abstain_rate": "abstain", "flagged_agreements": "flagged"}
 Table = list[list[int]]
@@ -25,7 +31,8 @@ def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
     if verdict.compared:
         listed = ("flagged_agreement", verdict.flagged_agreement), ("final_REVIEW", verdict.final == "REVIEW")
         named = [fact for fact, applies in listed if applies]
-        yield Counted(tuple(pair_facts(verdict)), name=verdict.qid, named=named)
+        facts = (*pair_facts(verdict), *verdict.held)
+        yield Counted(facts, name=verdict.qid, named=[*named, *lacks_of(verdict.held)])
     yield from sides.facts(verdict)
 
 
@@ -38,9 +45,25 @@ def pair_facts(verdict: Verdict) -> Iterator[Fact]:
         yield "flagged_agreement"
     if not verdict.answered:
         yield "unanswered"
+    if verdict.cites is not None:
+        yield "derived"
+        if verdict.cites:
+            yield "citing"
     for role, label in (("scholar", verdict.scholar), ("auditor", verdict.auditor)):
         if label == "ABSTAIN":
             yield f"{role}_abstained"
+
+
+def fact_names(options: Options) -> set[str]:
+    cells = {cell(scholar, auditor) for scholar in LABELS for auditor in LABELS}
+    finals = {f"final_{final}" for final in FINALS}
+    values = {HAS + value for value in (*VALUES, *_RAISED)}
+    return (
+        cells
+        | finals
+        | values
+        | {"agreed", "disagreed", "flagged_agreement", "unanswered", "derived", "citing", *_ABSTAINED}
+    )
 
 
 def cell(scholar: str, auditor: str) -> str:
@@ -90,6 +113,10 @@ def metrics(options: Options) -> dict[str, Metric]:
         Count("disagreements", "pairs with different labels", "lower", high=None, of=("disagreed",)),
         Rate("review_rate", "share of pairs that a person must review", "lower", of="final_REVIEW", among="items"),
     ]
+    absent = [*([] if options.cites else [CITES]), *([] if options.logs_retrieval else [RETRIEVED])]
+    values = tuple(value for value in VALUES if value not in absent)
+    needs = {"flagged_agreements": _RAISED}
+    listed = [msgspec.structs.replace(one, needs=needs.get(one.name, values), optional=True) for one in listed]
     return {metric.name: metric for metric in listed}
 
 
@@ -113,7 +140,9 @@ def _ac1(tally: Tally) -> Measure:
 
 def _abstained(tally: Tally) -> Measure:
     k, n = max(tally["scholar_abstained"], tally["auditor_abstained"]), tally["items"]
-    return Measure("abstain_rate", "rate", Fraction(k, n) if n else None, n, k, stats.wilson(k, n))
+    # The larger of two shares is too large by luck twice as often as one: a miss is proven at half the level.
+    least = stats.clopper_pearson_lower(k, n, 0.025)
+    return Measure("abstain_rate", "rate", Fraction(k, n) if n else None, n, k, stats.wilson(k, n), (least, None))
 
 
 # --- gates ---

@@ -29,24 +29,29 @@ class Judgement(msgspec.Struct):
         self.label = _READ_AS[self.label]
 
 
+FLAGS = ("provenance_violation", "constraints_mismatch")
+
+
 class Flags(msgspec.Struct):
     """What disqualifies an answer whatever the validators say."""
 
-    provenance_violation: bool = False
-    constraints_mismatch: bool = False
+    provenance_violation: bool | None = None
+    constraints_mismatch: bool | None = None
 
     @property
     def hard(self) -> bool:
-        return self.provenance_violation or self.constraints_mismatch
+        return bool(self.provenance_violation or self.constraints_mismatch)
 
 
 def merged(one: Flags | None, other: Flags | None) -> Flags | None:
     """A flag that either validator raises is raised."""
     if one is None or other is None:
         return one or other
-    return Flags(
-        one.provenance_violation or other.provenance_violation, one.constraints_mismatch or other.constraints_mismatch
-    )
+    return Flags(*(_either(getattr(one, name), getattr(other, name)) for name in FLAGS))
+
+
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    return other if one is None else one if other is None else one or other
 
 
 class Pair(msgspec.Struct):

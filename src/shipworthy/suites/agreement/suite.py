@@ -16,7 +16,7 @@ from ..answers.options import id_map_file
 from . import explain, sides
 from .controls import controls
 from .judge import Context, ExpectedPair, Verdict, judge
-from .metrics import aliases, facts, gates, metrics, wanted
+from .metrics import aliases, fact_names, facts, gates, metrics, wanted
 from .options import Options
 from .pairs import one_each, stream_pairs, stream_side
 from .reference import reference
@@ -125,7 +125,9 @@ SUITE = Suite(
     read=read,
     judge=judge,
     unjudged=unjudged,
+    fact_names=fact_names,
     facts=facts,
+    asides=(sides.PART,),
     rows=explain.rows,
     offences=explain.offences,
     settle=settle,

@@ -1,4 +1,4 @@
-"""Controls of the answers suite: refusing, inventing, miscited, incomplete; and a copy of the gold."""
+"""Controls of the answers suite: refusing, inventing, miscited, citing all, incomplete; and a copy of the gold."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...core.control import Control, Setup, draws, with_gold
 from ...core.evidence import Row
 from .material import UNKNOWN, ControlAnswers, evidence_of, least_length
+from .metrics import NOT_CITING, NOT_LOGGING
 
 CONSTRAINT_METRICS = ("scu", "scu_violations")
 
@@ -21,7 +22,7 @@ def _controls(setup: Setup) -> Iterator[Control]:
     yield Control(name="copy of the gold", good=True, data=_run(made.right(item) for item in made.items))
     yield from _refusals(made)
     yield from _claims(made)
-    yield from _citations(made)
+    yield from _citations(made, setup.options)
     yield _constraints(made, bool(setup.options.get("scu_enforced")))
     yield Control(name="missing traces", data=_run(made.right(item) for item in made.items[1::2]))
 
@@ -47,13 +48,17 @@ def _claims(made: ControlAnswers) -> Iterator[Control]:
     yield Control(name="empty claims", data=_run(rows), skip=skip)
 
 
-def _citations(made: ControlAnswers) -> Iterator[Control]:
+def _citations(made: ControlAnswers, options: Mapping[str, object]) -> Iterator[Control]:
     cited = [item for item in made.answerable if item.citations]
-    skip = made.too_few(len(cited), "name the evidence that an answer should cite")
+    skip = NOT_CITING if options.get("cites") is False else ""
+    skip = skip or made.too_few(len(cited), "name the evidence that an answer should cite")
+    unlogged = NOT_LOGGING if options.get("logs_retrieval") is False else ""
     wrong = {item.qid: made.others(item)[:1] for item in made.answerable}
     yield Control(name="right claim with wrong citation", data=_cited(made, wrong), skip=skip)
     invented = {item.qid: [*item.citations, UNKNOWN] for item in made.answerable}
-    yield Control(name="invented citation", data=_cited(made, invented), skip=skip)
+    yield Control(name="invented citation", data=_cited(made, invented), skip=skip or unlogged)
+    everything = {item.qid: made.everything(item) for item in cited}
+    yield Control(name="cites-everything", data=_cited(made, everything), skip=skip, needs=("citation_precision",))
     picks = dict(zip((item.qid for item in cited), draws(len(cited), len(made.ids)), strict=True))
     chance = {item.qid: [made.ids[picks[item.qid]]] for item in cited}
     missed = sum(chance[item.qid][0] not in item.citations for item in cited)

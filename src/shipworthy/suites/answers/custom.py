@@ -181,6 +181,15 @@ def facts(metrics: Iterable[Ready], verdict: Item) -> Iterator[Fact]:
             yield f"{name}: label {one.labels.pending[verdict.qid]} score {value}"
 
 
+def held(metrics: Iterable[Ready], verdict: Item) -> tuple[list[str], list[str]]:
+    """The metrics that must have a value and do, and those that don't; a missing run lacks nothing besides."""
+    if verdict.trace is None or verdict.trace.error:
+        return [], []
+    strict = {one.spec.name: one.spec.value for one in metrics if one.spec.missing == "no-data"}
+    told = [(strict[name], value is not None) for name, value in verdict.custom.items() if name in strict]
+    return [value for value, there in told if there], [value for value, there in told if not there]
+
+
 def _by_judge(spec: Custom, trace: Trace | None) -> bool:
     """Whether the score is neither a person's nor a script's; what nobody vouches for is a judge's."""
     sources = trace.score_sources if trace is not None and isinstance(trace.score_sources, dict) else {}

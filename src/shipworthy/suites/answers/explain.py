@@ -17,13 +17,14 @@ from ...core.gates import Gate
 from ...core.metrics import Measure
 from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import Tally
-from ...text import first_few, fold
+from ...text import first_few, fold, plural, visible
 from . import matching
-from .hints import REFUSALS, diagnose
-from .judge import SEVERITY, Context, Judging, Verdict
+from .hints import REFUSALS, diagnose, first_lines
+from .judge import CITING, SEVERITY, Context, Judging, Verdict
 from .options import JudgingOptions, Options
 from .reference import REFERENCE, numbers
 
+RETRIEVED = 10  # retrieved ids that the row of a failing item shows
 CHUNKS = 5  # retrieved chunks whose text a card shows
 _COUNTED = (
     "items",
@@ -41,12 +42,13 @@ NAMED_FACTS = (
     "refusal_drift",
     "near_refusals",
     "wider_refusals",
+    "doubtful_refusals",
     "out_of_scope_citations",
     "denied_claims",
     "missing",
 )
 _WORDS = {
-    "leak": "answered although it should have refused",
+    "leak": "answered an unanswerable question",
     "constraint": "breaks a locked constraint",
     "constraint-echo": "does not repeat a locked constraint in constraints_echo",
     "out-of-scope": "cites a source that was not retrieved",
@@ -54,10 +56,14 @@ _WORDS = {
     "forbidden": "makes a forbidden statement",
     "contradicts-gold": "says the opposite of the correct answer",
     "denied": "contains the expected text but denies it",
-    "over-refusal": "refused although it is answerable",
+    "unclear": "it can't be told whether it says yes or no (add gold_claim, a correct answer in one sentence)",
+    "over-refusal": "refused an answerable question",
     "empty": "the answer is empty",
     "missing": "no response: the question has no trace",
 }
+# Rates at the top level of a report → the metric
+RATES = {name: name for name in ("precision", "chr", "under_refusal", "over_refusal")}
+RATES |= {"under": "under_refusal", "over": "over_refusal"}
 _LONGEST_REFUSAL = 200  # characters that are kept of a refusal, to quote it
 _WITH_DETAIL = ("constraint", "constraint-echo", "forbidden", "contradicts-gold")
 
@@ -67,16 +73,28 @@ def explain(findings: Findings) -> Explanation:
     tally = findings.tally
     names = {name: tally.named(name) for name in (*NAMED_FACTS, *(one.spec.name for one in context.custom))}
     notes, calibration = _custom(findings) if context.custom else ([], {})
+    first = first_lines(findings)
+    kinds = shown_kinds(first)
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
         named=names | {"unknown_qids": findings.gathered.unknown_of("trace").names},
-        diagnosis=diagnose(findings, context.options.k, context.judging),
-        offenders=findings.evidence.offenders(),
+        diagnosis=[*diagnose(findings, context.options.k, context.judging), *_custom_failing(findings)],
+        first=list(first.values()),
+        offenders=findings.evidence.offenders(*kinds),
+        cards=findings.evidence.cards(*kinds),
         sections=sections(tally) | calibration,
         warnings=notes,
         headline=headline(findings.measures, tally, context.options, findings.gates),
         compat=compat(findings),
     )
+
+
+def _custom_failing(findings: Findings) -> list[str]:
+    """The items behind each metric of the config whose gate fails."""
+    missed = {outcome.gate.metric for outcome in findings.outcomes if not outcome.holds}
+    own = (one.spec.name for one in findings.context.custom)
+    found = ((name, findings.tally.named(name)) for name in own if name in missed)
+    return [f"{name} fails for {plural(len(names), 'item')}: {first_few(names)}." for name, names in found if names]
 
 
 def _custom(findings: Findings) -> tuple[list[str], dict[str, object]]:
@@ -98,7 +116,8 @@ def shown(context: Context) -> dict[str, object]:
 
 def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object]:
     """What the options stand for once their files are read; paths are no part of a report."""
-    return {"refusal": options.rule_name, "id_map": str(judging.id_map) if judging.id_map else None}
+    known: dict[str, object] = {"refusal": options.rule_name, "id_map": str(judging.id_map) if judging.id_map else None}
+    return known | {name: False for name in ("cites", "logs_retrieval") if not getattr(options, name)}
 
 
 # --- one row a question, and the worst of them ---
@@ -119,6 +138,8 @@ class ItemRow(msgspec.Struct, gc=False):
     all_rank: int | None
     question: str
     claim: str
+    also: str | UnsetType = UNSET  # what is wrong with its citations, where the reason is another
+    retrieved_ids: tuple[str, ...] | UnsetType = UNSET  # the first few, of what failed
     slices: tuple[str, ...] | UnsetType = UNSET
 
 
@@ -145,6 +166,8 @@ def row(verdict: Verdict) -> ItemRow:
         verdict.all_rank,
         brief(question_of(verdict)),
         brief(verdict.claim),
+        verdict.also or UNSET,
+        tuple(verdict.retrieved[:RETRIEVED]) if verdict.reason else UNSET,
         verdict.slices or UNSET,
     )
 
@@ -159,10 +182,21 @@ def offences(verdict: Verdict, context: Context) -> Iterable[Offence]:
     """Failing answers, most severe first, ties by qid."""
     if not verdict.reason:
         return ()
-    return (Offence((SEVERITY[verdict.reason], verdict.qid), partial(card, verdict, context.judging.chunks)),)
+    order = SEVERITY[verdict.reason], verdict.qid
+    return (Offence(order, partial(card, verdict, context.judging), kind_of(verdict)),)
 
 
-def card(verdict: Verdict, chunks: Mapping[str, str] | None = None) -> Row:
+def kind_of(verdict: Verdict) -> str:
+    """The kind of an offence: what is wrong in citations alone is apart, because one cause may be behind all of it."""
+    return verdict.reason if verdict.reason in CITING else ""
+
+
+def shown_kinds(first: Mapping[str, str]) -> list[str]:
+    """The kinds of offences that are shown one by one: not what the first line says of them all."""
+    return ["", *(reason for reason in CITING if reason not in first)]
+
+
+def card(verdict: Verdict, judging: Judging) -> Row:
     """What was asked, said, cited and expected, and the one reason."""
     assert verdict.expected is not None
     trace, gold = verdict.trace, verdict.expected.gold
@@ -170,17 +204,18 @@ def card(verdict: Verdict, chunks: Mapping[str, str] | None = None) -> Row:
     return {
         "qid": verdict.qid,
         "reason": verdict.reason,
+        **({"also": verdict.also} if verdict.also else {}),
         "says": reason_in_words(verdict),
         "question": question_of(verdict),
         "claim": answer.claim if answer else None,
-        "citations": ids_of(answer.citations) if answer else [],
+        **({"citations": ids_of(answer.citations) if answer else []} if judging.cites else {}),
         "retrieved_ids": trace.retrieved if trace else [],
         "gold_rank": verdict.any_rank,
         "gold_claim_substr": gold.substrings,
         **({"gold_found": found} if (found := _found(verdict)) else {}),
         "gold_citations": gold.citations,
         "constraints": gold.constraints,
-        "evidence": evidence_of(verdict, chunks or {}),
+        "evidence": evidence_of(verdict, judging.chunks or {}),
     }
 
 
@@ -195,17 +230,26 @@ def evidence_of(verdict: Verdict, chunks: Mapping[str, str]) -> list[Row]:
 
 
 def reason_in_words(verdict: Verdict) -> str:
-    """The one reason in words, with what is particular to the item."""
+    """The one reason in words, with what is particular to the item, and what is wrong with its citations besides."""
+    words = _in_words(verdict, verdict.reason)
+    return f"{words}; also {_in_words(verdict, verdict.also)}" if verdict.also else words
+
+
+def _in_words(verdict: Verdict, reason: str) -> str:
     if verdict.status == "error":
         return f"the run failed: {verdict.why}"
-    if verdict.reason == "leak" and verdict.wider:
+    if verdict.doubtful and reason in ("leak", "over-refusal"):
+        return "says that it can't answer, and then something that may be an answer"
+    if reason == "leak" and verdict.wider:
         return "refused in other words, but only the refusal token counts (accept them: --refusal natural)"
-    if verdict.reason == "out-of-scope" and not verdict.logged:
+    if reason == "out-of-scope" and not verdict.logged:
         return "its citation can't be confirmed: the trace does not say what was retrieved"
-    if verdict.reason == "containment":
+    if reason == "containment":
         return _lacking(verdict)
-    words = _WORDS.get(verdict.reason, "")
-    return f"{words} ({verdict.why})" if verdict.reason in _WITH_DETAIL and verdict.why else words
+    if reason == "denied" and verdict.expected and matching.expects_yes_or_no(verdict.expected.gold):
+        return f"does not say {verdict.expected.gold.substrings[0]!r}, but the opposite"
+    words = _WORDS.get(reason, "")
+    return f"{words} ({verdict.why})" if reason in _WITH_DETAIL and verdict.why else words
 
 
 def _found(verdict: Verdict) -> dict[str, str]:
@@ -228,6 +272,10 @@ def _lacking(verdict: Verdict) -> str:
     absent = [text for text, state in found.items() if state != matching.FOUND]
     if inside := [text for text in absent if found[text] == matching.INSIDE]:
         return f"the answer has {inside[0]!r} only inside a longer number or word"
+    if elsewhere := [text for text in absent if found[text] == matching.ELSEWHERE]:
+        return f"the answer has {elsewhere[0]!r}, but not in a sentence about {first_few(gold.about)}"
+    if not absent and gold.exact_list:
+        return f"the answer lists something further: {visible(matching.extra(verdict.expected.wanted, claim), 80)!r}"
     if gold.match == "all" and len(absent) < len(found):
         return f"the answer lacks {first_few([repr(text) for text in absent])}"
     return _LACKING.get(gold.match, _LACKING["any"])
@@ -300,16 +348,8 @@ def headline(
     """The keys that existing checks read from the top level of the report."""
     first = options.k[0]
     shown: dict[str, object] = {name: tally[name] for name in ("answered", "refused", "answerable", "unanswerable")}
-    rates = {
-        "precision": "precision",
-        "chr": "chr",
-        "under_refusal": "under_refusal",
-        "over_refusal": "over_refusal",
-        "under": "under_refusal",
-        "over": "over_refusal",
-        "recall@k": f"recall@{first}",
-    }
-    shown |= {key: number(measures[name].value) for key, name in rates.items()}
+    shown |= {key: number(measures[name].value) for key, name in RATES.items()}
+    shown |= {"recall@k": number(measures[f"recall@{first}"].value)}
     shown |= {f"recall@{k}": number(measures[f"recall@{k}"].value) for k in options.k}
     return shown | {"k": first if len(options.k) == 1 else list(options.k), "gates": gate_texts(gates)}
 

@@ -7,17 +7,21 @@ from fractions import Fraction
 from itertools import islice
 
 from ...core.contracts import Gold, ids_of
+from ...core.gates import Outcome
+from ...core.metrics import decimal
 from ...core.names import Names
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
-from .judge import Expected, Judging
-from .metrics import LOGGED, MISSED, SOURCED
+from .judge import CITING, Expected, Judging
+from .metrics import CITED, LOGGED, MISSED, NOT_CITING, NOT_LOGGING, SOURCED
+from .options import JudgingOptions
 
 SAMPLED = 20_000  # gold items whose ids are compared with those of the traces; more would say the same
 REFUSALS = "refusals"  # texts that refuse unanswerable questions in other words
 
 RECALL_IS_HIGH = 0.80  # a guide for the words below, not a gate
+FEW_ARE_GOLD = Fraction(1, 2)  # of the cited ids; fewer are named
 MANY_REFUSALS = 4  # one in so many unanswerable questions refused in other words is a large part
 
 
@@ -25,9 +29,11 @@ def diagnose(findings: Findings, k: Sequence[int], judging: Judging) -> list[str
     outcomes, tally = findings.outcomes, findings.tally
     failed = {outcome.gate.metric for outcome in outcomes if outcome.state.startswith("FAIL")}
     recall = findings.measures[f"recall@{max(k)}"].value
-    scheme = _ids(findings, judging) if failed else []
-    unmeasured = _unmeasured(tally)
-    hints = [*unmeasured, *scheme, *_uncited(tally)]
+    told = not first_lines(findings).keys().isdisjoint(CITING)  # the first line says why no citation counts
+    scheme = (_ids(findings, judging) or _cited_ids(findings, judging)) if failed else []
+    hints = [*_unmeasured(tally, judging, told), *scheme, *_uncited(tally, judging, told)]
+    if told:
+        failed.discard("chr")
     bound = next((outcome.bound for outcome in outcomes if outcome.gate.key == "chr"), None)
     if "chr" in failed and bound is not None and not hints:
         hints += _unreachable(tally, max(k), bound)
@@ -40,11 +46,18 @@ def diagnose(findings: Findings, k: Sequence[int], judging: Judging) -> list[str
         failed.discard("precision")
         hints.append(_leaks(tally))
     elif "precision" in failed and "chr" not in failed:
-        hints.append(_missed(tally))
+        enforced = getattr(findings.context.options, "scu_enforced", False)
+        cause, words = _cause(tally, enforced=enforced, cited=judging.cites and not told)
+        hints += words
+        if cause == "constraints":
+            failed -= {"scu", "scu_violations"}  # said already
     wrong = tally["answered"] - tally["under_refused"] - tally["correct"]
+    said = _said_wrong(tally) if {"precision", "chr"} <= failed and not hints else []
     grounded = bool(hints) or 2 * tally[MISSED] < wrong  # most of the wrong answers state the expected text
     hints += [words for applies, words in _patterns(failed, known_recall, bool(hints), grounded) if applies]
-    return [*other, *hints, *_side_remarks(tally, judging, bool(other))]
+    few = _few_are_gold(findings, explained=told or bool(scheme))
+    said = said if grounded else []  # else a pattern says that answers are wrong
+    return [*other, *said, *hints, *few, *_side_remarks(tally, judging, bool(other))]
 
 
 def _only_leaks(findings: Findings) -> bool:
@@ -55,9 +68,59 @@ def _only_leaks(findings: Findings) -> bool:
     return bound is not None and bool(answerable) and tally["correct"] >= bound * answerable
 
 
-def _missed(tally: Tally) -> str:
-    cited = " although citations are right" if tally[SOURCED] else ""
-    return f"Precision is low{cited}: answers miss the expected text. Check the answer format, or the gold set."
+def _cause(tally: Tally, *, enforced: bool, cited: bool) -> tuple[str, list[str]]:
+    """What makes most answers to answerable questions wrong where citations are good enough, and how to say it.
+
+    `cited`: whether citations are worth a word.
+    """
+    answered, leaks, missed = tally["answered"], tally["under_refused"], tally[MISSED]
+    broken = tally["constraint_broken"] if enforced else 0
+    miscited = max(tally["citable"] - leaks - tally["citation_hit"], 0) if cited else 0
+    denied = min(tally["denied"], missed)
+    # What is wrong for no other reason contradicts the gold claim, or says what is forbidden.
+    opposed = denied + max(answered - leaks - tally["said_right"] - missed, 0)
+    causes = {"text": missed - denied, "constraints": broken, "citations": miscited, "opposed": opposed}
+    cause = max(causes, key=lambda name: causes[name])
+    if not causes[cause]:
+        return "", []
+    if cause == "constraints":
+        return cause, [_unkept(broken, tally["constraint_unechoed"], answered)]
+    but = " although citations are right" if tally[SOURCED] and cited else ""
+    words = {
+        "text": f"Precision is low{but}: answers miss the expected text. Check the answer format, or the gold set.",
+        "citations": (
+            f"Precision is low because {miscited} of {answered} answers cite none of the expected sources, or one "
+            "that was not retrieved. Check how the prompt asks for citations."
+        ),
+        "opposed": (
+            f"Precision is low{but}: {opposed} of {answered} answers deny the expected text, contradict it, or "
+            "say what is forbidden. Read them before you change the gold set."
+        ),
+    }
+    return cause, [words[cause]]
+
+
+def _unkept(broken: int, unechoed: int, answered: int) -> str:
+    low = "Precision is low because"
+    if unechoed == broken:
+        return (
+            f"{low} {broken} of {answered} answers do not repeat their locked constraints in constraints_echo; none "
+            "contradicts one. Log constraints_echo, and repeat the constraints at each stage."
+        )
+    return (
+        f"{low} {broken} of {answered} answers do not keep their locked constraints: {broken - unechoed} contradict "
+        f"one, {unechoed} do not repeat them in constraints_echo. Lock them, and repeat them at each stage."
+    )
+
+
+def _said_wrong(tally: Tally) -> list[str]:
+    """Wrong answers come before wrong citations, also where there are fewer of them."""
+    wrong = tally["answered"] - tally["under_refused"] - tally["said_right"]
+    if not wrong:
+        return []
+    return [
+        f"{wrong} of {plural(tally['answered'], 'answer')} do not say what is expected: look at what they say first."
+    ]
 
 
 def _leaks(tally: Tally) -> str:
@@ -138,19 +201,80 @@ def _unreachable(tally: Tally, k: int, bound: Fraction) -> list[str]:
     return [f"{cited} ({share}): citing works." + "".join(f" {cause[0].upper()}{cause[1:]}." for cause in causes)]
 
 
-def _unmeasured(tally: Tally) -> list[str]:
+def first_lines(findings: Findings) -> dict[str, str]:
+    """What of a service is not judged, or can't be, for the report's first lines; see `lines`."""
+    tally, failing = findings.tally, {one.gate.metric for one in findings.outcomes if _stops(one)}
+    unchecked = tally["right_unchecked"]
+    checked = tally["answered"] - unchecked
+    right = f"; {tally['said_right'] - unchecked} of {plural(checked, 'answer')} say what is expected"
+    return lines(
+        findings.context.options,
+        answered=tally["answered"],
+        citing=tally["answered"] - tally["uncited"],
+        logged=bool(tally[LOGGED]),
+        judged=tally["citable"] > tally["under_refused"] and not failing.isdisjoint(("precision", "chr")),
+        right=right if checked else "",
+    )
+
+
+def _stops(outcome: Outcome) -> bool:
+    return outcome.state.startswith("FAIL") and outcome.gate.severity == "block"
+
+
+def lines(
+    options: JudgingOptions, *, answered: int, citing: int, logged: bool, judged: bool, right: str = ""
+) -> dict[str, str]:
+    """By what they are about: what was declared, or the reason that all answers share because nothing was.
+
+    `judged`: whether citations decide against the run.
+    """
+    found = {}
+    if not options.cites:
+        but = f", although {citing} of {plural(answered, 'answer')} cite something" if citing else ""
+        found["cites"] = f"citations are {NOT_CITING}{but}"
+    elif judged and answered and not citing:
+        found["wrong-citation"] = (
+            f"no answer cites a source, so none counts as correctly cited{right}. If your service does not cite, "
+            "declare it: --no-cites (cites = false in the config)"
+        )
+    if not options.logs_retrieval:
+        found["logs_retrieval"] = f"what was retrieved is {NOT_LOGGING}"
+    elif judged and citing and not logged:
+        found["out-of-scope"] = (
+            f"no trace says what was retrieved (retrieved_ids), so no citation can be confirmed{right}. Log it, map "
+            "it (--map 'retrieved_ids=PATH'), or declare that it is not there: --no-retrieval-log (logs_retrieval = "
+            "false in the config)"
+        )
+    return found
+
+
+def _few_are_gold(findings: Findings, explained: bool) -> list[str]:
+    """Answers that cite much more than what supports them: a gate on hits alone lets them pass."""
+    found = findings.measures["citation_precision"]
+    if explained or found.value is None or found.value >= FEW_ARE_GOLD:
+        return []
+    return [
+        f"Of {plural(found.n, 'cited id')}, {found.k} {'is' if found.k == 1 else 'are'} expected (citation_precision "
+        f"{decimal(found.value)}): answers cite sources that do not support them. To gate it: --gates "
+        "citation_precision=0.5."
+    ]
+
+
+def _unmeasured(tally: Tally, judging: Judging, told: bool) -> list[str]:
     """What can't be measured with this gold set and these traces, and what that means for the rest."""
     remarks = []
+    if not judging.cites or told:
+        return []
     if tally["items"] and not tally[SOURCED]:
         remarks.append(
             "No gold question names citations: the citation hit rate (chr) is n/a, and precision counts correct "
             "answers whatever they cite. Add gold_citations to check sources."
         )
-    elif tally["answered"] and not tally[LOGGED]:
+    elif tally["answered"] and not tally[LOGGED] and judging.logs_retrieval:
         remarks.append(
             "No trace says what was retrieved, so recall is n/a and no citation can be confirmed. Log retrieved_ids, "
-            "or map the field that has them: --map 'retrieved_ids=PATH'. If your system can't tell, leave "
-            "gold_citations out of the gold set: citations are then not judged."
+            "or map the field that has them: --map 'retrieved_ids=PATH'. If your system can't tell, declare it: "
+            "--no-retrieval-log (logs_retrieval = false in the config)."
         )
     return remarks
 
@@ -174,6 +298,20 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
     return [explained.sentence] if explained else []
 
 
+def _cited_ids(findings: Findings, judging: Judging) -> list[str]:
+    """The same where sources are retrieved under the ids of gold, and cited by title, address or file."""
+    tally = findings.tally
+    if judging.id_map is not None or "ids" in findings.evidence.seen or tally["citation_hit"] or not tally[CITED]:
+        return []
+    from ...reading.idmap import mismatch
+
+    wanted = {name for item in islice(_golds(findings), SAMPLED) for name in item.citations}
+    cases = islice(findings.gathered.some_cases(findings.material.expected), SAMPLED)
+    cited = {name for case in cases for trace in case.records["trace"] for name in ids_of(trace.answer.citations)}
+    explained = mismatch(wanted, cited)
+    return [explained.sentence] if explained else []
+
+
 def _golds(findings: Findings) -> Iterable[Gold | Expected]:
     """Every gold item, or what it was made ready as; a set on disk need not be made ready for this."""
     expected = findings.material.expected or {}
@@ -192,9 +330,9 @@ def _used(findings: Findings) -> Iterator[Iterable[str]]:
             yield ids_of(trace.answer.citations)
 
 
-def _uncited(tally: Tally) -> list[str]:
+def _uncited(tally: Tally, judging: Judging, told: bool) -> list[str]:
     uncited, answered = tally["uncited"], tally["answered"]
-    if not answered or 2 * uncited < answered or not tally[SOURCED]:
+    if told or not judging.cites or not answered or 2 * uncited < answered or not tally[SOURCED]:
         return []
     return [
         f"{uncited} of {answered} answers cite nothing: the model ignores its sources, or its citations are not logged."

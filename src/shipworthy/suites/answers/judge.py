@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
-from ...language import refusal
+from ...core.tally import Fact, held
+from ...language import natural, refusal
 from ...text import tidy
 from . import matching
 from .options import JudgingOptions, Options
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from ...reading.idmap import IdMap
     from .custom import Ready, Value
 
-# reasons, the most severe first
+# reasons, the most severe first: what an answer says comes before what it cites
 SEVERITY = {
     reason: rank
     for rank, reason in enumerate(
@@ -28,18 +30,22 @@ SEVERITY = {
             "leak",
             "constraint",
             "constraint-echo",
-            "out-of-scope",
-            "wrong-citation",
             "forbidden",
             "contradicts-gold",
             "denied",
+            "unclear",
             "containment",
+            "out-of-scope",
+            "wrong-citation",
             "over-refusal",
             "empty",
             "missing",
         )
     )
 }
+
+
+CITING = ("out-of-scope", "wrong-citation")  # reasons that are about citations alone
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +56,8 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     min_substr: int = 5
     on_denied: str = "fail"
     scu_enforced: bool = False
+    cites: bool = True  # else nobody asks what an answer cites
+    logs_retrieval: bool = True  # else nobody asks whether it was retrieved
     id_map: IdMap | None = None  # how ids are rewritten before they are compared
     rules: Rules | None = None  # of the contradiction rule, when the bundled ones are not enough
     chunks: Mapping[str, str] | None = None
@@ -64,6 +72,8 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
             min_substr=options.min_substr,
             on_denied=getattr(options, "on_denied", "fail"),
             scu_enforced=getattr(options, "scu_enforced", False),
+            cites=options.cites,
+            logs_retrieval=options.logs_retrieval,
             id_map=options.mapped_ids(),
             rules=rules,
             chunks=chunks,
@@ -98,6 +108,7 @@ class Outline(msgspec.Struct):
     constraint: str = ""  # "", ok, echo, contradiction
     correct: bool = False
     denied: bool = False  # the claim has the expected text and denies it
+    unclear: bool = False  # the claim may say yes as well as no
     wrong: str = ""  # why an answer is wrong whatever it contains: forbidden, contradicts-gold
     vacuous: bool = False
     has_citations: bool = False  # the gold item names evidence
@@ -108,10 +119,14 @@ class Outline(msgspec.Struct):
     drifted: bool = False  # a refusal whose bytes are not the token
     near: bool = False  # an answer that contains the token
     wider: bool = False  # a refusal by the wider rule alone
+    doubtful: bool = False  # one that then says something that may be an answer
     supported: bool | None = None
     uncited: bool = False  # shipped without any citation
+    ids_cited: int = 0  # how many different ids it cites, where its gold item names some
+    ids_hit: int = 0  # how many of them are gold
     confidence: float | None = None
     reason: str = ""
+    held: tuple[Fact, ...] = ()  # which values that gates may need its trace has and lacks
 
 
 class Verdict(Outline, kw_only=True):
@@ -119,6 +134,7 @@ class Verdict(Outline, kw_only=True):
 
     qid: str
     why: str = ""
+    also: str = ""  # the reason in its citations, where a worse one is in what it says
     slices: tuple[str, ...] = ()
     trace: Trace | None = None
     claim: str = ""  # what was answered; nothing where the run failed
@@ -133,7 +149,7 @@ def expect(gold: Gold, judging: Judging) -> Expected:
     cited = gold.citations if judging.id_map is None else map(judging.id_map.gold, gold.citations)
     return Expected(
         gold,
-        matching.wanted(gold, judging.min_substr, judging.on_denied),
+        matching.wanted(gold, judging.on_denied),
         gold.gold_claim_substr == [],
         frozenset(cited),
     )
@@ -214,20 +230,26 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     answer = trace.answer
     claim, retrieved, citations = answer.claim, trace.retrieved, ids_of(answer.citations)
     exact = refusal.is_exact(claim)
-    wider = not exact and judging.rule.widens(claim)
+    read_as = natural.ANSWER if exact else judging.rule.reads(claim, expected.gold.question or trace.asked)
+    # what is in doubt counts against the pipeline: it is no refusal where it should refuse
+    wider = refusal.counts(read_as, in_doubt=bool(expected.gold.answerable))
     refused = exact or (wider and judging.declared)
     empty = not (claim and claim.strip())
     verdict = _blank(expected, "refused" if refused else "empty" if empty else "shipped")
     verdict.trace, verdict.claim, verdict.confidence, verdict.wider = trace, claim, trace.confidence, wider
+    verdict.doubtful = read_as == natural.DOUBTFUL
     verdict.vacuous = expected.vacuous and not refused
     verdict.retrieved, verdict.citations, verdict.logged = retrieved, citations, trace.logs_retrieval
     if judging.id_map is not None:
         retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
+    verdict.held = held_by(trace, refused)
     _rank(verdict, expected.citations, retrieved)
     if refused:
         verdict.drifted = exact and refusal.is_drifted(claim)
     else:
-        _cite(verdict, expected, retrieved, citations)
+        verdict.uncited = not citations
+        if judging.cites:
+            _cite(verdict, expected, retrieved if judging.logs_retrieval else citations, citations)
         if expected.gold.constraints:
             verdict.constraint, verdict.why = constraint(expected, claim, answer.constraints_echo, judging.rules)
         if empty:
@@ -237,6 +259,22 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     return verdict
 
 
+CLAIM, CITES, RETRIEVED = "answer_json.claim", "answer_json.citations", "retrieved_ids"
+VALUES = (CLAIM, CITES, RETRIEVED)
+
+
+def held_by(trace: Trace, refused: bool) -> tuple[Fact, ...]:
+    """Which of the values that gates may need a run has; a refusal need not say that it cites nothing."""
+    cites = trace.answer.says_what_it_cites
+    return _held(trace.gives_claim, None if refused and not trace.answer.citations else cites, trace.logs_retrieval)
+
+
+@cache
+def _held(claim: bool, cites: bool | None, retrieved: bool) -> tuple[Fact, ...]:
+    there = dict(zip(VALUES, (claim, cites, retrieved), strict=True))
+    return tuple(held((name for name in VALUES if there[name]), [name for name in VALUES if there[name] is False]))
+
+
 def _cite(verdict: Verdict, expected: Expected, retrieved: Sequence[str], citations: Sequence[str]) -> None:
     """What an answer cites, beside what was retrieved and what its gold item names."""
     out_of_scope = False
@@ -244,8 +282,9 @@ def _cite(verdict: Verdict, expected: Expected, retrieved: Sequence[str], citati
         if name not in retrieved:
             out_of_scope = verdict.out_of_scope = True
             break
-    else:
-        verdict.uncited = not citations
+    if verdict.has_citations and citations:
+        cited = citations if len(citations) == 1 else set(citations)
+        verdict.ids_cited, verdict.ids_hit = len(cited), len(expected.citations.intersection(cited))
     if verdict.has_citations or not verdict.answerable:
         # H: some citation is gold, and none lies outside what was retrieved. An answerable item without gold citations
         # has nothing to hit; an unanswerable one is a miss when answered.
@@ -260,13 +299,13 @@ def _compare(verdict: Verdict, expected: Expected, citations: Sequence[str], jud
     if found == matching.FOUND:
         verdict.contained = True
     else:
-        verdict.denied = found == matching.DENIED
+        verdict.denied, verdict.unclear = found == matching.DENIED, found == matching.UNCLEAR
         verdict.contained = verdict.denied and judging.on_denied == "flag"
     verdict.near = refusal.is_near(claim)
     if gold.gold_claim or expected.wanted.forbidden:
         verdict.wrong, shown = wrong(expected, claim, judging.rules)
         verdict.why = verdict.why or shown
-    if judging.chunks is not None:
+    if judging.chunks is not None and judging.cites:
         from .support import supported
 
         verdict.supported = supported(claim, citations, gold.substrings, judging.chunks)
@@ -294,12 +333,21 @@ def _explained(verdict: Verdict, judging: Judging) -> Verdict:
         verdict.correct = False
     if verdict.correct and kept and not verdict.out_of_scope:
         return verdict  # an answer with nothing against it
-    verdict.reason = _reason(verdict, kept)
+    citing = _citing_reason(verdict) if verdict.status == "shipped" else ""
+    verdict.reason = _reason(verdict, kept) or citing
+    verdict.also = citing if verdict.reason != citing else ""
     return verdict
 
 
+def _citing_reason(verdict: Verdict) -> str:
+    """What is wrong with the citations of an answer; where there is nothing to cite, a miss is no finding."""
+    if verdict.out_of_scope:
+        return "out-of-scope"
+    return "wrong-citation" if verdict.answerable and verdict.cited is False else ""
+
+
 def _reason(verdict: Verdict, kept: bool) -> str:
-    """What is held against it, the most severe first; nothing where nothing is."""
+    """What is held against it besides its citations, the most severe first; nothing where nothing is."""
     if verdict.status in ("missing", "error", "empty"):
         return "empty" if verdict.status == "empty" else "missing"
     if verdict.status == "refused":
@@ -308,14 +356,10 @@ def _reason(verdict: Verdict, kept: bool) -> str:
         return "leak"
     if not kept:
         return "constraint" if verdict.constraint == "contradiction" else "constraint-echo"
-    if verdict.out_of_scope:
-        return "out-of-scope"
-    if verdict.cited is False:
-        return "wrong-citation"
     if verdict.wrong:
         return verdict.wrong
     if not verdict.contained:
-        return "denied" if verdict.denied else "containment"
+        return "denied" if verdict.denied else "unclear" if verdict.unclear else "containment"
     return ""
 
 

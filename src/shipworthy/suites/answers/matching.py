@@ -11,53 +11,88 @@ import msgspec
 
 from ...core.contracts import Gold
 from ...errors import DataError
-from ...language.tables import may_deny
+from ...language.edges import cut, prefixed
+from ...language.tables import may_deny, may_doubt
 from ...text import fold, folded_claim
 
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
-ABSENT, INSIDE, DENIED, FOUND = "missing", "inside", "denied", "found"  # from worst to best
-_RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, DENIED, FOUND))}
+ABSENT, INSIDE, ELSEWHERE, EXTRA = "missing", "inside", "elsewhere", "extra"  # from worst to best
+UNCLEAR, DENIED, FOUND = "unclear", "denied", "found"
+_RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, ELSEWHERE, EXTRA, UNCLEAR, DENIED, FOUND))}
 _QUANTITY = r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?"  # few gold sets ask for numbers
+YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 
-class Needle(msgspec.Struct, frozen=True):
-    """An expected text made ready: folded, and whether it is so short that it counts only as whole words."""
+class Needle(msgspec.Struct, frozen=True, gc=False):
+    """An expected text made ready: folded, and whether it is just yes or no."""
 
     text: str
     written: str
-    short: bool
+    answer: str = ""
 
 
 class Wanted(msgspec.Struct, frozen=True):
     """What a gold item expects of a claim."""
 
+    gold: Gold
     mode: str
     needles: tuple[Needle, ...]
     tolerance: str = "0"
     forbidden: tuple[Needle, ...] = ()
     guarded: bool = True  # whether a denied text is not found
+    plain: bool = False  # any one of some texts, and nothing else to ask of the claim
+    about: tuple[str, ...] = ()
+    lang: str = ""
 
 
-def wanted(gold: Gold, least: int, on_denied: str = "fail") -> Wanted:
+def wanted(gold: Gold, on_denied: str = "fail") -> Wanted:
     """The gold item's expectations, made ready once for all its runs."""
-    forbidden = _needles(gold.forbidden, least) if gold.forbidden else ()
-    tolerance = str(gold.tolerance) if gold.tolerance else "0"
-    return Wanted(gold.match, _needles(gold.substrings, least), tolerance, forbidden, on_denied != "off")
+    mode, lang = gold.match, gold.lang[:2]
+    needles = _needles(gold.substrings, mode)
+    plain = mode == "any" and not gold.about
+    for needle in needles:
+        plain = plain and not needle.answer
+    if plain and on_denied != "off" and not (gold.forbidden or lang or gold.tolerance):
+        return Wanted(gold, mode, needles, plain=True)
+    return Wanted(
+        gold,
+        mode,
+        needles,
+        str(gold.tolerance) if gold.tolerance else "0",
+        _needles(gold.forbidden, "") if gold.forbidden else (),
+        on_denied != "off" and lang in ("", "en"),  # denials are read in English
+        plain,
+        tuple(gold.about) if gold.about else (),
+        lang,
+    )
 
 
-def _needles(texts: Sequence[str], least: int) -> tuple[Needle, ...]:
-    return tuple([Needle(text, written, len(text) < least) for written in texts if (text := fold(written))])
+def _needles(texts: Sequence[str], mode: str) -> tuple[Needle, ...]:
+    folded = [(text, written) for written in texts if (text := fold(written))]
+    return tuple([Needle(text, written, _answer(text, mode) if len(text) < 7 else "") for text, written in folded])
+
+
+def _answer(text: str, mode: str) -> str:
+    """Yes or no, where the expected text is just that."""
+    return YES_OR_NO.get(text.rstrip(".!"), "") if mode in ("any", "all", "yesno") else ""
+
+
+def expects_yes_or_no(gold: Gold) -> bool:
+    return any(needle.answer for needle in _needles(gold.substrings, gold.match))
 
 
 def state(expected: Wanted, claim: str) -> str:
-    """Whether the claim asserts what is expected: found, denied, inside another word or number, or missing."""
+    """Whether the claim asserts what is expected: found, denied, unclear, inside another word or number, or missing."""
+    if expected.plain and _plainly(expected, _shown(claim)):
+        return FOUND
     if expected.mode == "regex":
         return FOUND if any(_searches(needle.written, claim) for needle in expected.needles) else ABSENT
-    if expected.mode == "any" and _plainly(expected, folded_claim(claim)):
-        return FOUND
+    if expected.about:
+        return _about(expected, claim)
     states = _states(expected, claim, expected.needles)
     if expected.mode == "all":
-        return min(states, key=_RANK.__getitem__, default=ABSENT)
+        worst = min(states, key=_RANK.__getitem__, default=ABSENT)
+        return EXTRA if worst == FOUND and expected.gold.exact_list and extra(expected, claim) else worst
     best = ABSENT
     for each in states:
         if each == FOUND:
@@ -69,9 +104,23 @@ def state(expected: Wanted, claim: str) -> str:
 def _plainly(expected: Wanted, claim: str) -> bool:
     """Whether one of the texts stands in the folded claim as it is, which answers most questions."""
     for needle in expected.needles:
-        if needle.text in claim and _search(needle.text, claim, needle, expected.guarded) == FOUND:
+        if needle.text in claim and _search(needle.text, claim, needle, expected) == FOUND:
             return True
     return False
+
+
+def _about(expected: Wanted, claim: str) -> str:
+    """The state of those sentences that are about one of the terms; what only the others say stands elsewhere."""
+    from ...language.sentences import sentences
+
+    terms = _needles(expected.about, "")
+    free = msgspec.structs.replace(expected, about=(), guarded=False)
+    said = [span.text for span in sentences(claim)]
+    named = [any(each == FOUND for each in _states(free, text, terms)) for text in said]
+    kept = [text for n, text in enumerate(said) if named[n] or (n and named[n - 1])]
+    free = msgspec.structs.replace(expected, about=())
+    found = state(free, "\n\n".join(kept))
+    return ELSEWHERE if found != FOUND and state(free, claim) == FOUND else found
 
 
 def states(expected: Wanted, claim: str) -> dict[str, str]:
@@ -79,7 +128,18 @@ def states(expected: Wanted, claim: str) -> dict[str, str]:
     if expected.mode == "regex":
         return {each.written: FOUND if _searches(each.written, claim) else ABSENT for each in expected.needles}
     found = _states(expected, claim, expected.needles)
+    if expected.about:
+        alone = (msgspec.structs.replace(expected, mode="any", needles=(each,)) for each in expected.needles)
+        found = (_about(each, claim) for each in alone)
     return {needle.written: each for needle, each in zip(expected.needles, found, strict=True)}
+
+
+def extra(expected: Wanted, claim: str) -> str:
+    """The first item of the claim's list that is none of the expected texts, or nothing."""
+    from ...language.lists import items
+
+    free = msgspec.structs.replace(expected, mode="any", guarded=False)
+    return next((item for item in items(claim, lambda text: state(free, text) == FOUND)), "")
 
 
 def forbidden(expected: Wanted, claim: str) -> str:
@@ -90,30 +150,85 @@ def forbidden(expected: Wanted, claim: str) -> str:
 
 
 def _states(expected: Wanted, claim: str, needles: Sequence[Needle]) -> Iterator[str]:
-    folded, spelt = folded_claim(claim), ""
     for needle in needles:
-        if expected.mode == "number":
-            yield _number(needle, spelt := spelt or _claim_spelled(claim), expected)
-            continue
-        here = _search(needle.text, folded, needle, expected.guarded)
-        if here not in (FOUND, DENIED):
-            spelt = spelt or _claim_spelled(claim)
-            here = max(here, _search(_spelled(needle.written), spelt, needle, expected.guarded), key=_RANK.__getitem__)
-        yield here
+        if needle.answer:
+            yield _yes_or_no(needle, expected, claim)
+        elif expected.mode == "number":
+            yield _number(needle, claim, expected)
+        else:
+            yield _text(needle, expected, claim)
+
+
+def _yes_or_no(needle: Needle, expected: Wanted, claim: str) -> str:
+    from ...language.polarity import polarity
+
+    said = polarity(claim, expected.gold.question)
+    if not said and expected.gold.gold_claim and (agrees := polarity(claim, expected.gold.gold_claim)):
+        said = needle.answer if agrees == "yes" else ""
+    return FOUND if said == needle.answer else DENIED if said else UNCLEAR
+
+
+def _text(needle: Needle, expected: Wanted, claim: str) -> str:
+    """One expected text: as it is written, in one spelling, with its amounts in one form, and word by word."""
+    best = ABSENT
+    for text, said in _pairs(needle, expected, claim):
+        best = max(best, _search(text, said, needle, expected), key=_RANK.__getitem__)
+        if best in (FOUND, DENIED):
+            return best
+    return max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
+
+
+def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, str]]:
+    """The text and the claim in each of the forms in which they are compared, the quickest first."""
+    yield needle.text, _shown(claim)
+    yield _spelled(needle.written), _claim_spelled(claim)
+    amounts, grouped = _amounts(needle.written)
+    if not amounts or not _may_count(_claim_spelled(claim)):
+        return
+    yield amounts, _claim_amounts(claim, False)
+    if expected.lang != "en":  # a lone separator before three digits may be either
+        if grouped != amounts:
+            yield grouped, _claim_amounts(claim, False)
+        if (said := _claim_amounts(claim, True)) != _claim_amounts(claim, False):
+            yield amounts, said
+            yield grouped, said
+
+
+def _worded(needle: Needle, expected: Wanted, claim: str) -> str:
+    """The same words in other forms, or a name as people shorten it."""
+    from ...language.wording import places, worded
+
+    text, said = _spelled(needle.written), _claim_spelled(claim)
+    best = ABSENT
+    for start, end in places(worded(needle.written, text), said, expected.lang):
+        if cut(said, start, end, expected.lang):
+            best = max(best, INSIDE, key=_RANK.__getitem__)
+        elif expected.guarded and _denied(said, start, end, needle.written, expected.gold.question):
+            best = DENIED
+        else:
+            return FOUND
+    return best
 
 
 # --- one text in another ---
 
 
-def _search(text: str, claim: str, needle: Needle, guarded: bool) -> str:
+def _shown(claim: str) -> str:
+    """The claim folded, without what it does not say."""
+    if "~~" in claim or "](" in claim or "<" in claim:
+        return folded_claim(_said(claim))
+    return folded_claim(claim)
+
+
+def _search(text: str, claim: str, needle: Needle, expected: Wanted) -> str:
     """The best of all the places where the text stands."""
     best = ABSENT
     place = claim.find(text) if text else -1
     while place >= 0:
         end = place + len(text)
-        if _cut(claim, place, end, needle.short):
+        if cut(claim, place, end, expected.lang):
             best = max(best, INSIDE, key=_RANK.__getitem__)
-        elif guarded and _denied(claim, place, end, needle.written):
+        elif expected.guarded and _denied(claim, place, end, needle.written, expected.gold.question):
             best = DENIED
         else:
             return FOUND
@@ -121,34 +236,14 @@ def _search(text: str, claim: str, needle: Needle, guarded: bool) -> str:
     return best
 
 
-def _cut(claim: str, start: int, end: int, short: bool) -> bool:
-    """Whether the place begins or ends inside a number or, for a short text, inside a word."""
-    first, last = claim[start], claim[end - 1]
-    if first.isdigit() and start and _number_before(claim[max(0, start - 2) : start]):
+def _denied(claim: str, start: int, end: int, written: str, question: str) -> bool:
+    if start > 2 and claim[start - 2] in "ni" and prefixed(claim, start):  # as non-, un- and anti- end
         return True
-    if last.isdigit() and _number_after(claim[end : end + 2]):
-        return True
-    return short and (_joins(claim[max(0, start - 1) : start], first) or _joins(claim[end : end + 1], last))
-
-
-def _number_before(text: str) -> bool:
-    return text[-1:].isdigit() or (text[-1:] in (".", ",") and text[:1].isdigit() and len(text) == 2)
-
-
-def _number_after(text: str) -> bool:
-    return text[:1].isdigit() or (text[:1] in (".", ",") and text[1:].isdigit())
-
-
-def _joins(one: str, other: str) -> bool:
-    return bool(one) and (one.isalnum() or one == "_") and other.isalnum()
-
-
-def _denied(claim: str, start: int, end: int, written: str) -> bool:
-    if not may_deny(claim):
+    if not may_deny(claim) and not may_doubt(claim):
         return False
-    from ...language.clauses import negated_at  # most claims deny nothing, and need no reader
+    from ...language.asserted import unasserted  # most claims deny nothing, and need no reader
 
-    return negated_at(claim, start, end) and not _denies(written)
+    return unasserted(claim, start, end, question) and not _denies(written)
 
 
 @lru_cache(maxsize=8192)
@@ -160,16 +255,51 @@ def _denies(text: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _spelled(text: str) -> str:
-    from ...language.spelling import spelled  # where the plain search finds everything, nothing is spelled
+    from ...language.spelling import said, spelled  # where the plain search finds everything, nothing is spelled
 
-    return spelled(text)
+    return spelled(said(text))
+
+
+@lru_cache(maxsize=8192)
+def _amounts(text: str) -> tuple[str, str]:
+    """The text with its amounts in one form, in both readings of a lone separator; nothing where it has none."""
+    from ...language.amounts import compared
+
+    form = compared(text)
+    return (form, compared(text, True)) if _counts(form) else ("", "")
+
+
+def _counts(text: str) -> bool:
+    """Whether there is a digit in it."""
+    return any(map(text.__contains__, "0123456789"))
+
+
+def _may_count(text: str) -> bool:
+    """Whether there is a digit in a text in one spelling, or an ordinal."""
+    from ...language.tables import words_of
+
+    return _counts(text) or any(map(text.__contains__, words_of("words", "ordinals")))
 
 
 @lru_cache(maxsize=8)  # a claim that fails is looked at once more, to say why
 def _claim_spelled(claim: str) -> str:
-    from ...language.spelling import spelled
+    from ...language.spelling import said, spelled
 
-    return spelled(claim)
+    return spelled(said(claim))
+
+
+@lru_cache(maxsize=8)
+def _claim_amounts(claim: str, grouped: bool) -> str:
+    from ...language.amounts import compared, is_ambiguous
+
+    return compared(claim, True) if grouped and is_ambiguous(claim) else compared(claim)
+
+
+@lru_cache(maxsize=8)
+def _said(claim: str) -> str:
+    from ...language.spelling import said
+
+    return said(claim)
 
 
 # --- numbers and regular expressions ---
@@ -180,22 +310,32 @@ def _number(needle: Needle, claim: str, expected: Wanted) -> str:
     goal = quantity(needle.written)
     if goal is None:
         return ABSENT
+    best = _quantified(goal, _slack(expected.tolerance, goal[0]), _claim_spelled(claim), needle, expected)
+    same = quantity(needle.written, True)
+    if best == ABSENT and same and goal[0]:  # the same amount in another unit, or with a scale
+        slack = abs(_slack(expected.tolerance, goal[0]) * same[0] / goal[0])
+        best = _quantified(same, slack, _claim_amounts(claim, False), needle, expected)
+    return best
+
+
+def _quantified(goal: tuple[Decimal, str], slack: Decimal, claim: str, needle: Needle, expected: Wanted) -> str:
     value, unit = goal
-    slack = _slack(expected.tolerance, value)
     best = ABSENT
     for match in re.finditer(_QUANTITY, claim):
         if abs(Decimal(match[2]) - value) > slack or (unit and unit not in (match[1], match[3])):
             continue
-        if not (expected.guarded and _denied(claim, match.start(2), match.end(2), needle.written)):
+        if not (
+            expected.guarded and _denied(claim, match.start(2), match.end(2), needle.written, expected.gold.question)
+        ):
             return FOUND
         best = DENIED
     return best
 
 
 @lru_cache(maxsize=8192)
-def quantity(written: str) -> tuple[Decimal, str] | None:
+def quantity(written: str, based: bool = False) -> tuple[Decimal, str] | None:
     """The number and unit of an expected text such as `30 days`, `$1,200` or `5%`."""
-    match = re.search(_QUANTITY, _spelled(written))
+    match = re.search(_QUANTITY, _amounts(written)[0] if based else _spelled(written))
     return (Decimal(match[2]), match[1] or match[3] or "") if match else None
 
 
@@ -217,7 +357,7 @@ def _searches(pattern: str, claim: str) -> bool:
 
 def is_plain(gold: Gold) -> bool:
     """Whether its expectations are texts, about which nothing can be wrong."""
-    return gold.match in ("any", "all") and gold.tolerance == 0
+    return gold.match in ("any", "all") and gold.tolerance == 0 and not gold.exact_list
 
 
 def check(gold: Gold, where: str) -> None:
@@ -233,6 +373,15 @@ def check(gold: Gold, where: str) -> None:
         if quantity(text) is None:
             message = f"gold_claim_substr {text!r} has no number, and match is number"
             raise DataError(message, where=where, hint="Write a number with its unit: 30 days.", code="gold-number")
+    for text in gold.substrings if gold.match == "yesno" else ():
+        if not _answer(fold(text), gold.match):
+            message = f"gold_claim_substr {text!r} is neither yes nor no, and match is yesno"
+            raise DataError(message, where=where, hint='Write ["yes"] or ["no"].', code="gold-yesno")
+    if gold.exact_list and gold.match != "all":
+        message = (
+            f"exact_list is true, and match is {gold.match}: further items are refused only where all are expected"
+        )
+        raise DataError(message, where=where, hint='Add "match": "all".', code="gold-exact-list")
     if (tolerance := str(gold.tolerance)) != "0" and not re.fullmatch(r"\d+(\.\d+)?%?", tolerance):
         message = f"tolerance is {gold.tolerance!r}, expected a number or a percentage"
         raise DataError(message, where=where, hint='Write 0.5 or "5%".', code="gold-tolerance")

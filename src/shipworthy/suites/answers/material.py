@@ -64,12 +64,18 @@ class ControlAnswers:
         expected = expect(item, self._judging)
         return next((text for text in INVENTED if not contained(expected, text)), INVENTED[-1])
 
-    def others(self, item: Gold) -> list[str]:
+    def others(self, item: Gold, most: int = DISTRACTORS) -> list[str]:
         """A few ids of the gold set that are no evidence for this question: those that follow its own."""
         own = {*item.citations, *ids_of(item.relevant)}
         start = max((self._places.get(name, 0) for name in own), default=0)
         following = (self.ids[(start + step) % len(self.ids)] for step in range(len(self.ids)))
-        return list(islice((name for name in following if name not in own), DISTRACTORS)) or [OTHER]
+        return list(islice((name for name in following if name not in own), most)) or [OTHER]
+
+    def everything(self, item: Gold) -> list[str]:
+        """Its evidence among so much else that one id in ten is evidence; where the gold set has too few, made up."""
+        most = 9 * len(item.citations)
+        others = self.others(item, most)
+        return [*item.citations, *others, *(f"{OTHER}-{number}" for number in range(most - len(others)))]
 
     def can_be_wrong(self, item: Gold) -> bool:
         """Whether this gold item can tell an invented claim from a right one."""

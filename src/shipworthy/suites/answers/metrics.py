@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from operator import attrgetter
 from typing import Protocol
 
+import msgspec
+
 from ...core.custom import Custom, metric_of
 from ...core.evidence import Alike, Counted
 from ...core.gates import Gate, gate_of
-from ...core.metrics import Count, Measure, Metric, Rate
-from ...core.tally import Fact, Tally
-from .judge import Context, Outline, Verdict
+from ...core.metrics import Count, Measure, Metric, Rate, without
+from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
+from .judge import CITES, CLAIM, VALUES, Context, Outline, Verdict
 from .reference import REFERENCE, facts_of
 
 ALIASES = {
@@ -27,6 +29,8 @@ SOURCED = "sourced"  # gold items that name citations
 CONFIDENCE_PLACES = 4  # of a confidence, by which answers are put together: ten thousand points make a curve
 MISSED = "missed"  # answers to answerable questions that do not state the expected text
 LOGGED = "retrieval_logged"  # traces that say what was retrieved, if only an empty list
+CITED, CITED_GOLD = "id_cited", "gold_id_cited"  # each id that an answer cites, where its gold item names some
+CITED_TOGETHER = "ids_of_answer"  # (gold, all) of an answer with several: they are no independent cases
 
 
 class Known(Rate, frozen=True, kw_only=True):
@@ -45,10 +49,14 @@ class Known(Rate, frozen=True, kw_only=True):
 
 
 class Depths(Protocol):
-    """The options of any suite that reports recall@k."""
+    """The options of any suite that has these metrics."""
 
     @property
     def k(self) -> tuple[int, ...]: ...
+    @property
+    def cites(self) -> bool: ...
+    @property
+    def logs_retrieval(self) -> bool: ...
 
 
 def aliases(options: Depths) -> dict[str, str]:
@@ -59,16 +67,54 @@ def aliases(options: Depths) -> dict[str, str]:
 
 def facts(verdict: Verdict, context: Context) -> list[Counted] | Alike:
     """What is counted of a verdict: what it shares with all that have its outline, and facts of its own."""
+    if context.custom:
+        _hold_custom(verdict, context)
     alike, named = _known_facts(verdict, context)
-    own: tuple[Fact, ...] = _custom_facts(verdict, context) if context.custom else ()
+    own: tuple[Fact, ...] = tuple(own_facts(verdict))
     if context.custom:
         from .custom import failing
 
+        own += _custom_facts(verdict, context)
         named += tuple(failing(verdict))
     if not (own or named or verdict.slices):
         return alike
     shared, *reference = alike.counted
     return [Counted((*shared.facts, *own), verdict.slices, "", verdict.qid, named), *reference]
+
+
+def _hold_custom(verdict: Verdict, context: Context) -> None:
+    """The values of custom metrics that are there or not, beside those of the trace: one fact says what it lacks."""
+    from .custom import held as custom_held
+
+    has, lacks = custom_held(context.custom, verdict)
+    verdict.held = more_held(verdict.held, has, lacks)
+
+
+def own_facts(verdict: Verdict) -> Iterable[Fact]:
+    """Facts that hang on more than the outline of a verdict, such as the words of its claim: none so far."""
+    return ()
+
+
+def verdict_facts(verdict: Verdict, k: tuple[int, ...]) -> tuple[Fact, ...]:
+    """All that `metrics` divides, for suites that judge answers too."""
+    return (*answer_facts(verdict, k), *own_facts(verdict))
+
+
+def fact_names(options: Depths) -> set[str]:
+    """Every fact that is counted of an answer."""
+    names = {"answerable", "unanswerable", "shipped", "refused", "empty", "missing", "error", "absent", "answered"}
+    names |= {SOURCED, LOGGED, MISSED, "recallable", "wider_refusal", "over_refused", "refusal_drift", "correct"}
+    names |= {"under_refused", "citable", "citation_hit", "constrained", "constraint_kept", "constraint_broken"}
+    names |= {"constraint_unechoed", "doubtful_refusal", "said_right", CITED, CITED_GOLD, CITED_TOGETHER}
+    names |= {"supportable", "supported", "vacuous", "right_unchecked", "out_of_scope", "near", "uncited", "denied"}
+    names |= {"confident_right", "confident_wrong", "exact *", "wider *"}
+    for depth in options.k:
+        names |= {f"recalled@{depth}", f"recalled_any@{depth}", f"citable@{depth}"}
+    names |= {HAS + value for value in VALUES}
+    defined: tuple[Custom, ...] = getattr(options, "custom_metrics", ())
+    for spec in defined:
+        names |= {spec.name, f"{spec.name}: *", HAS + spec.value}
+    return names
 
 
 def _custom_facts(verdict: Verdict, context: Context) -> tuple[Fact, ...]:
@@ -107,9 +153,11 @@ def _named(verdict: Outline) -> tuple[tuple[str, bool], ...]:
         ("refusal_drift", verdict.drifted),
         ("near_refusals", verdict.near),
         ("wider_refusals", verdict.wider),
+        ("doubtful_refusals", verdict.doubtful),
         ("denied_claims", verdict.denied),
         ("out_of_scope_citations", verdict.out_of_scope),
         ("missing", verdict.status in ("missing", "error")),
+        *((fact, True) for fact in lacks_of(verdict.held)),
     )
 
 
@@ -124,6 +172,7 @@ def answer_facts(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
         yield SOURCED
     if verdict.logged:
         yield LOGGED
+    yield from verdict.held
     if status in ("missing", "error"):
         yield "absent"
     else:
@@ -137,6 +186,8 @@ def answer_facts(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
                 yield f"recalled_any@{depth}"
     if verdict.wider:
         yield "wider_refusal"
+    if verdict.doubtful:
+        yield "doubtful_refusal"
     if status == "refused":
         yield from _refused(verdict)
     elif status in ("shipped", "empty"):
@@ -161,6 +212,10 @@ def _answered(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
     yield "answered"
     if verdict.correct:
         yield "correct"
+    if verdict.answerable and verdict.contained and not verdict.wrong:
+        yield "said_right"
+        if verdict.vacuous:
+            yield "right_unchecked"  # the gold item names no text that an answer could miss
     if not verdict.answerable:
         yield "under_refused"
     elif not verdict.contained:
@@ -170,6 +225,8 @@ def _answered(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
     if verdict.constraint:
         yield "constrained"
         yield "constraint_kept" if verdict.constraint == "ok" else "constraint_broken"
+        if verdict.constraint == "echo":
+            yield "constraint_unechoed"
     if verdict.supported is not None:
         yield "supportable"
         if verdict.supported:
@@ -189,6 +246,10 @@ def _citable(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
     for depth in k:
         if verdict.any_rank is not None and verdict.any_rank <= depth:
             yield f"citable@{depth}"
+    yield from (CITED,) * verdict.ids_cited
+    yield from (CITED_GOLD,) * verdict.ids_hit
+    if verdict.ids_cited > 1:
+        yield group(CITED_TOGETHER, (verdict.ids_hit, verdict.ids_cited))
 
 
 def metrics(options: Depths) -> dict[str, Metric]:
@@ -199,16 +260,19 @@ def metrics(options: Depths) -> dict[str, Metric]:
             "answers that are correct and correctly cited",
             of="correct",
             among="answered",
+            could="answerable",
+            did="" if options.cites else "were correct",
             against=(
                 "leak",
                 "constraint",
                 "constraint-echo",
-                "out-of-scope",
-                "wrong-citation",
                 "forbidden",
                 "contradicts-gold",
                 "denied",
+                "unclear",
                 "containment",
+                "out-of-scope",
+                "wrong-citation",
                 "empty",
             ),
         ),
@@ -270,6 +334,16 @@ def metrics(options: Depths) -> dict[str, Metric]:
             ),
         ]
     listed += [
+        Known(
+            "citation_precision",
+            "cited ids that are expected ones, of all ids that answers cite",
+            of=CITED_GOLD,
+            among=CITED,
+            groups=CITED_TOGETHER,
+            takes=SOURCED,
+            without=_NO_SOURCES,
+            against=("out-of-scope", "wrong-citation"),
+        ),
         Rate(
             "scu",
             "constrained answers that echo and keep their constraints",
@@ -295,8 +369,31 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         *(Count(name, description, "lower", high=None, of=(of,)) for name, description, of in _COUNTS),
     ]
+    # A run without a claim is no refusal, no denial and no error: whatever counts those needs to know what was said.
+    needs = dict.fromkeys(("out_of_scope_citations", "cite_support", "citation_precision"), (CLAIM, CITES))
+    listed = [
+        msgspec.structs.replace(metric, needs=needs.get(metric.name, (CLAIM,)), optional=metric.name in needs)
+        for metric in listed
+    ]
+    listed = without(listed, absent_metrics(options))
     defined: tuple[Custom, ...] = getattr(options, "custom_metrics", ())
     return {metric.name: metric for metric in (*listed, *map(metric_of, defined))}
+
+
+NOT_CITING = "not judged, as declared (cites = false)"
+NOT_LOGGING = "not judged, as declared (logs_retrieval = false)"
+
+
+def absent_metrics(options: Depths) -> dict[str, str]:
+    """The metrics of what the service does not give, and why they do not apply."""
+    found: dict[str, str] = {}
+    if not options.logs_retrieval:
+        found |= {f"{name}@{k}": NOT_LOGGING for k in options.k for name in ("recall", "recall_any", "chr")}
+        found["out_of_scope_citations"] = NOT_LOGGING
+    if not options.cites:
+        names = ["chr", "citation_precision", "cite_support", "out_of_scope_citations", "uncited"]
+        found |= dict.fromkeys([*names, *(f"chr@{k}" for k in options.k)], NOT_CITING)
+    return found
 
 
 _NO_SOURCES = "no gold question names citations"
@@ -308,6 +405,7 @@ _COUNTS = (
     ("refusal_drift", "refusals whose bytes are not exactly the token", "refusal_drift"),
     ("near_refusals", "answers that contain the refusal token but are not it", "near"),
     ("wider_refusals", "answers that only the wider refusal rule takes for refusals", "wider_refusal"),
+    ("doubtful_refusals", "refusals that go on to say something that may be an answer", "doubtful_refusal"),
     ("out_of_scope_citations", "answers that cite something that was not retrieved", "out_of_scope"),
     ("denied_claims", "answers that contain the expected text and deny it", "denied"),
     ("uncited", "answers without any citation", "uncited"),

@@ -36,7 +36,9 @@ By = Annotated[tuple[str, ...], Opt("Also report by a field of the gold item, su
 class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     """How an answer is judged, in every suite that judges answers."""
 
-    min_substr: Annotated[int, Opt("Expected text shorter than this must match whole words.", least=1)] = 5
+    min_substr: Annotated[
+        int, Opt("Kept for older configs: expected text of any length matches whole words.", least=1)
+    ] = 5
     allow_missing: AllowMissing = 0
     closed: Annotated[bool, Opt("A trace for a question that the gold set does not have is an error.")] = False
     refusal: Annotated[
@@ -63,6 +65,22 @@ class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=Tr
         ),
     ] = ()
     map: Mapped = ()
+    cites: Annotated[
+        bool,
+        Opt(
+            "Declare that answers cite no sources (cites = false): they are judged by what they say.",
+            flags=("--no-cites",),
+            shown=False,
+        ),
+    ] = True
+    logs_retrieval: Annotated[
+        bool,
+        Opt(
+            "Declare that traces do not say what was retrieved (logs_retrieval = false): that is not judged.",
+            flags=("--no-retrieval-log",),
+            shown=False,
+        ),
+    ] = True
     id_map: Annotated[
         str | None, Opt("How trace ids map to gold ids, such as drop-extension,casefold, or a file.", "NAMES|FILE")
     ] = None

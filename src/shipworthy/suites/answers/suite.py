@@ -18,17 +18,19 @@ from ...core.sources import (
     file_input,
     load_gold,
     read_texts,
+    require_expected,
     stream_traces,
 )
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError
-from ...language.refusal import TOKEN
+from ...language.refusal import TOKEN, in_token
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
 from . import explain, matching
 from .judge import Context, Expected, Judging, expect, judge, unjudged
-from .metrics import aliases, facts, gates, metrics
+from .metrics import aliases, fact_names, facts, gates, metrics
 from .options import Options, id_map_file, sliced
+from .reference import REFERENCE
 
 if TYPE_CHECKING:
     from ...core.control import Control, Setup
@@ -118,6 +120,7 @@ class Remarks(Answerable):
         super().forget()
         self._unread: tuple[Gold, int] | None = None  # the first item whose expectations can't be read, and its line
         self._absent: list[str] = []
+        self._expects = False  # whether any answerable item names expected text
         self._token: list[str] = []
 
     def meet(self, item: Gold, line: int) -> None:
@@ -133,9 +136,11 @@ class Remarks(Answerable):
     def _meet_answerable(self, item: Gold) -> None:
         if item.gold_claim_substr is UNSET:
             self._absent.append(item.qid)
-        elif item.match == "any":
+            return
+        self._expects = True
+        if item.match == "any":
             for text in item.gold_claim_substr:
-                if fold(text) in TOKEN:
+                if in_token(fold(text)):
                     self._token.append(item.qid)
                     break
 
@@ -143,11 +148,14 @@ class Remarks(Answerable):
         super().__iadd__(other)
         self._unread = self._unread or other._unread
         self._absent += other._absent
+        self._expects |= other._expects
         self._token += other._token
         return self
 
     def require(self, gold: GoldSet) -> None:
         super().require(gold)
+        if self._absent and self._checked:
+            require_expected(gold, none=not self._expects)
         if self._unread is not None:
             matching.check(self._unread[0], f"{gold.source.path}:{self._unread[1]}")
 
@@ -155,7 +163,7 @@ class Remarks(Answerable):
         """Gold that no claim can match, or that a refusal would."""
         told = [
             ("no answer can be correct without gold_claim_substr", self._absent),
-            ("the expected text is part of the refusal token, so no answer can contain it", self._token),
+            (f"the expected text is part of the refusal token {TOKEN!r}: choose another", self._token),
         ]
         return [
             f"{what} ({plural(len(qids), 'item')}: {first_few(qids)}). See gold lint." for what, qids in told if qids
@@ -200,7 +208,9 @@ SUITE = Suite(
     read=read,
     judge=judge,
     unjudged=unjudged,
+    fact_names=fact_names,
     facts=facts,
+    asides=(REFERENCE,),
     rows=explain.rows,
     offences=explain.offences,
     sees=explain.sees,

@@ -8,13 +8,30 @@ from ...core.decision import number
 from ...core.evidence import Order, Row
 from ...core.gates import Outcome
 from ...core.suite import Explanation, Findings
+from ...text import plural
 from .judge import Context
 from .options import BARS
 from .results import Result
 
 
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    """Errors stay within their bar, or nothing is decided, whichever gates were chosen."""
+    total, errors = findings.tally["items"], findings.tally["error"]
+    _, _, most = BARS["max_error_rate"]
+    if any(one.gate.key == "error_rate" for one in findings.outcomes) or errors <= most * total:
+        return findings.outcomes, []
+    return findings.outcomes, [
+        f"{errors} of {plural(total, 'case')} could not be judged. Run them again, or say how many may be left out "
+        f"with --max-error-rate"
+    ]
+
+
 def explain(findings: Findings) -> Explanation:
+    total, errors = findings.tally["items"], findings.tally["error"]
+    why = "ended in an error or had no evidence" if findings.tally["no_evidence"] else "ended in an error"
+    left_out = [f"judged without {errors} of {plural(total, 'case')}, which {why}"] if errors else []
     return Explanation(
+        reasons=[*left_out, *findings.reasons],
         counts={name: findings.tally[name] for name in ("items", "passed", "error")},
         headline={"checks": checks(findings.outcomes), "passed": findings.ships},
     )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of, parse_gates
 from ...core.metrics import Metric
-from ...core.tally import Fact
+from ...core.tally import HAS, Fact
 from ..reasoning.contracts import DIMENSIONS
-from ..reasoning.metrics import ALIASES
+from ..reasoning.metrics import ALIASES, EVIDENCE
 from ..reasoning.metrics import metrics as reasoning_metrics
 from ..reasoning.options import Options as ReasoningOptions
 from .judge import Context
@@ -25,21 +25,27 @@ def facts(results: Sequence[Result], context: Context) -> Iterator[Counted]:
 def result_facts(result: Result) -> Iterator[Fact]:
     """What one result of a report says."""
     yield "items"
+    if not result.judged:
+        yield from ("error",) if result.error else ("error", "no_evidence")
+        return
+    yield "judged"
     if result.passed:
         yield "passed"
     if result.failed_hard:
         yield "hard_failure"
-    if result.error:
-        yield "error"
-    elif result.overall is not None:
-        yield "overall", result.overall
-    if result.blank and not result.error:
+    if result.blank:
         yield "empty"
-    for name in DIMENSIONS:
-        score = result.scores[name]
-        if name in result.asked and score is not None:
+    if result.overall is not None:
+        yield "overall", result.overall
+    for name in result.asked:
+        if (score := result.scores[name]) is not None:
             yield f"asks_{name}"
             yield name, score
+
+
+def fact_names(options: Options) -> set[str]:
+    names = {HAS + EVIDENCE, "judged", "passed", "hard_failure", "error", "no_evidence", "overall", "empty"}
+    return names | {*DIMENSIONS, *(f"asks_{name}" for name in DIMENSIONS)}
 
 
 def metrics(options: Options) -> dict[str, Metric]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import msgspec
 from ...core.sources import Input
 from ...errors import DataError
 from ...reading.decimals import read_exact
+from ...reading.reports import load_report, refuse_edited
 from ..reasoning.contracts import DIMENSIONS
 
 Report = Mapping[str, Any]  # of the reasoning suite, as JSON has it
@@ -28,6 +30,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     passed: bool
     error: bool
+    judged: bool  # neither an error nor a case without evidence
     blank: bool  # whatever the token count says
     overall: Fraction | None
     hard_failures: tuple[str, ...]
@@ -40,39 +43,66 @@ def load_reasoning_report(path: str | os.PathLike[str], read: Input | None = Non
     """A report file, decoded and checked for its two parts; `read` learns what was read."""
     where = os.fspath(path)
     report, digest = read_exact(path, "the report", WANTED, "report-unreadable", "report-unreadable")
-    if not isinstance(report, dict) or not isinstance(report.get("summary"), dict):
+    checked = _with_both_parts(report, where)
+    if read is not None:
+        read.path, read.digest, read.records = where, digest, len(checked["results"])
+    return checked
+
+
+def _with_both_parts(report: object, where: str) -> Report:
+    if not isinstance(report, Mapping) or not isinstance(report.get("summary"), Mapping):
         raise _refused("the report has no summary", where)
     results = report.get("results")
-    if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
+    if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
         raise _refused("the report has no list of results", where)
-    if read is not None:
-        read.path, read.digest, read.records = where, digest, len(results)
     return report
 
 
 def read_results(source: ReportSource, read: Input) -> list[Result]:
     """The results of a report; one whose summary is not what they add up to is refused."""
-    report = source if isinstance(source, Mapping) else load_reasoning_report(source, read)
+    report = _with_both_parts(source, read.path) if isinstance(source, Mapping) else load_reasoning_report(source, read)
     results = [result_of(result) for result in report["results"]]
+    for id_, count in Counter(result.id for result in results).items():
+        if count > 1:
+            raise DataError(
+                f"duplicate case id {id_!r} in the results",
+                where=read.path,
+                hint="Run the evaluation again with one answer to each case.",
+                code="answer-repeated",
+            )
     verify_summary(report["summary"], results, read.path)
+    if "shipworthy" in report:  # those of the original script have no digest
+        refuse_edited(source if isinstance(source, Mapping) else load_report(source, edited=True), read.path)
     return results
 
 
 def result_of(body: Report) -> Result:
     asked = body.get("required")
     hard, error = body.get("hard_failures"), body.get("status") == "error" or bool(body.get("error"))
+    judged = not error and body.get("status") != "no_evidence"
     return Result(
         id=str(body.get("id", "")),
         status=str(body.get("status", "")),
         passed=body.get("passed") is True,
         error=error,
-        blank=not str(body.get("answer") or "").strip(),
+        judged=judged,
+        blank=_is_blank(body),
         overall=_number(body.get("overall_score")),
         hard_failures=tuple(map(str, hard)) if isinstance(hard, list) else (),
-        failed_hard=bool(hard),
+        failed_hard=judged and bool(hard),  # older reports call an error a hard failure
         scores={name: _score(body, name) for name in DIMENSIONS},
         asked=tuple(name for name in DIMENSIONS if not isinstance(asked, list) or name in asked),
     )
+
+
+def _is_blank(body: Report) -> bool:
+    """By the answer's text, else by what a report of the original script says about it: it has none."""
+    for name in ("answer", "content"):
+        if isinstance(body.get(name), str):
+            return not body[name].strip()
+    if isinstance(body.get("empty_content"), bool):
+        return bool(body["empty_content"])
+    return not _number(body.get("response_chars"))
 
 
 def verify_summary(summary: Report, results: Sequence[Result], where: str) -> None:
@@ -88,15 +118,18 @@ def verify_summary(summary: Report, results: Sequence[Result], where: str) -> No
 def _counted(results: Sequence[Result]) -> dict[str, tuple[Fraction | None, ...]]:
     """What each number of a summary may be."""
     total, passed = len(results), sum(result.passed for result in results)
-    errors = sum(result.error for result in results)
+    errors, judged = sum(result.error for result in results), sum(result.judged for result in results)
     counted: dict[str, tuple[Fraction | None, ...]] = {
         "total_cases": (Fraction(total),),
         "passed_cases": (Fraction(passed),),
         "error_cases": (Fraction(errors),),
-        # Some reports count errors among the failed cases.
-        "failed_cases": (Fraction(total - passed - errors), Fraction(total - passed)),
-        "pass_rate": (Fraction(passed, total) if total else None,),
-        "average_overall_score": (_mean(result.overall for result in results if not result.error),),
+        # Some reports count errors among the failed cases, or among the cases of the pass rate.
+        "failed_cases": (Fraction(judged - passed), Fraction(total - passed)),
+        "pass_rate": tuple(Fraction(passed, among) if among else None for among in (judged, total)),
+        "average_overall_score": (
+            _mean(result.overall for result in results if result.judged),
+            _mean(result.overall for result in results),
+        ),
     }
     for name in DIMENSIONS:
         asked = _mean(result.scores[name] for result in results if name in result.asked)

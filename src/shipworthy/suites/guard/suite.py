@@ -8,7 +8,7 @@ from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
 from .judge import Context, judge
-from .metrics import aliases, facts, gates, metrics, wanted
+from .metrics import aliases, fact_names, facts, gates, metrics, wanted
 from .options import Options
 from .results import read_results
 
@@ -31,6 +31,7 @@ SUITE = Suite(
     options=Options,
     read=read,
     judge=judge,
+    fact_names=fact_names,
     facts=facts,
     rows=explain.rows,
     key=attrgetter("id"),
@@ -38,6 +39,7 @@ SUITE = Suite(
     aliases=aliases,
     gates=gates,
     wanted=wanted,
+    review=explain.review,
     explain=explain.explain,
     configurable=False,
 )

@@ -123,9 +123,14 @@ def _missing(findings: Findings, context: Context) -> Iterator[str]:
         tally = findings.evidence.part(arm)
         if tally["missing"]:
             yield f"arm {arm} has no trace for {plural(tally['missing'], 'question')}: {_unasked(tally)}"
-    failed = findings.tally["error"]
-    if len(context.arms) > 1 and failed > context.options.allow_missing:
-        yield f"{plural(failed, 'question')} failed on arm {findings.part}, the arm that is judged"
+    if len(context.arms) < 2:
+        return
+    # An arm that failed might have decided, unless another one was chosen.
+    for arm in context.arms if context.options.arm is None else (findings.part,):
+        failed = findings.evidence.part(arm)["error"]
+        if failed > context.options.allow_missing:
+            judged = ", the arm that is judged" if arm == findings.part else ". Run them again, or choose an arm: --arm"
+            yield f"{plural(failed, 'question')} failed on arm {arm}{judged}"
 
 
 def _unasked(tally: Tally) -> str:

@@ -12,7 +12,8 @@ from ...core.evidence import Cards, Offence, Order, Row, brief
 from ...core.gates import Outcome
 from ...core.metrics import decimal
 from ...core.suite import Explanation, Findings
-from ..answers.explain import card, judging_shown, question_of
+from ..answers.explain import RATES, RETRIEVED, card, judging_shown, kind_of, question_of, shown_kinds
+from ..answers.hints import first_lines
 from ..answers.judge import SEVERITY
 from .arms import Choice
 from .deciding import choice, measure_arms, missed, shown_gates
@@ -45,6 +46,7 @@ def explain(findings: Findings) -> Explanation:
     arms = measure_arms(findings)
     chosen = choice(arms, context)
     return Explanation(
+        first=list(first_lines(findings).values()),
         reasons=[*_trade(findings), *findings.reasons, *_about(findings, chosen)],
         counts=_counts(findings, context),
         named={"missing": findings.tally.named("missing")},
@@ -52,7 +54,7 @@ def explain(findings: Findings) -> Explanation:
         offenders=_cards(findings)[: findings.evidence.limit],
         cards=_cards(findings),
         sections=sections(findings, arms, chosen),
-        headline={"arm": findings.part, "gates": shown_gates(findings.gates)},
+        headline=_headline(findings),
         warnings=[*remarks(findings.gathered, context), *context.options.doubts],
     )
 
@@ -69,6 +71,20 @@ def _counts(findings: Findings, context: Context) -> dict[str, int]:
     left_out = {"warm_up": counts.warm_up, "unknown_qid": counts.unknown}
     left_out |= {"reused": counts.reused} if counts.reused else {}
     return {name: tally[name] for name in _COUNTED} | {"arms": len(context.arms)} | left_out
+
+
+def _headline(findings: Findings) -> dict[str, object]:
+    """The keys that existing checks read from the top level of the report, of the arm that decides."""
+    measures, tally = findings.measures, findings.tally
+    return {
+        "arm": findings.part,
+        **{name: number(measures[name].value) for name in TIMES},
+        "samples": measures["p95"].n,
+        "answered": tally["answered"],
+        "refused": tally["refused"],
+        **{key: number(measures[name].value) for key, name in RATES.items()},
+        "gates": shown_gates(findings.gates),
+    }
 
 
 # --- reasons ---
@@ -124,6 +140,8 @@ def _row(on_arm: ArmVerdict, qid: str, slow_after: Ticks) -> Row:
         "reason": answer.reason or ("slow" if times and max(times) > slow_after else ""),
         "question": brief(question_of(answer)),
         "claim": brief(answer.claim),
+        **({"also": answer.also} if answer.also else {}),
+        **({"retrieved_ids": answer.retrieved[:RETRIEVED]} if answer.reason else {}),
     }
 
 
@@ -136,7 +154,9 @@ def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
         answer = on_arm.answer
         if answer.reason:
             order = (SEVERITY[answer.reason], verdict.qid)
-            yield Offence(order, partial(card, answer), _kind(WRONG, on_arm.arm))
+            yield Offence(
+                order, partial(card, answer, context.judging), _kind(f"{WRONG} {kind_of(answer)}".strip(), on_arm.arm)
+            )
         yield from _slow_runs(on_arm, verdict.gold, context.slow_after)
 
 
@@ -171,7 +191,8 @@ def _cards(findings: Findings) -> Cards:
     evidence, arm = findings.evidence, findings.part
     deciding = [outcome for outcome in findings.outcomes if outcome.gate.severity == "block"]
     slow = evidence.cards(_kind(SLOW, arm))
-    return evidence.cards(_kind(WRONG, arm)) + slow if missed(deciding, ACCURACY) else slow
+    wrong = [_kind(f"{WRONG} {kind}".strip(), arm) for kind in shown_kinds(first_lines(findings))]
+    return evidence.cards(*wrong) + slow if missed(deciding, ACCURACY) else slow
 
 
 def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:

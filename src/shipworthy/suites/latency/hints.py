@@ -65,7 +65,7 @@ def _about_time(findings: Findings) -> list[str]:
         hints += _stage_hint(findings.measures) + _tail_hint(findings.measures, "p50" in failed)
     if "cost_per_correct" in failed:
         hints.append("A correct answer costs more than allowed. Check the context size and the retries.")
-    return [*hints, *_run_hints(findings.tally), *notes(findings.measures)]
+    return [*hints, *_run_hints(findings.tally), *notes(findings.measures, findings.tally)]
 
 
 def _run_hints(tally: Tally) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
+from ...core.tally import Fact
 from ..answers import judge as answers
 from ..answers.judge import Expected, Judging
 from ..stability.sweeps import in_sweep
@@ -28,6 +29,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Mapping[str, Fraction] = {}
     sweep: str = ""  # known when every trace has been seen, as are the arms
     arms: tuple[str, ...] = ()
+    summed: frozenset[str] = frozenset()  # the stages whose sum is a run's time, where no run has its time in one
 
 
 class TimedRun(msgspec.Struct):
@@ -41,6 +43,7 @@ class TimedRun(msgspec.Struct):
     load: float | None
     length: str
     slices: tuple[str, ...]
+    said: tuple[Fact, ...] = ()  # which values that gates on answers need it has and lacks
 
     @property
     def took(self) -> Ticks | None:
@@ -75,16 +78,19 @@ def judge(case: Case, context: Context) -> Verdict:
     for trace in case.records["trace"]:
         if not (trace.warmup or trace.reused_from) and in_sweep(trace.sweep_id, context.sweep):
             by_arm.setdefault(arm_of(trace), []).append(trace)
-    arms = [_judge_arm(arm, case.gold, by_arm.get(arm, []), context.judging) for arm in context.arms]
+    arms = [_judge_arm(arm, case.gold, by_arm.get(arm, []), context) for arm in context.arms]
     return Verdict(case.key, case.gold.gold, arms)
 
 
-def _judge_arm(arm: str, expected: Expected, traces: Sequence[Trace], judging: Judging) -> ArmVerdict:
+def _judge_arm(arm: str, expected: Expected, traces: Sequence[Trace], context: Context) -> ArmVerdict:
     """All runs are timed; for accuracy a failed run counts first, then the worst answer."""
+    judging = context.judging
     if not traces:
         return ArmVerdict(arm, answers.judge_traces(expected, (), judging), [])
     verdicts = [answers.judge_trace(expected, trace, judging) for trace in traces]
-    runs = [_timed(expected.gold, trace, verdict) for trace, verdict in zip(traces, verdicts, strict=True)]
+    runs = [
+        _timed(expected.gold, trace, verdict, context.summed) for trace, verdict in zip(traces, verdicts, strict=True)
+    ]
     return ArmVerdict(arm, min(verdicts, key=_badness), runs)
 
 
@@ -96,16 +102,17 @@ def _badness(verdict: answers.Verdict) -> tuple[object, ...]:
     return (verdict.status != "error", answers.badness(verdict), *ranks, said)
 
 
-def _timed(gold: Gold, trace: Trace, verdict: answers.Verdict) -> TimedRun:
+def _timed(gold: Gold, trace: Trace, verdict: answers.Verdict, summed: frozenset[str]) -> TimedRun:
     length = length_of(trace.asked or gold.question)
     load = (f"load={trace.load_rps:g}",) if trace.load_rps is not None else ()
     return TimedRun(
         gold.qid,
-        times_of(trace),
+        times_of(trace, summed),
         verdict.status == "error",
         verdict.correct,
         None if trace.cost_usd is None else Fraction(repr(trace.cost_usd)),
         trace.load_rps,
         length,
         (f"length={length}", *load),
+        verdict.held,
     )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from operator import attrgetter
 
 import msgspec
 
 from ... import stats
-from ...core.evidence import Counted
+from ...core.evidence import Counted, together
 from ...core.gates import Gate
 from ...core.metrics import Computed, Count, Measure, Metric, Percentile, Rate
-from ...core.tally import Fact, Tally
+from ...core.suite import Findings
+from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from ..answers import metrics as answers
 from .baseline import baseline_gates
 from .judge import ArmVerdict, Context, TimedRun, Verdict
@@ -21,8 +23,10 @@ from .times import PER_MS, STAGES, length_of
 PERCENTILES = (50, 90, 95, 99)
 TIMES = tuple(f"p{p}" for p in PERCENTILES)
 ACCURACY = ("precision", "chr", "under_refusal", "over_refusal")
+E2E = "e2e"  # the fact whose values are the times of runs, end to end
 UNASKED = "unasked"  # the names of questions without any run on an arm
 _MS = Fraction(1, PER_MS)
+TIME, COST, LOAD = "e2e_ms", "cost_usd", "load_rps"  # values of a run that gates may need, besides its stages
 
 
 def aliases(options: Options) -> dict[str, str]:
@@ -33,10 +37,15 @@ def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
     """Each arm is a part of the evidence: its answer to the question, and each of its runs."""
     slices = (f"length={length_of(verdict.gold.question)}",)
     for on_arm in verdict.arms:
-        counted = answers.answer_facts(on_arm.answer, context.options.k)
-        yield Counted(counted, slices, on_arm.arm, verdict.qid, tuple(_named(on_arm)))
+        counted = answers.verdict_facts(on_arm.answer, context.options.k)
+        answered = tuple(fact for fact in counted if fact not in on_arm.answer.held)
+        yield Counted(answered, slices, on_arm.arm, verdict.qid, tuple(_named(on_arm)))
+        values = _held(on_arm.runs)
+        loads = {name for run in on_arm.runs for name in run.slices}
+        yield Counted(values, sorted({*slices, *loads}), on_arm.arm, verdict.qid, lacks_of(values))
         for run in on_arm.runs:
             yield Counted(run_facts(run), run.slices, on_arm.arm)
+        yield from together(on_arm.runs, attrgetter("slices"), repeat_facts, on_arm.arm)
 
 
 def _named(on_arm: ArmVerdict) -> Iterator[str]:
@@ -44,6 +53,32 @@ def _named(on_arm: ArmVerdict) -> Iterator[str]:
         yield "missing"
     if not on_arm.runs:
         yield UNASKED
+
+
+def _held(runs: Sequence[TimedRun]) -> tuple[Fact, ...]:
+    """Which values that gates may need the runs of a question have and lack; failed ones count as missing runs."""
+    has: set[str] = set()
+    lacks: set[str] = set()
+    for run in runs:
+        if run.failed:
+            continue
+        there = {TIME: run.times.total is not None, COST: run.cost is not None, LOAD: run.load is not None}
+        there |= {stage_value(stage): stage in run.times.stages for stage in STAGES}
+        has.update(value for value in there if there[value])
+        lacks.update(value for value in there if not there[value])
+    return more_held((fact for run in runs if not run.failed for fact in run.said), has, lacks)
+
+
+def stage_value(stage: str) -> str:
+    return f"stage_ms.{stage}"
+
+
+def fact_names(options: Options) -> set[str]:
+    """The facts of the answers suite, each run's own, and the values that gates need."""
+    values = (TIME, COST, LOAD, *map(stage_value, STAGES))
+    names = {"runs", "runs_failed", "runs_untimed", "runs_summed", "runs_correct", "runs_without_cost"}
+    names |= {"cost_usd", E2E, "in_*", "runs_of_question", grouped(E2E)}
+    return answers.fact_names(options) | names | {HAS + value for value in values}
 
 
 def run_facts(run: TimedRun) -> Iterator[Fact]:
@@ -59,7 +94,7 @@ def run_facts(run: TimedRun) -> Iterator[Fact]:
     if run.times.total is None:
         yield "runs_untimed"
     else:
-        yield "e2e", run.times.total
+        yield E2E, run.times.total
         if run.times.summed:
             yield "runs_summed"
     for stage, value in run.times.stages.items():
@@ -68,20 +103,48 @@ def run_facts(run: TimedRun) -> Iterator[Fact]:
         yield "runs_correct"
 
 
+def repeat_facts(runs: Sequence[TimedRun]) -> Iterator[Fact]:
+    """What several runs of one question have together: they are one cluster, so that proof counts questions."""
+    if len(runs) > 1:
+        yield group("runs_of_question", (sum(run.failed for run in runs), len(runs)))
+    timed = [run.times for run in runs if not run.failed]
+    values = {E2E: [times.total for times in timed if times.total is not None]}
+    values |= {f"in_{stage}": [times.stages[stage] for times in timed if stage in times.stages] for stage in STAGES}
+    for name, several in values.items():
+        if len(several) > 1:
+            yield group(grouped(name), tuple(sorted(several)))
+
+
+def grouped(fact: str) -> str:
+    """Under which the values of a question that has several are counted together."""
+    return f"{fact}_of_question"
+
+
 def metrics(options: Options) -> dict[str, Metric]:
     """The percentiles, what they cost, and every metric of the answers suite."""
     listed: list[Metric] = [
-        *(_percentile(f"p{p}", "time from question to validated answer", "e2e", p) for p in PERCENTILES),
+        *(_percentile(f"p{p}", "time from question to validated answer", E2E, p, TIME) for p in PERCENTILES),
         Computed(
             "tail_amplification",
             "how many times slower the slowest answers (p99) are than the median (p50)",
             "lower",
             high=None,
+            needs=(TIME,),
             formula=_tail,
         ),
-        *(_percentile(f"{stage}_p{p}", f"time in {stage}", f"in_{stage}", p) for stage in STAGES for p in PERCENTILES),
+        *(
+            _percentile(f"{stage}_p{p}", f"time in {stage}", f"in_{stage}", p, stage_value(stage))
+            for stage in STAGES
+            for p in PERCENTILES
+        ),
         Computed(
-            "cost_per_correct", "total cost divided by correct answers", "lower", high=None, unit=" USD", formula=_cost
+            "cost_per_correct",
+            "total cost divided by correct answers",
+            "lower",
+            high=None,
+            unit=" USD",
+            needs=(COST,),
+            formula=_cost,
         ),
         Rate(
             "failed_runs",
@@ -89,6 +152,7 @@ def metrics(options: Options) -> dict[str, Metric]:
             "lower",
             of="runs_failed",
             among="runs",
+            groups="runs_of_question",
         ),
         Count(
             "untimed",
@@ -96,7 +160,6 @@ def metrics(options: Options) -> dict[str, Metric]:
             "lower",
             high=None,
             of=("runs_untimed",),
-            completes=True,
         ),
     ]
     return {metric.name: metric for metric in listed} | answers.metrics(options)
@@ -108,14 +171,23 @@ def about_time(metric: str) -> bool:
     return timed or metric.rpartition("_")[2] in TIMES
 
 
-def _percentile(name: str, description: str, of: str, p: int) -> Percentile:
+def _percentile(name: str, description: str, of: str, p: int, value: str) -> Percentile:
     return Percentile(
-        name, f"{description}: percentile {p}", "lower", high=None, unit=" ms", of=of, p=Fraction(p), scale=_MS
+        name,
+        f"{description}: percentile {p}",
+        "lower",
+        high=None,
+        unit=" ms",
+        needs=(value,),
+        of=of,
+        p=Fraction(p),
+        scale=_MS,
+        groups=grouped(of),
     )
 
 
 def _tail(tally: Tally) -> Measure:
-    times = tally.ordered("e2e")
+    times = tally.ordered(E2E)
     p99, p50, n = times.percentile(99), times.percentile(50), len(times)
     if not p50 or p99 is None:
         missing = "no latency" if p50 is None else "p50 is 0"
@@ -137,12 +209,11 @@ def _cost(tally: Tally) -> Measure:
 
 
 def gates(context: Context) -> list[Gate]:
-    """The budget, the gates of the answers suite, that every run says how long it took, and the usual guards."""
+    """The budget, the gates of the answers suite, and the usual guards."""
     accuracy = answers.default_gates(context.options.scu_enforced, context.options.allow_missing)
     return [
         Gate.parse(f"p95 <= {context.options.budget}"),
         *(_referred(gate) if context.options.accuracy == "refer" else gate for gate in accuracy),
-        Gate.parse("untimed <= 0"),
         *baseline_gates(context.baseline),
     ]
 
@@ -150,6 +221,12 @@ def gates(context: Context) -> list[Gate]:
 def _referred(gate: Gate) -> Gate:
     """A gate that the answers suite decides by, here for information; whether data is missing is asked everywhere."""
     return gate if gate.metric == "missing" else msgspec.structs.replace(gate, severity="info")
+
+
+def compared(findings: Findings, gate: Gate) -> tuple[str, ...]:
+    """Every arm, unless one was chosen: times that an arm lacks could make another one decide."""
+    context: Context = findings.context
+    return context.arms if context.options.arm is None else (findings.part,)
 
 
 def gate_key(gate: Gate) -> str:

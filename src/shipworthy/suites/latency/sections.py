@@ -15,7 +15,7 @@ from ...text import plural
 from .arms import ArmPoint, Choice, frontier
 from .deciding import Measured, points
 from .judge import Context
-from .metrics import ACCURACY, PERCENTILES, TIMES
+from .metrics import ACCURACY, E2E, PERCENTILES, TIMES, grouped
 from .times import STAGES
 
 SHOWN_TIMES = (*TIMES, "tail_amplification")
@@ -30,7 +30,7 @@ def sections(findings: Findings, arms: Mapping[str, Measured], choice: Choice) -
     return {
         "arms": [_arm(arm, one.measures, tallies[arm], arm in front, recalls) for arm, one in arms.items()],
         "choice": choice._asdict(),
-        "curve": _curve(marks, front, findings.context),
+        "curve": _curve(marks, front, arms, findings.context),
         "loads": list(_parts(tallies, findings.known, "load=")),
         "lengths": list(_parts(tallies, findings.known, "length=")),
     }
@@ -48,27 +48,33 @@ def _arm(arm: str, own: Measures, tally: Tally, on_front: bool, recalls: Sequenc
         "stages": {stage: {f"p{p}": number(own[f"{stage}_p{p}"].value) for p in PERCENTILES} for stage in stages},
         "lower_bound": tally["runs_summed"] > 0,
         "frontier": on_front,
-        "notes": notes(own),
+        "notes": notes(own, tally),
     }
 
 
-def notes(own: Measures) -> list[str]:
-    """Percentiles that too few runs stand behind."""
+def notes(own: Measures, tally: Tally) -> list[str]:
+    """Percentiles that too few questions stand behind, however often each of them was asked."""
     remarks = []
+    groups = tally.groups(grouped(E2E))
     for p in (95, 99):
         needed, n = stats.min_n_for_quantile(Fraction(p, 100)), own[f"p{p}"].n
+        n -= sum((len(group) - 1) * count for group, count in groups.items())
         if needed is not None and 0 < n < needed:
-            remarks.append(f"p{p} has no upper confidence bound: {plural(n, 'run')}, at least {needed} needed")
+            remarks.append(f"p{p} has no upper confidence bound: {plural(n, 'question')}, at least {needed} needed")
     return remarks
 
 
-def _curve(marks: Sequence[ArmPoint], front: set[str], context: Context) -> dict[str, object]:
-    """The points of the picture: p95 against precision, which are on the frontier, and the budget."""
+def _curve(
+    marks: Sequence[ArmPoint], front: set[str], arms: Mapping[str, Measured], context: Context
+) -> dict[str, object]:
+    """The points of the pictures: p95 and p99 against precision and chr, which are on the frontier, and the budget."""
     shown = [
         {
             "arm": point.arm,
             "p95_ms": number(point.p95),
+            "p99_ms": number(arms[point.arm].measures["p99"].value),
             "precision": number(point.precision),
+            "chr": number(arms[point.arm].measures["chr"].value),
             "frontier": point.arm in front,
         }
         for point in sorted(marks, key=lambda point: (point.p95, point.arm))

@@ -32,7 +32,7 @@ from . import deciding, explain
 from .baseline import read_baseline
 from .controls import controls
 from .judge import Context, judge, unjudged
-from .metrics import aliases, facts, gate_key, gates, metrics
+from .metrics import LOAD, aliases, compared, fact_names, facts, gate_key, gates, metrics
 from .options import Options
 from .survey import settle, survey
 from .times import in_ticks, problem_of
@@ -118,7 +118,10 @@ SUITE = Suite(
     settle=settle,
     judge=judge,
     unjudged=unjudged,
+    fact_names=fact_names,
     facts=facts,
+    compared=compared,
+    slice_values={"load": LOAD},
     rows=explain.rows,
     offences=explain.offences,
     sees=explain.sees,

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...core.cases import Gathered, spot
+from ...core.cases import Gathered
 from ...core.contracts import Trace
+from ...core.once import spot
 from ...core.suite import Material
 from ...errors import DataError
 from ...text import plural
 from ..stability.sweeps import Sweeps, in_sweep
 from .arms import arm_of
 from .judge import Context
+from .times import stages_of, total_of
 
 
 class SweepCounts:
@@ -25,6 +27,8 @@ class SweepCounts:
         self.unknown = 0
         self.first_unknown: tuple[int, str] | None = None  # the first line, and its qid
         self.knobs: dict[str, set[bytes]] = {}  # arm → the sets of knobs that it was run with
+        self.totals = False  # some run says how long it took end to end
+        self.stages: set[str] = set()
 
     def add(self, place: int, trace: Trace, known: bool) -> None:
         if trace.warmup:
@@ -33,6 +37,9 @@ class SweepCounts:
             self.reused += 1
         elif known:
             self.knobs.setdefault(arm_of(trace), set()).add(msgspec.json.encode(trace.knobs, order="sorted"))
+            if not trace.error:
+                self.totals = self.totals or total_of(trace) is not None
+                self.stages.update(stages_of(trace))
         else:
             self.unknown += 1
             self._meet((place, trace.qid))
@@ -44,6 +51,8 @@ class SweepCounts:
         self.warm_up += other.warm_up
         self.reused += other.reused
         self.unknown += other.unknown
+        self.totals = self.totals or other.totals
+        self.stages |= other.stages
         if other.first_unknown is not None:
             self._meet(other.first_unknown)
         for arm, knobs in other.knobs.items():
@@ -59,7 +68,7 @@ class LatencySurvey:
         self.counts: dict[str, SweepCounts] = {}
 
     def add(self, source: str, place: int, record: Trace, known: bool) -> None:
-        self.sweeps.add(place, record.sweep_id)
+        self.sweeps.add(place, record.sweep_id, record.ts)
         self._of(record.sweep_id or "").add(place, record, known)
 
     def _of(self, sweep: str) -> SweepCounts:
@@ -93,7 +102,7 @@ def survey_of(gathered: Gathered) -> LatencySurvey:
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """The context with the sweep and the arms that are judged."""
     options, surveyed = context.options, survey_of(gathered)
-    sweep = surveyed.sweeps.choose(options.sweep)
+    sweep = surveyed.sweeps.choose(options.sweep, material.reads["trace"].files)
     counts = surveyed.chosen(sweep)
     # A trace of an unknown question is refused here and not while gathering: other sweeps and warm-up don't count.
     if options.closed and counts.first_unknown is not None:
@@ -106,7 +115,8 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
             hint=f"Choose one of: {', '.join(sorted(counts.knobs))}.",
             code="arm-without-traces",
         )
-    return msgspec.structs.replace(context, sweep=sweep, arms=tuple(sorted(counts.knobs)))
+    summed = frozenset() if counts.totals else frozenset(counts.stages)
+    return msgspec.structs.replace(context, sweep=sweep, arms=tuple(sorted(counts.knobs)), summed=summed)
 
 
 def _unknown(place: int, qid: str) -> DataError:

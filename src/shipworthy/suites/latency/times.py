@@ -30,12 +30,14 @@ class Times(NamedTuple):
     summed: bool  # the total is only the sum of the stages, so a lower bound
 
 
-def times_of(trace: Trace) -> Times:
-    stages = {name: ticks(value) for name, value in _stages(trace).items()}
-    given = _total(trace)
+def times_of(trace: Trace, summed: frozenset[str] = frozenset()) -> Times:
+    """Where no run has a total, it is the sum of the stages that all have; a run that lacks one has no total."""
+    stages = {name: ticks(value) for name, value in stages_of(trace).items()}
+    given = total_of(trace)
     if given is not None:
         return Times(ticks(given), stages, False)
-    return Times(sum(stages.values()) if stages else None, stages, bool(stages))
+    total = sum(stages.values()) if summed and summed <= stages.keys() else None
+    return Times(total, stages, total is not None)
 
 
 def problem_of(trace: Trace) -> str:
@@ -48,7 +50,7 @@ def problem_of(trace: Trace) -> str:
     }
     if isinstance(trace.latency_ms, (int, float)):
         numbers["latency_ms"] = trace.latency_ms
-    numbers |= {f"stage_ms.{name}": value for name, value in _stages(trace).items()}
+    numbers |= {f"stage_ms.{name}": value for name, value in stages_of(trace).items()}
     for name, value in numbers.items():
         if value is not None and not 0 <= value <= MOST:
             return f"{name}: expected a number between 0 and {MOST:g}, got {value:g}"
@@ -77,7 +79,7 @@ def length_of(question: str) -> str:
     return "short" if words < SHORT else "medium" if words <= LONG else "long"
 
 
-def _total(trace: Trace) -> float | None:
+def total_of(trace: Trace) -> float | None:
     if trace.e2e_ms is not None:
         return trace.e2e_ms
     if trace.latency_total_ms is not None:
@@ -85,7 +87,7 @@ def _total(trace: Trace) -> float | None:
     return trace.latency_ms if isinstance(trace.latency_ms, (int, float)) else None
 
 
-def _stages(trace: Trace) -> Mapping[str, float]:
+def stages_of(trace: Trace) -> Mapping[str, float]:
     if trace.stage_ms:
         return trace.stage_ms
     return trace.latency_ms if isinstance(trace.latency_ms, dict) else {}

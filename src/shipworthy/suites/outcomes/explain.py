@@ -11,6 +11,7 @@ from ...core.evidence import Offence, Order, Row
 from ...core.metrics import Measure, Metric
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
+from ...text import plural
 from .hints import diagnose, foresight_in_words
 from .judge import Context, Verdict
 from .trend import names_of, shown, trend
@@ -32,12 +33,19 @@ def explain(findings: Findings) -> Explanation:
         offenders=findings.evidence.offenders(),
         sections=sections(tally, findings.known, context.joined),
         headline=headline(findings),
+        warnings=remarks(tally),
         slices={},  # `weeks`, `by_model` and `by_preset` have them
     )
 
 
+def remarks(tally: Tally) -> list[str]:
+    if not (undated := tally["undated"]):
+        return []
+    return [f"{plural(undated, 'row')} without a timestamp: counted in every rate, but not by week or in the trend"]
+
+
 def options_shown(context: Context) -> dict[str, object]:
-    return {"require_useful": context.options.needs_useful}
+    return {"require_useful": context.options.require_useful}
 
 
 def headline(findings: Findings) -> dict[str, object]:
@@ -46,6 +54,7 @@ def headline(findings: Findings) -> dict[str, object]:
         "samples": tally["items"],
         "rows": findings.material.reads["outcomes"].records,
         "repeated_rows": tally["repeated"],
+        "undated_rows": tally["undated"],
         "rates": _rates(findings.measures),
         "gates": [
             {"gate": str(one.gate), "value": number(one.measure.value), "n": one.measure.n, "holds": one.holds}

@@ -1,4 +1,4 @@
-"""The judge of the outcomes suite: what people did with the answers to one prompt, identical rows once."""
+"""The judge of the outcomes suite: what people did with the answers to one prompt, the same event once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def judge(case: Case, context: Context) -> Verdict:
     given: list[Feedback] = case.records["outcomes"]
-    rows = list({row.row: row for row in given}.values())
+    rows = list({row.event or place: row for place, row in enumerate(given)}.values())
     score = context.scores.get(case.key)
     scores = [score if _of_this_run(row, context) else None for row in rows]
     return Verdict(case.key, rows, scores, len(given) - len(rows), score)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from ... import stats
-from ...core.evidence import Counted
+from ...core.evidence import Counted, together
 from ...core.gates import Gate, gate_of, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate
-from ...core.tally import Fact, Tally
+from ...core.tally import Fact, Tally, group
 from .judge import Context, Verdict
 from .options import BARS, Options
 from .read import Feedback
@@ -21,12 +21,15 @@ ALIASES = {"accept": "accept_rate", "action": "action_rate", "useful": "useful_r
 def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
     for row, score in zip(verdict.rows, verdict.scores, strict=True):
         yield Counted(tuple(row_facts(row, score)), slices_of(row))
+    yield from together(verdict.rows, slices_of, repeat_facts)
     yield Counted(("repeated",) * verdict.repeated)
 
 
 def row_facts(row: Feedback, score: Fraction | None = None) -> Iterator[Fact]:
     """The facts of one row, with the score that its answer got where a report has one."""
     yield "items"
+    if not row.week:
+        yield "undated"
     if row.accepted:
         yield "accepted"
     if row.acted:
@@ -42,8 +45,27 @@ def row_facts(row: Feedback, score: Fraction | None = None) -> Iterator[Fact]:
         yield "score_accepted" if row.accepted else "score_unaccepted", score
 
 
+def repeat_facts(rows: Sequence[Feedback]) -> Iterator[Fact]:
+    """What several people did with the answers to one prompt: one cluster, so that proof counts prompts."""
+    for name in ("accepted", "acted", "useful", "edited"):
+        said = [value for value in (getattr(row, name) for row in rows) if value is not None]
+        if len(said) > 1:
+            yield group(grouped(name), (sum(map(bool, said)), len(said)))
+
+
+def grouped(fact: str) -> str:
+    return f"{fact}_of_prompt"
+
+
+def fact_names(options: Options) -> set[str]:
+    names = {"accepted", "acted", "useful", "useful_said", "edited", "edited_said", "repeated", "undated"}
+    names |= {grouped(name) for name in ("accepted", "acted", "useful", "edited")}
+    return names | {"joined", "score_accepted", "score_unaccepted"}
+
+
 def slices_of(row: Feedback) -> tuple[str, ...]:
-    return (f"week={row.week}", f"model={row.model or NOBODY}", f"preset={row.preset or NOBODY}")
+    week = (f"week={row.week}",) if row.week else ()
+    return (*week, f"model={row.model or NOBODY}", f"preset={row.preset or NOBODY}")
 
 
 class Foresight(Computed, frozen=True, kw_only=True):
@@ -54,17 +76,31 @@ class Foresight(Computed, frozen=True, kw_only=True):
 
 
 def metrics(options: Options) -> dict[str, Metric]:
-    """Where it is needed, a bar on the useful rate is missing data if no row says; else it does not apply there."""
+    """Where no row says whether it was useful, that rate does not apply, unless `require_useful` asks for it."""
     listed: list[Metric] = [
         Count("samples", "recorded outcomes; identical rows count once", high=None, of=("items",)),
-        Rate("accept_rate", "share of answers accepted without edits", of="accepted", among="items", against=EVERY),
-        Rate("action_rate", "share of answers that people acted on", of="acted", among="items"),
+        Rate(
+            "accept_rate",
+            "share of answers accepted without edits",
+            of="accepted",
+            among="items",
+            against=EVERY,
+            groups=grouped("accepted"),
+        ),
+        Rate(
+            "action_rate",
+            "share of answers that people acted on",
+            of="acted",
+            among="items",
+            groups=grouped("acted"),
+        ),
         Rate(
             "useful_rate",
             "share of answers called useful, among rows with that field",
             of="useful",
             among="useful_said",
-            could="items" if options.needs_useful else "useful_said",
+            groups=grouped("useful"),
+            could="items" if options.require_useful else "useful_said",
         ),
         Rate(
             "edited_rate",
@@ -72,6 +108,7 @@ def metrics(options: Options) -> dict[str, Metric]:
             "lower",
             of="edited",
             among="edited_said",
+            groups=grouped("edited"),
             could="edited_said",
         ),
         Foresight(

@@ -45,7 +45,7 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
             shown=False,
         ),
     ] = None
-    require_useful: Annotated[bool | None, Opt("Require the useful rate to have data.", cli=False)] = None
+    require_useful: Annotated[bool, Opt("Require the useful rate to have data.", cli=False)] = False
 
     def __post_init__(self) -> None:
         self.bars()
@@ -59,10 +59,3 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
             if value is not None
         }
         return [gate_of(BARS[name][0], ">=", number) for name, number in numbers.items()]
-
-    @property
-    def needs_useful(self) -> bool:
-        """Whether rows must say if they were useful: as it was said, else where a bar on it was asked for."""
-        if self.require_useful is not None:
-            return self.require_useful
-        return self.min_useful_rate is not None or any("useful" in str(gate) for gate in self.gates)

@@ -14,7 +14,7 @@ from ...core.inputs import Input, Stream, numbered_rows
 from ...reading.jsonl import Problem
 
 FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, object]]
-REQUIRED = ("timestamp", "prompt_id", "accepted_without_edits", "action_taken")
+REQUIRED = ("prompt_id", "accepted_without_edits", "action_taken")
 FLAGS = ("accepted_without_edits", "action_taken", "edited", "useful")
 _YES = (1, "1", "true", "yes", "y")  # 1 equals true
 _NO = (0, "0", "false", "no", "n")
@@ -26,13 +26,15 @@ class Feedback(msgspec.Struct, frozen=True):
     prompt_id: str
     accepted: bool
     acted: bool
-    week: str
+    week: str = ""  # blank where the row has no timestamp
     edited: bool | None = None
     useful: bool | None = None
     model: str | None = None
     preset: str | None = None
     run_id: str | None = None
-    row: bytes = b""  # digest of the whole row, by which identical ones are known
+    event: bytes = (
+        b""  # digest of the row where time or run make identical ones the same event; blank: a row of its own
+    )
 
 
 def stream_feedback(source: FeedbackSource, read: Input) -> Stream:
@@ -70,27 +72,35 @@ def _problems(row: Mapping[str, object], path: str, line: int) -> list[Problem]:
 
 
 def _feedback(row: Mapping[str, object]) -> Feedback:
-    moment = _moment(row["timestamp"])
-    assert moment is not None
-    year, week, _ = moment.isocalendar()
     return Feedback(
         prompt_id=str(row["prompt_id"]),
         accepted=bool(_flag(row["accepted_without_edits"])),
         acted=bool(_flag(row["action_taken"])),
-        week=f"{year:04d}-W{week:02d}",
+        week=_week(row.get("timestamp")),
         edited=_flag(row.get("edited")),
         useful=_flag(row.get("useful")),
         model=_text(row.get("model")),
         preset=_text(row.get("preset")),
         run_id=_text(row.get("run_id")),
-        row=_digest(row),
+        event=_event(row),
     )
 
 
-def _digest(row: Mapping[str, object]) -> bytes:
-    """The same for the same fields, in whatever order they were written."""
-    text = json.dumps(row, sort_keys=True, default=str)
+def _event(row: Mapping[str, object]) -> bytes:
+    """The same for the same fields, in whatever order they were written; a null is a field that is not there."""
+    if row.get("timestamp") is None and _text(row.get("run_id")) is None:
+        return b""
+    fields = {name: value for name, value in row.items() if value is not None}
+    text = json.dumps(fields, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def _week(timestamp: object) -> str:
+    moment = _moment(timestamp)
+    if moment is None:
+        return ""
+    year, week, _ = moment.isocalendar()
+    return f"{year:04d}-W{week:02d}"
 
 
 def _moment(value: object) -> datetime | None:

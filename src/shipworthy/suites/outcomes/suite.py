@@ -10,7 +10,7 @@ from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
 from .judge import Context, judge, run_id_of, scores_of
-from .metrics import aliases, facts, gates, metrics, wanted
+from .metrics import aliases, fact_names, facts, gates, metrics, wanted
 from .options import Options
 from .read import stream_feedback
 
@@ -52,6 +52,7 @@ SUITE = Suite(
     options=Options,
     read=read,
     judge=judge,
+    fact_names=fact_names,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,

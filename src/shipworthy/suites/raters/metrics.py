@@ -62,6 +62,11 @@ def item_facts(verdict: Verdict, by_pair: bool) -> Iterator[Fact]:
             yield f"pair {one} {other} {label} {its}"
 
 
+def fact_names(options: Options) -> tuple[str, ...]:
+    """Labels and raters are the data's own, so that most names are families."""
+    return ("rated_once", "agreement", "row *", "by *", "with *", "pair *")
+
+
 def pairwise(options: SettledOptions) -> bool:
     """Two raters are a pair whatever the number of labels."""
     return len(options.raters) == 2 or (len(options.raters) <= FEW_RATERS and len(options.scale) <= FEW_LABELS)

@@ -8,7 +8,7 @@ from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from . import explain
 from .judge import Context, judge
-from .metrics import aliases, facts, gates, metrics
+from .metrics import aliases, fact_names, facts, gates, metrics
 from .options import Options, SettledOptions
 from .ratings import RatingSurvey, item_of, one_each, stream_ratings
 
@@ -91,6 +91,7 @@ SUITE = Suite(
     options=Options,
     read=read,
     judge=judge,
+    fact_names=fact_names,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,

@@ -219,7 +219,10 @@ def read_output(output: object) -> ReasonerAnswer:
         return ReasonerAnswer(output) if isinstance(output, str) else output
     body = tidy(output)
     if isinstance(body, dict):
-        failed = "error" in body and "content" not in body
+        # An error beside content is an error: what came before it broke off is no answer.
+        failed = bool(body.get("error")) or ("error" in body and "content" not in body)
+        if failed and not isinstance(body["error"], str):
+            body["error"] = json.dumps(output["error"], ensure_ascii=False, default=str)[:SEEN]  # type: ignore[index]
         names = ("error", "seen") if failed else ("evidence", "repaired", "degraded")
         plain = {name: body[name] for name in META if name in body}
         meta = {name: value if isinstance(value, str | int | float) else str(value) for name, value in plain.items()}

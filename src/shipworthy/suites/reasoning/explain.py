@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import msgspec
 
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
+from ...core.gates import Outcome
 from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
-from ...text import plural
+from ...text import first_few, plural
 from . import signals
 from .contracts import DIMENSIONS, load_data, what_came
 from .judge import LONGEST, Context, JudgedAnswer, Verdict, label
@@ -18,7 +20,14 @@ from .metrics import failure
 from .rules import Store, find_citations
 
 FORMAT_LINT = "signals is a format lint: it does not know what is true"
-_COUNTED = ("items", "passed", "answered", "refused", "empty", "error", "unanswerable")
+NO_EVIDENCE = (
+    "no case has evidence and no answer brought any, so nothing can be checked. Add `evidence` to the cases, let the "
+    "reasoner return it, or score words and layout alone with --profile signals"
+)
+_COUNTED = ("items", "passed", "answered", "refused", "empty", "error", "no_evidence", "unanswerable")
+# The percentage of clean answers whose grounding is below 0, .05, .10, … 1: 444 answers of public sets that people
+# labelled, without bindings. `python benchmarks/reasoning.py` counts them.
+CLEAN_BELOW = (0, 0, 0, 1, 2, 4, 6, 9, 14, 20, 25, 29, 33, 39, 43, 52, 58, 65, 73, 79, 92)
 # Every way to fail, the worst first, with what it means and what to do.
 FAILURES: dict[str, dict[str, str]] = load_data("failures")
 RANKS = {kind: rank for rank, kind in enumerate(FAILURES)}
@@ -47,20 +56,56 @@ def explain(findings: Findings) -> Explanation:
             "summary": _summary(findings),
             "results": results,
         },
+        reasons=[NO_EVIDENCE] if is_unchecked(findings) else [*tolerated(findings), *findings.reasons],
         warnings=remarks(findings),
         items=[row["item"] for row in rows],
     )
 
 
+def clean_below(grounding: Fraction | None) -> float | None:
+    """The share of clean answers that score lower, by steps of .05."""
+    return None if grounding is None else CLEAN_BELOW[int(grounding * (len(CLEAN_BELOW) - 1))] / 100
+
+
 def remarks(findings: Findings) -> list[str]:
     """That the profile knows nothing of truth, and lines that don't count."""
-    superseded, unknown = findings.gathered.superseded, findings.gathered.unknown_total
+    unknown = findings.gathered.unknown_total
     said = {
         FORMAT_LINT: findings.context.options.profile == "signals",
-        f"{plural(superseded, 'answer')} superseded by a later line for the same case": superseded,
         f"{plural(unknown, 'answer')} with an id that no case has": unknown,
     }
     return [text for text, holds in said.items() if holds]
+
+
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    """Cases that could not be judged, because neither they nor their answers have evidence."""
+    tally, allowed = findings.tally, findings.context.options.allow_missing
+    lacking = tally["no_evidence"]
+    if lacking and not tally["evidence"]:
+        return findings.outcomes, [NO_EVIDENCE]
+    if not lacking or lacking + tally["error"] <= allowed:
+        return findings.outcomes, []
+    names = first_few(tally.named(failure("no_evidence")), total=lacking)
+    lost = lacking + tally["error"]
+    allow = f", or allow them with --allow-missing {lost}" if lost < tally["items"] else ""
+    return findings.outcomes, [
+        f"{lacking} of {plural(tally['items'], 'case')} could not be judged, because there is no evidence to check the "
+        f"answer against: {names}. Add `evidence` to the cases, or let the reasoner return it{allow}"
+    ]
+
+
+def is_unchecked(findings: Findings) -> bool:
+    """Whether nothing was decided, and for one reason alone: there is no evidence at all."""
+    return findings.verdict == "NO VERDICT" and findings.incomplete == [NO_EVIDENCE]
+
+
+def tolerated(findings: Findings) -> list[str]:
+    """What the first line says of cases without evidence that may be missing."""
+    lacking, allowed = findings.tally["no_evidence"], findings.context.options.allow_missing
+    if not lacking or lacking + findings.tally["error"] > allowed:
+        return []
+    total = plural(findings.tally["items"], "case")
+    return [f"{lacking} of {total} without evidence not judged, as --allow-missing {allowed} permits"]
 
 
 # --- one row a case, and the worst of them ---
@@ -100,6 +145,7 @@ def _result(judged: JudgedAnswer) -> Row:
         "dimension_rubrics": {name: label(scores[name]) for name in DIMENSIONS},
         "dimension_minimums": {name: float(case.minimum(name)) for name in DIMENSIONS},
         "required": [name for name in verdict.asked if scores[name] is not None and signals.is_required(case, name)],
+        "clean_below": None if "factual_grounding" in verdict.asked else clean_below(scores["factual_grounding"]),
         **{name: getattr(answer, name) for name in ("error", "seen", "repaired", "degraded")},
         "answer": answer.content,
     }
@@ -107,13 +153,13 @@ def _result(judged: JudgedAnswer) -> Row:
 
 def reason(verdict: Verdict) -> str:
     """The worst that is wrong with an answer, in one word; blank where it passes."""
-    return "" if verdict.passed else min(verdict.hard_failures, key=RANKS.__getitem__, default="overall")
+    return min(verdict.kinds, key=RANKS.__getitem__, default="")
 
 
 def offences(judged: JudgedAnswer, context: Context) -> Iterator[Offence]:
     """What fails, the worst kind first, then the lowest score."""
     verdict = judged.verdict
-    if not verdict.passed:
+    if not verdict.passed and verdict.status != "no_evidence":
         overall = -1 if verdict.overall_score is None else verdict.overall_score
         yield Offence((RANKS[reason(verdict)], overall, judged.case.id), lambda: card(judged))
 
@@ -131,7 +177,7 @@ def card(judged: JudgedAnswer) -> Row:
         "gold_claim_substr": [binding.value for binding in case.bindings],
         "citations": list(dict.fromkeys(citation.text for citation in cited)),
         "evidence": [{"id": item.id, "text": item.text} for item in evidence],
-        "failures": list(verdict.hard_failures),
+        "failures": list(verdict.kinds),
         "check_by_hand": list(verdict.facts.get("suspicions", ())),
         "seen": answer.seen,
     }
@@ -167,18 +213,23 @@ def diagnose(findings: Findings, results: Sequence[Row]) -> list[str]:
         if "hint" in about and (count := tally[failure(kind)]):
             among = plural(tally[about.get("among", "items")], about.get("of", "case"))
             hints.append(f"{count} of {among} {about['hint'].format(first=first)}")
+    if (support := findings.measures["support"]).value is not None:
+        over = f"{plural(support.n, 'answer')} to cases that bind no values"
+        below = f"{clean_below(support.value):.0%} of clean answers in labelled sets score lower"
+        hints.append(f"Grounding averages {decimal(support.value)} over {over}. It stops none of them: {below}.")
     return hints
 
 
 def _summary(findings: Findings) -> Row:
     measures, bounds = findings.measures, _bounds(findings)
     failed = {one.gate.key for one in findings.outcomes if one.state.startswith("FAIL")}
-    passed, overall, errors = measures["pass_rate"], measures["average_overall"], measures["error_rate"].k or 0
+    tally, passed, overall = findings.tally, measures["pass_rate"], measures["average_overall"]
     return {
-        "total_cases": passed.n,
-        "passed_cases": passed.k,
-        "failed_cases": passed.n - (passed.k or 0) - errors,
-        "error_cases": errors,
+        "total_cases": tally["items"],
+        "passed_cases": tally["passed"],
+        "failed_cases": tally["judged"] - tally["passed"],
+        "error_cases": tally["error"],
+        "no_evidence_cases": tally["no_evidence"],
         "pass_rate": number(passed.value),
         "pass_rate_interval": passed.interval,
         "average_overall_score": number(overall.value),
@@ -191,6 +242,11 @@ def _summary(findings: Findings) -> Row:
             "dimension_min_average": {name: bounds.get(name) for name in DIMENSIONS},
         },
         "dimension_threshold_failures": [name for name in DIMENSIONS if name in failed],
+        "support": {
+            "average": number(measures["support"].value),
+            "n": measures["support"].n,
+            "clean_below": clean_below(measures["support"].value),
+        },
         "refusals": {name: _rate(measures[name]) for name in ("under_refusal", "over_refusal")},
         "unsupported_anchors": _rate(measures["unsupported_anchors"]),
         "suspicions": measures["suspicions"].k,

@@ -14,9 +14,9 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.evidence import Row
-from ...language.natural import refuses
+from ...language.natural import read
 from ...language.reader import Sentence, read_phrase, read_text
-from ...language.refusal import is_exact
+from ...language.refusal import counts, is_exact
 from . import rules, signals
 from .contracts import DIMENSIONS, Dimension, Fixture, ReasonCase, ReasonerAnswer
 from .options import Options
@@ -42,13 +42,27 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 class Verdict(msgspec.Struct, frozen=True):
     """Facts about one answer; a score of None means that the case does not require the dimension."""
 
-    status: str  # answered, refused, empty, error
+    status: str  # answered, refused, empty, error, no_evidence
     passed: bool
     overall_score: Fraction | None
     dimension_scores: Scores
-    hard_failures: tuple[str, ...]
+    hard_failures: tuple[str, ...]  # rules that were broken, whatever the scores
+    below_minimum: tuple[str, ...]  # dimensions that the case asks for and that score too little
     facts: Row
     asked: list[Dimension]  # the dimensions that the case asks for
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there was an answer, and something to check it against."""
+        return self.status not in ("error", "no_evidence")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every way in which the case fails; the overall score only where nothing else does."""
+        if not self.is_judged:
+            return (self.status,)
+        found = tuple(dict.fromkeys((*self.hard_failures, *self.below_minimum)))
+        return found or (() if self.passed else ("overall",))
 
 
 class JudgedAnswer(NamedTuple):
@@ -60,9 +74,9 @@ class JudgedAnswer(NamedTuple):
 
 
 def judge(case: Case, context: Context) -> JudgedAnswer:
-    """The verdict on the last answer to a case."""
+    """The verdict on the answer to a case."""
     given = case.records["answers"]
-    answer = given[-1] if given else MISSING
+    answer = given[0] if given else MISSING
     return JudgedAnswer(case.gold, answer, judge_answer(case.gold, answer, context.fixture, context.options.profile))
 
 
@@ -74,22 +88,31 @@ def unjudged(case: Case, judged: JudgedAnswer) -> bool:
 def judge_answer(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture, profile: str = "grounded") -> Verdict:
     """What one answer is. A case without an answer is an error of that case."""
     asked = list(DIMENSIONS) if profile == "signals" else required(case)
+    nothing: Scores = dict.fromkeys(DIMENSIONS)
     if answer.error is not None:
-        facts = {"error": answer.error, "seen": answer.seen}
-        return Verdict("error", False, None, dict.fromkeys(DIMENSIONS), ("error",), facts, asked)
+        return Verdict("error", False, None, nothing, (), (), {"error": answer.error, "seen": answer.seen}, asked)
     failures: tuple[str, ...] = ()
+    facts: Row = {}
     if profile == "signals":
-        status, facts = "answered" if answer.content.strip() else "empty", {}
+        status = "answered" if answer.content.strip() else "empty"
         scores = signals.score(case, answer.content)
         overall: Fraction | None = signals.overall(scores, fixture.weights)
+    elif case.answerable and not (case.evidence or answer.evidence):
+        return Verdict("no_evidence", False, None, nothing, (), (), {}, asked)
     else:
         status, scores, failures, facts = _grounded(case, answer)
-        overall = _weighted(scores, fixture.weights) if case.answerable else Fraction(status == "refused")
+        counted = {name: scores[name] for name in asked}
+        overall = _weighted(counted, fixture.weights) if case.answerable else Fraction(status == "refused")
         failures += tuple(name for name in ("repaired", "degraded") if getattr(answer, name))
-    low = {name for name, score in scores.items() if score is not None and score < case.minimum(name)}
-    failures += tuple(name for name in DIMENSIONS if name in low and signals.is_required(case, name))
-    passed = overall is not None and overall >= fixture.thresholds.case_min_overall and not failures
-    return Verdict(status, passed, overall, scores, failures, facts, asked)
+    low = tuple(name for name in asked if signals.is_required(case, name) and _is_low(case, name, scores[name]))
+    if profile == "signals":
+        failures = low  # the original calls these hard failures; it has no others
+    passed = overall is not None and overall >= fixture.thresholds.case_min_overall and not (failures or low)
+    return Verdict(status, passed, overall, scores, failures, low, facts, asked)
+
+
+def _is_low(case: ReasonCase, dimension: Dimension, score: Fraction | None) -> bool:
+    return score is not None and score < case.minimum(dimension)
 
 
 def _weighted(scores: Scores, weights: Mapping[Dimension, Fraction]) -> Fraction | None:
@@ -111,10 +134,10 @@ def _grounded(case: ReasonCase, answer: ReasonerAnswer) -> Judgement:
     evidence = case.evidence if answer.evidence is None else answer.evidence
     text = answer.content[:LONGEST]
     facts = examine(case, text, rules.Store(evidence, case.prompt)) if evidence else {}
-    zeros: Scores = {name: ZERO if name in required(case) else None for name in DIMENSIONS}
+    zeros: Scores = {name: ZERO if name in _shown(case) else None for name in DIMENSIONS}
     if not answer.content.strip():
         return "empty", zeros, ("empty",), {} if case.answerable else {"under_refusal": True}
-    if _refuses(text, facts):
+    if _refuses(" ".join([case.prompt, *(f"{block.id} {block.text}" for block in evidence)]), text, facts):
         refused = {"over_refusal": case.answerable, "exact_refusal": is_exact(answer.content)}
         return "refused", zeros, ("over_refusal",) if case.answerable else (), refused
     if not case.answerable:
@@ -124,9 +147,12 @@ def _grounded(case: ReasonCase, answer: ReasonerAnswer) -> Judgement:
     return "answered", score(case, facts), hard_failures(facts), facts
 
 
-def _refuses(text: str, facts: Row) -> bool:
-    """The shared rule; but who gives a bound value, or a number or source that nobody gave, has answered."""
-    if not (is_exact(text.strip().rstrip(".")) or refuses(text)):
+def _refuses(known: str, text: str, facts: Row) -> bool:
+    """The shared rule; but who gives a bound value, or a number or source that nobody gave, has answered.
+
+    What the evidence says is no answer here, or it would be bound; that also settles what the rule leaves in doubt.
+    """
+    if not (is_exact(text.strip().rstrip(".")) or counts(read(text, known), in_doubt=bool(facts))):
         return False
     return not facts or not (facts["unresolved"] or facts["unsupported_anchors"] or "given" in facts["bindings"])
 
@@ -178,10 +204,15 @@ def hard_failures(facts: Row) -> tuple[str, ...]:
 
 
 def required(case: ReasonCase) -> list[Dimension]:
-    """The dimensions that count: actions only where they are asked for, sides only where the right one is known."""
+    """The dimensions that count: actions only where they are asked for, sides only where the right one is known.
+
+    Grounding counts where values are bound. Elsewhere it is how much of the answer the evidence says, which ranks
+    answers well and stops too many: a minimum of .50 fails a third of the clean answers of some labelled sets.
+    """
     sides = case.expected_resolution or case.forbidden or any(b.rivals or b.rivals_values for b in case.bindings)
     counts = {
         "actionability": bool(case.actions) or "actionability" in case.expected,
+        "factual_grounding": bool(case.bindings),
         "contradiction_handling": bool(sides or case.expectation("contradiction_handling").required),
     }
     return [
@@ -190,7 +221,7 @@ def required(case: ReasonCase) -> list[Dimension]:
 
 
 def score(case: ReasonCase, facts: Row) -> Scores:
-    """The scores of the dimensions that the case requires; what is not an answer has none but grounding."""
+    """The scores of grounding and of what else the case requires; what is not an answer has none but grounding."""
     earned = Fraction(facts["bindings"].count("given"), len(case.bindings)) if case.bindings else ONE
     wrong_side = facts["forbidden"] or not {"misbound", "denied"}.isdisjoint(facts["bindings"])
     right_side = Fraction(facts["resolved"]) if case.expected_resolution else earned
@@ -201,7 +232,12 @@ def score(case: ReasonCase, facts: Row) -> Scores:
         "contradiction_handling": ZERO if facts["faults"] or wrong_side else right_side,
         "usefulness": ZERO if facts["faults"] or facts["words"] > BAND else (earned + facts["relevance"]) / 2,
     }
-    return {name: values[name] if name in required(case) else None for name in DIMENSIONS}
+    return {name: values[name] if name in _shown(case) else None for name in DIMENSIONS}
+
+
+def _shown(case: ReasonCase) -> set[Dimension]:
+    """The dimensions that have a score: grounding always, because it ranks answers where it does not count."""
+    return {"factual_grounding", *required(case)} if case.answerable else set()
 
 
 def _grounding(case: ReasonCase, facts: Row, earned: Fraction) -> Fraction:

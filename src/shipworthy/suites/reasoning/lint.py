@@ -39,11 +39,11 @@ def _seen(case: ReasonCase) -> Iterator[Found]:
     """What can be seen in the case itself."""
     store = Store(case.evidence, case.prompt)
     if not case.evidence:
-        yield "warning", "no evidence: only answers that bring their own can pass", "case-no-evidence"
+        yield "warning", "no evidence: only answers that bring their own can be judged", "case-no-evidence"
     if not case.answerable and (case.bindings or case.expected_resolution):
         yield "error", "it is unanswerable, but binds values or expects a resolution", "case-unanswerable"
     if case.answerable and not (case.bindings or case.expected_resolution or case.forbidden):
-        yield "warning", "nothing is bound: any answer in the evidence's words passes", "case-could-not-fail"
+        yield "warning", "nothing is bound: any answer about the evidence passes", "case-could-not-fail"
     for bound in (Bound(binding, store) for binding in case.bindings):
         value = bound.binding.value
         for reference in (*bound.binding.source, *bound.binding.rivals):
@@ -61,7 +61,7 @@ def _tried(case: ReasonCase, fixture: Fixture) -> Iterator[Found]:
     for name in GOOD if case.evidence and case.answerable else ():
         verdict = judge_answer(case, ReasonerAnswer(control_answer(name, case)), fixture)
         if not verdict.passed:
-            why = ", ".join(verdict.hard_failures or ("overall",))
+            why = ", ".join(verdict.kinds)
             yield "error", f"an answer in the evidence's own words ({name}) does not pass: {why}", "case-own-words"
             return
     for binding in (one for one in case.bindings if not one.about):

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import repeat
 
+import msgspec
+
 from ... import stats
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of
 from ...core.metrics import EVERY, Computed, Count, Mean, Measure, Metric, Rate
 from ...core.suite import Findings
-from ...core.tally import Fact, Tally
+from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
 from ...language.words import stem, tokens
 from .contracts import DEFAULT_AVERAGES, DIMENSIONS
 from .judge import LONGEST, Context, JudgedAnswer, Verdict
 from .options import Options
 from .rules import grams
 
+EVIDENCE = "answers.evidence"  # the value of an answer that says what the reasoner was shown
 MOST_ALIKE = Fraction(30, 100)
 MOST_UNDER_REFUSAL = Fraction(5, 100)  # of the unanswerable cases, as for answers
 ALIASES = {
@@ -29,19 +32,39 @@ ALIASES = {
 }
 _DESCRIPTIONS = {
     "actionability": "what the answers tell someone to do",
-    "factual_grounding": "how much of the answers the evidence says",
+    "factual_grounding": "how much of the answers the evidence says, where a case binds values",
     "contradiction_handling": "the right side taken where sources disagree",
     "usefulness": "the values asked for, and little beside the point",
+    "support": "how much of the answers the evidence says, where a case binds no values; without a minimum",
     "answer_overlap": "mean overlap of any two answers: what a template would raise",
 }
 
 
 def facts(judged: JudgedAnswer, context: Context) -> Iterator[Counted]:
     """What is counted of one case; its id is kept behind each way in which it fails."""
-    case, verdict = judged.case, judged.verdict
+    case, answer, verdict = judged
+    evidence = ("evidence",) if case.evidence or answer.evidence else ()
     slices = (f"preset={case.preset}",) if case.preset else ()
-    kinds = verdict.hard_failures or (() if verdict.passed else ("overall",))
-    yield Counted(tuple(answer_facts(case.answerable, verdict)), slices, "", case.id, map(failure, kinds))
+    brought = held((EVIDENCE,), ()) if answer.evidence is not None else held((), (EVIDENCE,))
+    values = brought if verdict.is_judged else []
+    found = (*answer_facts(case.answerable, verdict), *evidence, *values)
+    yield Counted(found, slices, "", case.id, [*map(failure, verdict.kinds), *lacks_of(values)])
+
+
+def fact_names(options: Options) -> set[str]:
+    names = {"answered", "refused", "empty", "error", "answerable", "unanswerable", "passed", "hard_failure"}
+    names |= {
+        "judged",
+        "judged_answerable",
+        "judged_unanswerable",
+        "no_evidence",
+        "evidence",
+        "support",
+        HAS + EVIDENCE,
+    }
+    names |= {"under_refused", "over_refused", "anchor", "unsupported_anchor", "suspicion", "overall", "failure *"}
+    names |= {*DIMENSIONS, *(f"asks_{name}" for name in DIMENSIONS)}
+    return names | {"anchors_of_case", "compared", "answer_overlap", HAS + EVIDENCE}
 
 
 def failure(kind: str) -> str:
@@ -50,21 +73,29 @@ def failure(kind: str) -> str:
 
 
 def answer_facts(answerable: bool, verdict: Verdict) -> Iterator[Fact]:
-    found = verdict.facts
+    """A case that could not be judged is counted as such, and is in no rate of those that were."""
+    found, asked = verdict.facts, "answerable" if answerable else "unanswerable"
+    yield from ("items", verdict.status, asked)
+    yield from map(failure, verdict.kinds)
+    yield from (f"asks_{name}" for name in verdict.asked)
+    if not verdict.is_judged:
+        return
     told = {
         "passed": verdict.passed,
         "hard_failure": bool(verdict.hard_failures),
         "under_refused": not answerable and verdict.status in ("answered", "empty"),
         "over_refused": answerable and verdict.status == "refused",
     }
-    yield from ("items", verdict.status, "answerable" if answerable else "unanswerable")
+    yield from ("judged", f"judged_{asked}")
     yield from (name for name, holds in told.items() if holds)
-    yield from map(failure, verdict.hard_failures)
     yield from repeat("anchor", found.get("anchors", 0))
     yield from repeat("unsupported_anchor", len(found.get("unsupported_anchors", ())))
+    if found.get("anchors", 0) > 1:
+        yield group("anchors_of_case", (len(found.get("unsupported_anchors", ())), found["anchors"]))
     yield from repeat("suspicion", len(found.get("suspicions", ())))
-    yield from (f"asks_{name}" for name in verdict.asked)
     scored = {"overall": verdict.overall_score} | {name: verdict.dimension_scores[name] for name in verdict.asked}
+    if "factual_grounding" not in verdict.asked:
+        scored["support"] = verdict.dimension_scores["factual_grounding"]
     yield from ((name, score) for name, score in scored.items() if score is not None)
 
 
@@ -80,25 +111,36 @@ def count_overlap(findings: Findings) -> str:
 
 def metrics(options: Options) -> dict[str, Metric]:
     listed: list[Metric] = [
-        Rate("pass_rate", "cases that pass", of="passed", among="items", against=EVERY),
+        Rate("pass_rate", "judged cases that pass", of="passed", among="judged", against=EVERY),
         Mean("average_overall", "the weighted mean of the dimensions, over the cases without an error", of="overall"),
         *(Mean(name, _DESCRIPTIONS[name], of=name, could=f"asks_{name}") for name in DIMENSIONS),
+        Mean("support", _DESCRIPTIONS["support"], of="support", could="support"),
         Computed("answer_overlap", _DESCRIPTIONS["answer_overlap"], "lower", formula=_overlap, could="compared"),
-        _rate("under_refusal", "unanswerable cases that were answered", "under_refused", "unanswerable"),
-        _rate("over_refusal", "answerable cases that were refused", "over_refused", "answerable"),
+        _rate("under_refusal", "unanswerable cases that were answered", "under_refused", "unanswerable", True),
+        _rate("over_refusal", "answerable cases that were refused", "over_refused", "answerable", True),
         _rate("error_rate", "cases that ended in an error", "error"),
-        _rate("empty_rate", "cases whose answer is blank", "empty"),
-        _rate("hard_failure_rate", "cases with a hard failure", "hard_failure"),
-        _rate("unsupported_anchors", "numbers and dates that nobody gave", "unsupported_anchor", "anchor"),
+        _rate("empty_rate", "judged cases whose answer is blank", "empty", "items", True),
+        _rate("hard_failure_rate", "judged cases with a hard failure", "hard_failure", "items", True),
+        Rate(
+            "unsupported_anchors",
+            "numbers and dates that nobody gave",
+            "lower",
+            of="unsupported_anchor",
+            among="anchor",
+            could="anchor",
+            groups="anchors_of_case",
+        ),
         Count("suspicions", "things that people should check by hand", "lower", high=None, of=("suspicion",)),
         Count("errors", "how many cases ended in an error", "lower", high=None, of=("error",)),
         Count("cases", "cases that were judged", high=None, of=("items",)),
     ]
-    return {metric.name: metric for metric in listed}
+    return {metric.name: msgspec.structs.replace(metric, needs=(EVIDENCE,), optional=True) for metric in listed}
 
 
-def _rate(name: str, description: str, of: str, among: str = "items") -> Rate:
-    return Rate(name, description, "lower", of=of, among=among, could=among)
+def _rate(name: str, description: str, of: str, could: str = "items", judged: bool = False) -> Rate:
+    """A share of the cases that it could be about, or of those of them that were judged."""
+    among = could if not judged else "judged" if could == "items" else f"judged_{could}"
+    return Rate(name, description, "lower", of=of, among=among, could=could)
 
 
 def _overlap(tally: Tally) -> Measure:

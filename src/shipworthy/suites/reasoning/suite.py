@@ -6,18 +6,26 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
+from ...core.once import Once
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
-from .contracts import read_fixture, stream_answers
+from .contracts import ReasonerAnswer, read_fixture, stream_answers
 from .controls import controls
 from .judge import Context, judge, unjudged
-from .metrics import aliases, count_overlap, facts, gates, metrics
+from .metrics import aliases, count_overlap, fact_names, facts, gates, metrics
 from .options import Options
 
 
+def case_of(answer: ReasonerAnswer) -> tuple[str, ...]:
+    return (answer.case_id,)
+
+
+ONE_ANSWER = Once(case_of, "duplicate case id {!r}", "Give each case one answer.", "answer-repeated")
+
+
 def read(sources: Sources, options: Options) -> Material:
-    """The cases of a fixture, answers as a stream; of several answers to a case the last one counts."""
+    """The cases of a fixture, answers as a stream; a second answer to a case is an error."""
     fixture, answers = read_fixture(sources.get("fixture")), Input()
     cases = fixture.cases[: options.max_cases]
     thresholds = replace(fixture.thresholds, **options.bars())
@@ -26,7 +34,7 @@ def read(sources: Sources, options: Options) -> Material:
         expected={case.id: case for case in cases},
         streams={"answers": stream_answers(sources["answers"], answers)},
         reads={"fixture": Input(path=fixture.path, digest=fixture.digest, records=len(cases)), "answers": answers},
-        keep={"answers": "last"},
+        once={"answers": ONE_ANSWER},
     )
 
 
@@ -41,6 +49,7 @@ SUITE = Suite(
     read=read,
     judge=judge,
     unjudged=unjudged,
+    fact_names=fact_names,
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,
@@ -49,6 +58,7 @@ SUITE = Suite(
     aliases=aliases,
     gates=gates,
     part=count_overlap,
+    review=explain.review,
     explain=explain.explain,
     controls=controls,
 )

@@ -20,19 +20,23 @@ def covers_gold(
 
 
 def accurate(target: GoldPlaces, cited: Sequence[Place], choices: Choices, sections: Mapping[str, str]) -> bool | None:
-    """Citation accuracy: section and byte range of some citation fit a gold place; None without a gold range."""
+    """Citation accuracy: section and byte range of some citation fit a gold place.
+
+    None without a gold range, and where only a byte range that the citation lacks could tell.
+    """
     ranged = [place for place in target.places if place.offsets is not None]
     if not ranged:
         return None
-    return any(_fits(gold, place, target, choices, sections) for gold in ranged for place in cited)
+    fits = {_fits(gold, place, target, choices, sections) for gold in ranged for place in cited}
+    return True if True in fits else None if None in fits else False
 
 
-def _fits(gold: Place, place: Place, target: GoldPlaces, choices: Choices, sections: Mapping[str, str]) -> bool:
-    if place.offsets is None or gold.offsets is None or not same_document(gold, place):
+def _fits(gold: Place, place: Place, target: GoldPlaces, choices: Choices, sections: Mapping[str, str]) -> bool | None:
+    if gold.offsets is None or not same_document(gold, place) or not same_section(gold, place, target, sections):
         return False
-    return same_section(gold, place, target, sections) and ranges_fit(
-        gold.offsets, place.offsets, choices.window, choices.offset_match
-    )
+    if place.offsets is None:
+        return None
+    return ranges_fit(gold.offsets, place.offsets, choices.window, choices.offset_match)
 
 
 def same_section(gold: Place, place: Place, target: GoldPlaces, sections: Mapping[str, str]) -> bool:

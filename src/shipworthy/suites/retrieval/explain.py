@@ -165,8 +165,8 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
     """The keys that existing checks read from the top level of the report."""
     choices = findings.context.choices
     names = [
-        *("coverage", "citation_accuracy", "delta_s_median", "delta_s_p90", "lambda_convergent", "anchor_proximity"),
-        *("answer_rate", "mrr", "map"),
+        *("coverage", "citation_accuracy", "delta_s_median", "delta_s_p90", "delta_s_within", "delta_s_max"),
+        *("lambda_convergent", "anchor_proximity", "answer_rate", "mrr", "map"),
         *(f"{kind}@{k}" for k in choices.k for kind in ("precision", "recall", "ndcg")),
     ]
     shown = {name: number(measures[name].value) if name in measures else None for name in names}

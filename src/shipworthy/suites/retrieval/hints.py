@@ -9,7 +9,7 @@ from ...core.metrics import Measure, decimal
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural
-from .judge import STABLE, LogVerdict
+from .judge import LogVerdict, band
 from .pairs import Fallen
 
 HARDLY = Fraction(1, 10)  # a smaller share of questions with any gold id in the log is no retrieval, but other ids
@@ -25,6 +25,9 @@ _TYPED = "Only {slices} {verb}. Index tables, code and figures as blocks of thei
 _MIGRATED = "Hardly any gold id is in the log. If the index has new ids, migrate the gold set, or use --match offsets."
 
 
+HINTED = ("searched", "retrieved", "near_but_wrong", "order_flips", "leaks")
+
+
 def hint_facts(verdict: LogVerdict) -> Iterator[str]:
     """What the hints below count."""
     if verdict.ranked and verdict.lines:
@@ -38,7 +41,8 @@ def hint_facts(verdict: LogVerdict) -> Iterator[str]:
 
 def _near_but_wrong(verdict: LogVerdict) -> bool:
     return any(
-        line.cited and not line.covered and line.delta is not None and line.delta < STABLE for line in verdict.lines
+        line.cited and not line.covered and line.delta is not None and band(line.delta) == "stable"
+        for line in verdict.lines
     )
 
 

@@ -10,13 +10,15 @@ from ...core.options import fields_of
 from ...core.suite import Sources
 from ...errors import UsageError
 from ..answers.options import slice_fields
-from .options import Options, canary_depth, choices_of, resolved
+from .options import Options, at_depths, canary_depth, choices_of, resolved
 
 _PLACES = (
     "match",
     "min_overlap",
     "window",
     "offset_match",
+    "delta_s_limit",
+    "min_seeds",
     "by",
     "sections",
     "texts",
@@ -39,7 +41,7 @@ def complete(options: Options, sources: Sources) -> Options:
         gates = options.gates or (f"recall@{canary_depth(options.k)}>=baseline-0.02",)
         changes |= {"gates": gates, "only_gates": True}  # a run has ids alone, and the other gates ask for more
     elif trec and options.metrics is None:
-        changes["metrics"] = _at_depths(choices_of(options).k)
+        changes["metrics"] = at_depths(choices_of(options).k)
     if not compared and (trec or plain or options.metrics is not None):
         changes["only_gates"] = False  # there are no default gates to leave out
     return resolved(msgspec.structs.replace(options, **changes))
@@ -63,10 +65,6 @@ def _given(sources: Sources, name: str) -> bool:
 def _beyond_type(options: Options) -> tuple[str, ...]:
     """The fields to slice by; the type is always one, from the relevant blocks."""
     return tuple(name for name in slice_fields(options.by, options.gates) if name != "type")
-
-
-def _at_depths(depths: tuple[int, ...]) -> str:
-    return ",".join([f"{kind}@{k}" for kind in ("P", "R", "nDCG") for k in depths] + ["MRR", "MAP"])
 
 
 def check_inputs(options: Options, sources: Sources) -> None:

@@ -25,8 +25,12 @@ from .ranking import Duplicate, Ranked, RankedList, Wanted, arrange, mean, mean_
 if TYPE_CHECKING:
     from .embedders import Embedder
 
-RISK = Fraction(6, 10)  # ΔS from here on is risk; below 0.40 it is stable, between them transitional
-STABLE = Fraction(4, 10)
+RISK, STABLE = Fraction(6, 10), Fraction(4, 10)
+
+
+def band(delta: Fraction) -> str:
+    """The band of a ΔS: stable below 0.40, risk from 0.60 on, transitional between them."""
+    return "stable" if delta < STABLE else "transitional" if delta < RISK else "risk"
 
 
 class LogContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,9 @@ class Line(msgspec.Struct):
     unknown_sections: tuple[str, ...] = ()  # blocks of which nobody can say whether they lie in the anchor
     drifted: bool = False
     failed: bool = False
+    unsaid: bool = False  # it does not say what its answer cites
+    has: tuple[str, ...] = ()  # values that gates may need and this run is about
+    lacks: tuple[str, ...] = ()
     state: str = ""  # none where the log says neither what was cited nor the state
     derived: bool = True
 
@@ -105,6 +112,11 @@ class LogVerdict(msgspec.Struct):
     def ranked(self) -> bool:
         """Whether there was something to find."""
         return bool(self.target.places)
+
+    @property
+    def far(self) -> bool:
+        """Whether the cited text is too far from the question: beyond 0.60. A band of risk, at 0.60, is not yet far."""
+        return self.values.get("delta_s", Fraction(0)) > RISK
 
 
 class Verdict(msgspec.Struct):
@@ -167,6 +179,7 @@ def _judge_line(expected: Expected, line: LogLine, context: Context, log: LogCon
     paraphrase, seed = line.key
     judged = Line(paraphrase, seed, _ranked(target, blocks, context), tuple(block.id for block in blocks))
     judged.failed = bool(line.error)
+    judged.unsaid = not judged.failed and not line.says_what_it_cites
     _place(judged, target, blocks, context.sections)
     judged.negatives = tuple(rank for rank, block in enumerate(blocks, 1) if block.id in target.negatives)
     cited = [] if judged.failed else line.cited
@@ -177,7 +190,31 @@ def _judge_line(expected: Expected, line: LogLine, context: Context, log: LogCon
         judged.proximity = citations.proximity(target, cited, context.sections)
         judged.drifted = citations.drifted(target, cited, choices, context.sections)
         judged.delta = _delta(line, cited, expected.gold, context, log)
+    if not judged.failed:
+        held = _held(judged, line, target, blocks, context)
+        judged.has = tuple(value for value, there in held.items() if there)
+        judged.lacks = tuple(value for value, there in held.items() if not there)
     return judged
+
+
+def _held(
+    judged: Line, line: LogLine, target: GoldPlaces, blocks: Sequence[Place], context: Context
+) -> dict[str, bool]:
+    """Whether the run has each value that it could have."""
+    held = {"answer_citations": not judged.unsaid}
+    if judged.cited and target.answerable:
+        held["delta_s"] = judged.delta is not None
+        if any(place.offsets is not None for place in target.places):
+            held["offsets"] = judged.accurate is not None
+        if target.anchor is not None:
+            held["section_id"] = judged.proximity is not None
+    if context.options.profile == "reference":  # which takes the distances of everything retrieved
+        held["delta_s"] = line.delta_s is not None
+    if context.choices.match == "offsets":
+        held["topk.offsets"] = all(block.offsets is not None for block in blocks)
+    if context.choices.match == "text":
+        held["topk.text"] = all(text_of(block, context.texts) is not None for block in blocks)
+    return held
 
 
 def _place(judged: Line, target: GoldPlaces, blocks: Sequence[Place], sections: Mapping[str, str]) -> None:
@@ -250,8 +287,12 @@ def delta_texts(line: LogLine, gold: Gold, texts: Mapping[str, str]) -> tuple[st
 
 
 def _converge(verdict: LogVerdict, runs: Sequence[LogLine], context: Context, log: LogContext) -> None:
-    if not log.cites and all(line.lambda_state is None for line in runs):
-        return
+    # A run that says neither its state nor what it cites has none to derive.
+    told = [
+        (run, line)
+        for run, line in zip(runs, verdict.lines, strict=True)
+        if run.lambda_state is not None or (log.cites and not line.unsaid)
+    ]
     known = [
         StatedRun(
             line.seed,
@@ -262,11 +303,11 @@ def _converge(verdict: LogVerdict, runs: Sequence[LogLine], context: Context, lo
             line.covered,
             citations.first_place([] if line.failed else run.cited, context.sections),
         )
-        for run, line in zip(runs, verdict.lines, strict=True)
+        for run, line in told
     ]
     gold = verdict.expected.gold
     stated = states(known, gold.answerable is not False)
-    for line, (state, derived) in zip(verdict.lines, stated, strict=True):
+    for (_, line), (state, derived) in zip(told, stated, strict=True):
         line.state, line.derived = state, derived
     verdict.groups = converged(known, stated, wordings_needed(len(gold.paraphrases)))
 
@@ -290,9 +331,8 @@ def _values(verdict: LogVerdict, context: Context, log: LogContext) -> dict[str,
         )
     if lines and target.negatives and choices.match == "ids":
         values |= _negatives(lines, choices)
-    if log.cites:
-        values |= _cited_values(verdict)
-    return values
+    said = [line for line in lines if not line.unsaid]
+    return values | _cited_values(verdict.target, said) if log.cites and (said or not lines) else values
 
 
 @lru_cache(maxsize=1 << 14)  # many questions are found at the same ranks
@@ -317,12 +357,11 @@ def _negatives(lines: Sequence[Line], choices: Choices) -> dict[str, Fraction]:
     return rates | {"negative_first": mean(outranks)}
 
 
-def _cited_values(verdict: LogVerdict) -> dict[str, Fraction]:
-    lines = verdict.lines
+def _cited_values(target: GoldPlaces, lines: Sequence[Line]) -> dict[str, Fraction]:
     values = {"answer_rate": mean([Fraction(bool(line.cited)) for line in lines])}
-    if verdict.target.citable:
+    if target.citable:
         values["coverage"] = mean([Fraction(line.covered) for line in lines])
-    if not verdict.target.answerable:
+    if not target.answerable:
         return values
     optional = {
         "citation_accuracy": [Fraction(line.accurate) for line in lines if line.accurate is not None],
@@ -343,7 +382,7 @@ def _reason(verdict: LogVerdict) -> str:
         return "uncovered" if values["answer_rate"] else "uncited"
     if not verdict.target.answerable:
         return "answered" if any(line.cited for line in lines) else ""
-    if values.get("delta_s", Fraction(0)) > RISK:
+    if verdict.far:
         return "far"
     if verdict.ranked and not any(line.ranked.hits for line in lines):
         return "not-retrieved"

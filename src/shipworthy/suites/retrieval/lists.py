@@ -20,6 +20,8 @@ from ...core.sources import Input, check_mapping, raise_misfit, read_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
+from ...reading.mapping import shaped
+from ...reading.values import without_nulls
 from .options import Choices, Options
 from .ranking import Duplicate, Ranked, RankedList, arrange
 from .trec import FALLING, Block, Judged, Scattered, grades_of, name_of, read_qrels, read_run, read_whole_run
@@ -64,6 +66,9 @@ class _LogIds(msgspec.Struct):
     retrieved_ids: list[str | _Scored] | UnsetType = UNSET
     topk: list[_Scored] | UnsetType = UNSET
     error: str | None = None
+    sweep_id: str | None = None
+    run_id: str | None = None
+    planned_runs: int | None = None
 
 
 Slots = dict[Name, Slot]  # by qid
@@ -150,7 +155,7 @@ def gold_items(source: Source, read: Input, map: tuple[str, ...]) -> Iterator[Sl
 
 def close_gold(read: Input, count: int, repeated: Repeated) -> None:
     """What only the whole gold set tells. Bad lines are told together with those of the log."""
-    read.found = ONE_EACH.problems(read.path, read.found, repeated)
+    read.found = ONE_EACH.problems(read.files or [read.path], read.found, repeated)
     read.records = count
     check_mapping(read)
     read.bad, read.problems = read.found.total, [str(problem) for problem in read.found.first]
@@ -230,13 +235,14 @@ def _records(
     """Records of a file, decoded at once, or of an iterable."""
     if not isinstance(source, (str, os.PathLike)):
         plain = (msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value for value in source)
-        yield from read_records(plain, record, read, name, problems)
+        bare = (without_nulls(dict(value)) if isinstance(value, Mapping) else value for value in plain)
+        yield from read_records(bare, record, read, name, problems)
         return
     if map or is_other_format(source):
         yield from typed_records(source, record, problems, read, keys, mapping=(name, map))
         return
     read.path = os.fspath(source)
-    reader = Reader(source, record, problems, keys=keys)
+    reader = Reader(source, record, problems, keys=keys, shaped=partial(shaped, kind=name))
     yield from reader
     read.learn(reader)
     read.records = reader.records

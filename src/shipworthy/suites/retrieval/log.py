@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import UNSET
 
-from ...core.contracts import NO_BLOCKS, DetailedTrace, Place
+from ...core.contracts import NO_BLOCKS, Answer, DetailedTrace, Place
+from ...language import refusal
 
 
 class LogLine(DetailedTrace):
@@ -46,7 +47,12 @@ class LogLine(DetailedTrace):
 
     @property
     def says_what_it_cites(self) -> bool:
-        return self.answer_citations is not UNSET or self.answer_json is not UNSET
+        """Whether it does, if only that a refusal cites nothing; two fields that contradict each other don't."""
+        if self.answer_citations is not UNSET:
+            return bool(self.answer_citations) or not self.answer.citations
+        if not isinstance(self.answer_json, Answer):
+            return False
+        return self.answer_json.says_what_it_cites or refusal.is_exact(self.answer_json.claim)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -81,8 +87,8 @@ def runs_of(lines: Iterable[LogLine]) -> list[LogLine]:
 
 
 def _natural(key: tuple[str, str]) -> tuple[tuple[int, int, str], ...]:
-    """Numbers as numbers, and before words."""
-    return tuple((0, int(part), "") if _is_number(part) else (1, 0, part) for part in key)
+    """Numbers as numbers, and before words; 1 before 01."""
+    return tuple((0, int(part), part) if _is_number(part) else (1, 0, part) for part in key)
 
 
 def _is_number(text: str) -> bool:

@@ -10,16 +10,19 @@ import msgspec
 
 from ... import stats
 from ...core.evidence import Counted
-from ...core.gates import Gate
+from ...core.gates import Gate, parse_gates
 from ...core.metrics import Better, Computed, Count, Mean, Measure, Metric, Percentile
-from ...core.tally import Fact, Tally
-from .hints import hint_facts
-from .judge import RISK, STABLE, Context, ListVerdict, LogVerdict, Verdict
-from .options import Choices, Options, choices_of
-from .pairs import change_facts, change_of
+from ...core.suite import Findings
+from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
+from ...errors import UsageError
+from .hints import HINTED, hint_facts
+from .judge import Context, ListVerdict, LogVerdict, Verdict, band
+from .options import Choices, Options, at_depths, choices_of, distance_limit
+from .pairs import COMPARED, change_facts, change_of
 from .ranking import Ranked, Ratio, Wanted, default_metrics, mean_ratio, parse_wanted, rule, spellings
 
 LISTS = "lists"  # the fact whose values are the ranked lists of a question
+CITED = "cited_answers"  # answerable questions whose answer cites something
 LIVE = "live"  # the part of the evidence that counts what the index that serves does
 REFERENCE = "reference"  # the parts that count what the original pseudocode does
 LIVE_REFERENCE = "live reference"
@@ -75,8 +78,10 @@ def _counted(verdict: Verdict, context: Context) -> Iterator[Counted]:
     yield Counted(log_facts(shadow), slices, "", qid, named)
     yield Counted(change_facts(change_of(verdict, context)))
     yield from _particulars(verdict)
+    yield _values_held(shadow, qid, slices)
     if live is not None:
         yield Counted(log_facts(live), slices, LIVE)
+        yield _values_held(live, qid, slices, LIVE)
     if context.options.profile == "reference":
         yield Counted(shadow.reference, part=REFERENCE)
         yield Counted(live.reference if live is not None else (), part=LIVE_REFERENCE)
@@ -85,6 +90,13 @@ def _counted(verdict: Verdict, context: Context) -> Iterator[Counted]:
 def _named(verdict: LogVerdict) -> tuple[tuple[str, bool], ...]:
     """The facts whose items somebody will want to look up."""
     return (("missing", not verdict.lines), ("no_relevant", not verdict.ranked))
+
+
+def _values_held(verdict: LogVerdict, qid: str, slices: tuple[str, ...], part: str = "") -> Counted:
+    """What its runs have and lack of the values that gates may need; a question lacks what one of its runs lacks."""
+    has, lacks = ({value for line in verdict.lines for value in getattr(line, name)} for name in ("has", "lacks"))
+    facts = held(has, lacks)
+    return Counted(facts, slices, part, qid, lacks_of(facts))
 
 
 def _particulars(verdict: Verdict) -> Iterator[Counted]:
@@ -110,6 +122,8 @@ def log_facts(verdict: LogVerdict) -> Iterator[Fact]:
     yield "rankable" if verdict.ranked else "no_relevant"
     if verdict.target.placeless:
         yield "placeless"
+    if verdict.target.answerable and any(line.cited for line in verdict.lines):
+        yield CITED
     for name, worth in verdict.values.items():  # most are 0 or 1, which as integers are counted far quicker
         yield name, worth.numerator if worth.denominator == 1 else worth
     yield from ["superseded_lines"] * verdict.superseded
@@ -144,17 +158,46 @@ def _group_facts(verdict: LogVerdict) -> Iterator[Fact]:
     if verdict.groups:
         yield "grouped"
     if decided:
-        yield ("lambda_share", Fraction(sum(decided), len(decided)))
-
-
-def band(delta: Fraction) -> str:
-    return "stable" if delta < STABLE else "transitional" if delta < RISK else "risk"
+        yield group("groups_of_question", (sum(decided), len(decided)))
 
 
 def is_bad(verdict: LogVerdict) -> bool:
     """Nothing that it should cite is cited, or the cited snippet is far from the question."""
-    values = verdict.values
-    return values.get("coverage") == 0 or (verdict.target.answerable and values.get("delta_s", Fraction(0)) > RISK)
+    return verdict.values.get("coverage") == 0 or verdict.far
+
+
+VALUES = ("answer_citations", "delta_s", "offsets", "section_id", "topk.offsets", "topk.text")
+
+
+def fact_names(options: Options) -> set[str]:
+    """Every fact that is counted of a question, on either side."""
+    if options.metrics is not None:
+        return {"items", "missing", "no_relevant", "scored", LISTS} | set(metrics(options))
+    per_question = {metric.of for metric in metrics(options).values() if isinstance(metric, Mean)}
+    return {
+        *per_question,
+        *HINTED,
+        *COMPARED,
+        *(HAS + value for value in VALUES),
+        *("delta_s", "delta_s *", "state *", "missing", "citable", "ranged", "rankable", "no_relevant", "placeless"),
+        *(
+            "superseded_lines",
+            "runs",
+            "failed_runs",
+            "answered_runs",
+            "cited_answers",
+            "drifted_runs",
+            "derived_states",
+            "read_states",
+        ),
+        *("groups_converged", "groups_split", "groups_undecided", "grouped", "groups_of_question"),
+        *("cited_answers", "unknown_section", "bad_qid"),
+    }
+
+
+def compared(findings: Findings, gate: Gate) -> tuple[str, ...]:
+    """A gate against live is about both logs."""
+    return ("", LIVE) if gate.bound.sign and findings.context.compared else ("",)
 
 
 # --- metrics ---
@@ -165,7 +208,7 @@ def metrics(options: Options) -> dict[str, Metric]:
     choices = choices_of(options)
     if options.metrics is not None:
         return _list_metrics(parse_wanted(options.metrics), choices)
-    listed = [*_cited_metrics(choices), *_ranking_metrics(choices), *_counts()]
+    listed = [*_cited_metrics(choices, distance_limit(options.delta_s_limit)), *_ranking_metrics(choices), *_counts()]
     return {metric.name: metric for metric in listed}
 
 
@@ -194,34 +237,45 @@ def _absent(choices: Choices) -> tuple[str, ...]:
     return ("error",) if choices.missing_query == "skip" else ("missing", "error")
 
 
-def _cited_metrics(choices: Choices) -> Iterator[Metric]:
+def _cited_metrics(choices: Choices, limit: Fraction) -> Iterator[Metric]:
     absent = _absent(choices)
     cites = "share of questions whose answer cites a relevant block or the right section"
-    yield _share("coverage", cites, could="citable", why=_UNSAID, against=(*absent, "uncited", "uncovered"))
+    yield _share(
+        "coverage", cites, could="citable", why=_UNSAID, against=(*absent, "uncited", "uncovered"), needs=_CITES
+    )
     yield _share(
         "citation_accuracy",
         "share of answered questions whose citation is in the gold section and byte range",
         could="ranged",
-        why="no answer to a question with a gold byte range cites anything",
+        why="no answer to a question with a gold byte range cites a byte range",
         against=("off-place",),
+        needs=(*_CITES, "offsets"),
     )
-    yield _share("answer_rate", "share of questions with any citation", why=_UNSAID, against=(*absent, "uncited"))
+    rate = "share of questions with any citation"
+    yield _share("answer_rate", rate, why=_UNSAID, against=(*absent, "uncited"), needs=_CITES)
     median = "median distance between the cited text and the question"
-    yield Distance("delta_s_median", median, "lower", of="delta_s", p=Fraction(50))
-    yield Distance("delta_s_p90", "90th percentile of that distance", "lower", of="delta_s", p=Fraction(90))
+    p90 = "90th percentile of that distance"
+    for name, description, p in (("delta_s_median", median, 50), ("delta_s_p90", p90, 90)):
+        yield Distance(name, description, "lower", needs=_DISTANCES, optional=True, of="delta_s", p=Fraction(p))
+    near = "share of answered questions whose cited text is at most --delta-s-limit from the question"
+    yield DistancesWithin("delta_s_within", near, needs=_DISTANCES, optional=True, limit=limit)
+    far = "largest distance between a cited text and its question"
+    yield FarthestDistance("delta_s_max", far, "lower", needs=_DISTANCES, optional=True)
     groups = "share of questions whose paraphrases all reach the same evidence"
-    yield Computed("lambda_convergent", groups, formula=_convergent)
+    yield Computed("lambda_convergent", groups, needs=_CITES, optional=True, formula=_convergent)
     steps = "steps in the table of contents between the cited section and the right one"
-    yield Mean("anchor_proximity", steps, "lower", high=None, of="anchor_proximity")
+    needs = (*_CITES, "section_id")
+    yield Mean("anchor_proximity", steps, "lower", high=None, needs=needs, optional=True, of="anchor_proximity")
 
 
 def _ranking_metrics(choices: Choices) -> Iterator[Metric]:
     against = (*_absent(choices), "not-retrieved")
+    needs = {"offsets": ("topk.offsets",), "text": ("topk.text",)}.get(choices.match, ())
     for wanted in default_metrics(choices.k):
-        yield _share(wanted.name(), _OF_BLOCKS[wanted.kind], could="rankable", against=against)
+        yield _share(wanted.name(), _OF_BLOCKS[wanted.kind], could="rankable", against=against, needs=needs)
     for k in choices.k:
         divided = f"relevant blocks among the first {k}, divided by {k} as trec_eval does"
-        yield _share(f"P_{k}", divided, could="rankable", against=against)
+        yield _share(f"P_{k}", divided, could="rankable", against=against, needs=needs)
         yield _share(f"anchor_hit@{k}", f"share of questions with a block of the right section in the first {k}")
         yield _share(f"negative_rate@{k}", f"share of hard negatives among the first {k}", "lower")
 
@@ -231,7 +285,7 @@ def _counts() -> Iterator[Metric]:
     absent = "questions without a log line"
     yield Count("missing", absent, "lower", high=None, of=("missing",), completes=True, against=("missing",))
     bad = "questions with coverage 0, or a cited text far from the question"
-    yield Count("bad_qids", bad, "lower", high=None, of=("bad_qid",))
+    yield Count("bad_qids", bad, "lower", high=None, needs=_DISTANCES, optional=True, of=("bad_qid",))
 
 
 _OF_BLOCKS = {
@@ -241,7 +295,16 @@ _OF_BLOCKS = {
     "mrr": "1 / rank of the first relevant block",
     "map": "average precision",
 }
+_CITES = ("answer_citations",)
+_DISTANCES = (*_CITES, "delta_s")
 _UNSAID = "no line of the log says what its answer cites (answer_citations)"
+
+
+def _no_distance(tally: Tally) -> str:
+    """Why there is no ΔS."""
+    if tally[CITED]:
+        return "the log has no delta_s, and no text of a cited block to compute it from (--texts)"
+    return "no answer to an answerable question cites anything" if tally.values("answer_rate") else _UNSAID
 
 
 class Distance(Percentile, frozen=True, kw_only=True):
@@ -249,8 +312,31 @@ class Distance(Percentile, frozen=True, kw_only=True):
 
     def measure(self, tally: Tally) -> Measure:
         measure = super().measure(tally)
-        why = "the log has no delta_s, and no text of a cited block to compute it from (--texts)"
-        return measure if measure.n else msgspec.structs.replace(measure, missing=why)
+        return measure if measure.n else msgspec.structs.replace(measure, missing=_no_distance(tally))
+
+
+class DistancesWithin(Metric, frozen=True, kw_only=True):
+    """Questions whose ΔS is at most a limit, among those that have one."""
+
+    limit: Fraction
+
+    def measure(self, tally: Tally) -> Measure:
+        values = tally.values("delta_s")
+        k, n = sum(count for value, count in values.items() if value <= self.limit), sum(values.values())
+        if not n:
+            return Measure(self.name, "rate", None, 0, 0, missing=_no_distance(tally))
+        return Measure(self.name, "rate", Fraction(k, n), n, k, stats.wilson(k, n))
+
+
+class FarthestDistance(Metric, frozen=True, kw_only=True):
+    """The largest ΔS: other questions may be farther off, none of them makes this one nearer."""
+
+    def measure(self, tally: Tally) -> Measure:
+        values = tally.values("delta_s")
+        if not values:
+            return Measure(self.name, "coefficient", None, 0, missing=_no_distance(tally))
+        farthest = Fraction(max(values))
+        return Measure(self.name, "coefficient", farthest, sum(values.values()), bounds=(float(farthest), None))
 
 
 class MeanShare(Mean, frozen=True, kw_only=True):
@@ -305,20 +391,23 @@ def _share(
     could: str = "items",
     why: str = "",
     against: tuple[str, ...] = (),
+    needs: tuple[str, ...] = (),
 ) -> MeanShare:
-    return MeanShare(name, description, better, of=name, could=could, why=why, against=against)
+    return MeanShare(
+        name, description, better, of=name, could=could, why=why, against=against, needs=needs, optional=True
+    )
 
 
 def _convergent(tally: Tally) -> Measure:
     """Converged among decided groups; several seeds of one question are one cluster, and prove no more than one."""
     name = "lambda_convergent"
     k, n = tally["groups_converged"], tally["groups_converged"] + tally["groups_split"]
-    shares = {Fraction(share): count for share, count in tally.values("lambda_share").items()}
+    groups = {(part, whole): count for (part, whole), count in tally.groups("groups_of_question").items()}
     if not n:
         return Measure(name, "rate", None, 0, 0, missing="no group of paraphrases is complete enough to judge")
-    if n == sum(shares.values()):
+    if n == sum(groups.values()):
         return Measure(name, "rate", Fraction(k, n), n, k, stats.wilson(k, n))
-    interval, bounds = stats.mean_spread(shares, 0, 1) or (None, (None, None))
+    interval, bounds = stats.pooled_spread(groups) or (None, (None, None))
     return Measure(name, "mean", Fraction(k, n), n, k, interval, bounds)
 
 
@@ -339,3 +428,13 @@ def _softened(gate: Gate, context: Context) -> Gate:
     if foreign and gate.metric.startswith("delta_s_"):
         return msgspec.structs.replace(gate, severity="warn")
     return gate
+
+
+def wanted_gates(options: Options) -> list[Gate]:
+    """The gates that the options name. With --metrics, which names its own depths, another depth is named there."""
+    try:
+        return parse_gates(options.gates, metrics(options), aliases(options))
+    except UsageError as error:
+        if options.metrics in (None, at_depths(choices_of(options).k)) or "--k " not in error.hint:
+            raise
+        raise UsageError(error.what, hint="Name it in --metrics too.", code=error.code) from None

@@ -85,6 +85,10 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     offset_match: Annotated[
         Literal["overlap", "contained", "endpoints"], Opt("How a cited range must fit the widened gold range.")
     ] = "overlap"
+    delta_s_limit: Annotated[
+        str, Opt("What delta_s_within counts as near: a semantic distance (ΔS) up to this.", "NUMBER", kind="number")
+    ] = "0.45"
+    min_seeds: Annotated[int, Opt("NO VERDICT where a log has fewer seeds than this.", "N", least=1)] = 1
     profile: Annotated[
         Literal["strict", "reference"], Opt("`reference` computes what the original pseudocode describes.")
     ] = "strict"
@@ -122,6 +126,7 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         check_depths(self.k)
         _overlap(self.min_overlap)
+        distance_limit(self.delta_s_limit)
         check_name(self.embedder)
 
 
@@ -188,6 +193,11 @@ def resolved(options: Options) -> Options:
     return msgspec.structs.replace(options, **left)
 
 
+def at_depths(depths: Iterable[int]) -> str:
+    """The ranking metrics of TREC files, as --metrics would name them."""
+    return ",".join([f"{kind}@{k}" for kind in ("P", "R", "nDCG") for k in depths] + ["MRR", "MAP"])
+
+
 def canary_depth(k: Iterable[int]) -> int:
     depths = set(k)
     return 5 if 5 in depths else max(depths)
@@ -198,3 +208,10 @@ def _overlap(text: str) -> Fraction:
     if share is None or not 0 < share <= 1:
         raise UsageError("min-overlap must be above 0 and at most 1", hint="0.5 is half.", code="retrieval-option")
     return share
+
+
+def distance_limit(text: str) -> Fraction:
+    limit = as_written(text)
+    if limit is None or not 0 <= limit <= 1:
+        raise UsageError("delta-s-limit must be between 0 and 1", hint="0.45 is usual.", code="retrieval-option")
+    return limit

@@ -17,6 +17,7 @@ from .judge import Context, Verdict
 SEED = 0  # of the permutation test, so that the same logs give the same p
 SLIP = Fraction(2, 100)
 DIFFERENCE, LOST, GAINED = "live difference", "live hit lost", "live hit gained"  # facts of the comparison
+COMPARED = ("pairs", DIFFERENCE, LOST, GAINED)
 
 Slices = Mapping[str, Mapping[str, Measure]]
 

@@ -29,7 +29,7 @@ def facts_of(gold: Gold, line: LogLine | None, choices: Choices, sections: Mappi
     if citations.accurate(places, cited, choices, sections):
         yield "citation_accuracy"
     if line and line.delta_s:
-        distances = sorted(Fraction(str(distance)) for distance in line.delta_s)
+        distances = sorted(Fraction(str(distance)) for distance in line.delta_s[: choices.canary_k])
         for name, p in DISTANCES:
             value = stats.percentile(distances, p)
             assert value is not None

@@ -1,7 +1,7 @@
 """The reference profile: the original pseudocode made runnable, one log per question, its choices kept.
 
 Differs from the strict numbers: only the answer's first citation counts; coverage and citation accuracy are over all
-gold items; ΔS is over everything retrieved; repeated ids keep their slots; a gold item without relevant ids scores 0.
+gold items; ΔS is over the first 5 retrieved; repeated ids keep their slots; a gold item without relevant ids scores 0.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .judge import Context
 from .metrics import LIVE_REFERENCE, REFERENCE, aliases, metrics
 from .options import Choices
 from .pseudocode import DISTANCES
+from .remarks import seeds_lacking
 
 
 def numbers(tally: Tally, choices: Choices) -> dict[str, Fraction | None]:
@@ -51,6 +52,7 @@ def reference(findings: Findings) -> Reference:
         headline={name: None if value is None else round(float(value), 4) for name, value in exact.items()},
         gates=_known_gates(findings, exact),
         baseline={name: value for name, value in before.items() if value is not None},
+        incomplete=list(seeds_lacking(findings)),
     )
 
 

@@ -42,8 +42,19 @@ def _lacking(findings: Findings) -> Iterator[str]:
     if 0 < holes <= findings.context.options.allow_missing and any(gate.bound.sign for gate in findings.gates):
         among = plural(findings.tally["items"], "question")
         yield f"{holes} of {among} have no line in live's log, so live is not a fair baseline"
+    yield from seeds_lacking(findings)
     if any(gate.metric == "lambda_convergent" for gate in findings.gates):
         yield from _holes(findings.tally, len(noticed_in(findings.gathered, "shadow").seeds))
+
+
+def seeds_lacking(findings: Findings) -> Iterator[str]:
+    for name, seeds in _seeds(findings).items():
+        if seeds < (least := findings.context.options.min_seeds):
+            yield f"the log {name} has {plural(seeds, 'seed')}; --min-seeds asks for {least}"
+
+
+def _seeds(findings: Findings) -> dict[str, int]:
+    return {name: len(noticed_in(findings.gathered, name).seeds) for name in findings.context.logs}
 
 
 def _holes(tally: Tally, seeds: int) -> Iterator[str]:
@@ -69,6 +80,12 @@ def remarks(findings: Findings) -> Iterator[str]:
     shadow, superseded = noticed_in(findings.gathered, "shadow"), findings.tally["superseded_lines"]
     yield from log_warnings("run" if context.plain else "shadow", shadow, superseded, context.choices)
     yield from _about_gold(findings, context)
+    few = [name for name, seeds in _seeds(findings).items() if seeds == 1]
+    if few and any(gate.metric == "lambda_convergent" for gate in findings.gates):
+        yield (
+            f"{' and '.join(few)}: only one seed, so nothing shows whether another seed finds the same. "
+            "Run at least two (--min-seeds 2 insists on it) [seeds-few]"
+        )
     made_with = context.logs["shadow"].made_with
     if len(shadow.embedders) > 1:
         yield f"the log has distances of several embedders: {made_with} [delta-mixed]"

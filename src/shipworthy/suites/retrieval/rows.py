@@ -21,6 +21,7 @@ from .ranking import Ranked, Wanted, mean_ratio
 # What a row is about: the question itself, its change against live, or just its name in a list of the report.
 ITEM, WORSE, BETTER, HIT_LOST, HIT_GAINED, BAD = range(6)
 
+RETRIEVED = 10  # retrieved ids that are shown of what failed
 _SEVERITY = {
     reason: rank
     for rank, reason in enumerate(
@@ -115,6 +116,7 @@ def item(verdict: Verdict, choices: Choices) -> Row:
         "short": short_list(shadow, choices),
         "reason": shadow.reason,
         "question": brief(verdict.expected.gold.question),
+        **({"retrieved_ids": list(line.blocks[:RETRIEVED])} if shadow.reason and (line := _telling(shadow)) else {}),
     }
 
 
@@ -146,7 +148,7 @@ def card(verdict: Verdict) -> Row:
         "question": gold.question,
         "claim": "" if line else None,
         "citations": list(line.cited) if line else [],
-        "retrieved_ids": retrieved[:10],
+        "retrieved_ids": retrieved[:RETRIEVED],
         "gold_rank": line.ranked.hits[0] if line and line.ranked.hits else None,
     }
     return shown | {

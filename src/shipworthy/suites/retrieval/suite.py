@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import partial
+from operator import attrgetter
 
 from ...core import spill
 from ...core.cases import Case, Numbered
@@ -21,7 +22,7 @@ from .judge import Context, Expected, ListVerdict, judge
 from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists, trec_lists
 from .log import LogLine, runs_of
 from .matching import prepare
-from .metrics import aliases, facts, gates, metrics
+from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, fact_names, facts, gates, metrics, wanted_gates
 from .options import Choices, Options, choices_of
 from .ranking import Ranked, RankedList, default_metrics, parse_wanted
 from .reference import reference
@@ -93,6 +94,7 @@ def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material
             else stream_traces(given[name], log, record=LogLine, lenient=options.lenient, map=options.map, needs=BLOCKS)
             for name, log in logs.items()
         },
+        runs=dict.fromkeys(logs, attrgetter("key")),
         reads={"gold": gold.source} | logs | reads,
         incomplete=lock_problems(sources.get("gold"), options.map),
     )
@@ -170,7 +172,7 @@ SUITE = Suite(
     description="Does retrieval find the right text, and may a new index replace the live one?",
     inputs=(
         InputSpec("gold", "Gold set with relevant (or gold_citations) for each question.", False),
-        InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False, many=True),
+        InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False, driven=True, many=True),
         InputSpec(
             "shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False, many=True
         ),
@@ -189,12 +191,16 @@ SUITE = Suite(
     judge=judge,
     alike=alike,
     unjudged=unjudged,
+    fact_names=fact_names,
     facts=facts,
+    compared=compared,
+    asides=(REFERENCE, LIVE_REFERENCE),
     rows=rows,
     offences=offences,
     metrics=metrics,
     aliases=aliases,
     gates=gates,
+    wanted=wanted_gates,
     baseline=baseline,
     review=review,
     explain=explain,

@@ -10,13 +10,15 @@ from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome, written
 from ...core.long import ByName, Shaped
 from ...core.suite import Explanation, Findings
-from ...core.tally import NAMED, Tally
+from ...core.tally import HAS, NAMED, Tally
 from ...text import first_few, plural
+from ..answers import judge as answers
 from ..answers.explain import judging_shown
+from ..answers.hints import lines
 from . import pooled, sensitivity
 from .hints import diagnose, reasons, titled, total
 from .metrics import ASIDE, first_holes
-from .options import BARS, names_rcr
+from .options import BARS, CITING, names_rcr
 from .reference import compat
 from .survey import StabilitySurvey
 from .verdict import KS, Context, ReferenceVerdict, Verdict
@@ -56,18 +58,33 @@ _FEW = 8  # names in a sentence; the report has more of them
 
 def explain(findings: Findings) -> Explanation:
     tally, evidence = findings.tally, findings.evidence
-    shown = sections(findings)
+    shown, first = sections(findings), first_lines(findings)
+    kinds = [""] if not first.keys().isdisjoint(answers.CITING) else ["", _CITED]
     return Explanation(
         counts=counts(findings),
         named=named(findings),
         diagnosis=diagnose(evidence.part(ASIDE), shown["sensitivity"]),
-        offenders=evidence.offenders(),
+        first=list(first.values()),
+        offenders=evidence.offenders(*kinds),
+        cards=evidence.cards(*kinds),
         items=Shaped(evidence.rows, item),
         sections=shown,
         headline=headline(findings),
         compat=compat(findings),
         warnings=warnings(findings),
         reasons=findings.reasons if findings.ships else [*findings.reasons, *reasons(tally)],
+    )
+
+
+def first_lines(findings: Findings) -> dict[str, str]:
+    """What is not judged, or why no citation counts: see the answers suite."""
+    tally = findings.tally
+    return lines(
+        findings.context.options,
+        answered=tally["runs_answered"],
+        citing=tally["runs_citing"],
+        logged=bool(tally[HAS + answers.RETRIEVED]),
+        judged=any(tally[f"failing_{name}"] for name in CITING),
     )
 
 
@@ -175,9 +192,11 @@ def item(row: Row) -> Row:
 def offences(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Offence]:
     """Failing questions, those that miss most bars first, then those with most flips."""
     if isinstance(verdict, Verdict) and verdict.failed:
-        yield Offence((-len(verdict.failed), -len(verdict.flips), verdict.qid), lambda: card(verdict))
+        kind = _CITED if set(verdict.failed) <= set(CITING) else ""
+        yield Offence((-len(verdict.failed), -len(verdict.flips), verdict.qid), lambda: card(verdict), kind)
 
 
+_CITED = "cited"  # the kind of questions that miss nothing but thresholds on citations
 # What differs between runs, in words.
 _DIFFERS = {"status": "answered or refused", "containment": "expected text", "constraint": "constraints"}
 

@@ -11,6 +11,7 @@ import msgspec
 from ...core.contracts import Gold, Trace
 from ...core.tally import NAMED
 from .options import Options
+from .sweeps import EVERY_SWEEP
 
 
 class Cell(NamedTuple):
@@ -143,6 +144,14 @@ def _wordings(gold: Gold, cells: Collection[Cell], axes: Axes) -> list[int | str
         return sorted(seen, key=str)
     asked: list[int | str] = [0] if gold.question.strip() or 0 in seen else []
     return asked + list(range(1, len(gold.paraphrases) + 1))
+
+
+def run_of(trace: Trace, options: Options) -> object:
+    """Which place of which grid a trace has; None where it has none, or nobody asked for it."""
+    cell, sweep = cell_of(trace), trace.sweep_id or ""
+    if not cell.labelled or not asked_for(trace, options) or options.sweep not in (None, EVERY_SWEEP, sweep):
+        return None
+    return ("" if options.sweep == EVERY_SWEEP else sweep, trace.arm or "", cell)
 
 
 def one_per_cell(traces: Sequence[Trace]) -> list[Trace]:

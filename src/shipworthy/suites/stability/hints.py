@@ -17,6 +17,8 @@ _WORDS = {
     "`shipworthy score`.",
     "retrieval": "Answers or citations are right in some runs only: retrieval is unstable. Check ties in the ranking, "
     "approximate search, and what a rewording does to the query.",
+    "answer": "Answers are right in some runs only, although all runs cite the same sources: the model differs, not "
+    "retrieval. Lower the temperature, or constrain the answer.",
     "evidence": "Answers cite different blocks for the same question: near-duplicate evidence competes. Remove "
     "duplicates, or fix the order of equal scores.",
     "wording": "Answers agree in substance and differ in wording only: lower the temperature, or constrain the format.",
@@ -53,8 +55,13 @@ def _cause(name: str, verdict: Verdict) -> str:
     if name == "ned50":
         rates = [verdict.values["acr"], verdict.values["cghc"]]
         steady = all(rate is None or rate >= GOOD for rate in rates)
-        return "wording" if steady else "retrieval"
-    return _CAUSES.get(name, "retrieval")
+        return "wording" if steady else _unsteady(verdict)
+    return _CAUSES.get(name) or _unsteady(verdict)
+
+
+def _unsteady(verdict: Verdict) -> str:
+    """Where every run cites the same sources, retrieval is not what differs."""
+    return "answer" if verdict.values.get("css_all") == 1 else "retrieval"
 
 
 def reasons(tally: Tally) -> list[str]:

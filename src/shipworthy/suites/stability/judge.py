@@ -13,7 +13,7 @@ from ...text import canon
 from ..answers import judge as answers
 from ..retrieval.sections import parse_section
 from .grid import cell_of, holes, one_per_cell
-from .options import BARS
+from .options import BARS, CITING
 from .reference import by_reference, compared, is_plain
 from .sensitivity import flips
 from .spread import citation_overlap, distance_and_agreement, shared_of_all
@@ -30,6 +30,7 @@ def prepare(gold: Gold, place: int, judging: answers.Judging) -> ExpectedRuns:
         relevant=frozenset(relevant if judging.id_map is None else map(judging.id_map.gold, relevant)),
         anchor=None if gold.anchor_section is None else parse_section(gold.anchor_section),
         plain=is_plain(gold, judging),
+        cites=bool(gold.citations) and judging.cites,
     )
 
 
@@ -45,8 +46,8 @@ def judge_question(question: ExpectedRuns, traces: Sequence[Trace], context: Con
     gold, kept = question.gold, one_per_cell(traces)
     judged = [(trace, judge_run(question, trace, context.judging)) for trace in kept]
     runs = sorted((run for _, run in judged), key=_place)
-    values = _values(gold, runs)
-    failed, undefined = _missed(values, gold, context.bars) if runs else ((), ())
+    values = _values(question, runs)
+    failed, undefined = _missed(values, question, context.bars) if runs else ((), ())
     flipped = flips(runs)
     referred: tuple[str, ...] = ()
     if context.referred and not flipped:  # wrong in every run alike is no instability
@@ -84,7 +85,7 @@ def judge_run(question: ExpectedRuns, trace: Trace, judging: answers.Judging) ->
         cell=cell_of(trace),
         status=status,
         contained=bool(gold.answerable and answer.contained),
-        cited=bool(answer.cited) if question.expected.citations else None,
+        cited=bool(answer.cited) if question.cites else None,
         kept=kept,
         passed=answer.correct and kept is not False if gold.answerable else status == "refused",
         claim=canon(trace.answer.claim) if answered else "",
@@ -92,6 +93,7 @@ def judge_run(question: ExpectedRuns, trace: Trace, judging: answers.Judging) ->
         asked=trace.asked,
         arrived=arrived(question, trace, cited),
         logged=trace.lambda_state,
+        held=() if trace.error else answers.held_by(trace, status == "refused"),
     )
 
 
@@ -100,8 +102,9 @@ def _place(run: RunFacts) -> tuple[object, ...]:
     return (*run.cell.order, run.status, run.claim, sorted(run.citations))
 
 
-def _values(gold: Gold, runs: Sequence[RunFacts]) -> dict[str, Fraction | None]:
+def _values(question: ExpectedRuns, runs: Sequence[RunFacts]) -> dict[str, Fraction | None]:
     """Every number about one question; None where it is undefined."""
+    gold = question.gold
     answered = [run for run in runs if run.status == "answered"]
     refused = sum(run.status == "refused" for run in runs)
     known = bool(gold.answerable)
@@ -112,7 +115,7 @@ def _values(gold: Gold, runs: Sequence[RunFacts]) -> dict[str, Fraction | None]:
         "rcr": _share(max(refused, len(answered)), runs),
         "refusal_rate": _share(refused, runs),
         "acr": _share(sum(run.contained for run in runs), runs) if known else None,
-        "cghc": _share(sum(bool(run.cited) for run in runs), runs) if known and gold.citations else None,
+        "cghc": _share(sum(bool(run.cited) for run in runs), runs) if known and question.cites else None,
         "css": overlap.shared,
         "css_all": shared_of_all([run.citations for run in runs]),
         "jaccard": overlap.pairwise,
@@ -143,13 +146,13 @@ def _prompts(runs: Sequence[RunFacts]) -> tuple[int | None, int | None]:
 
 
 def _missed(
-    values: Mapping[str, Fraction | None], gold: Gold, bars: Sequence[Gate]
+    values: Mapping[str, Fraction | None], question: ExpectedRuns, bars: Sequence[Gate]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The bars that the question does not clear, and those whose metric has no value."""
     failed, undefined = [], []
     for bar in bars:
         name, value = bar.metric, values[bar.metric]
-        if not _applies(name, gold):
+        if not _applies(name, question):
             continue
         if value is None:
             undefined.append(name)
@@ -158,9 +161,10 @@ def _missed(
     return tuple(failed), tuple(undefined)
 
 
-def _applies(name: str, gold: Gold) -> bool:
+def _applies(name: str, question: ExpectedRuns) -> bool:
+    gold = question.gold
     if BARS[name].on != ("answerable" if gold.answerable else "unanswerable"):
         return False
     if name == "scu_cons":
         return bool(gold.constraints)
-    return bool(gold.citations) or name not in ("cghc", "css", "jaccard", "css_all")
+    return question.cites or name not in CITING

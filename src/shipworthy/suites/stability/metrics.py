@@ -10,12 +10,14 @@ import msgspec
 from ... import stats
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of, parse_gates
-from ...core.metrics import Count, Mean, Measure, Metric, Rate
-from ...core.tally import Fact, Tally
+from ...core.metrics import Count, Mean, Measure, Metric, Rate, without
+from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from ...errors import UsageError
+from ..answers.judge import CITES, CLAIM, RETRIEVED
+from ..answers.metrics import NOT_CITING
 from . import pooled, reference, sensitivity
 from .hints import causes
-from .options import ACCURACY, BARS, Options, default_bars
+from .options import ACCURACY, BARS, CITING, Options, default_bars
 from .spread import too_long
 from .verdict import KS, Context, ReferenceVerdict, Verdict
 
@@ -41,9 +43,12 @@ _MEANS = {
 def facts(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Counted]:
     if isinstance(verdict, ReferenceVerdict):
         yield Counted(verdict.facts, part=reference.PART)
+        yield Counted(("items", *verdict.held), name=verdict.qid, named=lacks_of(verdict.held))
         return
     state = {"fail": "failing", "undefined": "undecided", "missing": "missing"}.get(verdict.state)
     yield Counted(tuple(question_facts(verdict)), verdict.slices, "", verdict.qid, [state] if state else ())
+    values = more_held(fact for run in verdict.runs for fact in run.held)
+    yield Counted(values, verdict.slices, "", verdict.qid, lacks_of(values))
     yield Counted(_aside(verdict), part=ASIDE)
     yield Counted(sensitivity.facts(verdict), part=sensitivity.PART)
     yield Counted(pooled.facts(verdict), part=pooled.PART)
@@ -82,10 +87,12 @@ def _runs(verdict: Verdict) -> Iterator[Fact]:
     for run, state in zip(verdict.runs, verdict.states, strict=True):
         yield "runs"
         yield f"runs_{run.status}"
+        if run.status == "answered" and run.citations:
+            yield "runs_citing"
         yield f"lambda_{state}"
     yield from ("flips" for _ in verdict.flips)
     for state in ("→", "<>"):
-        yield f"lambda_{state}", Fraction(verdict.states.count(state), len(verdict.runs))
+        yield group(f"lambda_{state}", (verdict.states.count(state), len(verdict.runs)))
 
 
 def _aside(verdict: Verdict) -> Iterator[Fact]:
@@ -117,6 +124,17 @@ def first_holes(tally: Tally) -> list[str]:
     return [name.split(" ", 2)[2] for name in tally.named("holes")]
 
 
+VALUES = (CLAIM, CITES)
+
+
+def fact_names(options: Options) -> set[str]:
+    """Every fact that is counted of a question; what sections are made of is counted aside."""
+    names = {"answerable", "unanswerable", "missing", "judged", "failing", "undecided", "passing", "flipped", "flips"}
+    names |= {"runs", "runs_*", "lambda_*", "compared", "identical_claims", "identical_citations"}
+    names |= {*_MEANS, *BARS, *(f"pass^{k}" for k in KS), *(f"failing_{name}" for name in BARS)}
+    return names | {HAS + value for value in (*VALUES, RETRIEVED)}
+
+
 # --- metrics ---
 
 
@@ -129,14 +147,18 @@ class RunShare(Metric, frozen=True, kw_only=True):
         k, n = tally[self.of], tally["runs"]
         if not n:
             return Measure(self.name, "mean", None, 0, missing="there are no runs")
-        shares = {Fraction(share): count for share, count in tally.values(self.of).items()}
-        interval, bounds = stats.mean_spread(shares, 0, 1) or (None, (None, None))
+        groups = {(part, whole): count for (part, whole), count in tally.groups(self.of).items()}
+        interval, bounds = stats.pooled_spread(groups) or (None, (None, None))
         return Measure(self.name, "mean", Fraction(k, n), tally["judged"], interval=interval, bounds=bounds)
 
 
 def metrics(options: Options) -> dict[str, Metric]:
     """Every metric of the whole by name, in the order of the report."""
     listed = [*_failing(), *_means(), *_agreeing(), *_lambda()]
+    needs = VALUES if options.cites else (CLAIM,)
+    listed = [msgspec.structs.replace(metric, needs=needs, optional=True) for metric in listed]
+    absent = [*(f"mean_{name}" for name in CITING), *(f"{name}_failing" for name in CITING), "identical_citations"]
+    listed = without(listed, {} if options.cites else dict.fromkeys(absent, NOT_CITING))
     return {metric.name: metric for metric in listed}
 
 
@@ -207,7 +229,8 @@ def wanted(options: Options) -> list[Gate]:
 
 def gates(context: Context) -> list[Gate]:
     """How many questions may fail, and λ where there are paraphrases."""
-    states = [Gate.parse(text) for text in LAMBDA_GATES if context.paraphrased]
+    # What runs cite says which way they point.
+    states = [Gate.parse(text) for text in LAMBDA_GATES if context.paraphrased and context.options.cites]
     if context.options.accuracy == "refer":  # evidence that no run reaches is not unstable
         states = [_referred(gate) for gate in states]
     return _on_bars(context.bars, context.options) + states

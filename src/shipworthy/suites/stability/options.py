@@ -31,6 +31,7 @@ BARS = {
     "jaccard": Bar("mean overlap of the citations of two answers", "higher", "answerable"),
     "css_all": Bar("citations that all runs share, refusals included", "higher", "answerable"),
 }
+CITING = ("cghc", "css", "css_all", "jaccard")  # bars on what runs cite
 ACCURACY = ("acr", "cghc", "scu_cons", "refusal_rate")  # bars that a question misses also by being wrong every time
 DEFAULT_BARS = ("acr >= 0.95", "cghc >= 0.95", "css >= 0.70", "ned50 <= 0.20", "scu_cons >= 1", "refusal_rate >= 0.98")
 

@@ -16,9 +16,9 @@ from ...core.decision import number
 from ...core.gates import Gate
 from ...core.metrics import Measure
 from ...core.suite import Findings, Reference
-from ...core.tally import Tally
+from ...core.tally import Fact, Tally, more_held
 from ...language.refusal import TOKEN
-from ..answers.judge import Judging
+from ..answers.judge import Judging, held_by
 from .spread import distance_and_agreement
 from .verdict import Context, ExpectedRuns, ReferenceVerdict, RunFacts
 
@@ -125,7 +125,11 @@ def by_reference(qid: str, traces: Sequence[Trace], context: Context) -> Referen
     shown = {name: _rounded(value) for name, value in exact.items()}
     lost = qid in context.gold and any(trace.error for trace in traces)
     facts = _facts(gold, exact, context)
-    return ReferenceVerdict(qid=qid, place=context.places[qid], facts=facts, details=shown, lost=lost)
+    held: tuple[Fact, ...] = ()
+    for trace in traces:
+        if not trace.error:
+            held = more_held((*held, *held_by(trace, _refused(trace))))
+    return ReferenceVerdict(qid=qid, place=context.places[qid], facts=facts, details=shown, held=held, lost=lost)
 
 
 def reference(findings: Findings) -> Reference:
@@ -156,6 +160,8 @@ def is_plain(gold: Gold, judging: Judging) -> bool:
     return (
         judging.min_substr == LEAST
         and judging.id_map is None
+        and judging.cites
+        and judging.logs_retrieval
         and not judging.declared
         and gold.match == "any"
         and bool(gold.citations)

@@ -9,16 +9,18 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import DetailedTrace, Gold
-from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, require_expected, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..answers.judge import Judging
 from ..answers.options import id_map_file, slice_fields
-from . import explain
+from . import explain, pooled, sensitivity
 from .controls import controls
+from .grid import run_of
 from .judge import judge, prepare
-from .metrics import ALIASES, facts, gates, metrics, referred_bars, split_gates, wanted
+from .metrics import ALIASES, ASIDE, fact_names, facts, gates, metrics, referred_bars, split_gates, wanted
 from .options import Options
+from .reference import PART as REFERENCE
 from .reference import bounds, reference
 from .survey import settle, survey
 from .verdict import Context, ExpectedRuns, ReferenceVerdict, Verdict
@@ -51,11 +53,13 @@ def read(sources: Sources, options: Options) -> Material:
             incomplete=lock_problems(sources["gold"], options.map),
         )
     require_answerable(gold)
+    require_expected(gold)
     context = _context(options, paraphrased=any(item.paraphrases for item in gold.items.values()))
     return Material(
         context=context,
         expected=gold.ready(partial(_ready, judging=context.judging)),
         streams={"runs": stream},
+        runs={"runs": partial(run_of, options=options)},
         reads=reads,
         incomplete=lock_problems(sources["gold"], options.map),
     )
@@ -102,7 +106,9 @@ SUITE = Suite(
     settle=settle,
     judge=judge,
     unjudged=unjudged,
+    fact_names=fact_names,
     facts=facts,
+    asides=(ASIDE, pooled.PART, sensitivity.PART, REFERENCE),
     rows=explain.rows,
     offences=explain.offences,
     metrics=metrics,

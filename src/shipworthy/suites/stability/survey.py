@@ -59,7 +59,7 @@ class StabilitySurvey:
         self.runs: dict[str, SweepRuns] = {}
 
     def add(self, source: str, place: int, record: Trace, known: bool) -> None:
-        self.sweeps.add(place, record.sweep_id)
+        self.sweeps.add(place, record.sweep_id, record.ts)
         runs = self._runs_of(record.sweep_id or "")
         runs.arms.add(record.arm or "")
         if not asked_for(record, self.options):
@@ -117,7 +117,7 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
         return msgspec.structs.replace(context, places=surveyed.places)
     assert isinstance(surveyed, StabilitySurvey)
     options = context.options
-    sweep = surveyed.sweeps.choose(options.sweep)
+    sweep = surveyed.sweeps.choose(options.sweep, material.reads["runs"].files)
     runs = surveyed.chosen(sweep)
     runs.require_one_arm(options.arm)
     if options.closed:

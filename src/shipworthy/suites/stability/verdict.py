@@ -10,6 +10,7 @@ import msgspec
 
 from ...core.contracts import Gold, Trace
 from ...core.gates import Gate
+from ...core.tally import Fact
 from ..answers import judge as answers
 from ..retrieval.sections import Section
 from .grid import Axes, Cell, Holes, asked_for
@@ -46,6 +47,7 @@ class ExpectedRuns(msgspec.Struct, frozen=True, kw_only=True):
     relevant: frozenset[str]  # what a run may cite to have arrived
     anchor: Section | None
     plain: bool  # whether the original script compares with it as we do
+    cites: bool  # whether runs are judged by what they cite: gold names citations, and the service has some
 
     @property
     def gold(self) -> Gold:
@@ -66,6 +68,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     asked: str
     arrived: bool = False  # cites something relevant, or within the anchor section
     logged: str | None = None  # λ as the log has it
+    held: tuple[Fact, ...] = ()  # which values that gates may need it has and lacks
 
 
 class Flip(NamedTuple):
@@ -119,4 +122,5 @@ class ReferenceVerdict(msgspec.Struct, frozen=True, kw_only=True):
     place: int  # of its first run
     facts: tuple[str, ...]
     details: dict[str, float | int | None]
+    held: tuple[Fact, ...] = ()
     lost: bool = False  # a run of a question of the gold set failed

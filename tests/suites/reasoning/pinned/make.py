@@ -20,7 +20,7 @@ def verdicts(rows: list[dict[str, object]]) -> list[list[str]]:
     for row in rows:
         report = evaluate("reasoning", answers={str(row["id"]): str(row["content"])}).report()
         result = next(one for one in report["results"] if one["id"] == row["id"])
-        stopped.append([] if result["passed"] else result["hard_failures"] or ["overall"])
+        stopped.append([] if result["passed"] else result["hard_failures"] + result["below_minimum"] or ["overall"])
     return stopped
 
 

@@ -1,0 +1,165 @@
+"""Amounts: numbers, units, times, dates and ranges in the one form in which an expected text is searched.
+
+    text → what is said → one spelling → numeric dates, times → scales → units → ranges, bounds → base units
+
+It goes further than one spelling, which keeps what a sentence says about a number; here 45.16 km is 45160 metre.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+from .spelling import number, said, spelled
+from .tables import table, words_of
+
+NUM = r"(?<![\d.])\d+(?:\.\d+)?"  # never begun inside a number, so that digits are read once
+INEXACT = ("month", "quarter", "year", "decade", "century")  # of no fixed length in another unit
+_LETTERS = {"k": 10**3, "m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bn": 10**9, "t": 10**12, "tn": 10**12}
+_LETTERS |= {"lakh": 10**5, "crore": 10**7}
+_SHORT = {"g": "gram", "m": "metre", "l": "litre", "mcg": "microgram", "μg": "microgram", "ug": "microgram"}
+_PER = {"h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "yr": "year", "wk": "week"}
+_LONE = re.compile(r"(?<![\w.,])(\d{1,3})[. \u00a0\u2009\u202f](\d{3})(?![\d.,]*\d)")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d.,]*\d)")
+_DOTTED = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{3}){2,})(?![\d.,]*\d)")
+_THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_DMY = re.compile(r"(?<![\w.,/-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\w/-]|\.\d)")
+_YMD = re.compile(r"(?<![\w.,/-])(\d{4})([./])(\d{1,2})\2(\d{1,2})(?![\w/-]|\.\d)")
+_YM = re.compile(r"(?<![\w.,/-])(\d{4})-(0[1-9]|1[0-2])(?![\w/-])")
+Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+
+def compared(text: str, lone_is_group: bool = False) -> str:
+    """The text in the form in which it is searched; a separator before three digits may be one of thousands."""
+    text = _THIN.sub("", said(text))
+    text = _DECIMAL_COMMA.sub(lambda match: match[1].replace(".", "") + "." + match[2], text)
+    text = _DOTTED.sub(lambda match: match[1].replace(".", ""), text)
+    if lone_is_group:
+        text = _LONE.sub(r"\1\2", text)
+    text = spelled(_YMD.sub(_year_first, _DMY.sub(_day_first, text)))
+    for pattern, form in _forms():
+        text = pattern.sub(form, text)
+    return _added(_PLUS, _based(text))
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether a number in it can be read in two ways."""
+    return _LONE.search(text) is not None
+
+
+@cache
+def _forms() -> list[Form]:
+    months, bounds = words_of("words", "months"), table("contradiction")["bounds"]
+    per = "|".join(sorted({*_PER, *_PER.values(), "day", "month", "week"}, key=len, reverse=True))
+    ordinal = {word: n for n, word in enumerate(words_of("words", "ordinals"))}
+    money = rf"[$€£]?-?{NUM}(?:e-?\d+)?"
+    return [
+        (_YM, lambda match: f"{months[int(match[2]) - 1]} {match[1]}"),
+        (re.compile(r"\b(?:minus|negative) (?=\d)"), "-"),
+        (re.compile(r"(?<![\w.:,])(\d{1,2})(?:[:.](\d\d))? ([ap])m\b"), _clock),
+        (re.compile(r"(?<![\w.:,])0(?=\d:\d\d)"), ""),
+        (re.compile(rf"({NUM}) ?[x×*·] ?10\^\(?(-?\d+)\)?"), r"\1e\2"),
+        (re.compile(rf"({NUM})e\+(?=\d)"), r"\1e"),
+        (re.compile(rf"(?<=[$€£])({NUM}) ?(k|m|mn|mln|b|bn|t|tn)\b"), _scaled),
+        (re.compile(rf"(?<![\w.,])({NUM})(?:(k)| ?(bn|mn|mln|lakh|crore)s?)\b"), _scaled),
+        (
+            re.compile(rf"(?<![\w.,$€£])({NUM}) (us dollars?|dollars?|euros?)\b"),
+            lambda match: ("€" if "eur" in match[2] else "$") + match[1],
+        ),
+        (re.compile(rf"({NUM}) ?(?:°|deg(?:rees?)?) ?(c|f)(?:elsius|ahrenheit)?\b"), r"\1 °\2"),
+        (re.compile(rf"({NUM}) ?({'|'.join(_SHORT)})(?![\w'])"), lambda match: f"{match[1]} {_SHORT[match[2]]}"),
+        (re.compile(rf"({NUM}) ?(?:mph\b|miles? an hour\b)"), r"\1 mile/hour"),
+        (re.compile(rf"({NUM}) ?(?:km ?/ ?h|kph|kmh)\b"), r"\1 kilometre/hour"),
+        (re.compile(rf"(?<=[a-z])(?: ?/ ?| per )({per})\b"), lambda match: "/" + _PER.get(match[1], match[1])),
+        (re.compile(rf"\bbetween ({money}(?: [a-z]+)?) and (?=[$€£]?-?\d)"), r"\1 to "),
+        (re.compile(rf"\bfrom (?={money}(?: [a-z]+)? to [$€£]?-?\d)"), ""),
+        (re.compile(rf"(?<![\w.,/-])({money}) ?- ?({money})(?![\w/-])"), r"\1 to \2"),
+        (re.compile(rf"\b(?:{_listed(bounds['at_least'])}) (?=[$€£]?\d)"), "at least "),
+        (re.compile(rf"\b(?:{_listed(bounds['at_most'])}) (?=[$€£]?\d)"), "at most "),
+        (
+            re.compile(r"\b(\d+) (third|fourth|quarter|fifth|sixth|eighth|tenth)s\b"),
+            lambda match: f"{match[1]}/{ordinal.get(match[2], 4)}",
+        ),
+        (
+            re.compile(rf"\b(?:{'|'.join(ordinal)})\b(?<!\d second)"),
+            lambda match: f"{ordinal[match[0]]}{_ending(ordinal[match[0]])}",
+        ),
+        (re.compile(r"\b(?:version |v)(?=\d)"), ""),
+    ]
+
+
+def _listed(lines: list[str]) -> str:
+    names = [re.escape(name.strip()) for line in lines for name in line.split(",")]
+    return "|".join(sorted(names, key=len, reverse=True))
+
+
+def _ending(value: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd"}.get(value, "th")
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour = int(match[1]) % 12 + (12 if match[3] == "p" else 0)
+    return f"{hour}:{match[2] or '00'}" if int(match[1]) in range(1, 13) else match[0]
+
+
+def _scaled(match: re.Match[str]) -> str:
+    letter = next(name for name in match.groups()[1:] if name)
+    return number(f"{Decimal(match[1]) * _LETTERS[letter]:f}")
+
+
+# --- dates in figures ---
+
+
+def _day_first(match: re.Match[str]) -> str:
+    """A date in figures where only one reading is a date, or where full stops say that the day comes first."""
+    one, other = int(match[1]), int(match[3])
+    if match[2] == "." or other <= 12 < one or one == other:
+        return _date(match[0], match[4], other, one)
+    return _date(match[0], match[4], one, other) if one <= 12 < other else match[0]
+
+
+def _year_first(match: re.Match[str]) -> str:
+    return _date(match[0], match[1], int(match[3]), int(match[4]))
+
+
+def _date(written: str, year: str, month: int, day: int) -> str:
+    return f"{year}-{month:02}-{day:02}" if 0 < month <= 12 and 0 < day <= 31 else written
+
+
+# --- amounts in the smallest unit of their kind ---
+
+
+_PLUS = re.compile(rf"(?<![\w.,-])({NUM}) (second|metre|gram) (?:and )?({NUM}) \2\b(?!/)")
+
+
+def _added(pattern: re.Pattern[str], text: str) -> str:
+    """6 feet 2 inches is one amount."""
+    return pattern.sub(lambda match: f"{_written(Fraction(match[1]) + Fraction(match[3]))} {match[2]}", text)
+
+
+def _based(text: str) -> str:
+    pattern, units = _units()
+    return pattern.sub(lambda match: f"{_written(Fraction(match[1]) * units[match[2]][1])} {units[match[2]][0]}", text)
+
+
+def _written(value: Fraction) -> str:
+    if value.denominator == 1:
+        return str(value.numerator)
+    exact = Decimal(value.numerator) / Decimal(value.denominator)
+    return number(f"{exact:.9f}") if Fraction(exact) != value else number(f"{exact:f}")
+
+
+@cache
+def _units() -> tuple[re.Pattern[str], Mapping[str, tuple[str, Fraction]]]:
+    """The units with the name and factor of the one that they are counted in."""
+    units: dict[str, tuple[str, Fraction]] = {}
+    for kind, lines in table("contradiction")["units"].items():
+        rows = [(Fraction(factor), names.split(", ")) for factor, _, names in (line.partition(" ") for line in lines)]
+        base = next((names[0] for factor, names in rows if factor == 1), kind)
+        units |= {name: (base, factor) for factor, names in rows for name in names}
+    known = {line.split()[0] for line in words_of("words", "units")} | {"microgram", "microsecond", "nanosecond"}
+    kept = {name: units[name] for name in units if name in known and name not in INEXACT}
+    return re.compile(rf"(?<![\w.,])({NUM}) ({'|'.join(sorted(kept, key=len, reverse=True))})\b(?!/)"), kept

@@ -1,0 +1,173 @@
+"""Markers: how answers cite in their text. Every form is known here, and taken out of the claim whole.
+
+[1] [1, 2] [D7] [policy.md] [ID:1] [doc2] [ref_id:0] [[1]](url) [1](url) [^1] with its footnote, 【2†source】,
+(source: policy.md), (policy.md), <sup>1</sup>, [Data: Sources (1); …], and a last line "Sources: policy.md".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+_FOOTNOTE = re.compile(r"^[ \t]*\[\^?([\w.-]{1,40})\]:[ \t]*(\S.*)$", re.MULTILINE)
+_LAST = re.compile(
+    r"(?:\n|(?<=[.!?\])】])[ \t])[ \t]*(?P<sign>[*_#]*)[ \t]*"
+    r"(?:sources?|references?|citations?|quellen?|fuentes?)[*_ \t]*(?::[*_]*|(?(sign)\n|:))(?P<last>.{1,2000})\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_MARKER = re.compile(
+    r"[ \t]*(?:"
+    r"【(?P<lens>\d{1,4})(?::\d+)?(?:†(?P<title>[^】\n]{0,200}))?】"
+    r"|\[\[(?P<double>[^\[\]\n]{1,200})\]\](?:\([^()\n]*\))?"
+    r"|\[(?P<single>[^\[\]\n]{1,300})\](?:\((?P<link>[^()\s]*)\))?"
+    r"|\((?P<round>[^()\n]{1,200})\)"
+    r"|<sup>\[?(?P<sup>[\d, ]{1,40})\]?</sup>"
+    r")"
+)
+_BETWEEN = re.compile(r"\s*[,;]\s*")
+_NUMBER = re.compile(r"\^?(\d{1,4})")
+_LABELLED = re.compile(  # D7 may be an id of its own, doc7 is the seventh of what was retrieved
+    r"(?:doc(?:ument)?|sources?|src|ref(?:erence)?|id|chunk|passage|cit(?:e|ation)|context|result|snippet|note|index)"
+    r"(?:[ _]?id)?[ :#_-]{0,2}(\d{1,4})",
+    re.IGNORECASE,
+)
+_TABLES = re.compile(r"(?:\w+:\s*)?(?P<first>\w+\s*\([\d,\s+a-z]*\))(?:\s*[;,]\s*\w+\s*\([\d,\s+a-z]*\))*")
+_LIKE_AN_ID = re.compile(r"[A-Za-z]+[-_#:/.]?\d[\w.#:/=-]*|[^\s()\[\]]{1,120}\.[A-Za-z][A-Za-z0-9]{1,4}(?:#\S{1,40})?")
+_SAID = re.compile(r"(?:sources?|ref|see|from|cite)\s*:\s*", re.IGNORECASE)
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\(([^()\s]*)\)")
+_SHORTEST_PREFIX = 6
+
+
+class Read(NamedTuple):
+    """A text without its markers, and what they name: ids, or numbers as they stand."""
+
+    text: str
+    names: list[str]
+
+
+def read_markers(text: str, known: Sequence[str] = ()) -> Read:
+    """Take the markers out of a text. `known`: ids of what was retrieved or cited, which are markers in any bracket."""
+    ids = set(known)
+    notes = {name: note.strip() for name, note in _FOOTNOTE.findall(text)}
+    named: list[str] = []
+    if notes:
+        text = _FOOTNOTE.sub("", text)
+    last = _LAST.search(text)
+    listed = _listed(last["last"], ids) if last else []
+    if last and listed:
+        text = text[: last.start()]
+
+    def taken(match: re.Match[str]) -> str:
+        names = _names(match, ids, len(known))
+        if names is None:
+            return match[0]
+        named.extend(notes.get(name.removeprefix("^"), name) if name not in ids else name for name in names)
+        return ""
+
+    bare = _MARKER.sub(taken, text)
+    names = [_of_note(name, known) for name in named] or listed
+    if bare == text and not listed and not notes:
+        return Read(text, [])
+    bare = re.sub(r"[ \t]+([.,;:!?])", r"\1", bare)
+    return Read(re.sub(r"[ \t]{2,}", " ", bare).strip(), list(dict.fromkeys(names)))
+
+
+def resolved(
+    names: Iterable[object], retrieved: Sequence[object], start: int = 1, labels: bool = False
+) -> list[object]:
+    """Names as ids: one that was retrieved as it is, a number as a place in what was retrieved, counted from `start`.
+
+    `labels`: `doc2` is a number too, where no id that was retrieved begins like that.
+    """
+    known = [name for name in retrieved if isinstance(name, str)]
+    ids: list[object] = []
+    for name in names:
+        parts = [name] if not isinstance(name, str) or name in known else _BETWEEN.split(name.strip())
+        for part in filter(None, parts):
+            ids.append(_resolved(part, known, retrieved, start, labels) if isinstance(part, str) else part)
+    return list(dict.fromkeys(ids))
+
+
+def is_number(name: str) -> int | None:
+    """The number that a marker gives: `2`, `^2`, `doc2`, `ID:2`."""
+    found = _NUMBER.fullmatch(name) or _LABELLED.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def _resolved(name: str, known: list[str], retrieved: Sequence[object], start: int, labels: bool) -> object:
+    if name in known:
+        return name
+    number = int(name) if name.isascii() and name.isdigit() and len(name) < 5 else None
+    if labels and number is None and not _has_family(name, known):
+        number = is_number(name)
+    if number is not None and 0 <= number - start < len(retrieved):
+        return retrieved[number - start]
+    alike = {one for one in known if labels and len(name) >= _SHORTEST_PREFIX and _is_part(name, one)}
+    return alike.pop() if len(alike) == 1 else name
+
+
+def _has_family(name: str, known: list[str]) -> bool:
+    label = re.sub(r"\d+$", "", name).casefold()
+    return any(re.sub(r"\d+$", "", one).casefold() == label for one in known)
+
+
+def _is_part(name: str, known: str) -> bool:
+    """A shortened id, or the name of the file that an address ends with, or the other way round."""
+    short, whole = sorted((name, known), key=len)
+    if whole.startswith(short):
+        return not name.isdigit() and len(short) >= _SHORTEST_PREFIX
+    return whole.endswith(short) and not whole[-len(short) - 1].isalnum()
+
+
+def _names(match: re.Match[str], ids: set[str], count: int) -> list[str] | None:
+    """What a bracket names; None where it is no marker."""
+    if match["lens"]:
+        title = (match["title"] or "").strip()
+        return [title if title and title.casefold() not in ("source", "quelle") else match["lens"]]
+    if match["sup"]:
+        return _BETWEEN.split(match["sup"].strip())
+    inner = (match["double"] or match["single"] or match["round"]).strip()
+    if inner in ids:
+        return [inner]
+    if match["round"]:
+        said = _SAID.match(inner)
+        names = _BETWEEN.split(inner[said.end() :] if said else inner)
+        return names if all(said or name in ids for name in names) else None
+    if match["link"] and match["link"] in ids:
+        return [match["link"]]
+    if (tables := _TABLES.fullmatch(inner)) and "(" in inner:
+        return re.findall(r"\d+", tables["first"])
+    names = _BETWEEN.split(_SAID.sub("", inner).strip("*_"))
+    return names if all(_is_name(name, ids) for name in names) else None
+
+
+def _is_name(name: str, ids: set[str]) -> bool:
+    if name in ids or is_number(name) is not None or _LIKE_AN_ID.fullmatch(name) or name.startswith("^"):
+        return True
+    return len(name) >= _SHORTEST_PREFIX and any(_is_part(name, one) for one in ids)
+
+
+def _listed(text: str, ids: set[str]) -> list[str]:
+    """What a last line "Sources: …" lists; nothing where that is prose."""
+    names = []
+    for part in re.split(r"[,;\n]", text):
+        linked = _LINK.search(part)
+        one = re.sub(
+            r"^[\s*•-]*(?:\[?\d+[\].:)]*\s+)?|[\s.*]+$", "", linked[2] if linked and linked[2] in ids else part
+        )
+        one = linked[1] if linked and one not in ids else one
+        if one.strip("[]() "):
+            names.append(one.strip("[]() "))
+    return names if names and all(_is_name(name, ids) or " " not in name for name in names) else []
+
+
+def _of_note(note: str, known: Sequence[str]) -> str:
+    """A footnote as the id that it names: all of it, the id that stands in it, or where its link leads."""
+    if note in known or (" " not in note.strip() and not note.startswith("[")):
+        return note
+    within = [one for one in known if one in note]
+    linked = _LINK.search(note)
+    if within:
+        return max(within, key=len)
+    return (linked[1] if _LIKE_AN_ID.fullmatch(linked[1]) else linked[2]) if linked else note

@@ -1,0 +1,220 @@
+"""`init --url`: the request that a service takes is found by what it says; what else comes gets its own advice."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from webserver import serving
+
+ANSWER = "Refunds are possible within 30 days."
+REFUSAL = "I don't know based on the provided documents."
+GOLD = [
+    {"qid": "Q1", "question": "When is a refund possible?", "answerable": True, "gold_claim_substr": ["30 days"]},
+    {"qid": "U1", "question": "Who is the chief executive?", "answerable": False, "gold_claim_substr": []},
+]
+API = {
+    "paths": {
+        "/described": {
+            "post": {
+                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Body"}}}}
+            }
+        }
+    },
+    "components": {
+        "schemas": {
+            "Body": {
+                "type": "object",
+                "properties": {
+                    "topic": {"type": "string"},
+                    "ask_for": {"type": "string"},
+                    "limit": {"type": "integer"},
+                },
+                "required": ["topic", "ask_for", "limit"],
+            }
+        }
+    },
+}
+
+
+def missing(*place: str) -> dict[str, Any]:
+    return {"detail": [{"type": "missing", "loc": ["body", *place], "msg": "Field required"}]}
+
+
+def replied(path: str, body: dict[str, Any]) -> tuple[int, Any]:
+    """Status, and what is said: the text of the question where the request is right."""
+    if path == "/loc":
+        return (200, body["user_query"]) if "user_query" in body else (422, missing("user_query"))
+    if path == "/deep":
+        inner = body.get("request")
+        return (
+            (200, inner["utterance"])
+            if isinstance(inner, dict) and "utterance" in inner
+            else (
+                422,
+                missing("request", "utterance"),
+            )
+        )
+    if path == "/two":
+        lacking = [name for name in ("subject", "stream") if name not in body]
+        return (400, {"error": f"{lacking[0]} is required"}) if lacking else (200, body["subject"])
+    if path == "/described":
+        right = set(body) == {"topic", "ask_for", "limit"} and isinstance(body["limit"], int)
+        return (200, body["ask_for"]) if right else (400, {"error": "bad request"})
+    if path == "/envelope":
+        said = {"code": 101, "message": "required argument are missing: utterance; ", "data": None}
+        return (200, body["utterance"]) if "utterance" in body else (200, said)
+    return 200, body.get("question", "")
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self.path == "/openapi.json":
+            self.reply(200, json.dumps(API).encode())
+        else:
+            self.reply(405, b"{}")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/ring":
+            self.reply(307, b"", "text/plain", Location="/ring")
+            return
+        if self.path in FIXED:
+            self.reply(*FIXED[self.path])
+            return
+        status, said = replied(self.path, body)
+        if status != 200 or not isinstance(said, str):
+            self.reply(status, json.dumps(said).encode())
+            return
+        text = ANSWER if "refund" in said else REFUSAL
+        kind, form = FORMS.get(self.path, ("application/json", lambda text: json.dumps({"answer": text}).encode()))
+        if self.path == "/slow":
+            time.sleep(0.3)
+        self.reply(200, form(text), kind)
+
+    def reply(self, status: int, data: bytes, kind: str = "application/json", **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+FORMS: dict[str, tuple[str, Any]] = {
+    "/text": ("text/plain", lambda text: text.encode()),
+    "/string": ("application/json", lambda text: json.dumps(text).encode()),
+    "/list": ("application/json", lambda text: json.dumps([{"output": text}]).encode()),
+    "/latin": (
+        "application/json; charset=iso-8859-1",
+        lambda text: f'{{"answer": "Gebühr: {text}"}}'.encode("latin-1"),
+    ),
+    "/lines": (
+        "application/x-ndjson",
+        lambda text: b"".join(json.dumps({"piece": word + " "}).encode() + b"\n" for word in text.split()),
+    ),
+    "/prefixed": (
+        "text/plain",
+        lambda text: b"".join(f"0:{json.dumps(word + ' ')}\n".encode() for word in text.split()) + b'd:{"end": 1}\n',
+    ),
+    "/thinking": ("application/json", lambda text: json.dumps({"answer": f"<think>Hm, 99.</think>\n{text}"}).encode()),
+    "/inside": ("application/json", lambda text: json.dumps({"answer": json.dumps({"text": text, "n": 1})}).encode()),
+}
+FIXED: dict[str, tuple[Any, ...]] = {
+    "/busy": (429, b"slow down"),
+    "/broken": (500, b'{"detail": "oops"}'),
+    "/down": (503, b"starting"),
+    "/empty": (200, b'{"answer": "", "docs": []}'),
+    "/same": (200, b'{"answer": "Welcome to our service."}'),
+    "/large": (200, json.dumps({"answer": "x" * 5_000_000}).encode()),
+    "/model": (400, b'{"error": "model is required"}'),
+    "/failed": (200, b'{"error": {"message": "index is offline"}}'),
+}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(Handler) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in GOLD))
+    return tmp_path
+
+
+def written() -> dict[str, Any]:
+    return tomllib.loads(Path("shipworthy.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/loc", {"user_query": "{question}"}),
+        ("/deep", {"request": {"utterance": "{question}"}}),
+        ("/two", {"subject": "{question}", "stream": False}),
+        ("/described", {"topic": "shipworthy", "ask_for": "{question}", "limit": 1}),
+        ("/envelope", {"utterance": "{question}"}),
+    ],
+)
+def test_the_body_is_built_from_what_the_service_says(url: str, cli: Cli, path: str, body: dict[str, Any]) -> None:
+    ran = cli("init", "--url", url + path)
+    assert ran.code == 0, ran.err
+    assert json.loads(written()["target"]["body"]) == body
+
+
+@pytest.mark.parametrize("path", [*FORMS, "/slow"])
+def test_a_body_of_any_form_is_read(url: str, cli: Cli, path: str) -> None:
+    ran = cli("init", "--url", url + path)
+    assert ran.code == 0, ran.err
+    cli("check", "--run")
+    rows = {row["qid"]: row for row in map(json.loads, Path("runs/trace.jsonl").read_text().splitlines())}
+    said = ANSWER if path != "/latin" else f"Gebühr: {ANSWER}"
+    assert rows["Q1"]["answer_json"]["claim"].strip() == said
+    assert rows["U1"]["answer_json"]["claim"].strip().endswith(REFUSAL)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/busy", "It limits how often it is asked"),
+        ("/broken", "Its log says why."),
+        ("/down", "The service is not ready"),
+        ("/empty", "no field that looks like an answer"),
+        ("/large", "larger than 4,000,000 bytes"),
+        ("/model", '"model": "MODEL"'),
+        ("/ring", "Give the URL that it redirects to."),
+        ("/failed", "an error with status 200"),
+    ],
+)
+def test_what_is_no_answer_gets_its_own_advice(url: str, cli: Cli, path: str, said: str) -> None:
+    ran = cli("init", "--url", url + path)
+    assert ran.code == 2 and said in ran.err, ran.out + ran.err
+    assert not Path("shipworthy.toml").exists()
+
+
+def test_two_equal_answers_are_said(url: str, cli: Cli) -> None:
+    ran = cli("init", "--url", f"{url}/same")
+    assert ran.code == 0 and "got the same answer" in ran.out
+
+
+def test_a_service_that_takes_too_long_is_given_longer(url: str, cli: Cli) -> None:
+    ran = cli("init", "--url", f"{url}/slow", "--timeout-sec", "0.05")
+    assert ran.code == 2 and "Give it longer" in ran.err
+    assert cli("init", "--url", f"{url}/slow", "--timeout-sec", "30").code == 0

@@ -1,0 +1,66 @@
+"""Markers: every form is taken out of the claim whole, and names what was retrieved, by id or by rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from shipworthy.reading.mapping import FieldMap
+
+IDS = ["pricing.md", "policy.md", "hosting.md"]
+CLAIM = "Refunds take 30 days."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Refunds take 30 days [2].",
+        "Refunds take 30 days[2].",
+        "Refunds take 30 days [policy.md].",
+        "Refunds take 30 days (policy.md).",
+        "Refunds take 30 days (source: policy.md).",
+        "Refunds take 30 days [doc2].",
+        "Refunds take 30 days [Source 2].",
+        "Refunds take 30 days 【2†source】.",
+        "Refunds take 30 days 【4:0†policy.md】.",
+        "Refunds take 30 days [[2]](https://x.example/policy).",
+        "Refunds take 30 days [2](https://x.example/policy).",
+        "Refunds take 30 days <sup>2</sup>.",
+        "Refunds take 30 days [^1].\n\n[^1]: policy.md",
+        "Refunds take 30 days.\n\nSources: policy.md",
+        "Refunds take 30 days.\n\n### References\n\n- [2] policy.md",
+        "<think>Is it 14? See [1].</think>Refunds take 30 days [2].",
+    ],
+)
+def test_every_form_is_read_and_taken_out(text: str) -> None:
+    mapping = FieldMap.parse({"claim": "a", "citations": "markers@a", "retrieved_ids": "ids"})
+    assert mapping.trace({"a": text, "ids": IDS})["answer_json"] == {"claim": CLAIM, "citations": ["policy.md"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "cited"),
+    [
+        ("See [our offer] (for free).", "See [our offer] (for free).", []),  # brackets that name nothing
+        ("It is [D9].", "It is.", ["D9"]),  # an id of its own, not the ninth
+        ("It is [1, 3].", "It is.", ["pricing.md", "hosting.md"]),
+        ("It is [7].", "It is.", ["7"]),  # no such rank: a citation of something that was not retrieved
+        ("Sources: we have many, and they are good.", "Sources: we have many, and they are good.", []),
+    ],
+)
+def test_what_is_no_marker_stays(text: str, claim: str, cited: list[str]) -> None:
+    mapping = FieldMap.parse({"claim": "a", "citations": "markers@a", "retrieved_ids": "ids"})
+    assert mapping.trace({"a": text, "ids": IDS})["answer_json"] == {"claim": claim, "citations": cited}
+
+
+def test_numbers_may_count_from_0_and_the_claim_may_be_bare() -> None:
+    record = {
+        "a": "So it is [0].",
+        "ids": IDS,
+        "cited": [{"index": 2}],
+        "parts": [{"type": "t", "x": "a "}, {"type": "u"}],
+    }
+    mapping = FieldMap.parse({"claim": "a", "citations": "from0:markers@a", "retrieved_ids": "ids"})
+    assert mapping.trace(record)["answer_json"] == {"claim": "So it is.", "citations": ["pricing.md"]}
+    mapping = FieldMap.parse({"claim": "bare@a", "citations": "from0:cited[*].index", "retrieved_ids": "ids"})
+    assert mapping.trace(record)["answer_json"] == {"claim": "So it is.", "citations": ["hosting.md"]}
+    assert FieldMap.parse({"claim": "parts[type=t].x"}).trace(record)["answer_json"]["claim"] == "a "
+    assert FieldMap.parse({"claim": "a", "retrieved_ids": "ids[-1]"}).trace(record)["retrieved_ids"] == ["hosting.md"]
