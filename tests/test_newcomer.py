@@ -50,7 +50,10 @@ def copy(tmp_path: Path) -> Copy:
     return Copy(tmp_path)
 
 
-MARKED = 'Count("marked", "questions that were marked", "lower", high=None, of=("marked",))'
+MARKED = (
+    'Count("marked", Words("marked questions", "Questions that were marked.", "count of such questions"), '
+    '"lower", high=None, of=("marked",))'
+)
 ITEMS = '    yield "items"\n'
 # suite → its metrics.py, and in it: where a fact is counted, declared, and made a metric of
 RECIPES = {
@@ -64,7 +67,10 @@ RECIPES = {
         "suites/retrieval/metrics.py",
         (f"{ITEMS}    if not verdict.lines:", f'{ITEMS}    yield "marked"\n    if not verdict.lines:'),
         ('*("cited_answers", ', '*("marked", "cited_answers", '),
-        ("def _counts() -> Iterator[Metric]:\n", f"def _counts() -> Iterator[Metric]:\n    yield {MARKED}\n"),
+        (
+            "def _counts() -> Iterator[Metric]:\n",
+            f"def _counts() -> Iterator[Metric]:\n    from ...core.metrics import Words\n\n    yield {MARKED}\n",
+        ),
     ),
     "stability": (
         "suites/stability/metrics.py",
@@ -76,13 +82,16 @@ RECIPES = {
         "suites/agreement/metrics.py",
         (f"{ITEMS}    yield cell(", f'{ITEMS}    yield "marked"\n    yield cell('),
         ('{"agreed", "disagreed", ', '{"marked", "agreed", "disagreed", '),
-        ('        Count("disagreements", ', f'        {MARKED},\n        Count("disagreements", '),
+        (
+            '        Count(\n            "disagreements",',
+            f'        {MARKED},\n        Count(\n            "disagreements",',
+        ),
     ),
     "raters": (
         "suites/raters/metrics.py",
         (f'{ITEMS}    yield "row "', f'{ITEMS}    yield "marked"\n    yield "row "'),
         ('return ("rated_once", ', 'return ("marked", "rated_once", '),
-        ("    listed = [\n", f"    from ...core.metrics import Count\n\n    listed = [\n        {MARKED},\n"),
+        ("    listed = [\n", f"    from ...core.metrics import Count, Words\n\n    listed = [\n        {MARKED},\n"),
     ),
     "reasoning": (
         "suites/reasoning/metrics.py",
@@ -96,7 +105,7 @@ RECIPES = {
         ("    names = {", '    names = {"marked", '),
         (
             "    return {metric: known[metric] for metric, _, _ in BARS.values()}",
-            "    from ...core.metrics import Count\n\n"
+            "    from ...core.metrics import Count, Words\n\n"
             f'    return {{metric: known[metric] for metric, _, _ in BARS.values()}} | {{"marked": {MARKED}}}',
         ),
     ),
@@ -104,7 +113,7 @@ RECIPES = {
         "suites/outcomes/metrics.py",
         ("    if row.accepted:", '    yield "marked"\n    if row.accepted:'),
         ('    names = {"accepted", ', '    names = {"marked", "accepted", '),
-        ('        Count("samples", ', f'        {MARKED},\n        Count("samples", '),
+        ('        Count(\n            "samples",', f'        {MARKED},\n        Count(\n            "samples",'),
     ),
 }
 RECIPES["latency"] = RECIPES["answers"]  # whose metrics and facts it takes over, both or neither
@@ -148,6 +157,11 @@ def mark(copy: Copy, suite: str, *, declared: bool = True) -> subprocess.Complet
 def test_a_metric_is_one_file(copy: Copy, suite: str) -> None:
     ran = mark(copy, suite)
     assert json.loads(ran.stdout or "[]") == ["NO-SHIP", 2], ran.stderr
+    told = copy.run("explain", "marked").stdout
+    assert told.startswith("marked questions (marked): a metric of ") and suite in told
+    assert "Questions that were marked." in told
+    listed = copy.python("-c", "from shipworthy.glossary import terms; print([term.title for term in terms()])")
+    assert "marked questions (marked)" in listed.stdout, listed.stderr
 
 
 @pytest.mark.parametrize("suite", sorted(RECIPES))
@@ -171,7 +185,7 @@ import msgspec
 
 from ...core.evidence import Counted
 from ...core.gates import Gate
-from ...core.metrics import Rate
+from ...core.metrics import Rate, Words
 from ...core.options import Opt, ReadingOptions
 from ...core.sources import Input, read_records
 from ...core.suite import Explanation, InputSpec, Material, Suite
@@ -215,7 +229,8 @@ def rows(verdict: tuple[str, bool], context: Context) -> Any:
 
 
 def metrics(options: Options) -> Any:
-    return {"share": Rate("share", "marbles of the right colour", of="right", among="items")}
+    words = Words("right ones", "Marbles of the right colour.", "right ones / marbles", "marbles", "were right")
+    return {"share": Rate("share", words, of="right", among="items")}
 
 
 def gates(context: Context) -> Any:
@@ -254,7 +269,9 @@ def test_a_suite_is_one_folder_and_one_line(copy: Copy) -> None:
     assert "Are enough of the marbles green?" in copy.run("--help").stdout
     assert "--colour NAME" in copy.run("toy", "--help").stdout
     green = copy.run("toy", "--marbles", "marbles.jsonl", "-o", "toy.json", "-o", "toy.html")
-    assert green.returncode == 1 and "share" in green.stdout
+    assert green.returncode == 1 and "1 of 3 marbles was right; at least 2 must be (share 0.333 < 0.5)" in green.stdout
+    assert "right ones (share): a metric of toy" in copy.run("explain", "share").stdout
+    assert "Marbles of the right colour." in (copy.folder / "toy.html").read_text("utf-8")
     assert copy.run("toy", "--marbles", "marbles.jsonl", "--colour", "red").returncode == 0
     assert copy.run("verify", "toy.json").stdout.startswith("AGREES  toy")
     (copy.folder / "shipworthy.toml").write_text('[suites.toy]\nmarbles = "marbles.jsonl"\ncolour = "red"\n', "utf-8")

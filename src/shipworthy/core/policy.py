@@ -195,7 +195,7 @@ def _against(outcome: Outcome, baseline: Mapping[str, Fraction] | None) -> Outco
         return outcome  # absolute, or compared already with what the suite itself takes for its baseline
     if baseline is None or gate.key not in baseline:
         return outcome
-    return compare(gate, Metric(gate.metric, ""), outcome.measure, True, baseline[gate.key])
+    return compare(gate, Metric(gate.metric), outcome.measure, True, baseline[gate.key])
 
 
 def _waived(outcome: Outcome, suite: str, waivers: Iterable[Waiver], day: datetime.date) -> Outcome:

@@ -12,7 +12,7 @@ import msgspec
 from .cases import Case, Gathered, Keep, Numbered, RunOf, Survey
 from .evidence import Alike, Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
-from .metrics import Measure, Metric
+from .metrics import Measure, Metric, Words
 from .once import Once
 from .options import SuiteOptions
 from .sources import Input
@@ -207,6 +207,8 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
     configurable: bool = True  # whether a config may name it
     growth: Callable[[Any, Sources], int] = tenfold  # bytes in memory for each byte of a file: when records go to disk
+    terms: Mapping[str, Words] = {}  # values that are shown, besides the metrics that there are by default
+    reasons: Mapping[str, Words] = {}  # why an item fails, as rows and cards write it
     refers_to: str = ""  # the suite that decides about wrong answers, where `check` runs both
 
     def named_gates(self, options: SuiteOptions) -> list[Gate]:

@@ -12,7 +12,7 @@ from ..codes import CODES
 from ..core.contracts import ids_of
 from ..core.sources import Input, read_gold, stream_traces
 from ..errors import ShipworthyError, UsageError
-from ..glossary import find_reason, find_terms, names
+from ..glossary import find_reasons, find_terms, names
 from ..reading.reports import load_report, reports_of, row_name, row_passes
 from ..text import first_few
 
@@ -59,22 +59,17 @@ def _suggestion(name: str, report: Report | None) -> str:
 def _about_metric(name: str) -> Iterator[str]:
     for term in find_terms(name):
         yield f"{term.title}: a metric of {' and '.join(term.suites)}"
-        yield f"  {term.definition}"
-        yield f"  Formula: {term.formula}"
-        if term.gate:
-            yield f"  Default gate: {term.gate}"
+        yield f"  {term.words.definition}"
+        if term.words.formula:
+            yield f"  Formula: {term.words.formula}"
+        if term.words.gate:
+            yield f"  Default gate: {term.words.gate}"
 
 
 def _about_reason(name: str) -> Iterator[str]:
-    from ..suites.reasoning.explain import FAILURES  # what stops a reasoned answer, with its own words
-
-    if (reason := find_reason(name)) is not None:
+    for reason in find_reasons(name):
         yield f"{reason.title}: a reason for a failing item of {' and '.join(reason.suites)}"
-        yield f"  {reason.definition}"
-    if name in FAILURES:
-        means = FAILURES[name]["means"]
-        yield f"{name}: a reason for a failing case of reasoning"
-        yield f"  {means[:1].upper()}{means[1:]}."
+        yield f"  {reason.words.definition}"
 
 
 def _about_code(code: str) -> Iterator[str]:

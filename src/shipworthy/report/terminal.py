@@ -228,11 +228,12 @@ def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     yield ""
     yield paint("bold", f"Failing items, worst first ({len(decision.offenders)} of {failing})")
     for offender in decision.offenders:
-        yield from _offender(offender, paint, width)
+        yield from _offender(offender, decision.suite, paint, width)
 
 
-def _offender(offender: Row, paint: Paint, width: int) -> Iterator[str]:
-    qid, reason, told = visible(offender["qid"], 40), words.reason(offender["reason"]), visible(offender["says"], 300)
+def _offender(offender: Row, suite: str, paint: Paint, width: int) -> Iterator[str]:
+    qid, told = visible(offender["qid"], 40), visible(offender["says"], 300)
+    reason = words.reason(offender["reason"], suite)
     told = "" if reason.startswith(f"{told} (") else told
     head = f"  {paint('bold', qid)}  {paint('bad', reason)}"
     if len(qid) + len(reason) + len(told) + 6 <= width:

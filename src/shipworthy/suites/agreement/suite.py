@@ -137,6 +137,7 @@ SUITE = Suite(
     wanted=wanted,
     review=sides.review,
     explain=explain.explain,
+    reasons=explain.REASONS,
     shown=explain.shown,
     reference=reference,
     controls=controls,

@@ -218,6 +218,7 @@ SUITE = Suite(
     aliases=aliases,
     gates=gates,
     explain=explain.explain,
+    reasons=explain.REASONS,
     shown=explain.shown,
     reference=explain.reference,
     review=review,

@@ -133,6 +133,7 @@ SUITE = Suite(
     baseline=deciding.baseline,
     review=deciding.review,
     explain=explain.explain,
+    reasons=explain.REASONS,
     shown=explain.shown,
     controls=controls,
     refers_to="answers",

@@ -62,5 +62,6 @@ SUITE = Suite(
     gates=gates,
     wanted=wanted,
     explain=explain.explain,
+    reasons=explain.REASONS,
     shown=explain.options_shown,
 )

@@ -102,5 +102,6 @@ SUITE = Suite(
     aliases=aliases,
     gates=gates,
     explain=explain.explain,
+    reasons=explain.REASONS,
     configurable=False,
 )

@@ -60,5 +60,6 @@ SUITE = Suite(
     part=count_overlap,
     review=explain.review,
     explain=explain.explain,
+    reasons=explain.REASONS,
     controls=controls,
 )

@@ -20,6 +20,7 @@ from .judge import Context, ListVerdict, LogVerdict, Verdict, band
 from .options import Choices, Options, at_depths, choices_of, distance_limit
 from .pairs import COMPARED, change_facts, change_of
 from .ranking import Ranked, Ratio, Wanted, default_metrics, mean_ratio, parse_wanted, rule, spellings
+from .words import words_of
 
 LISTS = "lists"  # the fact whose values are the ranked lists of a question
 CITED = "cited_answers"  # answerable questions whose answer cites something
@@ -217,8 +218,8 @@ def _list_metrics(wanted: Iterable[Wanted], choices: Choices) -> dict[str, Metri
     named: dict[str, Metric] = {}
     for one in wanted:
         name = one.name(choices.preset)
-        named[name] = MeanOfLists(name, _OF_LISTS[one.kind], of=name, wanted=one, choices=choices)
-    missing = Count("missing", "questions without a result list", "lower", high=None, of=("missing",), completes=True)
+        named[name] = MeanOfLists(name, words_of(name, _OF_LISTS[one.kind]), of=name, wanted=one, choices=choices)
+    missing = Count("missing", words_of("missing"), "lower", high=None, of=("missing",), completes=True)
     return named | {"missing": missing}
 
 
@@ -253,19 +254,21 @@ def _cited_metrics(choices: Choices, limit: Fraction) -> Iterator[Metric]:
     )
     rate = "share of questions with any citation"
     yield _share("answer_rate", rate, why=_UNSAID, against=(*absent, "uncited"), needs=_CITES)
-    median = "median distance between the cited text and the question"
-    p90 = "90th percentile of that distance"
-    for name, description, p in (("delta_s_median", median, 50), ("delta_s_p90", p90, 90)):
-        yield Distance(name, description, "lower", needs=_DISTANCES, optional=True, of="delta_s", p=Fraction(p))
-    near = "share of answered questions whose cited text is at most --delta-s-limit from the question"
-    yield DistancesWithin("delta_s_within", near, needs=_DISTANCES, optional=True, limit=limit)
-    far = "largest distance between a cited text and its question"
-    yield FarthestDistance("delta_s_max", far, "lower", needs=_DISTANCES, optional=True)
-    groups = "share of questions whose paraphrases all reach the same evidence"
-    yield Computed("lambda_convergent", groups, needs=_CITES, optional=True, formula=_convergent)
-    steps = "steps in the table of contents between the cited section and the right one"
+    for name, p in (("delta_s_median", 50), ("delta_s_p90", 90)):
+        yield Distance(name, words_of(name), "lower", needs=_DISTANCES, optional=True, of="delta_s", p=Fraction(p))
+    yield DistancesWithin("delta_s_within", words_of("delta_s_within"), needs=_DISTANCES, optional=True, limit=limit)
+    yield FarthestDistance("delta_s_max", words_of("delta_s_max"), "lower", needs=_DISTANCES, optional=True)
+    yield Computed("lambda_convergent", words_of("lambda_convergent"), needs=_CITES, optional=True, formula=_convergent)
     needs = (*_CITES, "section_id")
-    yield Mean("anchor_proximity", steps, "lower", high=None, needs=needs, optional=True, of="anchor_proximity")
+    yield Mean(
+        "anchor_proximity",
+        words_of("anchor_proximity"),
+        "lower",
+        high=None,
+        needs=needs,
+        optional=True,
+        of="anchor_proximity",
+    )
 
 
 def _ranking_metrics(choices: Choices) -> Iterator[Metric]:
@@ -282,10 +285,10 @@ def _ranking_metrics(choices: Choices) -> Iterator[Metric]:
 
 def _counts() -> Iterator[Metric]:
     yield _share("negative_first", "share of questions where a hard negative outranks every relevant block", "lower")
-    absent = "questions without a log line"
-    yield Count("missing", absent, "lower", high=None, of=("missing",), completes=True, against=("missing",))
-    bad = "questions with coverage 0, or a cited text far from the question"
-    yield Count("bad_qids", bad, "lower", high=None, needs=_DISTANCES, optional=True, of=("bad_qid",))
+    yield Count(
+        "missing", words_of("missing"), "lower", high=None, of=("missing",), completes=True, against=("missing",)
+    )
+    yield Count("bad_qids", words_of("bad_qids"), "lower", high=None, needs=_DISTANCES, optional=True, of=("bad_qid",))
 
 
 _OF_BLOCKS = {
@@ -394,7 +397,15 @@ def _share(
     needs: tuple[str, ...] = (),
 ) -> MeanShare:
     return MeanShare(
-        name, description, better, of=name, could=could, why=why, against=against, needs=needs, optional=True
+        name,
+        words_of(name, description),
+        better,
+        of=name,
+        could=could,
+        why=why,
+        against=against,
+        needs=needs,
+        optional=True,
     )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import msgspec
+
 from ... import stats
 from ...core.gates import Gate, parse_gates
-from ...core.metrics import Measure
+from ...core.metrics import Measure, Words
 from ...core.suite import Findings, Reference
 from ...core.tally import Tally
 from ...errors import UsageError
@@ -19,6 +21,7 @@ from .metrics import LIVE_REFERENCE, REFERENCE, aliases, metrics
 from .options import Choices
 from .pseudocode import DISTANCES
 from .remarks import seeds_lacking
+from .words import words_of
 
 
 def numbers(tally: Tally, choices: Choices) -> dict[str, Fraction | None]:
@@ -77,4 +80,6 @@ def _measure(name: str, value: Fraction | None, n: int) -> Measure:
     if name in ("coverage", "citation_accuracy"):  # a question either is covered or it is not
         k = int(value * n)
         return Measure(name, "rate", value, n, k, stats.wilson(k, n))
-    return Measure(name, "coefficient", value, n)
+    kind, _, depth = name.partition("@")  # the pseudocode calls it just recall
+    words = msgspec.structs.replace(words_of(name), plain=f"recall at {depth}") if kind == "recall" else Words()
+    return Measure(name, "coefficient", value, n, words=words)

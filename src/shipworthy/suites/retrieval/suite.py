@@ -33,6 +33,7 @@ from .settle import settle
 from .survey import LogSurvey
 from .trec import is_run_file, one_file
 from .trec_logs import gold_of_qrels, log_of_run
+from .words import REASONS, words_of
 
 GROWTH_OF_LISTS = 13  # bytes in memory for each byte of qrels, once it is known what there is to find
 ROOM_FOR_LISTS = 3 / 4  # of a limit; ranked lists, which are all that is beside them, are on disk
@@ -204,6 +205,8 @@ SUITE = Suite(
     baseline=baseline,
     review=review,
     explain=explain,
+    terms={"success@{k}": words_of("success@1")},
+    reasons=REASONS,
     shown=shown,
     reference=reference,
     controls=controls,

@@ -18,7 +18,18 @@ from . import explain, pooled, sensitivity
 from .controls import controls
 from .grid import run_of
 from .judge import judge, prepare
-from .metrics import ALIASES, ASIDE, fact_names, facts, gates, metrics, referred_bars, split_gates, wanted
+from .metrics import (
+    ALIASES,
+    ASIDE,
+    QUESTION_WORDS,
+    fact_names,
+    facts,
+    gates,
+    metrics,
+    referred_bars,
+    split_gates,
+    wanted,
+)
 from .options import Options
 from .reference import PART as REFERENCE
 from .reference import bounds, reference
@@ -117,6 +128,7 @@ SUITE = Suite(
     gates=gates,
     review=explain.review,
     explain=explain.explain,
+    terms=QUESTION_WORDS,
     shown=explain.shown,
     reference=reference,
     controls=controls,
