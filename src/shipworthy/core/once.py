@@ -7,6 +7,7 @@ a question are together, so this holds wherever they are gathered.
 
 from __future__ import annotations
 
+import pickle
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from math import isnan, nan
@@ -102,7 +103,12 @@ def one_of(records: Iterable[Dated], keep: Literal["last", "first"]) -> tuple[Da
 
 
 def _undated(content: Any) -> Any:
-    """What a record says, whenever it says so."""
+    """What a record says, whenever it says so.
+
+    A record that was read quickly has a type of its own, and equals no other until it is one of the usual type, which
+    pickling makes of it.
+    """
+    content = pickle.loads(pickle.dumps(content))
     return msgspec.structs.replace(content, ts=None) if getattr(content, "ts", None) is not None else content
 
 
