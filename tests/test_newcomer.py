@@ -188,8 +188,10 @@ from ...core.gates import Gate
 from ...core.metrics import Rate, Words
 from ...core.options import Opt, ReadingOptions
 from ...core.sources import Input, read_records
+from ...core.decision import Display
 from ...core.suite import Explanation, InputSpec, Material, Suite
 from ...reading.jsonl import Problems
+from ...reading.reports import Passing
 
 
 class Marble(msgspec.Struct):
@@ -238,7 +240,11 @@ def gates(context: Context) -> Any:
 
 
 def explain(findings: Any) -> Explanation:
-    return Explanation(counts={"items": findings.tally["items"]})
+    tally = findings.tally
+    return Explanation(
+        counts={"items": tally["items"], "right": tally["right"]},
+        sections={"colours": {"green": {"average": 0.5, "at_least": None, "n": 2}}},
+    )
 
 
 SUITE = Suite(
@@ -254,6 +260,12 @@ SUITE = Suite(
     metrics=metrics,
     gates=gates,
     explain=explain,
+    display=Display(
+        item="marble",
+        counts={"right": "right"},
+        passes=Passing("passed", True),
+        pictures={"colours": "averages"},
+    ),
 )
 '''
 
@@ -270,6 +282,10 @@ def test_a_suite_is_one_folder_and_one_line(copy: Copy) -> None:
     assert "--colour NAME" in copy.run("toy", "--help").stdout
     green = copy.run("toy", "--marbles", "marbles.jsonl", "-o", "toy.json", "-o", "toy.html")
     assert green.returncode == 1 and "1 of 3 marbles was right; at least 2 must be (share 0.333 < 0.5)" in green.stdout
+    assert "toy · 3 marbles · 1 right" in green.stdout
+    told = copy.run("explain", "b", "--report", "toy.json").stdout
+    assert "toy: b fails" in told and "toy: a passes" in copy.run("explain", "a", "--report", "toy.json").stdout
+    assert "<svg" in (copy.folder / "toy.html").read_text("utf-8").partition("Dimensions")[2]
     assert "right ones (share): a metric of toy" in copy.run("explain", "share").stdout
     assert "Marbles of the right colour." in (copy.folder / "toy.html").read_text("utf-8")
     assert copy.run("toy", "--marbles", "marbles.jsonl", "--colour", "red").returncode == 0

@@ -42,7 +42,7 @@ def _metrics(suite: str) -> Mapping[str, Words]:
 
 
 def _reasons(suite: str) -> Mapping[str, Words]:
-    return load_suite(suite).reasons if suite in SUITES else {}
+    return load_suite(suite).display.reasons if suite in SUITES else {}
 
 
 def terms() -> list[Term]:
@@ -114,11 +114,6 @@ def _plain(name: str, suite: str) -> str:
 def find_reasons(name: str) -> list[Term]:
     """Every meaning of a reason's short or plain name."""
     return [term for term in reasons() if name in (term.name, term.words.plain)]
-
-
-def reason_titles(suite: str) -> dict[str, str]:
-    """The reasons of a suite as people are told them: `wrong answer (containment)`."""
-    return {name: words.title(name) for name, words in _reasons(suite).items()}
 
 
 def names() -> Iterator[str]:

@@ -466,6 +466,7 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         tolerated=tolerated,
         partial=any(read.bad for read in reads.values()),
         run={name: read.path for name, read in reads.items() if read.path},
+        display=suite.display,
     )
     if nearest := nearest_to_passing(decision):
         decision.sections["turns"] = nearest

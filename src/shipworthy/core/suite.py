@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from .cases import Case, Gathered, Keep, Numbered, RunOf, Survey
+from .decision import Display
 from .evidence import Alike, Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
 from .metrics import Measure, Metric, Words
@@ -208,7 +209,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     configurable: bool = True  # whether a config may name it
     growth: Callable[[Any, Sources], int] = tenfold  # bytes in memory for each byte of a file: when records go to disk
     terms: Mapping[str, Words] = {}  # values that are shown, besides the metrics that there are by default
-    reasons: Mapping[str, Words] = {}  # why an item fails, as rows and cards write it
+    display: Display = Display()
     refers_to: str = ""  # the suite that decides about wrong answers, where `check` runs both
 
     def named_gates(self, options: SuiteOptions) -> list[Gate]:

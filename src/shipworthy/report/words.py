@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..core.decision import Decision
 from ..core.gates import Outcome, certainty, sentence, state_in_words
 from ..core.metrics import Measure
-from ..glossary import reason_titles
 from ..text import visible
 from . import views
 
@@ -33,9 +32,10 @@ def gate_text(outcome: Outcome) -> str:
     return visible(f"{measure.words.title(gate.key)} {gate.op} {gate.bound.text}" if named else str(gate))
 
 
-def reason(name: object, suite: str) -> str:
+def reason(name: object, decision: Decision) -> str:
     """`wrong answer (containment)`: why an item fails; a reason that has no other words stays as it is."""
-    return reason_titles(suite).get(str(name)) or visible(str(name), 60)
+    known = decision.display.reasons.get(str(name))
+    return known.title(str(name)) if known else visible(str(name), 60)
 
 
 def described(measure: Measure) -> str:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ...core.decision import Decision
 from ...core.evidence import Row
 from ...core.metrics import EVERY
-from ...glossary import reason_titles
 from ...text import plural, visible
 from .. import views
 from ..json import printable
@@ -46,7 +45,7 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
     brief = "question" in known and any(item.get("question") for item in decision.items)
     columns = [*first, *(name for name in known if name not in first)]
     failing = views.failing_items(decision, MOST)
-    passing = (item for item in decision.items if not views.failing(item))
+    passing = (item for item in decision.items if decision.display.passes(item))
     ordered = [*failing, *islice(passing, MOST - len(failing))]
     most = _CELL if len(ordered) <= _CROWDED else _CROWDED_CELL
     return ItemRows(
@@ -101,7 +100,7 @@ def against(decision: Decision) -> dict[str, list[str]]:
 
 def reasons_of(decisions: Iterable[Decision]) -> dict[str, str]:
     """Why items of these suites may fail, in words."""
-    return {name: title for decision in decisions for name, title in reason_titles(decision.suite).items()}
+    return {name: words.title(name) for decision in decisions for name, words in decision.display.reasons.items()}
 
 
 def embedded(tables: Iterable[tuple[str, Decision, ItemRows, Sequence[Card]]], reasons: Mapping[str, str]) -> str:

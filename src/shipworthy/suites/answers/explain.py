@@ -39,6 +39,7 @@ _COUNTED = (
     "superseded",
     "unknown_qid",
 )
+SCOPE = {"shipped": "answered", "refused": "refused", "empty": "empty", "missing": "missing", "error": "failed"}
 NAMED_FACTS = (
     "refusal_drift",
     "near_refusals",

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from ...core.contracts import Gold
+from ...core.decision import Display
 from ...core.sources import (
     ANSWERS,
     Answerable,
@@ -218,10 +219,14 @@ SUITE = Suite(
     aliases=aliases,
     gates=gates,
     explain=explain.explain,
-    reasons=explain.REASONS,
     shown=explain.shown,
     reference=explain.reference,
     review=review,
     controls=controls,
     growth=growth,
+    display=Display(
+        counts=explain.SCOPE,
+        reasons=explain.REASONS,
+        pictures={"refusals": "answered or refused", "risk_coverage": "risk by coverage"},
+    ),
 )

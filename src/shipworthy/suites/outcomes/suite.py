@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
@@ -62,6 +63,6 @@ SUITE = Suite(
     gates=gates,
     wanted=wanted,
     explain=explain.explain,
-    reasons=explain.REASONS,
     shown=explain.options_shown,
+    display=Display(reasons=explain.REASONS, production=True),
 )

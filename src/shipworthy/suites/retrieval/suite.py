@@ -10,6 +10,7 @@ from operator import attrgetter
 from ...core import spill
 from ...core.cases import Case, Numbered
 from ...core.contracts import Gold
+from ...core.decision import Display
 from ...core.sources import BLOCKS, GoldSet, Input, load_gold, read_texts, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
@@ -206,9 +207,9 @@ SUITE = Suite(
     review=review,
     explain=explain,
     terms={"success@{k}": words_of("success@1")},
-    reasons=REASONS,
     shown=shown,
     reference=reference,
     controls=controls,
     growth=growth,
+    display=Display(counts={"missing": "missing"}, reasons=REASONS, pictures={"comparison": "two sides"}),
 )

@@ -9,9 +9,11 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import DetailedTrace, Gold
+from ...core.decision import Display
 from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, require_expected, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
+from ...reading.reports import Passing
 from ..answers.judge import Judging
 from ..answers.options import id_map_file, slice_fields
 from . import explain, pooled, sensitivity
@@ -133,4 +135,5 @@ SUITE = Suite(
     reference=reference,
     controls=controls,
     refers_to="answers",
+    display=Display(counts={"missing": "missing"}, passes=Passing("state", "pass"), pictures={"sensitivity": "flips"}),
 )
