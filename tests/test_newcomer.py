@@ -69,7 +69,7 @@ RECIPES = {
         ('*("cited_answers", ', '*("marked", "cited_answers", '),
         (
             "def _counts() -> Iterator[Metric]:\n",
-            f"def _counts() -> Iterator[Metric]:\n    from ...core.metrics import Words\n\n    yield {MARKED}\n",
+            f"def _counts() -> Iterator[Metric]:\n    yield {MARKED}\n",
         ),
     ),
     "stability": (
@@ -116,6 +116,16 @@ RECIPES = {
         ('        Count(\n            "samples",', f'        {MARKED},\n        Count(\n            "samples",'),
     ),
 }
+# The lists of ids that `retrieval` leaves to the ranking suite: all its facts are lists, and the number of questions.
+LISTED = (
+    "suites/ranking/metrics.py",
+    (
+        '    return named | {"missing": missing}\n',
+        '    return named | {"missing": missing, "marked": '
+        + MARKED.replace('of=("marked",)', 'of=("items",)')
+        + "}\n",
+    ),
+)
 RECIPES["latency"] = RECIPES["answers"]  # whose metrics and facts it takes over, both or neither
 PAIR = {"scholar": {"label": "VALID"}, "auditor": {"label": "VALID"}}
 RATED = [{"qid": qid, "rater": rater, "label": qid} for qid in "AB" for rater in ("ana", "ben")]
@@ -153,13 +163,26 @@ def mark(copy: Copy, suite: str, *, declared: bool = True) -> subprocess.Complet
     return copy.python("-c", SCRIPT, suite)
 
 
+def test_a_metric_of_lists_of_ids_is_one_file(copy: Copy) -> None:
+    path, name = LISTED
+    copy.edit(path, *name)
+    run = [{"qid": qid, "retrieved_ids": ["d1"]} for qid in "AB"]
+    given = {"gold": [gold("A"), gold("B")], "run": run, "metrics": "MRR"}
+    (copy.folder / "inputs.json").write_text(json.dumps(given), "utf-8")
+    told(copy, copy.python("-c", SCRIPT, "retrieval"), "retrieval")
+
+
 @pytest.mark.parametrize("suite", sorted(RECIPES))
 def test_a_metric_is_one_file(copy: Copy, suite: str) -> None:
-    ran = mark(copy, suite)
+    told(copy, mark(copy, suite), suite)
+
+
+def told(copy: Copy, ran: subprocess.CompletedProcess[str], suite: str) -> None:
+    """The metric decides, and glossary and `explain` know it."""
     assert json.loads(ran.stdout or "[]") == ["NO-SHIP", 2], ran.stderr
-    told = copy.run("explain", "marked").stdout
-    assert told.startswith("marked questions (marked): a metric of ") and suite in told
-    assert "Questions that were marked." in told
+    explained = copy.run("explain", "marked").stdout
+    assert explained.startswith("marked questions (marked): a metric of ") and suite in explained
+    assert "Questions that were marked." in explained
     listed = copy.python("-c", "from shipworthy.glossary import terms; print([term.title for term in terms()])")
     assert "marked questions (marked)" in listed.stdout, listed.stderr
 

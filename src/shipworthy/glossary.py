@@ -38,7 +38,7 @@ def _metrics(suite: str) -> Mapping[str, Words]:
         return {}
     loaded = load_suite(suite)
     measured = {name: metric.words for name, metric in loaded.metrics(loaded.options()).items()}
-    return {name: words for name, words in (measured | dict(loaded.terms)).items() if words.definition}
+    return {name: words for name, words in (measured | dict(loaded.terms())).items() if words.definition}
 
 
 def _reasons(suite: str) -> Mapping[str, Words]:

@@ -154,6 +154,10 @@ def no_aliases(options: object) -> Mapping[str, str]:
     return {}
 
 
+def no_terms() -> Mapping[str, Words]:
+    return {}
+
+
 def main_part(findings: Findings) -> str:
     return ""
 
@@ -208,7 +212,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
     configurable: bool = True  # whether a config may name it
     growth: Callable[[Any, Sources], int] = tenfold  # bytes in memory for each byte of a file: when records go to disk
-    terms: Mapping[str, Words] = {}  # values that are shown, besides the metrics that there are by default
+    terms: Callable[[], Mapping[str, Words]] = no_terms  # of values that are no metric by default
     display: Display = Display()
     refers_to: str = ""  # the suite that decides about wrong answers, where `check` runs both
 

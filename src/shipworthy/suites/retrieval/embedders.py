@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import DataError, EnvironmentFailure, UsageError
 from ...text import fold, visible
+from ..ranking.options import check_embedder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 PLACES = 4  # distances are recorded rounded to so many places
 BATCH = 64
 _DIGITS = Context(prec=40)
-NAMES = ("precomputed", "lexical", "http", "local")
 
 
 class Embedder(Protocol):
@@ -311,7 +311,7 @@ def make_embedder(
     `py:module:function`, or `module:function`, names a function without arguments that makes an embedder of your own.
     `key_env` names the environment variable that holds the server's key.
     """
-    check_name(name)
+    check_embedder(name)
     unused = {"embed-url": url, "embed-key-env": key_env} if name != "http" else {}
     unused |= {"embed-model": model} if name not in ("http", "local") else {}
     if flag := next((flag for flag, value in unused.items() if value), ""):
@@ -328,16 +328,6 @@ def make_embedder(
     if name == "local":
         return Local(model, cache)
     return _own(name) if ":" in name else Http(url, model, _key(key_env), cache)
-
-
-def check_name(name: str) -> None:
-    """There is an embedder of that name, or it names a function."""
-    if name not in NAMES and not all(name.removeprefix("py:").partition(":")):
-        raise UsageError(
-            f"unknown embedder {name!r}",
-            hint=f"Use one of {', '.join(NAMES)}, or py:module:function.",
-            code="embedder-setting",
-        )
 
 
 def _key(variable: str | None) -> str:

@@ -16,12 +16,11 @@ from ...core.metrics import Measure, Words
 from ...core.suite import Findings, Reference
 from ...core.tally import Tally
 from ...errors import UsageError
-from .judge import Context
+from ..ranking.metrics import WORDS
+from ..ranking.options import Choices
+from .explain import seeds_lacking
+from .judge import DISTANCES, Context
 from .metrics import LIVE_REFERENCE, REFERENCE, aliases, metrics
-from .options import Choices
-from .pseudocode import DISTANCES
-from .remarks import seeds_lacking
-from .words import words_of
 
 
 def numbers(tally: Tally, choices: Choices) -> dict[str, Fraction | None]:
@@ -81,5 +80,9 @@ def _measure(name: str, value: Fraction | None, n: int) -> Measure:
         k = int(value * n)
         return Measure(name, "rate", value, n, k, stats.wilson(k, n))
     kind, _, depth = name.partition("@")  # the pseudocode calls it just recall
-    words = msgspec.structs.replace(words_of(name), plain=f"recall at {depth}") if kind == "recall" else Words()
+    words = (
+        msgspec.structs.replace(WORDS["recall"].fill(k=depth), plain=f"recall at {depth}")
+        if kind == "recall"
+        else Words()
+    )
     return Measure(name, "coefficient", value, n, words=words)

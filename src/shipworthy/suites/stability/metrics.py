@@ -29,7 +29,6 @@ RCR = Words(
     "The share of runs that refuse or that answer, whichever is larger: 1 if all runs decide alike.",
     "max(refusals, answers) / runs of the question",
 )
-QUESTION_WORDS = {**{name: bar.words for name, bar in BARS.items()}, "rcr": RCR}
 _MEANS = ("acr", "cghc", "css", "css_all", "jaccard", "ned50", "iaa", "rcr", "refusal_rate")
 _MISSED = Words(
     "missed {NAME}",
@@ -211,11 +210,17 @@ def _failing() -> Iterator[Metric]:
         yield Count(f"{name}_failing", _MISSED.fill(NAME=bar.words.plain), "lower", high=None, of=(f"failing_{name}",))
 
 
+def question_words() -> dict[str, Words]:
+    """The words of what is measured of single questions."""
+    return {**{name: bar.words for name, bar in BARS.items()}, "rcr": RCR}
+
+
 def _means() -> Iterator[Metric]:
+    words = question_words()
     for name in _MEANS:
         yield Mean(
             f"mean_{name}",
-            _MEAN.fill(NAME=QUESTION_WORDS[name].plain),
+            _MEAN.fill(NAME=words[name].plain),
             "lower" if name == "ned50" else "higher",
             of=name,
         )
