@@ -31,7 +31,7 @@ from ..reading.sharing import KEPT, sharing
 from ..suites import load_suite
 from ..text import first_few, plural, visible
 from .baselines import Reports, is_file, load_baseline
-from .commit import where_from
+from .commit import about_commit, where_from
 from .compare import Comparison, compare_reports, incomparable, sentence, worse_than
 from .evaluate import run_suite
 from .narrowing import narrowed, note_quarantine, without_quarantined
@@ -526,12 +526,13 @@ def record_board(board: Board, config: Config, label: str = "") -> None:
     except ShipworthyError as error:
         board.run = board.run | {"history": {}, "warnings": [f"the run is not in history: {error}"]}
         return
-    known = {**where_from(config.folder), "label": label}
+    place = where_from(config.folder)
+    known = {**place, **about_commit(place["commit"], config.folder), "label": label}
     ids, warnings = history.record_all([report_of(decision) for decision in board.decisions], **known)
     if not warnings:
         with suppress(ShipworthyError):  # a picture is not worth a warning
             for decision in board.decisions:
-                board.trends |= _trends(history, decision)
+                board.trends |= _trends(history, decision, place["branch"], known["project"])
     suites = [decision.suite for decision in board.decisions]
     board.run = board.run | {
         "history": dict(zip(suites, ids, strict=True)),
@@ -539,13 +540,13 @@ def record_board(board: Board, config: Config, label: str = "") -> None:
     }
 
 
-def _trends(history: History, decision: Decision) -> dict[str, list[dict[str, Any]]]:
-    """The gated metrics over the last runs of the suite, this one last."""
+def _trends(history: History, decision: Decision, branch: str, project: str) -> dict[str, list[dict[str, Any]]]:
+    """The gated metrics over the last runs of the suite in this project and branch, this one last."""
     found = {}
     if "subset" in decision.sections:
         return {}  # the trend is that of the whole gold set
     for key in dict.fromkeys(outcome.gate.key for outcome in decision.outcomes):
-        points = history.trend(key, suite=decision.suite)
+        points = history.trend(key, suite=decision.suite, branch=branch, project=project)
         found[f"{decision.suite} {key}"] = [
             {
                 "value": None if point.value is None else float(point.value),
