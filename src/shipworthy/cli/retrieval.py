@@ -166,7 +166,7 @@ def calibrate(gold: str, texts: str | None, as_json: bool, **given: object) -> i
 
     from ..core.options import make_options
     from ..core.sources import read_gold, read_texts
-    from ..suites.retrieval.calibration import calibrate as suggest
+    from ..suites.retrieval.embedders import calibrate as suggest
     from ..suites.retrieval.embedders import make_embedder
 
     options: Any = make_options(SUITE.options, given, SUITE.name)
