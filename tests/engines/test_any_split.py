@@ -18,7 +18,7 @@ from golden.runner import Case, load_cases, produce
 from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.jobs import evaluate as door
-from shipworthy.suites.retrieval import suite as retrieval
+from shipworthy.suites.ranking import divided
 
 SCORING = ("score", "stability", "latency", "retrieval", "agreement", "reason", "outcomes", "check")
 CASES = [case for case in load_cases() if case.run.split()[0] in SCORING and not case.plain]
@@ -195,5 +195,5 @@ def test_lists_that_are_ranked_from_disk_are_those_that_are_ranked_in_memory(
     whole = list(map(made, given))
     with pytest.MonkeyPatch.context() as patch:
         use_engine("spilled", patch)
-        patch.setattr(retrieval, "GROWTH_OF_LISTS", 10**6)
+        patch.setattr(divided, "GROWTH_OF_LISTS", 10**6)
         assert list(map(made, given)) == whole

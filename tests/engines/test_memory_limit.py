@@ -20,8 +20,7 @@ from shipworthy.core.decision import digest_of, report
 from shipworthy.core.names import Names
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
 from shipworthy.jobs.check import check
-from shipworthy.suites.retrieval import divided, trec
-from shipworthy.suites.retrieval import suite as retrieval
+from shipworthy.suites.ranking import divided, trec
 
 GOLD = [gold(f"q{number:03}") for number in range(60)] + [unanswerable(f"u{number:03}") for number in range(20)]
 TRACES = [trace(item["qid"]) if item["answerable"] else refusal(item["qid"]) for item in GOLD]
@@ -137,7 +136,7 @@ def test_latency_retrieval_and_agreement() -> None:
 
 def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists of small files in several buckets."""
-    monkeypatch.setattr(retrieval, "GROWTH_OF_LISTS", 10**9)
+    monkeypatch.setattr(divided, "GROWTH_OF_LISTS", 10**9)
     monkeypatch.setattr(spill, "GROWTH", 10**5)
 
 

@@ -60,7 +60,7 @@ def score(form: str, outputs: tuple[str, ...], write_trec: str | None, **given: 
 def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
     """A gold set as qrels.txt and logs as runs; where a question has several lists the first is written."""
     from ..report import write
-    from ..suites.retrieval.trec import qrels_text, run_text
+    from ..suites.retrieval.log import qrels_text, run_text
 
     if gold:
         write(os.path.join(folder, "qrels.txt"), qrels_text(gold))
@@ -166,7 +166,7 @@ def calibrate(gold: str, texts: str | None, as_json: bool, **given: object) -> i
 
     from ..core.options import make_options
     from ..core.sources import read_gold, read_texts
-    from ..suites.retrieval.calibration import calibrate as suggest
+    from ..suites.retrieval.embedders import calibrate as suggest
     from ..suites.retrieval.embedders import make_embedder
 
     options: Any = make_options(SUITE.options, given, SUITE.name)

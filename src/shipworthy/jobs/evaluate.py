@@ -18,7 +18,7 @@ from ..engines import workers
 from ..errors import UsageError
 from ..reading.files import is_remote
 from ..reading.many import expanded
-from ..suites import load_suite
+from ..suites import load_suite, suite_for
 
 
 @overload
@@ -96,6 +96,7 @@ def run_suite(
     check_inputs(suite, sources)
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
+    suite = suite_for(suite, options, sources)
     jobs = workers(engine, settings.get("jobs"))
     with limited(settings.get("memory_limit"), sources.values(), jobs, suite.growth(options, sources)):
         if jobs > 1 and (store := active()) is not None:
