@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyte
 import pytest
 from click.testing import CliRunner
 
@@ -498,10 +500,19 @@ def test_progress_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert (clock(5), clock(65), clock(3725)) == ("0:05", "1:05", "1:02:05")
 
 
-def test_the_bar_draws_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = ProgressBar(10, 8)
-    shown.update()
-    shown.update(failed=True)
-    shown.close()
-    said = capsys.readouterr()
-    assert said.out == "" and "10/10  100%" in said.err and "errors 1" in said.err
+def test_the_bar_draws_over_itself_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a terminal shows at the end: one line, the bar full; cut where the terminal is narrow."""
+    for columns in (100, 30):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        stream = io.StringIO()
+        shown = ProgressBar(10, 8, stream)
+        shown.update()
+        shown.update(failed=True)
+        shown.close()
+        screen = pyte.Screen(columns, 4)
+        pyte.Stream(screen).feed(stream.getvalue().replace("\n", "\r\n"))
+        line, *below = (text.rstrip() for text in screen.display)
+        assert not any(below)
+        assert line.startswith("run [") and "10/10  100%" in line
+        assert columns < 100 or (line.count("=") == 40 and "errors 1" in line)
+        assert "[3" not in stream.getvalue(), "no colour, so nothing to switch off"
