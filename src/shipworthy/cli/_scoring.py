@@ -13,6 +13,7 @@ from ..core.options import Field, fields_of
 from ..engines import SETTINGS
 from ..errors import UsageError
 from ..suites import load_suite
+from ._lists import NumberList
 from ._output import Ticker, emit, engine_flags, output_flags
 from ._say import say
 
@@ -22,27 +23,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 _LAST = ("only_gates", "require_proof", "offenders", "lenient")  # what every suite has comes after its own
-
-
-class NumberList(click.ParamType[tuple[int, ...]]):
-    """`5`, `1,3,5,10` or `0-4`."""
-
-    name = "N[,N…]"
-    most = 10_000  # 0-999999999 is a slip of the finger
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        numbers: list[int] = []
-        try:
-            for part in str(value).replace(",", " ").split():
-                first, dash, last = part.partition("-")
-                numbers += range(int(first), min(int(last), int(first) + self.most) + 1) if dash else [int(first)]
-        except ValueError:
-            self.fail(f"{value!r} is not a number or a list of numbers such as 1,3,5.", param, ctx)
-        if len(numbers) > self.most:
-            self.fail(f"more than {self.most} numbers.", param, ctx)
-        return tuple(numbers)
 
 
 def scoring_flags(suite: Suite, *, without: Iterable[str] = ()) -> Callable[[F], F]:

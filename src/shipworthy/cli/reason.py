@@ -13,6 +13,7 @@ from ._output import emit, written
 from ._say import say, say_json
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
+from ._target import run_flags
 
 if TYPE_CHECKING:
     from ..core.decision import Decision
@@ -41,14 +42,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 @click.option("--preset", help="Preset to use for every case.")
 @click.option("--project", help="Project to use for every case.")
 @click.option("--db", help="Database, passed to the program as --db before `reason`.")
-@click.option(
-    "--timeout-sec",
-    type=click.FloatRange(0, min_open=True),
-    default=240,
-    show_default=True,
-    callback=_finite,
-    help="Timeout of one case.",
-)
+@run_flags(only=["timeout"], timeout={"default": 240.0, "callback": _finite, "help": "Timeout of one case."})
 @click.option(
     "--answers",
     "--out",
@@ -70,7 +64,7 @@ def run_command(
     preset: str | None,
     project: str | None,
     db: str | None,
-    timeout_sec: float,
+    timeout: float,
     answers: str,
     output_dir: str | None,
     dry_run: bool,
@@ -95,7 +89,7 @@ def run_command(
         return 0
     target = reasoner_target(binary=binary, url=url, function=function, db=db)
     score_suite(SUITE, {**given, "answers": {}})  # a wrong flag is told before a reasoner is asked for hours
-    _write_answers(answers, ask_all(cases, target, timeout=timeout_sec, on_answer=_progress(len(cases))))
+    _write_answers(answers, ask_all(cases, target, timeout=timeout, on_answer=_progress(len(cases))))
     decision = score_suite(SUITE, {**given, "answers": answers})
     code = emit(decision, form, outputs)
     if output_dir and not _write_cases(decision, output_dir):

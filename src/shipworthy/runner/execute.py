@@ -15,7 +15,7 @@ from ..reading.plans import HEADER_KEY
 from ..text import visible
 from .failures import AskFailed
 from .journal import Header, Journal, encoded
-from .pace import Budget, BudgetSpent, Limits, Pacer, wait_before
+from .pace import Budget, BudgetSpent, Pacer, wait_before
 from .plan import Ask, Plan, digest_of, gold_digest
 from .progress import Progress
 from .redact import Secrets, without_passwords
@@ -56,10 +56,10 @@ _NOT_TAKEN = frozenset(
 class Execution:
     """One run of a plan against a target: the workers share its budget, its pace and its view of the target."""
 
-    def __init__(self, target: Target, journal: Journal, limits: Limits, secrets: Secrets, progress: Progress) -> None:
-        self.target, self.journal, self.limits = target, journal, limits
-        self.secrets, self.progress = secrets, progress
-        self.budget, self.pacer = Budget(limits), Pacer(limits.rate)
+    def __init__(self, target: Target, journal: Journal, options: TargetOptions, progress: Progress) -> None:
+        self.target, self.journal, self.limits = target, journal, options
+        self.secrets, self.progress = options.secrets, progress
+        self.budget, self.pacer = Budget(options), Pacer(options.rate)
         self.finished = self.failed = self.reused = 0
         self.errors: Counter[str] = Counter()  # failures by kind
         self.first_error = ""

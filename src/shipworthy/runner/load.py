@@ -23,10 +23,12 @@ from ..text import FORMULA
 from ..web.blocking import run_blocking
 from .execute import ask_once, header_of, record_of, written
 from .journal import Journal
-from .plan import Arm, Ask, Plan, Question, make_plan, run_id_of
+from .plan import Ask, Plan, Question, make_plan, run_id_of
 from .redact import Secrets
 from .targets import Target, TargetOptions, parse_target
+from .targets.base import chosen
 
+MOST_PROCESSES = 64  # of a Python function: an open loop has no other bound
 LATE_MS = 10.0  # a start later than this is counted
 CSV_FIELDS = (
     "run_id",
@@ -84,30 +86,27 @@ def run_load(
     target: str | Target,
     out: str | os.PathLike[str],
     *,
-    arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None = None,
     loads: Sequence[float] = (1, 5, 20),
     duration: float | None = None,
-    max_requests: int | None = None,
-    warmup: int = 5,
-    timeout: float = 60.0,
     csv_path: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
     options: TargetOptions | None = None,
+    **given: Any,
 ) -> LoadSummary:
     """Ask every question on every arm at each load; `duration` (seconds) and `max_requests` bound each load.
 
-    Traces go to `out`, one row per request to `csv_path` (`latency.csv` beside `out` by default).
+    What is given by name besides are run options: arms, warmup (5 unless said), timeout and so on. Traces go to `out`,
+    one row per request to `csv_path` (`latency.csv` beside `out` by default).
     """
     if not loads or min(loads) <= 0:
         raise UsageError("loads are requests per second, more than 0", where="--loads", code="load")
-    options = options or TargetOptions()
+    options = chosen(options, {"warmup": 5, "connections": MOST_PROCESSES} | given)
     asked = parse_target(target, options) if isinstance(target, str) else target
     table = Path(csv_path) if csv_path is not None else Path(out).with_name("latency.csv")
-    generator = Generator(make_plan(gold, arms=arms), asked, options.secrets, timeout)
-    bounds = {load: _limit(len(generator.plan), load, duration, max_requests) for load in loads}
+    generator = Generator(make_plan(gold, arms=options.arms), asked, options.secrets, options.timeout)
+    bounds = {load: _limit(len(generator.plan), load, duration, options.max_requests) for load in loads}
     header = header_of(generator.plan, asked, options, planned=sum(bounds.values()))
-    with Journal(out, header, resume=None, overwrite=overwrite) as journal:
-        steps = run_blocking(generator.run(bounds, warmup, journal, table))
+    with Journal(out, header, resume=None, overwrite=options.overwrite) as journal:
+        steps = run_blocking(generator.run(bounds, options.warmup, journal, table))
     return LoadSummary(os.fspath(out), str(table), steps)
 
 

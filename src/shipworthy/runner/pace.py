@@ -5,33 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from decimal import Decimal
-from math import isfinite
 
-import msgspec
-
-from ..errors import UsageError
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run treats its target, and where it stops."""
-
-    concurrency: int = 8
-    timeout: float = 60.0  # seconds for one attempt, to the last byte
-    retries: int = 3
-    rate: float | None = None  # requests per second
-    backoff: float = 0.5
-    longest_wait: float = 30.0  # cap of a backoff and of Retry-After
-    max_requests: int | None = None
-    max_seconds: float | None = None
-    max_cost_usd: Decimal | None = None
-    breaker: int = 10  # unanswered runs in a row after which the target counts as gone
-
-    def __post_init__(self) -> None:
-        """A budget of NaN or infinity would never end."""
-        for name in ("concurrency", "timeout", "rate", "max_requests", "max_seconds", "max_cost_usd"):
-            value = getattr(self, name)
-            if value is not None and not (isfinite(value) and value > 0):
-                raise UsageError(f"{name} is {value}", hint="Give a number over 0.", code="limit")
+from ..core.run_options import RunOptions
 
 
 class BudgetSpent(Exception):
@@ -41,7 +16,7 @@ class BudgetSpent(Exception):
 class Budget:
     """Counts requests, seconds and dollars against the limits."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RunOptions) -> None:
         self.limits, self.requests, self.cost = limits, 0, Decimal(0)
         self._clock = asyncio.get_running_loop().time
         self._started = self._clock()
@@ -53,7 +28,7 @@ class Budget:
             raise BudgetSpent(f"max-requests {limits.max_requests} reached")
         if limits.max_seconds is not None and self._clock() - self._started >= limits.max_seconds:
             raise BudgetSpent(f"max-seconds {limits.max_seconds:g} reached")
-        if limits.max_cost_usd is not None and self.cost >= limits.max_cost_usd:
+        if limits.max_cost_usd is not None and self.cost >= Decimal(str(limits.max_cost_usd)):
             raise BudgetSpent(f"max-cost-usd {limits.max_cost_usd} reached")
         self.requests += 1
 
@@ -81,7 +56,7 @@ class Pacer:
             await asyncio.sleep(mine - now)
 
 
-def wait_before(attempt: int, run_id: str, limits: Limits, retry_after: float | None) -> float:
+def wait_before(attempt: int, run_id: str, limits: RunOptions, retry_after: float | None) -> float:
     """Seconds before attempt number `attempt` (2, 3, …): what the target asked for, else a doubling backoff.
 
     The scatter comes from the run_id, so that the same run waits the same time.

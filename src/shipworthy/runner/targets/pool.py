@@ -197,7 +197,11 @@ class Workers:
         limit = options.max_response_bytes
         path = [folder for folder in sys.path if isinstance(folder, str)]
         self._job = Job(place=place, cwd=os.getcwd(), path=path, accepts=names, drops=drops, limit=limit)
-        self._secrets, self._seconds, self._most = options.secrets, options.start_seconds, max(1, options.connections)
+        self._secrets, self._seconds, self._most = (
+            options.secrets,
+            options.start_seconds,
+            options.connections or sys.maxsize,
+        )
         self._idle: list[Worker] = []
         self._starting, self._freed = 0, asyncio.Event()
         self._all: set[Worker] = set()
