@@ -192,9 +192,8 @@ async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, 
     began, trace, failure = clock(), {}, None
     deadline = asyncio.timeout(timeout)
     try:
-        if ready := getattr(target, "ready", None):
-            await ready()
-            began = clock()  # starting a process is our doing
+        await make_ready(target)
+        began = clock()  # starting a process is our doing
         async with deadline:
             trace = await target.ask(ask)
     except ShipworthyError:
@@ -209,6 +208,11 @@ async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, 
         trace, failure = {}, AskFailed("wrong-shape", f"the target gave {type(trace).__name__}, expected a dict")
     elapsed = trace.elapsed_ms if isinstance(trace, Timed) and failure is None else None
     return trace, (clock() - began) * 1000 if elapsed is None else elapsed, failure
+
+
+async def make_ready(target: Target) -> None:
+    if ready := getattr(target, "ready", None):
+        await ready()
 
 
 def _is_cancelled() -> bool:

@@ -21,10 +21,9 @@ from ..errors import UsageError
 from ..reading.files import write_whole
 from ..text import FORMULA
 from ..web.blocking import run_blocking
-from .execute import ask_once, header_of, record_of, written
+from .execute import ask_once, header_of, make_ready, record_of, written
 from .journal import Journal
 from .plan import Ask, Plan, Question, make_plan, run_id_of
-from .redact import Secrets
 from .targets import Target, TargetOptions, parse_target
 from .targets.base import chosen
 
@@ -102,12 +101,23 @@ def run_load(
     options = chosen(options, {"warmup": 5, "connections": MOST_PROCESSES} | given)
     asked = parse_target(target, options) if isinstance(target, str) else target
     table = Path(csv_path) if csv_path is not None else Path(out).with_name("latency.csv")
-    generator = Generator(make_plan(gold, arms=options.arms), asked, options.secrets, options.timeout)
-    bounds = {load: _limit(len(generator.plan), load, duration, options.max_requests) for load in loads}
-    header = header_of(generator.plan, asked, options, planned=sum(bounds.values()))
-    with Journal(out, header, resume=None, overwrite=options.overwrite) as journal:
-        steps = run_blocking(generator.run(bounds, options.warmup, journal, table))
+    plan = make_plan(gold, arms=options.arms)
+    bounds = {load: _limit(len(plan), load, duration, options.max_requests) for load in loads}
+    steps = run_blocking(_run_load(Generator(plan, asked, options), bounds, out, table))
     return LoadSummary(os.fspath(out), str(table), steps)
+
+
+async def _run_load(
+    generator: Generator, bounds: Mapping[float, int], out: str | os.PathLike[str], table: Path
+) -> list[LoadStep]:
+    options, target = generator.options, generator.target
+    try:
+        await make_ready(target)
+        header = header_of(generator.plan, target, options, planned=sum(bounds.values()))
+        with Journal(out, header, resume=None, overwrite=options.overwrite) as journal:
+            return await generator.run(bounds, journal, table)
+    finally:
+        await target.close()
 
 
 def schedule(plan: Plan, load: float, number: int | None = None) -> list[Ask]:
@@ -130,14 +140,15 @@ def schedule(plan: Plan, load: float, number: int | None = None) -> list[Ask]:
 class Generator:
     """Asks a plan at several loads; records are written when their load is done, so that writing disturbs no timing."""
 
-    def __init__(self, plan: Plan, target: Target, secrets: Secrets, timeout: float) -> None:
-        self.plan, self.target, self.secrets, self.timeout = plan, target, secrets, timeout
+    def __init__(self, plan: Plan, target: Target, options: TargetOptions) -> None:
+        self.plan, self.target, self.options = plan, target, options
+        self.secrets, self.timeout = options.secrets, options.timeout
 
-    async def run(self, bounds: Mapping[float, int], warmup: int, journal: Journal, table: Path) -> list[LoadStep]:
+    async def run(self, bounds: Mapping[float, int], journal: Journal, table: Path) -> list[LoadStep]:
         rows: list[dict[str, object]] = []
         steps: list[LoadStep] = []
         try:
-            for ask in schedule(self.plan, 0, warmup):
+            for ask in schedule(self.plan, 0, self.options.warmup):
                 await ask_once(self.target, ask, self.timeout)
             for load, limit in bounds.items():
                 measured = await self._step(schedule(self.plan, load, limit), load)
@@ -146,7 +157,6 @@ class Generator:
                 journal.sync()
                 steps.append(_summed(load, len(self.plan), records))
         finally:
-            await self.target.close()
             write_csv(table, rows)
         return steps
 

@@ -14,7 +14,7 @@ from ..core.sources import read_gold
 from ..errors import UsageError
 from ..text import plural
 from ..web.blocking import run_blocking
-from .execute import Execution, header_of
+from .execute import Execution, header_of, make_ready
 from .journal import Journal
 from .plan import Plan, Question, make_plan
 from .progress import Progress, progress_for
@@ -76,7 +76,6 @@ def run(
     """
     options = chosen(options, given)
     plan = make_plan(read_gold(gold) if isinstance(gold, (str, os.PathLike)) else gold, options)
-    # Before the loop runs, so that Ctrl-C ends an import that takes long.
     asked = parse_target(target, options) if isinstance(target, str) else target
     return run_blocking(run_async(plan, asked, out, options=options, progress=progress, announce=announce))
 
@@ -93,7 +92,12 @@ async def run_async(
     """`run` for a plan and a target, within a loop that is running already."""
     clock = asyncio.get_running_loop().time
     began = clock()
-    journal = Journal(out, header_of(plan, asked, options), resume=options.resume, overwrite=options.overwrite)
+    try:
+        await make_ready(asked)
+        journal = Journal(out, header_of(plan, asked, options), resume=options.resume, overwrite=options.overwrite)
+    except BaseException:
+        await asked.close()
+        raise
     resumed, failed_before = len(journal.finished), journal.failed
     alike = options.dedupe and getattr(asked, "by_wording", False)
     if announce:

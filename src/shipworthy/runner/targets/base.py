@@ -16,8 +16,9 @@ from ..redact import Secrets
 class Target(Protocol):
     """What the runner can ask. `replays` targets bring their own latencies along.
 
-    One that has to start something first may have `async def ready()`: it is awaited before the clock starts. One whose
-    answer can't depend on the name of a jitter says `by_wording = True`: an unchanged question is not sent again.
+    One that has to start something first may have `async def ready()`: it is awaited before anything is written, and
+    before the clock of each call starts. One whose answer can't depend on the name of a jitter says
+    `by_wording = True`: an unchanged question is not sent again.
     """
 
     name: str

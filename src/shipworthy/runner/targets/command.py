@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import shlex
 import shutil
-import signal
 from collections.abc import Sequence
 
 import msgspec
@@ -19,10 +16,7 @@ from ..plan import Ask
 from ..redact import without_passwords
 from ..shape import checked, mapped, parse_mapping, parsed
 from .base import TargetOptions, request_of
-
-_STDERR_KEPT = 4096
-_LAST_WORDS = 2.0  # seconds for a killed program to be gone
-_PIPES_HELD = 0.5  # seconds for the pipes to close after the program has ended
+from .program import Program
 
 
 class CommandTarget:
@@ -77,89 +71,24 @@ async def output_of(argv: Sequence[str], options: TargetOptions, request: bytes 
     """
     if any("\0" in part for part in argv):
         raise AskFailed("bad-question", "a NUL can't be passed as an argument")
-    loop = asyncio.get_running_loop()
     try:
-        transport, program = await loop.subprocess_exec(
-            lambda: _Program(options.max_response_bytes), *argv, start_new_session=True
-        )
+        program = await Program.started(argv, options.max_response_bytes)
     except (OSError, UnicodeEncodeError) as error:
         raise AskFailed("command", f"can't be started: {error}") from None
     try:
-        program.send(request)
-        await program.ended
+        program.send(request, last=True)
+        output = await program.whole()
     except asyncio.CancelledError as cancelled:
         cancelled.add_note(options.secrets.hide(_text(program.out or program.err)[:SEEN]))
         raise
     finally:
         await program.dismiss()
-    if transport.get_returncode():
-        raise _exit(transport.get_returncode() or 0, program, options)
-    return bytes(program.out)
+    if program.exit_code:
+        raise _exit(program.exit_code, program, options)
+    return output
 
 
-class _Program(asyncio.SubprocessProtocol):
-    """A started program: what it has written so far, and when it has ended."""
-
-    def __init__(self, limit: int) -> None:
-        loop = asyncio.get_running_loop()
-        self.out, self.err, self._limit = bytearray(), bytearray(), limit
-        self.ended: asyncio.Future[None] = loop.create_future()  # the program is gone and both pipes are closed
-        self._exited: asyncio.Future[None] = loop.create_future()
-        self._pipes = {1, 2}
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 2:
-            self.err += data
-            del self.err[:-_STDERR_KEPT]
-        elif not self.ended.done():
-            self.out += data
-            if len(self.out) > self._limit:
-                seen = _text(self.out[:SEEN])
-                too_large = AskFailed("too-large", f"the output is larger than {self._limit:,} bytes", seen=seen)
-                self.ended.set_exception(too_large)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self._pipes.discard(fd)
-        self._check()
-
-    def process_exited(self) -> None:
-        self._exited.set_result(None)
-        self._check()
-        if self._pipes:  # whoever still holds them a while later is not the program
-            asyncio.get_running_loop().call_later(_PIPES_HELD, self._end)
-
-    def send(self, request: bytes) -> None:
-        """Write the request to standard input and close it; a program need not read it."""
-        stdin = self._transport.get_pipe_transport(0)
-        assert isinstance(stdin, asyncio.WriteTransport)
-        stdin.write(request)
-        stdin.close()
-
-    async def dismiss(self) -> None:
-        """End what is left of the program: all that it started, if it did not end by itself."""
-        if self._pipes or not self._exited.done():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                if hasattr(os, "killpg"):
-                    os.killpg(self._transport.get_pid(), signal.SIGKILL)
-                else:  # Windows: the program alone
-                    self._transport.kill()
-        self._transport.close()
-        await asyncio.wait([self._exited], timeout=_LAST_WORDS)
-
-    def _check(self) -> None:
-        if self._exited.done() and not self._pipes:
-            self._end()
-
-    def _end(self) -> None:
-        if not self.ended.done():
-            self.ended.set_result(None)
-
-
-def _exit(code: int, program: _Program, options: TargetOptions) -> AskFailed:
+def _exit(code: int, program: Program, options: TargetOptions) -> AskFailed:
     text = options.secrets.hide(_text(program.err or program.out)).strip()
     shown = visible(options.secrets.hide(_text(program.err)).strip()[-200:])
     return AskFailed("command", f"signal {-code}" if code < 0 else f"exit {code}", shown=shown, seen=text[-SEEN:])

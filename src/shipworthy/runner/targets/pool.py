@@ -6,13 +6,8 @@ import asyncio
 import contextlib
 import os
 import secrets
-import select
 import signal
-import socket
-import subprocess
 import sys
-import threading
-import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,21 +16,18 @@ import msgspec
 
 from ...errors import EnvironmentFailure, UsageError
 from ...text import visible
-from ...web.blocking import run_blocking
 from ..failures import SEEN, AskFailed
 from ..journal import encoded
 from ..shape import parsed
 from .base import TargetOptions
-from .worker import INHERITS, NO_CHANNEL, SIZE
+from .program import Program
+from .worker import NO_CHANNEL
 
-_PROGRAM = str(Path(__file__).with_name("worker.py"))
+_COMMAND = (sys.executable, "-P", "-u", str(Path(__file__).with_name("worker.py")))
 _WITHIN = "SHIPWORTHY_WORKER"  # set in the environment of a worker
-_NOISE_KEPT = 4096  # bytes of what a worker printed last
-_LAST_WORDS = 2.0  # seconds for workers to clean up once everything was asked
 _EXIT_SEEN = 1.0  # seconds for a process to end after it has hung up
 _KINDS = ("python", "wrong-shape", "too-large")
-_TOKEN, _TOKEN_SECONDS = 32, 5.0  # bytes of it, and how long they may take
-_FRAME = 1000  # bytes that a frame is larger than the result in it
+_AROUND = 1000  # bytes that a line is longer than the result in it
 
 
 class FunctionUnavailable(Exception):
@@ -54,42 +46,26 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worker:
-    """One process and the socket to it. Used by one call at a time."""
+    """One process. Used by one call at a time."""
 
-    def __init__(self, job: Job) -> None:
-        self._limit, self._count, self.killed = job.limit + _FRAME, 0, False
-        self._noise = bytearray()
+    def __init__(self, program: Program) -> None:
+        self.program, self.killed = program, False
         self.takes: tuple[str, ...] = ()  # names of the arguments that the function has a parameter for
-        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as undo:
-            # Where nothing is inherited by its number, the worker connects to ours and proves itself by a token.
-            self._socket, other = socket.socketpair() if INHERITS else (_listening(), socket.socket())
-            self._token = b"" if INHERITS else secrets.token_bytes(_TOKEN)
-            undo.callback(self._socket.close)
-            theirs.callback(other.close)
-            reading, writing = os.pipe()
-            undo.callback(os.close, reading)
-            theirs.callback(os.close, writing)
-            given = other.fileno() if INHERITS else self._socket.getsockname()[1]
-            self._process = _started(given, writing, job.cwd, self._token)
-            undo.pop_all()
-        self._socket.setblocking(False)
-        self._drain = threading.Thread(target=_drained, args=(reading, self._noise), daemon=True)
-        self._drain.start()
 
     @classmethod
     async def started(cls, job: Job, seconds: float) -> Worker:
         """A worker that has imported the function. FunctionUnavailable if it can't, AskFailed if it dies or hangs."""
-        worker = cls(job)
+        environment = {**os.environ, _WITHIN: "1"}
+        worker = cls(await Program.started(_COMMAND, job.limit + _AROUND, cwd=job.cwd, env=environment))
         try:
             async with asyncio.timeout(seconds):
-                await worker._met()
-                first = await worker._exchanged(encoded(msgspec.to_builtins(job)))
+                first = await worker._exchanged(msgspec.to_builtins(job))
             if first.get("ready") is not True:
                 raise FunctionUnavailable(str(first.get("refused")))
             worker.takes = tuple(map(str, first.get("takes") or ()))
         except BaseException as error:
             worker.kill()
-            worker.reap()
+            await worker.program.gone()
             if isinstance(error, TimeoutError):
                 raise AskFailed("timeout", f"the import took longer than {seconds:g} s") from None
             raise
@@ -97,94 +73,41 @@ class Worker:
 
     async def ask(self, question: str, given: Mapping[str, object]) -> dict[str, object]:
         """The reply to one call. After any exception the worker is of no more use."""
-        self._count += 1
-        reply = await self._exchanged(encoded({"id": self._count, "question": question, "given": dict(given)}))
-        if reply.get("id") != self._count:
+        name = secrets.token_hex(8)  # no other line can pass for the reply
+        reply = await self._exchanged({"id": name, "question": question, "given": dict(given)})
+        if reply.get("id") != name:
             raise AskFailed("crash", "the function's process sent something that is not the result of this call")
         return reply
 
     @property
     def usable(self) -> bool:
         """Whether nothing came since the last reply: neither its end, nor a result that nobody asked for."""
-        if not hasattr(select, "poll"):  # Windows, where select takes any socket
-            return not select.select([self._socket], [], [], 0)[0]
-        watch = select.poll()
-        watch.register(self._socket, select.POLLIN)
-        return not watch.poll(0)
-
-    def hang_up(self) -> None:
-        """Let it clean up and end."""
-        self._socket.close()
+        return self.program.speaks and not self.program.out
 
     def kill(self) -> None:
-        """End it, with all that it started; on Windows it alone."""
         self.killed = True
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            else:
-                self._process.kill()
-        self._socket.close()
+        self.program.kill()
 
-    def reap(self) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_LAST_WORDS)
-
-    @property
-    def exit_code(self) -> int | None:
-        return self._process.poll()
-
-    def last_words(self, limit: int = SEEN) -> str:
-        return self._noise.decode("utf-8", "replace").strip()[-limit:]
-
-    async def _met(self) -> None:
-        """Put the connection of our own worker in the place of the socket that it was to connect to."""
-        loop, listening = asyncio.get_running_loop(), self._socket
-        while self._token:
-            self._socket, _ = await loop.sock_accept(listening)
-            self._socket.setblocking(False)
-            with contextlib.suppress(OSError, EOFError):  # a stranger's connection, silent or not, is let go
-                async with asyncio.timeout(_TOKEN_SECONDS):
-                    shown = await self._exactly(loop, _TOKEN)
-                if secrets.compare_digest(shown, self._token):
-                    listening.close()
-                    return
-            self._socket.close()
-
-    async def _exchanged(self, payload: bytes) -> dict[str, Any]:
-        loop = asyncio.get_running_loop()
+    async def _exchanged(self, request: dict[str, object]) -> dict[str, Any]:
         try:
-            await loop.sock_sendall(self._socket, len(payload).to_bytes(SIZE, "big") + payload)
-            return await self._received(loop)
-        except (OSError, EOFError):
+            self.program.send(encoded(request))
+            return parsed(await self.program.line(), "the result")
+        except EOFError:
             raise await self._ended() from None
         except asyncio.CancelledError as cancelled:
-            cancelled.add_note(self.last_words())
+            cancelled.add_note(self._last_words())
             raise
-
-    async def _received(self, loop: asyncio.AbstractEventLoop) -> dict[str, object]:
-        size = int.from_bytes(await self._exactly(loop, SIZE), "big")
-        if size > self._limit:
-            raise AskFailed("too-large", f"the result is larger than {self._limit - _FRAME:,} bytes")
-        return parsed(await self._exactly(loop, size), "the result")
-
-    async def _exactly(self, loop: asyncio.AbstractEventLoop, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = await loop.sock_recv(self._socket, min(size - len(parts), 1 << 18))
-            if not part:
-                raise EOFError
-            parts += part
-        return bytes(parts)
 
     async def _ended(self) -> AskFailed:
         """Why nothing came: how the process ended, and what it said last."""
-        await _until_gone([self], _EXIT_SEEN)
-        code = self.exit_code
+        await self.program.gone(_EXIT_SEEN)
+        code = self.program.exit_code
         self.kill()
-        self._drain.join(0.1)
-        words = self.last_words()
+        words = self._last_words()
         return AskFailed("crash", _ending(code), shown=visible(words[-200:]), seen=words)
+
+    def _last_words(self) -> str:
+        return self.program.err.decode("utf-8", "replace").strip()[-SEEN:]
 
 
 class Workers:
@@ -193,26 +116,29 @@ class Workers:
     def __init__(
         self, place: str, options: TargetOptions, *, accepts: Iterable[str] | None = None, drops: bool = False
     ) -> None:
+        if os.environ.get(_WITHIN):  # else a script that asks a function of its own would start itself for ever
+            raise UsageError(
+                "a pipeline under test asks a pipeline itself",
+                where=f"py:{visible(place)}",
+                hint='Put the call of a script that is imported behind if __name__ == "__main__".',
+                code="target",
+            )
         names = None if accepts is None else list(accepts)
         limit = options.max_response_bytes
         path = [folder for folder in sys.path if isinstance(folder, str)]
         self._job = Job(place=place, cwd=os.getcwd(), path=path, accepts=names, drops=drops, limit=limit)
-        self._secrets, self._seconds, self._most = (
-            options.secrets,
-            options.start_seconds,
-            options.connections or sys.maxsize,
-        )
+        self._secrets, self._seconds = options.secrets, options.start_seconds
+        self._most = options.connections or sys.maxsize
         self._idle: list[Worker] = []
         self._starting, self._freed = 0, asyncio.Event()
         self._all: set[Worker] = set()
-        weakref.finalize(self, _abandoned, self._all)  # where an error keeps close() from being called
-        self.takes: tuple[str, ...] = ()
-        run_blocking(self._start())  # what can't be imported is told before anything is asked
-        if not INHERITS:  # Windows ties a socket to the loop that first used it, and the run will have another
-            self._dismiss(self._idle.pop())
+        self.takes: tuple[str, ...] | None = None  # None until one was started
 
     async def ready(self) -> None:
-        """Start one more worker if none is free. Done before the clock of a call starts: it is not the function's."""
+        """Start one more worker if none is free. Done before the clock of a call starts: it is not the function's.
+
+        What can't be started at all is an error of the user's; where it could be before, it is a failed run.
+        """
         for worker in [worker for worker in self._idle if not worker.usable]:
             self._idle.remove(worker)
             self._dismiss(worker)
@@ -220,10 +146,14 @@ class Workers:
             return
         try:
             await self._start()
-        except FunctionUnavailable as refusal:
-            raise AskFailed("python", self._secrets.hide(visible(str(refusal), 200))) from None
-        except OSError as error:
-            raise AskFailed("crash", f"no process could be started for the function: {error.strerror}") from None
+        except (FunctionUnavailable, AskFailed, OSError) as error:
+            if self.takes is None:
+                raise self._unusable(error) from None
+            if isinstance(error, FunctionUnavailable):
+                raise AskFailed("python", self._secrets.hide(visible(str(error), 200))) from None
+            if isinstance(error, OSError):
+                raise AskFailed("crash", f"no process could be started for the function: {error.strerror}") from None
+            raise
 
     async def _start(self) -> None:
         self._starting += 1
@@ -234,6 +164,19 @@ class Workers:
         self._all.add(worker)
         self.takes = worker.takes
         self._give_back(worker)
+
+    def _unusable(self, error: Exception) -> UsageError | EnvironmentFailure:
+        where = f"py:{visible(self._job.place)}"
+        if isinstance(error, OSError):
+            return EnvironmentFailure(
+                f"no process could be started for the function: {error.strerror}",
+                where=where,
+                hint="Lower --concurrency, or raise the limit of open files and processes.",
+                code="environment",
+            )
+        text = f"can't be imported: {error.what}" if isinstance(error, AskFailed) else str(error)
+        hint = "Write py:package.module:function."
+        return UsageError(visible(self._secrets.hide(text), 400), where=where, hint=hint, code="target")
 
     async def ask(self, question: str, given: Mapping[str, object]) -> Any:
         """What the function gave, a dict or a string; whatever else it did is an AskFailed."""
@@ -255,15 +198,19 @@ class Workers:
         return reply["value"]
 
     async def close(self) -> None:
-        """Let every worker end, and make those end that don't."""
+        """Let every worker clean up and end, and make those end that don't: nothing of a pipeline outlives its run."""
         for worker in self._all:
-            worker.hang_up()
-        await _until_gone(self._all, _LAST_WORDS)
-        _abandoned(self._all)
+            if not worker.killed:
+                worker.program.send(b"", last=True)
+        await asyncio.gather(*(worker.program.gone() for worker in self._all))
+        for worker in self._all:
+            worker.kill()
+        await asyncio.gather(*(worker.program.gone() for worker in self._all))
+        self._all.clear()
         self._idle.clear()
 
     def _room(self) -> bool:
-        self._all.difference_update([worker for worker in self._all if worker.exit_code is not None])
+        self._all = {worker for worker in self._all if not (worker.killed and worker.program.exit_code is not None)}
         return sum(not worker.killed for worker in self._all) + self._starting < self._most
 
     async def _taken(self) -> Worker:
@@ -291,56 +238,6 @@ class Workers:
         return AskFailed(failed.kind, hide(failed.what), seen=hide(failed.seen))
 
 
-def workers_for(place: str, options: TargetOptions, **given: Any) -> Workers:
-    """The pool of a function; a UsageError where there is no such function to be had."""
-    if os.environ.get(_WITHIN):  # else a script that asks a function of its own would start itself for ever
-        raise UsageError(
-            "a pipeline under test asks a pipeline itself",
-            where=f"py:{visible(place)}",
-            hint='Put the call of a script that is imported behind if __name__ == "__main__".',
-            code="target",
-        )
-    try:
-        return Workers(place, options, **given)
-    except (FunctionUnavailable, AskFailed) as refusal:
-        text = f"can't be imported: {refusal.what}" if isinstance(refusal, AskFailed) else str(refusal)
-        raise UsageError(
-            visible(options.secrets.hide(text), 400),
-            where=f"py:{visible(place)}",
-            hint="Write py:package.module:function.",
-            code="target",
-        ) from None
-    except OSError as error:
-        raise EnvironmentFailure(
-            f"no process could be started for the function: {error.strerror}",
-            where=f"py:{visible(place)}",
-            hint="Lower --concurrency, or raise the limit of open files and processes.",
-            code="environment",
-        ) from None
-
-
-def _listening() -> socket.socket:
-    return socket.create_server(("127.0.0.1", 0))
-
-
-def _started(channel: int, noise: int, cwd: str, token: bytes) -> subprocess.Popen[bytes]:
-    """The program, in a session of its own: Ctrl-C is ours to handle, and all that it starts can be ended with it."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-u", _PROGRAM, "fd" if INHERITS else "port", str(channel)],
-        stdin=subprocess.PIPE if token else subprocess.DEVNULL,
-        stdout=noise,  # the judge's own output is a report: a pipeline must not write into it
-        stderr=noise,
-        pass_fds=[channel] if INHERITS else (),
-        start_new_session=True,
-        cwd=cwd,
-        env={**os.environ, _WITHIN: "1"},
-    )
-    if process.stdin:
-        with process.stdin as stdin, contextlib.suppress(OSError):  # it may have ended already, which shows later
-            stdin.write(token)
-    return process
-
-
 def _ending(code: int | None) -> str:
     if code is None or code == NO_CHANNEL:
         return "the function's process closed the connection that its result goes through"
@@ -348,27 +245,3 @@ def _ending(code: int | None) -> str:
         with contextlib.suppress(ValueError):
             return f"the function's process was ended by {signal.Signals(-code).name}"
     return f"the function's process ended with exit code {code} before it answered"
-
-
-async def _until_gone(workers: Iterable[Worker], seconds: float) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while any(worker.exit_code is None for worker in workers):
-                await asyncio.sleep(0.005)
-
-
-def _abandoned(workers: set[Worker]) -> None:
-    """Kill them all, and wait until they are gone: nothing of a pipeline outlives its run."""
-    for worker in workers:
-        worker.kill()
-    for worker in workers:
-        worker.reap()
-    workers.clear()
-
-
-def _drained(fd: int, kept: bytearray) -> None:
-    """Read what a worker prints, so that it never waits for us; the end of it is kept."""
-    while chunk := os.read(fd, 65536):
-        kept += chunk
-        del kept[:-_NOISE_KEPT]
-    os.close(fd)

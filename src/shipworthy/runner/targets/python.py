@@ -10,7 +10,7 @@ from ..plan import Ask
 from ..shape import checked, mapped, parse_mapping, parsed
 from .base import TargetOptions
 from .function import Function
-from .pool import workers_for
+from .pool import Workers
 from .worker import encoded
 
 _OFFERED = ("qid", "seed", "jitter", "knobs")
@@ -33,8 +33,11 @@ class PythonTarget:
 
     def __init__(self, place: str, options: TargetOptions) -> None:
         self.name, self._mapping = f"py:{place}", parse_mapping(options.mapping)
-        self._workers = workers_for(place, options, accepts=(*_OFFERED, *_WHERE_GIVEN))
-        self.by_wording = "jitter" not in self._workers.takes
+        self._workers = Workers(place, options, accepts=(*_OFFERED, *_WHERE_GIVEN))
+
+    @property
+    def by_wording(self) -> bool:
+        return "jitter" not in (self._workers.takes or ())
 
     async def ready(self) -> None:
         await self._workers.ready()
