@@ -27,7 +27,7 @@ from shipworthy.cli.run import command
 from shipworthy.core.sources import Input, stream_traces
 from shipworthy.errors import EnvironmentFailure, UsageError
 from shipworthy.runner import RunSummary, TargetOptions, run
-from shipworthy.runner.pace import Pacer, wait_before
+from shipworthy.runner.execute import Pacer, wait_before
 from shipworthy.runner.progress import ProgressBar, ProgressLines, clock
 from shipworthy.runner.redact import Secrets
 from shipworthy.runner.targets import AskFailed

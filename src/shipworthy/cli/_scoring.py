@@ -181,11 +181,48 @@ def gate_arguments(gates: Iterable[str], more: Iterable[str]) -> list[str]:
     return [*gates, *more]
 
 
-def scoring_command(name: str, command_name: str = "score", description: str = "") -> click.Command:
+# What `--help` says where a suite's own description would not do.
+_HELP = {
+    "answers": """Score answers against a gold set and decide.
+
+    \b
+    shipworthy score --gold gold.jsonl --trace runs/trace.jsonl
+    shipworthy score --gold gold.jsonl --trace runs/trace.jsonl --k 1,3,5 --gates precision=0.85,recall@5=0.90
+    shipworthy score --gold gold.jsonl --trace runs/trace.jsonl --json -o verdicts.tsv
+    """,
+    "outcomes": """Acceptance, action and usefulness rates by week, model and preset. Exits 1 when a gate fails.
+
+    \b
+    shipworthy outcomes --input outcomes.jsonl
+    shipworthy outcomes --input outcomes.jsonl --report report.json -o outcomes.html
+    """,
+    "raters": """Measure how well any number of raters agree, ratings missing or not; with gates, decide.
+
+    \b
+    shipworthy agreement raters --ratings ratings.jsonl
+    shipworthy agreement raters --ratings ratings.jsonl --weights quadratic --labels 1,2,3,4,5
+    shipworthy agreement raters --ratings ratings.jsonl --gates alpha=0.67 --require-proof
+    """,
+    "reasoning": """Score answers from a file and decide. Exits 0 on SHIP, 1 on NO-SHIP.
+
+    \b
+    shipworthy reason score --answers answers.jsonl
+    shipworthy reason score --fixture cases.json --answers answers.jsonl --gates under_refusal=0 -o report.html
+    """,
+    "guard": """Check a finished report against guardrails. Exits 0 when all pass, 1 when one fails.
+
+    \b
+    shipworthy reason guard --report report.json --min-cases 50
+    """,
+}
+
+
+def scoring_command(name: str, command_name: str) -> click.Command:
     """The command of a suite that needs nothing but its own inputs and options."""
     suite = load_suite(name)
+    text = _HELP.get(name, suite.description)
 
-    @click.command(command_name, context_settings={"max_content_width": 100}, help=description or suite.description)
+    @click.command(command_name, context_settings={"max_content_width": 100}, help=text)
     @scoring_flags(suite)
     def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
         trace, pairs, cites = given.get("trace"), given.get("map") or (), given.get("cites") is not False

@@ -9,8 +9,8 @@ import click
 
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
-from ._output import emit, written
-from ._say import say, say_json
+from ._output import emit, show_findings, written
+from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
 from ._target import run_flags
@@ -97,29 +97,8 @@ def run_command(
     return code
 
 
-command.add_command(
-    scoring_command(
-        "reasoning",
-        "score",
-        """Score answers from a file and decide. Exits 0 on SHIP, 1 on NO-SHIP.
-
-        \b
-        shipworthy reason score --answers answers.jsonl
-        shipworthy reason score --fixture cases.json --answers answers.jsonl --gates under_refusal=0 -o report.html
-        """,
-    )
-)
-command.add_command(
-    scoring_command(
-        "guard",
-        "guard",
-        """Check a finished report against guardrails. Exits 0 when all pass, 1 when one fails.
-
-        \b
-        shipworthy reason guard --report report.json --min-cases 50
-        """,
-    )
-)
+command.add_command(scoring_command("reasoning", "score"))
+command.add_command(scoring_command("guard", "guard"))
 
 
 @command.command("lint", context_settings={"max_content_width": 100})
@@ -134,20 +113,9 @@ def lint_command(fixture: str | None, strict: bool, as_json: bool) -> int:
 
     Exits 1 when there are errors (with --strict, warnings too), else 0.
     """
-    import msgspec
-
     from ..suites.reasoning.lint import lint
-    from ..text import plural
 
-    findings = lint(fixture)
-    errors = sum(1 for finding in findings if finding.severity == "error")
-    if as_json:
-        say_json(msgspec.to_builtins(findings))
-    else:
-        for finding in findings:
-            say(f"{finding.severity}: {finding}")
-        say(f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}")
-    return 1 if errors or (strict and findings) else 0
+    return show_findings(lint(fixture), strict, as_json)
 
 
 def _progress(total: int) -> Callable[[ReasonCase, ReasonerAnswer], None]:

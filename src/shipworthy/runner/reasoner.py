@@ -27,9 +27,8 @@ from .redact import without_password
 from .shape import parsed
 from .targets.base import Target, TargetOptions
 from .targets.command import as_argument, output_of
-from .targets.function import Function
 from .targets.http import HttpClient
-from .targets.pool import Workers
+from .targets.python import Function, Workers
 
 TIMEOUT = 240.0  # seconds for one case
 MOST_OUTPUT = 10_000_000  # bytes; more is an error of that case
