@@ -18,6 +18,7 @@ from ..core.decision import Decision, encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
+from ..core.run_options import of_config
 from ..core.spill import parse_size
 from ..core.subset import choose, parse_where
 from ..engines import engine as engine_named
@@ -194,7 +195,7 @@ def _ask(
     sending: dict[str, Any],
 ) -> str:
     from ..core.sources import read_gold
-    from ..runner import TargetOptions, run
+    from ..runner import run
     from ..runner.journal import beside
     from ..runner.plan import make_plan
 
@@ -211,23 +212,11 @@ def _ask(
         )
     if not gold:
         return f"{suite.name}: nothing failed, so nothing was sent"
-    seeds = suite.driving.get("seeds", 0)
-    grid = {
-        "seeds": [seeds] if isinstance(seeds, int) else seeds,
-        "jitters": suite.driving.get("jitters", ["none"]),
-        "paraphrases": suite.driving.get("paraphrases", False),
-    }
-    limits = {
-        "timeout" if name == "timeout_sec" else name: target.options[name]
-        for name in ("concurrency", "rate", "timeout_sec", "retries")
-        if name in target.options
-    }
-    request = ("headers", "model", "method", "body", "query", "proxy", "trust_env", "ca_file")
-    given = {name: target.options[name] for name in request if name in target.options}
-    options = TargetOptions(mapping=target.options.get("map") or fields, **given)
+    grid = of_config(suite.driving)
+    options = {"mapping": fields} | of_config(target.options) | grid
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
-    summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits, **sending)
+    summary = run(gold, target.spec, fresh, overwrite=True, **options, **sending)
     summary.check_mapping("[map]")
     if failing is None and not (where and os.path.exists(out)):
         os.replace(fresh, out)
