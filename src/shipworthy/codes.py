@@ -227,6 +227,7 @@ CODES: dict[str, str] = {
     "history-keep": "prune must keep at least one run.",
     "history-locked": "Another program is writing the history. Try again; `check` records the run later.",
     "history-newer": "The history was written by a newer version. Update shipworthy; nothing was changed.",
+    "history-no-item": "No recorded run has that question. Check the name; with --branch or --suite, leave them out.",
     "history-no-metric": "No recorded run has that metric. The message lists the metrics that exist.",
     "history-no-run": "No such run is recorded. `shipworthy history list` shows the runs.",
     "history-not-report": "Only a report of one suite can be recorded. Give the JSON that --json wrote.",

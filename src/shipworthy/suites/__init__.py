@@ -28,8 +28,9 @@ SUITES = {
 
 def passing_rule(report: Mapping[str, Any]) -> Passing:
     """How the rows of a report tell whether their items passed."""
-    name = report.get("shipworthy", {}).get("suite", "")
-    return load_suite(name).display.passes if name in SUITES else Passing()
+    about = report.get("shipworthy")
+    name = about.get("suite") if isinstance(about, Mapping) else None
+    return load_suite(name).display.passes if isinstance(name, str) and name in SUITES else Passing()
 
 
 def load_suite(name: str) -> Suite:

@@ -104,10 +104,11 @@ def slots_of(judgements: Mapping[bytes, Judged], choices: Choices) -> Slots:
 
 def run_lists(path: str, read: Input, slots: Slots, choices: Choices, text: bool = False) -> Iterator[Numbered]:
     """The lists of a run. It is read anew where the lines of a query don't stand together, before any list is told."""
+    bits, rounded = choices.score_bits, msgspec.structs.replace(choices, score_bits=64)  # they are rounded once
     try:
-        records = list(_run_lists(read_run(path, read), slots, choices, text))
+        records = list(_run_lists(read_run(path, read, bits), slots, rounded, text))
     except Scattered:
-        records = list(_run_lists(read_whole_run(path, read), slots, choices, text))
+        records = list(_run_lists(read_whole_run(path, read, bits), slots, rounded, text))
     yield from records
 
 

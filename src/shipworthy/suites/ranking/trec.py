@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import math
 import os
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from itertools import compress, islice
 from operator import methodcaller, ne
@@ -102,29 +103,31 @@ def _grade(path: str, number: int, line: bytes) -> Row[int] | None:
 # --- runs ---
 
 
-def read_run(path: str, read: Input) -> Iterator[Block]:
+def read_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
     """The run's queries one after the other; a query that turns up again later is Scattered."""
     # By hash: to keep one of many small objects that are made together would keep the memory of all of them in use.
     seen: set[int] = set()
-    for block in run_spans(path, read):
+    for block in run_spans(path, read, bits):
         if (key := hash(block[0])) in seen:
             raise Scattered
         seen.add(key)
         yield block
 
 
-def read_whole_run(path: str, read: Input) -> Iterator[Block]:
+def read_whole_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
     """The same for a file whose queries are mixed: it is held in memory whole."""
     blocks: dict[bytes, Block] = {}
-    for block in run_spans(path, read):
+    for block in run_spans(path, read, bits):
         add_block(blocks, block)
     yield from blocks.values()
 
 
-def run_spans(path: str, read: Input) -> Iterator[Block]:
-    """Lines that stand together and are of one query; there may be more of it."""
+def run_spans(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
+    """Lines that stand together and are of one query; there may be more of it. Scores are rounded to so many bits."""
     rest: Columns[float] = [], [], []
     for qids, names, scores in _columns(path, read, _regular_scores, _score):
+        if bits == 32:
+            scores = array("f", scores).tolist()
         qids[:0], names[:0], scores[:0] = rest
         edges = _edges(qids)
         yield from _spans((qids, names, scores), edges[:-1])

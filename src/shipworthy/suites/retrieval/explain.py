@@ -63,7 +63,7 @@ def baseline(findings: Findings) -> dict[str, Fraction]:
 def explain(findings: Findings) -> Explanation:
     context: Context = findings.context
     tally, rows = findings.tally, findings.evidence.rows.of_kind(ITEM)
-    live = _live(findings) if context.compared else None
+    live, unknown = _live(findings) if context.compared else None, findings.gathered.unknown_of("shadow")
     metric = f"recall@{context.choices.canary_k}"
     fallen = fallen_slices(findings.slices, live.slices, metric) if live else []
     measures = {name: one for name, one in findings.measures.items() if _worth_showing(name, findings)}
@@ -75,8 +75,13 @@ def explain(findings: Findings) -> Explanation:
         sections["comparison"] = _comparison(findings, live, metric)
     sections["details"] = details(headline["settings"], context.choices.canary_k, findings.slices, sections)
     return Explanation(
-        counts=_counts(findings),
-        named=_named(findings),
+        counts={name: tally[name] for name in _COUNTED}
+        | {"superseded": tally["superseded_lines"], "unknown_qid": unknown.lines},
+        named={
+            "bad_qids": bad(findings.evidence.rows),  # all of them
+            **{name: tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")},
+            "unknown_qids": unknown.names,
+        },
         diagnosis=diagnose(findings, fallen),
         offenders=findings.evidence.offenders(),
         sections=sections,
@@ -112,22 +117,6 @@ def _worth_showing(name: str, findings: Findings) -> bool:
         if measures[name].value is None or name == "bad_qids":
             return False
     return not name.startswith("P_") or measures[name].value != measures[f"precision@{name[2:]}"].value
-
-
-def _counts(findings: Findings) -> dict[str, int]:
-    tally = findings.tally
-    unknown = findings.gathered.unknown_of("shadow")
-    return {name: tally[name] for name in _COUNTED} | {
-        "superseded": tally["superseded_lines"],
-        "unknown_qid": unknown.lines,
-    }
-
-
-def _named(findings: Findings) -> dict[str, Sequence[str]]:
-    """Names behind the counts; bad_qids are all listed."""
-    few = {name: findings.tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")}
-    unknown = findings.gathered.unknown_of("shadow").names
-    return {"bad_qids": bad(findings.evidence.rows), **few, "unknown_qids": unknown}
 
 
 def _sections(tally: Tally, rows: Rows, made_with: str) -> Row:

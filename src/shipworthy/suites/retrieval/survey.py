@@ -51,16 +51,9 @@ class Noticed:
         self.has_offsets = self.has_offsets or any(place.offsets is not None for place in line.topk)
 
     def __iadd__(self, other: Noticed) -> Noticed:
-        self.lines += other.lines
-        self.cites = self.cites or other.cites
-        self.has_offsets = self.has_offsets or other.has_offsets
-        self.hashes += other.hashes
-        self.rerankers += other.rerankers
-        self.embedders += other.embedders
-        self.read_deltas += other.read_deltas
-        self.negative_scores += other.negative_scores
-        self.out_of_order += other.out_of_order
-        self.seeds |= other.seeds
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            setattr(self, name, own | value if isinstance(value, (bool, set)) else own + value)
         return self
 
     @property
@@ -111,12 +104,8 @@ def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context
     if not noticed.lines:
         others = gathered.unknown_of(name).lines
         about = f"; its {others} lines are about other questions" if others else ""
-        raise DataError(
-            f"the log has no line for any question of the gold set{about}",
-            where=path,
-            hint="Check that gold set and log belong together.",
-            code="log-empty",
-        )
+        what = f"the log has no line for any question of the gold set{about}"
+        raise DataError(what, where=path, hint="Check that gold set and log belong together.", code="log-empty")
     expected: Mapping[str, Expected] = material.expected or {}
     if context.choices.match == "offsets":
         _check_offsets(expected, material.reads["gold"].path, noticed, path)
@@ -128,19 +117,11 @@ def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context
 def _check_offsets(expected: Mapping[str, Expected], gold: str, noticed: Noticed, log: str) -> None:
     relevant = (place for item in expected.values() for place in item.gold.relevant if not isinstance(place, str))
     if not any(place.offsets is not None for place in relevant):
-        raise DataError(
-            "no relevant block has offsets to match by",
-            where=gold,
-            code="retrieval-no-offsets",
-            hint='Write relevant as {"id": …, "offsets": [start, end]}, or use --match ids.',
-        )
+        hint = 'Write relevant as {"id": …, "offsets": [start, end]}, or use --match ids.'
+        raise DataError("no relevant block has offsets to match by", where=gold, hint=hint, code="retrieval-no-offsets")
     if not noticed.has_offsets:
-        raise DataError(
-            "no retrieved block has offsets to match by",
-            where=log,
-            code="retrieval-no-offsets",
-            hint="Log topk with offsets in bytes, or use --match ids.",
-        )
+        hint = "Log topk with offsets in bytes, or use --match ids."
+        raise DataError("no retrieved block has offsets to match by", where=log, hint=hint, code="retrieval-no-offsets")
 
 
 def _strict(choices: Choices) -> bool:
@@ -151,17 +132,11 @@ def _strict(choices: Choices) -> bool:
 def _check_question(item: Expected, runs: Sequence[LogLine], choices: Choices) -> None:
     qid = item.gold.qid
     if not runs and choices.missing_query == "error":
-        raise DataError(
-            f"qid {qid!r} has no log line",
-            hint="Run it, or choose --missing-query zero or skip.",
-            code="retrieval-missing",
-        )
+        hint = "Run it, or choose --missing-query zero or skip."
+        raise DataError(f"qid {qid!r} has no log line", hint=hint, code="retrieval-missing")
     if not item.target.places and choices.no_relevant == "error":
-        raise DataError(
-            f"qid {qid!r} has no relevant block",
-            hint="Add one, or choose --no-relevant skip or zero.",
-            code="retrieval-no-relevant",
-        )
+        hint = "Add one, or choose --no-relevant skip or zero."
+        raise DataError(f"qid {qid!r} has no relevant block", hint=hint, code="retrieval-no-relevant")
     for line in runs:
         in_order(line, choices)
 
@@ -173,10 +148,9 @@ def _log_context(
     if noticed.read_deltas:
         return LogContext(cites=noticed.cites, made_with=noticed.embedder_names)
     embedder = context.embedder
-    if embedder is None or not noticed.cites:  # nothing is cited, and to look for it may take another pass from disk
-        return LogContext(cites=noticed.cites)
-    pairs = list(_pairs(name, gathered, context, expected))
-    if not pairs:
+    # Where nothing is cited, to look for it may take another pass from disk.
+    pairs = list(_pairs(name, gathered, context, expected)) if embedder is not None and noticed.cites else []
+    if embedder is None or not pairs:
         return LogContext(cites=noticed.cites)
     embedder.prepare(text for pair in pairs for text in pair)
     return LogContext(cites=noticed.cites, embedder=embedder, made_with=embedder.id)
