@@ -1,4 +1,7 @@
-"""What ARCHITECTURE.md promises a newcomer, done exactly so in a copy of the package: a metric, a suite, an engine."""
+"""What ARCHITECTURE.md promises a newcomer, done exactly so in a copy of the package.
+
+A metric in each suite, a field of a trace, a suite, a report format, an engine.
+"""
 
 from __future__ import annotations
 
@@ -318,6 +321,42 @@ def test_a_suite_is_one_folder_and_one_line(copy: Copy) -> None:
     assert board.returncode == 0 and json.loads(board.stdout)["suites"]["toy"]["options"] == {"colour": "red"}
     schema = json.loads(copy.run("schema", "config").stdout)
     assert "colour" in schema["properties"]["suites"]["properties"]["toy"]["properties"]
+
+
+def test_a_field_of_a_trace_is_one_line(copy: Copy) -> None:
+    """It is checked where traces are read, and the schema has it."""
+    write_lines(copy.folder / "odd.jsonl", [trace("A", mood="calm"), trace("B", mood=5)])
+    score = ("score", "--gold", "gold.jsonl", "--trace", "odd.jsonl")
+    assert copy.run(*score).returncode == 0  # nobody knows the field
+    copy.edit(
+        "core/contracts.py",
+        "    ok: bool | None = None\n    reason",
+        "    ok: bool | None = None\n    mood: str | None = None\n    reason",
+    )
+    ran = copy.run(*score)
+    assert ran.returncode == 3 and "odd.jsonl:2: mood: expected str, got int. [type]" in ran.stderr
+    assert '"mood"' in copy.run("schema", "trace").stdout
+
+
+FORMAT = '''"""Telegram: the verdict, and who says so."""
+
+from . import views
+
+
+def render(shown):
+    return "".join(f"{one.suite} {one.verdict} STOP\\n" for one in views.decisions(shown))
+'''
+
+
+def test_a_report_format_is_one_module_and_one_line(copy: Copy) -> None:
+    (copy.package / "report" / "telegram.py").write_text(FORMAT, "utf-8")
+    copy.edit(
+        "report/__init__.py", "_ALL = {\n", '_ALL = {\n    "telegram": Format("telegram", ".wire", printed=True),\n'
+    )
+    score = ("score", "--gold", "gold.jsonl", "--trace", "trace.jsonl")
+    assert copy.run(*score, "-o", "report.wire", "--format", "telegram").stdout == "answers SHIP STOP\n"
+    assert (copy.folder / "report.wire").read_text("utf-8") == "answers SHIP STOP\n"
+    assert "telegram" in copy.run("score", "--help").stdout
 
 
 ENGINE = '''"""Backwards: the last record first."""

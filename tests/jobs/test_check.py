@@ -24,7 +24,7 @@ from shipworthy.jobs import check as checking
 from shipworthy.jobs.check import drive
 from shipworthy.jobs.evaluate import parameters
 from shipworthy.reading.lock import freeze
-from shipworthy.report import views
+from shipworthy.report import render, views
 from shipworthy.suites import load_suite
 
 CONFIG = """
@@ -152,8 +152,8 @@ def test_what_would_make_it_pass_is_on_the_board(project: Path) -> None:
     write(project / "trace.jsonl", [trace("A1", cite=("d2",)), trace("A2"), refusal("U1")])
     answers = run(project).decisions[0]
     assert {"gate": "precision >= 0.80", "turn": 1, "nearest": ["A1"]} in answers.sections["turns"]
-    expected = "precision >= 0.80: fix the one that fails; the miss is within noise; closest to passing: A1"
-    assert expected in views.turning(answers)
+    shown = render(answers, "text").decode()
+    assert "To pass precision >= 0.80, fix the one that fails. Closest to passing: A1." in shown
 
 
 @pytest.mark.parametrize(

@@ -254,11 +254,11 @@ def test_the_terminal_report_imports_nothing_heavy() -> None:
 # Views
 
 
-def test_what_would_turn_it_speaks_of_counts_for_rates_and_of_distance_for_the_rest() -> None:
-    words = views.turning(small())
-    assert "precision >= 0.80: fix the one that fails; the miss is within noise; closest to passing: Q2" in words
+def test_what_would_make_it_pass_is_told_in_counts() -> None:
+    shown = text(small(), "markdown")
+    assert "(precision 0.500 \\< 0.80). Fix the one that fails. Closest to passing: `Q2`." in shown
     late = evaluate([gold("Q1"), gold("Q2")], [trace("Q1")], gates=["missing<=0"], only_gates=True)
-    assert views.turning(late) == ["missing <= 0: lower it by 1 from 1"]
+    assert "1 of 2 questions could not be judged" in text(late, "markdown").splitlines()[2]
 
 
 def test_the_worst_gate_is_the_one_that_stops_the_release() -> None:

@@ -21,7 +21,7 @@ from shipworthy.core.decision import Decision, Display
 from shipworthy.core.gates import Gate, Outcome
 from shipworthy.core.metrics import Measure
 from shipworthy.report import svg
-from shipworthy.report.html import cards, highlight, pictures, rich, tables
+from shipworthy.report.html import cards, pictures, rich, tables
 from shipworthy.report.html import items as items_of
 from shipworthy.suites import load_suite
 
@@ -150,7 +150,7 @@ def test_an_offender_shows_claim_gold_and_evidence_with_matches_marked() -> None
     ],
 )
 def test_matches_are_found_as_the_judge_finds_them(text: str, wanted: list[str], marked: list[str]) -> None:
-    found = highlight.pieces(text, wanted, 40)
+    found = rich.pieces(text, wanted, 40)
     assert [piece.text for piece in found if piece.found] == marked
     shown = "".join(piece.text for piece in found)
     assert shown == text if len(text) <= 40 else shown.endswith("… (16 more characters)")
@@ -260,8 +260,8 @@ def test_a_match_over_a_bar_is_marked_on_both_sides() -> None:
     (grid,) = rich.parts(rich.mark("a|b\n-|-\nx one|two y", ["one|two"], 100))
     assert isinstance(grid, rich.Grid)
     assert grid.rows[1] == [
-        [highlight.Piece("x ", False), highlight.Piece("one", True)],
-        [highlight.Piece("two", True), highlight.Piece(" y", False)],
+        [rich.Piece("x ", False), rich.Piece("one", True)],
+        [rich.Piece("two", True), rich.Piece(" y", False)],
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UsageError
 from ..reading.files import write_whole as write
@@ -14,59 +14,49 @@ if TYPE_CHECKING:
     from ..core.board import Board
     from ..core.decision import Decision
 
-__all__ = ["FORMATS", "SMALL", "form_of", "pieces", "render", "summary", "write"]
+__all__ = ["FORMATS", "form_of", "pieces", "render", "summary", "write"]
 
-# format → the module whose `render(decision or board)` writes it
-FORMATS = {
-    "text": "terminal",
-    "json": "json",
-    "tsv": "tsv",
-    "markdown": "markdown",
-    "junit": "junit",
-    "github": "github",
-    "html": "html",
+
+class Format(NamedTuple):
+    """A module with `render(decision or board)`, the ending of its files, and whether people may want it printed."""
+
+    module: str
+    ending: str = ""
+    printed: bool = False
+
+
+_ALL = {
+    "text": Format("terminal", ".txt", printed=True),
+    "json": Format("json", ".json", printed=True),
+    "tsv": Format("tsv", ".tsv", printed=True),
+    "markdown": Format("markdown", ".md", printed=True),
+    "junit": Format("junit", ".xml", printed=True),
+    "github": Format("github", printed=True),
+    "html": Format("html", ".html", printed=True),
+    "badge": Format("badge", ".svg"),
+    "shields": Format("shields", ".badge.json"),
+    "openmetrics": Format("openmetrics", ".prom"),
+    "csv": Format("csv", ".csv"),
+    "parquet": Format("parquet", ".parquet"),
+    "otlp": Format("otlp", ".otlp.json"),
+    "mlflow": Format("mlflow", ".mlflow.json"),
 }
-# files for other machines: too little for people, so never printed
-SMALL = {
-    "badge": "badge",
-    "shields": "shields",
-    "openmetrics": "openmetrics",
-    "csv": "csv",
-    "parquet": "parquet",
-    "otlp": "otlp",
-    "mlflow": "mlflow",
-}
-_SUFFIXES = {
-    ".json": "json",
-    ".tsv": "tsv",
-    ".txt": "text",
-    ".md": "markdown",
-    ".xml": "junit",
-    ".html": "html",
-    ".svg": "badge",
-    ".badge.json": "shields",
-    ".prom": "openmetrics",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".otlp.json": "otlp",
-    ".mlflow.json": "mlflow",
-}
+FORMATS = tuple(name for name, form in _ALL.items() if form.printed)
 SUMMARY_LIMIT = 900_000  # bytes; a job summary of more than 1 MiB is thrown away whole
 
 
 def render(shown: Decision | Board, form: str) -> bytes:
     """A decision or a board in one of the formats, as UTF-8 that any reader accepts."""
-    known = FORMATS | SMALL
-    if form not in known:
+    if form not in _ALL:
         raise UsageError(f"there is no format {form!r}", hint=f"Use one of {', '.join(FORMATS)}.", code="report-format")
-    module = import_module(f".{known[form]}", __name__)
+    module = import_module(f".{_ALL[form].module}", __name__)
     text: str | bytes = module.render(shown)
     return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
 
 
 def pieces(shown: Decision | Board, form: str) -> Iterable[bytes]:
-    """The same bit by bit where the format allows it, so that a report of a million items takes little memory."""
-    module = import_module(f".{(FORMATS | SMALL)[form]}", __name__) if form in FORMATS | SMALL else None
+    """The report bit by bit where the format allows it, so that a report of a million items takes little memory."""
+    module = import_module(f".{_ALL[form].module}", __name__) if form in _ALL else None
     bit_by_bit: Callable[[Decision | Board], Iterable[bytes]] | None = getattr(module, "pieces", None)
     return [render(shown, form)] if bit_by_bit is None else bit_by_bit(shown)
 
@@ -83,14 +73,15 @@ def summary(shown: Decision | Board, already: int = 0) -> bytes:
 
 def form_of(path: str) -> str:
     """The format that a file's name asks for."""
-    for suffix, form in sorted(_SUFFIXES.items(), key=lambda pair: -len(pair[0])):
-        if path.lower().endswith(suffix):
-            if form == "parquet":
+    endings = {form.ending: name for name, form in _ALL.items() if form.ending}
+    for ending, name in sorted(endings.items(), key=lambda pair: -len(pair[0])):
+        if path.lower().endswith(ending):
+            if name == "parquet":
                 _check_parquet(path)
-            return form
+            return name
     raise UsageError(
         f"the ending of {visible(path)!r} names no report format",
-        hint=f"Use one of {', '.join(sorted(_SUFFIXES))}.",
+        hint=f"Use one of {', '.join(sorted(endings))}.",
         code="report-format",
     )
 

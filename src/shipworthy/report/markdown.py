@@ -65,7 +65,7 @@ def _board(board: Board) -> Iterator[str]:
             f"{SIGNS[decision.verdict]} {views.word(decision.verdict)}",
             prose(decision.suite),
             _held(decision),
-            prose(in_short(decision)),
+            prose(words.in_short(decision)),
         )
         for decision in board.decisions
     ]
@@ -89,12 +89,6 @@ def question_lines(shown: views.Shown, most: int = views.NAMED) -> str:
         + (f" ({prose(', '.join(one.suites))})" if one.suites else "")
         for one in views.questions(shown)
     )
-
-
-def in_short(decision: Decision) -> str:
-    """A suite in a line: what stops it, or the gate that came nearest to it."""
-    stopping = words.findings(decision) if decision.exit_code else []
-    return stopping[0] if stopping else views.worst_gate(decision, brief=True)
 
 
 def _decision(decision: Decision, level: str) -> Iterator[str]:

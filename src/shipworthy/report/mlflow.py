@@ -10,7 +10,7 @@ from ..core.decision import Decision, number
 from ..core.metrics import Measure
 from ..text import visible
 from . import views
-from .clock import nanoseconds
+from .otlp import nanoseconds
 
 MOST_METRICS, MOST_PARAMS = 800, 100  # a batch has at most 1,000 entries, and 100 parameters
 KEY, PARAM, TAG = 250, 500, 5000  # characters

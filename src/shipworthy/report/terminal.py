@@ -4,20 +4,68 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Mapping
 from typing import IO, TextIO
+
+import msgspec
 
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
+from ..core.gates import Outcome, state_in_words
+from ..core.metrics import Measure, decimal
 from ..text import first_few, inert, plural, visible
 from . import views, words
-from .terminal_gates import gates, other_metrics
-from .terminal_layout import LONGEST, STYLES, Layout, Paint, wrapped
 
-# counts that stand below the first line
+LONGEST = 2000  # characters of one remark
+STYLES = {
+    "SHIP": "1;32",
+    "NO-SHIP": "1;31",
+    "NO VERDICT": "1;33",
+    "MEASURED": "1",
+    "good": "32",
+    "bad": "31",
+    "odd": "33",
+    "dim": "2",
+    "bold": "1",
+}
+
+BAR = 24
+LONG_NAME = 56  # characters of a gate that others still line up with
+ALSO = 3  # lines of other metrics in plain words; more would hide the rest
+_STYLES = {"✓": "good", "✗": "bad", "?": "odd", "–": "dim"}
 _CARD_LINES = 3  # of a question or an answer
 _COLOUR = rf"(\x1b\[(?:0|{'|'.join(STYLES.values())})m)"
+
+
+class Paint:
+    """Styles, or nothing where there is no colour."""
+
+    def __init__(self, colour: bool) -> None:
+        self._colour = colour
+
+    def __call__(self, style: str, text: str) -> str:
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self._colour and text else text
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """How the board is laid out: its styles, its width, and whether passing gates and definitions are shown."""
+
+    paint: Paint
+    width: int
+    verbose: bool = False
+
+
+def wrapped(text: str, indent: str, width: int, bullet: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent + bullet,
+        subsequent_indent=indent + " " * len(bullet),
+        break_long_words=True,
+        break_on_hyphens=False,
+    ) or [""]
 
 
 def render(shown: Decision | Board, colour: bool = False, width: int = 100, verbose: bool = False) -> str:
@@ -168,8 +216,8 @@ def _board(decision: Decision, layout: Layout, headline: str = "") -> Iterator[s
         yield from wrapped(reason, "  ", width, "- ")
     yield from _fixes(decision, layout)
     yield ""
-    yield from gates(decision, layout)
-    yield from other_metrics(decision, layout)
+    yield from _gates(decision, layout)
+    yield from _other_metrics(decision, layout)
     for line in decision.sections.get("details", ()):  # tables that a suite lays out itself
         yield from _fitted(visible(line), width)
     yield from _offenders(decision, paint, width)
@@ -286,3 +334,131 @@ def _compat(decision: Decision) -> Iterator[str]:
     if differs:
         numbers = ", ".join(f"{name} {reference[name]}" for name in differs)
         yield f"The reference scripts would print other numbers here: {numbers} (--profile reference)."
+
+
+# --- gates: failing ones first, passing ones in a line; the other metrics below ---
+
+
+def _gates(decision: Decision, layout: Layout) -> Iterator[str]:
+    """Failing gates first, each on a line; those that pass on one line together unless all are asked for."""
+    ordered = views.worst_first(decision.outcomes)
+    shown = [outcome for outcome in ordered if layout.verbose or not outcome.holds or outcome.waived]
+    rows = [_gate_cells(outcome) for outcome in shown]
+    aligned = [row for row in rows if len(row[0]) <= LONG_NAME]
+    sizes = [max((len(row[column]) for row in aligned), default=0) for column in range(3)]
+    for outcome, cells in zip(shown, rows, strict=True):
+        yield from _gate(outcome, cells, sizes, layout)
+        if layout.verbose:
+            yield from _definition(outcome.measure, layout)
+    passing = [outcome for outcome in ordered if outcome not in shown and outcome.state != "NOT-APPLICABLE"]
+    if passing:
+        yield from _passing(passing, layout)
+
+
+def _passing(outcomes: list[Outcome], layout: Layout) -> Iterator[str]:
+    # A metric may have two gates, by a number and against the baseline.
+    figures = ", ".join(dict.fromkeys(f"{_name(outcome)} {views.value(outcome)}" for outcome in outcomes))
+    verb = "passes" if len(outcomes) == 1 else "pass"
+    first, *more = wrapped(visible(f"{plural(len(outcomes), 'gate')} {verb}: {figures} (-v)"), "    ", layout.width)
+    yield f"  {layout.paint('good', '✓')} {first[4:]}"
+    yield from more
+
+
+def _name(outcome: Outcome) -> str:
+    measure, key = outcome.measure, outcome.gate.key
+    return measure.words.title(key) if words.other_name(measure) else key
+
+
+def _definition(measure: Measure, layout: Layout) -> Iterator[str]:
+    if text := words.definition(measure):
+        yield from (layout.paint("dim", line) for line in wrapped(text, "      ", layout.width))
+
+
+def _gate(outcome: Outcome, cells: tuple[str, str, str], sizes: list[int], layout: Layout) -> Iterator[str]:
+    """The gate, its value and counts, the interval where there is room, and the state in words."""
+    paint, width = layout.paint, layout.width
+    mark = "w" if outcome.waived else views.MARKS[outcome.state]
+    style = _STYLES.get(mark, "odd")
+    gate, value, counts = (cell.ljust(size) for cell, size in zip(cells, sizes, strict=True))
+    told = visible(f"waived: {outcome.waived}" if outcome.waived else state_in_words(outcome), LONGEST)
+    if outcome.gate.severity != "block" and not outcome.holds:
+        told = f"{told[:-1]}, does not block)" if told.endswith(")") else f"{told} (does not block)"
+    word, _, rest = told.partition(" (")
+    taken = len(gate) + len(value) + len(counts) + 10
+    fits = taken + len(told) <= width
+    end = paint(style, told if fits or outcome.waived else word)
+    if taken + len(word) > width:  # a long name: its numbers come below
+        yield f"  {paint(style, mark)} {cells[0]}"
+        yield from wrapped(f"{cells[1]}  {cells[2]}  {told}", "      ", width)
+        return
+    room = width - taken - (len(told) if fits else len(word))
+    bar = f"  {_bar(outcome, paint)}" if room >= BAR + 2 else ""
+    yield f"  {paint(style, mark)} {gate}  {paint('bold', value)}  {counts}{bar}  {end}"
+    if rest and not fits:
+        yield from (paint("dim", line) for line in wrapped(rest.removesuffix(")"), "      ", width))
+
+
+def _gate_cells(outcome: Outcome) -> tuple[str, str, str]:
+    measure, bound = outcome.measure, outcome.bound
+    gate = words.gate_text(outcome)
+    if measure.value is None:
+        return gate, "–", ""
+    if measure.kind == "count":
+        return gate, str(measure.value), ""
+    value = decimal(measure.value, against=bound) + measure.unit
+    return gate, value, f"{measure.k}/{measure.n}" if measure.kind == "rate" else f"n={measure.n}"
+
+
+def _bar(outcome: Outcome, paint: Paint) -> str:
+    """The interval on a scale from 0 to 1, with the value and the bound."""
+    measure, bound = outcome.measure, outcome.bound
+    if measure.kind != "rate" or measure.value is None or measure.interval is None or bound is None:
+        return " " * BAR
+    last = BAR - 1
+    low, high = (round(edge * last) for edge in measure.interval)
+    cells = ["─" if low <= cell <= high else "·" for cell in range(BAR)]
+    cells[round(min(max(float(bound), 0.0), 1.0) * last)] = "┃"
+    cells[round(float(measure.value) * last)] = "●"
+    return "".join(paint("dim", cell) if cell == "·" else cell for cell in cells)
+
+
+def _other_metrics(decision: Decision, layout: Layout) -> Iterator[str]:
+    """The metrics without a gate."""
+    others = views.numbers(decision)
+    if not decision.outcomes or (layout.verbose and others):
+        yield from [""] if decision.outcomes else []
+        yield from _measured(others, layout)
+    elif others:
+        plain = " · ".join(f"{words.plain_name(measure)} {measure}" for measure in others.values())
+        lines = wrapped(f"also: {plain}", "  ", layout.width)
+        if len(lines) > ALSO:
+            short = " · ".join(f"{name} {measure}" for name, measure in others.items())
+            lines = wrapped(f"also: {short} (-v says what they mean)", "  ", layout.width)
+        yield ""
+        yield from (layout.paint("dim", line) for line in lines)
+
+
+def _measured(measures: Mapping[str, Measure], layout: Layout) -> Iterator[str]:
+    """Each number with its n and its interval, or why there is none."""
+    paint, width = layout.paint, layout.width
+    titles = {name: visible(words.plain_name(measure)) for name, measure in measures.items()}
+    size = max(map(len, titles.values()), default=0)
+    cells = {
+        name: (str(one), "" if one.kind == "rate" else views.counts(one))
+        for name, one in measures.items()
+        if one.value is not None
+    }
+    sizes = [max((len(pair[column]) for pair in cells.values()), default=0) for column in range(2)]
+    for name, measure in measures.items():
+        title = titles[name].ljust(size)
+        if name in cells:
+            value, counts = (cell.ljust(room) for cell, room in zip(cells[name], sizes, strict=True))
+            counts = f"{counts}  " if counts else ""
+            line = f"  {title}  {paint('bold', value)}  {counts}{paint('dim', views.interval(measure))}"
+            yield line.rstrip()
+        else:
+            first, *more = wrapped(f"n/a: {measure.missing}", " " * (size + 4), width)
+            yield f"  {title}  {paint('dim', first.lstrip())}"
+            yield from (paint("dim", line) for line in more)
+        if layout.verbose:
+            yield from _definition(measure, layout)

@@ -10,7 +10,7 @@ from ..core import rows
 from ..core.board import Board
 from ..core.decision import Decision, is_explained
 from ..core.evidence import Row
-from ..core.gates import Outcome, certainty, sentence
+from ..core.gates import Outcome, sentence
 from ..core.metrics import Measure, decimal
 from ..reading.reports import row_name
 from ..text import first_few, plural, visible
@@ -213,33 +213,6 @@ def _excuse(outcome: Outcome) -> str:
 def reasons(decision: Decision) -> list[str]:
     """The reasons, safe to show."""
     return [visible(reason, 2000) for reason in decision.reasons]
-
-
-def turning(decision: Decision) -> list[str]:
-    """What would make a decision pass that is not SHIP, gate by gate, and the items closest to passing."""
-    blocking = [outcome for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived]
-    near = {turn["gate"]: turn["nearest"] for turn in decision.sections.get("turns", ())}
-    return [
-        visible(_turn(outcome) + _nearest(near.get(str(outcome.gate), ()))) for outcome in blocking if not outcome.holds
-    ]
-
-
-def _nearest(names: Sequence[str]) -> str:
-    return f"; closest to passing: {', '.join(visible(name, 60) for name in names)}" if names else ""
-
-
-def _turn(outcome: Outcome) -> str:
-    gate, measure, bound = outcome.gate, outcome.measure, outcome.bound
-    if outcome.met:
-        return f"{gate}: passes, but {certainty(outcome)}"
-    if measure.value is None or bound is None:
-        return f"{gate}: needs data: {measure.missing or 'there is no baseline to compare with'}"
-    doubt = "; the miss is within noise" if outcome.state == "FAIL-BUT-CLOSE" else ""
-    if outcome.turn:
-        return f"{gate}: {to_fix(outcome)}{doubt}"
-    gap = decimal(abs(measure.value - bound)) if measure.kind != "count" else str(abs(measure.value - bound))
-    way = "raise" if gate.op == ">=" else "lower"
-    return f"{gate}: {way} it by {gap}{measure.unit} from {value(outcome)}{doubt}"
 
 
 def to_fix(outcome: Outcome) -> str:

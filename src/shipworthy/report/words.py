@@ -80,6 +80,12 @@ def findings(decision: Decision) -> list[str]:
     return [*first_reasons(decision), *map(finding, views.stopping(decision)), *other_reasons(decision)]
 
 
+def in_short(decision: Decision) -> str:
+    """A suite in a line: what stops it, or the gate that came nearest to it."""
+    stopping = findings(decision) if decision.exit_code else []
+    return stopping[0] if stopping else views.worst_gate(decision, brief=True)
+
+
 def first_reasons(decision: Decision) -> list[str]:
     """What comes before any gate: what is not judged, and why."""
     return [_sentence_case(visible(reason, 2000)) for reason in decision.tolerated]

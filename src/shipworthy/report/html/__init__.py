@@ -21,10 +21,9 @@ from .. import svg, views, words
 from ..json import digest_of
 from .cards import Card, anchor, failing_cards
 from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
-from .pictures import blocks
+from .pictures import blocks, trends
 from .rich import Grid, long, parts
 from .tables import Block, Table, TableCell, figure, spoken
-from .trends import trends
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -132,7 +131,7 @@ def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
         prefix,
         views.style(decision.verdict),
         views.gates_held(decision),
-        _in_short(decision),
+        words.in_short(decision),
         _findings(decision, prefix, bool(shown)),
         [_gate(outcome, prefix) for outcome in views.worst_first(decision.outcomes)],
         [_term(measure, prefix) for measure in decision.measures.values() if measure.words.definition],
@@ -144,12 +143,6 @@ def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
         [visible(line, 2000) for line in views.problems(decision)],
         _facts(decision),
     )
-
-
-def _in_short(decision: Decision) -> str:
-    """A suite in a line: what stops it first, or what came nearest to."""
-    stopping = words.findings(decision) if decision.exit_code else []
-    return stopping[0] if stopping else views.worst_gate(decision, brief=True)
 
 
 def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingView]:
