@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -13,7 +13,7 @@ from ..core.options import Field, fields_of
 from ..engines import SETTINGS
 from ..errors import UsageError
 from ..suites import load_suite
-from ._lists import NumberList
+from ._flags import F, flag_of
 from ._output import Ticker, emit, engine_flags, output_flags
 from ._say import say
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..core.decision import Decision
     from ..core.suite import InputSpec, Suite
 
-F = TypeVar("F", bound=Callable[..., object])
 _LAST = ("only_gates", "require_proof", "offenders", "lenient")  # what every suite has comes after its own
 
 
@@ -56,20 +55,10 @@ def _input_flag(spec: InputSpec) -> Callable[[F], F]:
 
 
 def _option_flag(field: Field, suite: Suite) -> Callable[[F], F]:
-    names = (*dict.fromkeys((field.flag, *field.opt.flags)), field.name)
+    """None is what the suite takes for its default."""
     if field.kind == "flag":
-        given = field.default is not True
-        return click.option(*names, is_flag=True, flag_value=given, default=None, help=field.opt.help)
-    kinds: dict[str, object] = {"numbers": NumberList(), "whole": click.IntRange(field.opt.least)}
-    kind = click.Choice(field.choices) if field.choices else kinds.get(field.kind)
-    metavar = "NAME=VALUE,…" if field.kind == "gates" else field.opt.metavar or None
-    return click.option(
-        *names,
-        type=kind,
-        multiple=field.kind in ("gates", "words", "pairs"),
-        metavar=metavar,
-        help=_gate_help(field, suite) if field.kind == "gates" else _help(field),
-    )
+        return flag_of(field, default=None)
+    return flag_of(field, help=_gate_help(field, suite) if field.kind == "gates" else _help(field))
 
 
 def _help(field: Field) -> str:
@@ -159,9 +148,7 @@ def score(suite: Suite, given: dict[str, Any]) -> Decision:
 
 
 def _value(field: Field, value: Any) -> object:
-    """A flag's value as the option takes it: lists may be written with commas, a file of lines is read."""
-    if field.kind == "words" and value:
-        return [word.strip() for text in value for word in text.split(",") if word.strip()]
+    """A flag's value as the option takes it: a file of lines is read."""
     if field.kind == "lines" and isinstance(value, str):
         from ..language.refusal import read_phrases
 

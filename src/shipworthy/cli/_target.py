@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from ..core.options import Field
 from ..core.run_options import run_fields
 from ..errors import EnvironmentFailure, UsageError
-from ._lists import AmountList, NumberList
+from ._flags import F, flag_of
 from ._say import say
 
-F = TypeVar("F", bound=Callable[..., object])
 REQUEST = tuple(run_fields("request"))
 
 
@@ -25,55 +23,17 @@ def run_flags(*groups: str, only: Iterable[str] = (), **changes: dict[str, Any])
 
     def decorate(command: F) -> F:
         for field in reversed(list(fields)):
-            command = _run_flag(field, changes.get(field.name, {}))(command)
+            shown = field.kind != "flag" and field.default not in (None, "", ())
+            default = {} if field.kind in ("texts", "mapping") else {"default": field.default, "show_default": shown}
+            command = flag_of(field, **{**default, **changes.get(field.name, {})})(command)
         return command
 
     return decorate
 
 
-def _run_flag(field: Field, changes: Mapping[str, Any]) -> Callable[[F], F]:
-    kinds: dict[str, dict[str, Any]] = {
-        "flag": {"is_flag": True, "flag_value": field.default is not True},
-        "whole": {"type": click.IntRange(field.opt.least, field.opt.most)},
-        "amount": {"type": click.FloatRange(0, min_open=True)},
-        "amounts": {"type": AmountList()},
-        "numbers": {"type": NumberList()},
-        "words": {"multiple": True, "callback": _words},
-        "texts": {"multiple": True, "callback": pairs},
-        "mapping": {"multiple": True, "callback": _mapping},
-    }
-    kind = {"type": click.Choice(field.choices)} if field.choices else kinds.get(field.kind, {})
-    default = {} if field.kind in ("texts", "mapping") else {"default": field.default}
-    shown = {"show_default": field.kind != "flag" and field.default not in (None, "", ())}
-    usual = {"metavar": field.opt.metavar or None, "help": field.opt.help}
-    return click.option(field.flag, field.name, **{**usual, **kind, **default, **shown, **changes})
-
-
 map_flag = run_flags(only=["mapping"])
 asking_flags = run_flags("request")  # what is sent, how it gets there, and how the response is read
 dedupe_flag = run_flags(only=["dedupe"])
-
-
-def pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE options as a dict. A bad one is not shown: it may be a secret."""
-    if any("=" not in pair or not pair.partition("=")[0].strip() for pair in given):
-        raise click.BadParameter(f"expected {option.metavar}.")
-    return {name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in given)}
-
-
-def _words(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
-
-
-def _mapping(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """A mapping that can't be read is refused before anything is sent."""
-    from ..reading.mapping import FieldMap
-
-    try:
-        FieldMap.parse(given)
-    except UsageError as error:
-        raise click.BadParameter(f"{error.what}. {error.hint} [{error.code}]", context, option) from None
-    return given
 
 
 def target_flags(command: F) -> F:

@@ -8,7 +8,7 @@ import click
 
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
-from ._lists import AmountList
+from ._flags import AmountList
 from ._output import emit
 from ._say import say
 from ._scoring import score as score_suite

@@ -1,0 +1,92 @@
+"""Flags made from declared options, of suites and of runs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from ..core.options import Field
+from ..errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def flag_of(field: Field, **changes: Any) -> Callable[[F], F]:
+    """The flag of an option; `changes` are what click shall be told otherwise, such as the default."""
+    kinds: dict[str, dict[str, Any]] = {
+        "flag": {"is_flag": True, "flag_value": field.default is not True},
+        "whole": {"type": click.IntRange(field.opt.least, field.opt.most)},
+        "amount": {"type": click.FloatRange(0, min_open=True)},
+        "amounts": {"type": AmountList()},
+        "numbers": {"type": NumberList()},
+        "words": {"multiple": True, "callback": _words},
+        "gates": {"multiple": True, "metavar": "NAME=VALUE,…"},
+        "pairs": {"multiple": True},
+        "texts": {"multiple": True, "callback": _pairs},
+        "mapping": {"multiple": True, "callback": _mapping},
+    }
+    kind = {"type": click.Choice(field.choices)} if field.choices else kinds.get(field.kind, {})
+    names = (*dict.fromkeys((field.flag, *field.opt.flags)), field.name)
+    return click.option(*names, **{"metavar": field.opt.metavar or None, "help": field.opt.help, **kind, **changes})
+
+
+def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE options as a dict. A bad one is not shown: it may be a secret."""
+    if any("=" not in pair or not pair.partition("=")[0].strip() for pair in given):
+        raise click.BadParameter(f"expected {option.metavar}.")
+    return {name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in given)}
+
+
+def _words(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+
+
+def _mapping(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """A mapping that can't be read is refused before anything is sent."""
+    from ..reading.mapping import FieldMap
+
+    try:
+        FieldMap.parse(given)
+    except UsageError as error:
+        raise click.BadParameter(f"{error.what}. {error.hint} [{error.code}]", context, option) from None
+    return given
+
+
+class NumberList(click.ParamType[tuple[int, ...]]):
+    """`5`, `1,3,5,10` or `0-4`."""
+
+    name = "N[,N…]"
+    most = 10_000  # 0-999999999 is a slip of the finger
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        numbers: list[int] = []
+        try:
+            for part in str(value).replace(",", " ").split():
+                first, dash, last = part.partition("-")
+                numbers += range(int(first), min(int(last), int(first) + self.most) + 1) if dash else [int(first)]
+        except ValueError:
+            self.fail(f"{value!r} is not a number or a list of numbers such as 1,3,5.", param, ctx)
+        if len(numbers) > self.most:
+            self.fail(f"more than {self.most} numbers.", param, ctx)
+        return tuple(numbers)
+
+
+class AmountList(click.ParamType[tuple[float, ...]]):
+    """`0.2` or `0,0.2,1`."""
+
+    name = "N[,N…]"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            amounts = tuple(float(part) for part in str(value).replace(",", " ").split())
+        except ValueError:
+            amounts = (-1.0,)
+        if not all(0 <= amount < float("inf") for amount in amounts):
+            self.fail(f"expected numbers like 0,0.2, got {str(value)[:80]!r}.", param, ctx)
+        return amounts
