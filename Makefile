@@ -5,7 +5,7 @@ PYTHON ?= python3
 # One more than there are cores: many tests wait for a server or a process.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
-.PHONY: demo test engines check lint types layers bench docs format clean
+.PHONY: demo test engines frameworks check lint types layers bench docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -39,6 +39,11 @@ ENGINES := spilled spilled-2 processes scattered-1 dask
 engines: $(VENV)/.dev
 	@for engine in $(ENGINES); do echo "== $$engine"; \
 	  SHIPWORTHY_ENGINE=$$engine $(BIN)/python -m pytest tests/suites $(EVERY_ENGINE) -n $(WORKERS) --dist worksteal || exit 1; done
+
+# Services on the real libraries, which are installed in .bench/frameworks.
+frameworks: $(VENV)/.dev
+	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('frameworks')"
+	$(BIN)/python -m pytest -m slow tests/frameworks
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs examples

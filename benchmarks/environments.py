@@ -23,6 +23,7 @@ PACKAGES = {
     "pytrec_eval": ["pytrec_eval-terrier"],
     "ir_measures": ["ir_measures"],
     "ranx": ["ranx"],
+    "frameworks": ["fastapi", "uvicorn", "langchain-core", "langchain-classic", "llama-index-core", "haystack-ai"],
 }
 
 

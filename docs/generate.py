@@ -17,7 +17,7 @@ from shipworthy.cli import COMMANDS, group
 from shipworthy.codes import CODES
 from shipworthy.config.keys import SECTIONS, TARGET, Key, configurable, inputs_of, options_of, schema
 from shipworthy.core.options import SuiteOptions, fields_of
-from shipworthy.glossary import REASONS, TERMS, Term
+from shipworthy.glossary import Term, reasons, terms
 from shipworthy.suites import SUITES
 
 DOCS = Path(__file__).parent
@@ -52,18 +52,22 @@ def glossary() -> str:
         "",
     ]
     for suite in SUITES:
-        own = [term for term in TERMS if term.suites[0] == suite]
+        own = [term for term in terms() if term.suites[0] == suite]
         if own:
             lines += [f"## {suite}", "", *(line for term in own for line in _term_lines(term)), ""]
     lines += ["## Reasons", "", "Why an item fails, as reports write it.", ""]
-    lines += [f"- `{reason.name}`, {reason.plain}. {reason.definition}" for reason in REASONS]
+    lines += [f"- {_named(reason)}. {reason.words.definition}" for reason in reasons()]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _term_lines(term: Term) -> Iterator[str]:
-    gate = f" Default gate: `{term.gate}`." if term.gate else ""
-    yield f"- `{term.metric}`, {term.plain}. {term.definition}"
-    yield f"  Formula: {term.formula}.{gate}"
+    gate = f" Default gate: `{term.words.gate}`." if term.words.gate else ""
+    yield f"- {_named(term)}. {term.words.definition}"
+    yield f"  Formula: {term.words.formula}.{gate}"
+
+
+def _named(term: Term) -> str:
+    return f"`{term.name}`, {term.words.plain}" if term.words.plain else f"`{term.name}`"
 
 
 def commands() -> str:

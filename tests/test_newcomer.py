@@ -50,7 +50,10 @@ def copy(tmp_path: Path) -> Copy:
     return Copy(tmp_path)
 
 
-MARKED = 'Count("marked", "questions that were marked", "lower", high=None, of=("marked",))'
+MARKED = (
+    'Count("marked", Words("marked questions", "Questions that were marked.", "count of such questions"), '
+    '"lower", high=None, of=("marked",))'
+)
 ITEMS = '    yield "items"\n'
 # suite → its metrics.py, and in it: where a fact is counted, declared, and made a metric of
 RECIPES = {
@@ -64,7 +67,10 @@ RECIPES = {
         "suites/retrieval/metrics.py",
         (f"{ITEMS}    if not verdict.lines:", f'{ITEMS}    yield "marked"\n    if not verdict.lines:'),
         ('*("cited_answers", ', '*("marked", "cited_answers", '),
-        ("def _counts() -> Iterator[Metric]:\n", f"def _counts() -> Iterator[Metric]:\n    yield {MARKED}\n"),
+        (
+            "def _counts() -> Iterator[Metric]:\n",
+            f"def _counts() -> Iterator[Metric]:\n    yield {MARKED}\n",
+        ),
     ),
     "stability": (
         "suites/stability/metrics.py",
@@ -76,13 +82,16 @@ RECIPES = {
         "suites/agreement/metrics.py",
         (f"{ITEMS}    yield cell(", f'{ITEMS}    yield "marked"\n    yield cell('),
         ('{"agreed", "disagreed", ', '{"marked", "agreed", "disagreed", '),
-        ('        Count("disagreements", ', f'        {MARKED},\n        Count("disagreements", '),
+        (
+            '        Count(\n            "disagreements",',
+            f'        {MARKED},\n        Count(\n            "disagreements",',
+        ),
     ),
     "raters": (
         "suites/raters/metrics.py",
         (f'{ITEMS}    yield "row "', f'{ITEMS}    yield "marked"\n    yield "row "'),
         ('return ("rated_once", ', 'return ("marked", "rated_once", '),
-        ("    listed = [\n", f"    from ...core.metrics import Count\n\n    listed = [\n        {MARKED},\n"),
+        ("    listed = [\n", f"    from ...core.metrics import Count, Words\n\n    listed = [\n        {MARKED},\n"),
     ),
     "reasoning": (
         "suites/reasoning/metrics.py",
@@ -96,7 +105,7 @@ RECIPES = {
         ("    names = {", '    names = {"marked", '),
         (
             "    return {metric: known[metric] for metric, _, _ in BARS.values()}",
-            "    from ...core.metrics import Count\n\n"
+            "    from ...core.metrics import Count, Words\n\n"
             f'    return {{metric: known[metric] for metric, _, _ in BARS.values()}} | {{"marked": {MARKED}}}',
         ),
     ),
@@ -104,9 +113,19 @@ RECIPES = {
         "suites/outcomes/metrics.py",
         ("    if row.accepted:", '    yield "marked"\n    if row.accepted:'),
         ('    names = {"accepted", ', '    names = {"marked", "accepted", '),
-        ('        Count("samples", ', f'        {MARKED},\n        Count("samples", '),
+        ('        Count(\n            "samples",', f'        {MARKED},\n        Count(\n            "samples",'),
     ),
 }
+# The lists of ids that `retrieval` leaves to the ranking suite: all its facts are lists, and the number of questions.
+LISTED = (
+    "suites/ranking/metrics.py",
+    (
+        '    return named | {"missing": missing}\n',
+        '    return named | {"missing": missing, "marked": '
+        + MARKED.replace('of=("marked",)', 'of=("items",)')
+        + "}\n",
+    ),
+)
 RECIPES["latency"] = RECIPES["answers"]  # whose metrics and facts it takes over, both or neither
 PAIR = {"scholar": {"label": "VALID"}, "auditor": {"label": "VALID"}}
 RATED = [{"qid": qid, "rater": rater, "label": qid} for qid in "AB" for rater in ("ana", "ben")]
@@ -144,10 +163,28 @@ def mark(copy: Copy, suite: str, *, declared: bool = True) -> subprocess.Complet
     return copy.python("-c", SCRIPT, suite)
 
 
+def test_a_metric_of_lists_of_ids_is_one_file(copy: Copy) -> None:
+    path, name = LISTED
+    copy.edit(path, *name)
+    run = [{"qid": qid, "retrieved_ids": ["d1"]} for qid in "AB"]
+    given = {"gold": [gold("A"), gold("B")], "run": run, "metrics": "MRR"}
+    (copy.folder / "inputs.json").write_text(json.dumps(given), "utf-8")
+    told(copy, copy.python("-c", SCRIPT, "retrieval"), "retrieval")
+
+
 @pytest.mark.parametrize("suite", sorted(RECIPES))
 def test_a_metric_is_one_file(copy: Copy, suite: str) -> None:
-    ran = mark(copy, suite)
+    told(copy, mark(copy, suite), suite)
+
+
+def told(copy: Copy, ran: subprocess.CompletedProcess[str], suite: str) -> None:
+    """The metric decides, and glossary and `explain` know it."""
     assert json.loads(ran.stdout or "[]") == ["NO-SHIP", 2], ran.stderr
+    explained = copy.run("explain", "marked").stdout
+    assert explained.startswith("marked questions (marked): a metric of ") and suite in explained
+    assert "Questions that were marked." in explained
+    listed = copy.python("-c", "from shipworthy.glossary import terms; print([term.title for term in terms()])")
+    assert "marked questions (marked)" in listed.stdout, listed.stderr
 
 
 @pytest.mark.parametrize("suite", sorted(RECIPES))
@@ -171,11 +208,13 @@ import msgspec
 
 from ...core.evidence import Counted
 from ...core.gates import Gate
-from ...core.metrics import Rate
+from ...core.metrics import Rate, Words
 from ...core.options import Opt, ReadingOptions
 from ...core.sources import Input, read_records
+from ...core.decision import Display
 from ...core.suite import Explanation, InputSpec, Material, Suite
 from ...reading.jsonl import Problems
+from ...reading.reports import Passing
 
 
 class Marble(msgspec.Struct):
@@ -215,7 +254,8 @@ def rows(verdict: tuple[str, bool], context: Context) -> Any:
 
 
 def metrics(options: Options) -> Any:
-    return {"share": Rate("share", "marbles of the right colour", of="right", among="items")}
+    words = Words("right ones", "Marbles of the right colour.", "right ones / marbles", "marbles", "were right")
+    return {"share": Rate("share", words, of="right", among="items")}
 
 
 def gates(context: Context) -> Any:
@@ -223,7 +263,11 @@ def gates(context: Context) -> Any:
 
 
 def explain(findings: Any) -> Explanation:
-    return Explanation(counts={"items": findings.tally["items"]})
+    tally = findings.tally
+    return Explanation(
+        counts={"items": tally["items"], "right": tally["right"]},
+        sections={"colours": {"green": {"average": 0.5, "at_least": None, "n": 2}}},
+    )
 
 
 SUITE = Suite(
@@ -239,6 +283,12 @@ SUITE = Suite(
     metrics=metrics,
     gates=gates,
     explain=explain,
+    display=Display(
+        item="marble",
+        counts={"right": "right"},
+        passes=Passing("passed", True),
+        pictures={"colours": "averages"},
+    ),
 )
 '''
 
@@ -254,7 +304,13 @@ def test_a_suite_is_one_folder_and_one_line(copy: Copy) -> None:
     assert "Are enough of the marbles green?" in copy.run("--help").stdout
     assert "--colour NAME" in copy.run("toy", "--help").stdout
     green = copy.run("toy", "--marbles", "marbles.jsonl", "-o", "toy.json", "-o", "toy.html")
-    assert green.returncode == 1 and "share" in green.stdout
+    assert green.returncode == 1 and "1 of 3 marbles was right; at least 2 must be (share 0.333 < 0.5)" in green.stdout
+    assert "toy · 3 marbles · 1 right" in green.stdout
+    told = copy.run("explain", "b", "--report", "toy.json").stdout
+    assert "toy: b fails" in told and "toy: a passes" in copy.run("explain", "a", "--report", "toy.json").stdout
+    assert "<svg" in (copy.folder / "toy.html").read_text("utf-8").partition("Dimensions")[2]
+    assert "right ones (share): a metric of toy" in copy.run("explain", "share").stdout
+    assert "Marbles of the right colour." in (copy.folder / "toy.html").read_text("utf-8")
     assert copy.run("toy", "--marbles", "marbles.jsonl", "--colour", "red").returncode == 0
     assert copy.run("verify", "toy.json").stdout.startswith("AGREES  toy")
     (copy.folder / "shipworthy.toml").write_text('[suites.toy]\nmarbles = "marbles.jsonl"\ncolour = "red"\n', "utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli, gold, refusal, trace, unanswerable, write_lines
-from shipworthy.glossary import REASONS, find_reason
+from shipworthy.glossary import find_reasons, reasons
 from shipworthy.suites.answers.judge import SEVERITY
 from shipworthy.suites.reasoning.explain import FAILURES
 from shipworthy.suites.retrieval import rows as retrieval
@@ -147,14 +147,13 @@ def test_the_board_speaks_plainly_with_the_short_name_in_brackets(cli: Cli, fold
 
 def test_explain_knows_every_reason_by_both_of_its_names(cli: Cli) -> None:
     for name in (*SEVERITY, *retrieval.SEVERITY, "slow", "disagreement", "flagged-agreement", "unaccepted"):
-        reason = find_reason(name)
-        assert reason is not None, name
-        for spelled in (name, reason.plain):
+        (reason, *_) = find_reasons(name)
+        for spelled in (name, reason.words.plain):
             ran = cli("explain", spelled)
-            assert ran.code == 0 and reason.title in ran.out and reason.definition in ran.out
+            assert ran.code == 0 and reason.title in ran.out and reason.words.definition in ran.out
     for name in FAILURES:
         assert cli("explain", name).code == 0, name
-    assert len({(one.name, one.suites) for one in REASONS}) == len(REASONS)
+    assert len({(one.name, one.suites) for one in reasons()}) == len(reasons())
     assert "cited right (chr): a metric" in cli("explain", "cited right").out
 
 

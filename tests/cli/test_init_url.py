@@ -83,7 +83,7 @@ def test_a_chat_endpoint(url: str, tmp_path: Path, cli: Cli) -> None:
     assert written["map"]["claim"] == "choices[0].message.content"
     assert written["map"]["citations"] == "markers@choices[0].message.content"
     assert written["map"]["retrieved_ids"] == "documents[*].doc_id"
-    assert Handler.bodies[-1]["messages"][0]["role"] == "user"
+    assert json.loads(written["target"]["body"])["messages"][0]["role"] == "user"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from conftest import gold, trace
 from shipworthy import Board, DataError, Gate, Tally, evaluate
 from shipworthy.core.evidence import Rows
 from shipworthy.core.gates import compare, parse_gates
-from shipworthy.core.metrics import Better, Percentile, Rate
+from shipworthy.core.metrics import Better, Percentile, Rate, Words
 
 PRECISION = {"gates": ["precision >= 0.5"], "only_gates": True}
 
@@ -43,7 +43,7 @@ def test_records_that_are_no_file_are_counted_from_one() -> None:
 
 @pytest.mark.parametrize(("better", "p"), [("lower", 95), ("higher", 5)])
 def test_a_bound_that_lies_on_the_bar_proves_it(better: Better, p: int) -> None:
-    metric = Percentile("p", "", better, high=None, of="us", p=Fraction(p), scale=Fraction(1, 1000))
+    metric = Percentile("p", Words(), better, high=None, of="us", p=Fraction(p), scale=Fraction(1, 1000))
     measure = metric.measure(Tally({("us", 2000): 59}))
     assert 2.0 in measure.bounds
     assert compare(Gate.parse(f"p {metric.op} 2"), metric, measure, True).state == "PASS"
@@ -51,7 +51,7 @@ def test_a_bound_that_lies_on_the_bar_proves_it(better: Better, p: int) -> None:
 
 @pytest.mark.parametrize(("better", "p", "many"), [("lower", 95, 2000), ("higher", 5, 2000)])
 def test_a_bound_that_lies_on_the_bar_does_not_refute_it(better: Better, p: int, many: int) -> None:
-    metric = Percentile("p", "", better, high=None, of="us", p=Fraction(p), scale=Fraction(1, 1000))
+    metric = Percentile("p", Words(), better, high=None, of="us", p=Fraction(p), scale=Fraction(1, 1000))
     measure = metric.measure(Tally({("us", many): 93, ("us", 3000 if better == "lower" else 1000): 7}))
     assert 2.0 in measure.bounds and measure.value != 2
     assert compare(Gate.parse(f"p {metric.op} 2"), metric, measure, True).state == "FAIL-BUT-CLOSE"
@@ -60,7 +60,7 @@ def test_a_bound_that_lies_on_the_bar_does_not_refute_it(better: Better, p: int,
 
 
 def test_a_factor_of_the_baseline_may_be_more_than_the_metric_itself_can_be() -> None:
-    metric = Rate("precision", "right", of="correct", among="answered")
+    metric = Rate("precision", Words("right"), of="correct", among="answered")
     (gate,) = parse_gates(["precision >= baseline * 1.05"], {"precision": metric}, {})
     measure = metric.measure(Tally({"correct": 9, "answered": 10}))
     outcomes = [compare(gate, metric, measure, True, Fraction(base, 100)) for base in (80, 90)]

@@ -5,19 +5,25 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shipworthy.core.decision import decide
 from shipworthy.core.gates import Gate, Outcome, certainty, check_gate, compare, parse_gates, sentence
-from shipworthy.core.metrics import Count, Mean, Measure, Metric, Percentile, Rate, decimal
+from shipworthy.core.metrics import Count, Mean, Measure, Metric, Percentile, Rate, Words, decimal
 from shipworthy.core.tally import Tally
 from shipworthy.errors import UsageError
+from shipworthy.suites.answers.metrics import metrics as default_metrics
+from shipworthy.suites.answers.options import Options
 
-PRECISION = Rate("precision", "right", of="correct", among="answered")
-UNDER = Rate("under_refusal", "leaks", "lower", of="leak", among="unanswerable", could="unanswerable")
-MISSING = Count("missing", "absent", "lower", high=None, of=("absent",), completes=True)
+SHARED = default_metrics(Options())
+PRECISION = Rate("precision", SHARED["precision"].words, of="correct", among="answered")
+UNDER = Rate(
+    "under_refusal", SHARED["under_refusal"].words, "lower", of="leak", among="unanswerable", could="unanswerable"
+)
+MISSING = Count("missing", Words("absent"), "lower", high=None, of=("absent",), completes=True)
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (PRECISION, UNDER, MISSING)}
 ALIASES = {"under": "under_refusal"}
 
@@ -26,7 +32,8 @@ def outcome(gate: str, k: int, n: int) -> Outcome:
     parsed = check_gate(Gate.parse(gate), METRICS, ALIASES)
     metric = METRICS[parsed.metric]
     tally = Tally({"correct": k, "answered": n, "leak": k, "unanswerable": n, "items": max(n, 1), "absent": k})
-    return compare(parsed, metric, metric.measure(tally), metric.applies(tally))
+    measure = msgspec.structs.replace(metric.measure(tally), words=metric.words)
+    return compare(parsed, metric, measure, metric.applies(tally))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +173,9 @@ def test_a_failing_gate_decides_even_where_data_is_missing() -> None:
 
 
 def test_a_percentile_is_proven_by_its_order_statistic() -> None:
-    p95 = Percentile("p95", "latency", "lower", high=None, unit=" ms", of="us", p=Fraction(95), scale=Fraction(1, 1000))
+    p95 = Percentile(
+        "p95", Words("latency"), "lower", high=None, unit=" ms", of="us", p=Fraction(95), scale=Fraction(1, 1000)
+    )
     few, many = Tally({("us", 1000): 58}), Tally({("us", 1000): 59})
     gate = Gate.parse("p95 <= 2")
     assert compare(gate, p95, p95.measure(few), True).state == "PASS-BUT-UNPROVEN"
@@ -175,6 +184,6 @@ def test_a_percentile_is_proven_by_its_order_statistic() -> None:
 
 
 def test_a_mean_is_exact() -> None:
-    mean = Mean("recall", "mean recall", of="recall")
+    mean = Mean("recall", Words("mean recall"), of="recall")
     assert mean.measure(Tally({("recall", Fraction(1, 3)): 3, ("recall", 1): 1})).value == Fraction(1, 2)
     assert mean.measure(Tally()) == Measure("recall", "mean", None, 0, missing="no value of recall")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conftest import EFFORT, Cli, gold, trace, write_lines
 from shipworthy.core.gates import Bound, Gate, as_written, check_repeated, parse_gates
-from shipworthy.core.metrics import Metric
+from shipworthy.core.metrics import Metric, Words
 from shipworthy.errors import UsageError
 from shipworthy.suites.answers.metrics import aliases, metrics
 from shipworthy.suites.answers.options import Options
@@ -109,7 +109,7 @@ def test_any_text_is_gates_or_a_usage_error(text: str) -> None:
 def test_what_is_a_gate_comes_back_as_it_was_written(number: int, digits: int, op: str) -> None:
     whole, rest = divmod(number, 10**digits)
     text = f"{whole}.{rest:0{digits}d}" if digits else str(number)
-    (gate,) = parse_gates([f"p50{op}{text}"], {"p50": Metric("p50", "a median", high=None)}, {})
+    (gate,) = parse_gates([f"p50{op}{text}"], {"p50": Metric("p50", Words("a median"), high=None)}, {})
     assert gate.bound.number == Fraction(text)
     assert Gate.parse(str(gate)) == gate
 

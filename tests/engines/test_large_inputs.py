@@ -27,7 +27,7 @@ from shipworthy.engines import spilled
 from shipworthy.errors import EnvironmentFailure, ShipworthyError
 from shipworthy.jobs import evaluate as door
 from shipworthy.reading.cutting import parts_between, scanned, scans_of
-from shipworthy.reading.reports import row_passes
+from shipworthy.reading.reports import Passing
 from shipworthy.suites.answers.explain import ItemRow
 
 GOLD = [gold(f"q{number:03}") for number in range(90)] + [unanswerable(f"u{number:03}") for number in range(20)]
@@ -182,12 +182,10 @@ def test_rows_that_fail_are_found_whatever_their_texts_hold(claim: str) -> None:
         return ItemRow(qid, "shipped", not reason, True, True, "", 1, reason, True, 1, claim, claim)
 
     rows = Rows([(("a",), row("a", "")), (("b",), row("b", "leak")), (("c",), row("c", ""))])
-    assert [found["qid"] for found in failing_rows(rows, row_passes)] == ["b"]
-    assert failing_count(rows, row_passes) == 1
+    assert [found["qid"] for found in failing_rows(rows, Passing())] == ["b"]
+    assert failing_count(rows, Passing()) == 1
     plain = list(rows)
-    assert [found["qid"] for found in failing_rows(plain, row_passes)] == ["b"] and failing_count(
-        plain, row_passes
-    ) == 1
+    assert [found["qid"] for found in failing_rows(plain, Passing())] == ["b"] and failing_count(plain, Passing()) == 1
     assert json.loads(json.dumps(plain[0]))["claim"] == claim
 
 

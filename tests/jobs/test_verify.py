@@ -12,7 +12,8 @@ from conftest import Cli, gold, refusal, trace, unanswerable
 from conftest import write_lines as write
 from shipworthy import check, evaluate, verify
 from shipworthy.core.decision import digest, encode, report
-from shipworthy.reading.reports import failing_qids, load_report
+from shipworthy.jobs.narrowing import failing_qids
+from shipworthy.reading.reports import load_report
 
 ITEMS = [gold("A1"), gold("A2", type="table"), unanswerable("U1")]
 
@@ -182,7 +183,8 @@ def test_a_board_with_waivers_and_severities_agrees(files: dict[str, str], tmp_p
 def test_what_failed_is_to_be_asked_again(files: dict[str, str], tmp_path: Path) -> None:
     made = report(evaluate(files["gold"], files["trace"]))
     assert failing_qids(made) == {"A2"} == failing_qids(saved(tmp_path, made))
-    assert failing_qids({"suites": {"answers": made, "stability": {"items": [{"qid": "A1", "state": "fail"}]}}}) == {
+    unstable = {"shipworthy": {"suite": "stability"}, "items": [{"qid": "A1", "state": "fail"}]}
+    assert failing_qids({"suites": {"answers": made, "stability": unstable}}) == {
         "A1",
         "A2",
     }

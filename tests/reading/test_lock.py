@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,28 @@ def test_the_command_line(frozen: Path, cli: Cli) -> None:
     ran = cli("gold", "freeze", frozen, "--release", "2", "--signed-off-by", "Bo", "--reason", "dropped one")
     assert ran.code == 0 and "1 removed" in ran.out
     assert cli("gold", "verify", frozen).code == 0
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", folder, *who, *words], check=True, capture_output=True)
+
+
+def test_what_changed_in_an_item_is_shown_where_git_has_the_frozen_version(frozen: Path, cli: Cli) -> None:
+    folder = frozen.parent
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "frozen")
+    write(frozen, [ITEMS[0], gold("A2", notes="draft"), ITEMS[2]])
+    git(folder, "commit", "-qam", "a version that was never frozen")
+    write(frozen, [ITEMS[0], gold("A2", ("42 days",), notes="edited"), ITEMS[2]])
+    for words in (("verify", frozen), ("diff", frozen.with_name("gold.lock"), frozen)):
+        ran = cli("gold", *words)
+        assert ran.code in (1, 3) and ran.out.startswith("changed  A2\n")
+        assert "notes: for people → edited" in ran.out and "42 days" in ran.out and "draft" not in ran.out
+
+
+def test_without_git_a_changed_item_is_named_and_why_not_more(frozen: Path, cli: Cli) -> None:
+    write(frozen, [ITEMS[0], gold("A2", notes="edited"), ITEMS[2]])
+    ran = cli("gold", "verify", frozen)
+    assert ran.code == 3 and "changed  A2\n" in ran.out and "A lock holds digests only" in ran.out

@@ -17,12 +17,13 @@ from conftest import gold, refusal, trace, unanswerable
 from report_helpers import PAYLOADS, board, decision, shipping, small
 from shipworthy import evaluate, report
 from shipworthy.core.board import Board
-from shipworthy.core.decision import Decision
+from shipworthy.core.decision import Decision, Display
 from shipworthy.core.gates import Gate, Outcome
 from shipworthy.core.metrics import Measure
 from shipworthy.report import svg
 from shipworthy.report.html import cards, highlight, pictures, rich, tables
 from shipworthy.report.html import items as items_of
+from shipworthy.suites import load_suite
 
 CHROMIUM = "/usr/bin/chromium"
 each = pytest.mark.parametrize("name", PAYLOADS)
@@ -322,6 +323,9 @@ def test_a_known_section_of_another_shape_becomes_a_table_and_not_an_error() -> 
         "summary": "words",
         "refusals": {},
     }
+    kinds = ("labels", "two sides", "speed by quality", "averages", "answered or refused")
+    names = ("confusion", "comparison", "curve", "summary", "refusals")
+    shown.display = Display(pictures=dict(zip(names, kinds, strict=True)))
     titles = [block.title for block in pictures.blocks(shown)]
     assert {"Confusion", "Comparison", "Summary"} <= set(titles)
 
@@ -336,6 +340,7 @@ def test_the_heat_map_counts_flips_of_each_question_under_each_rewording() -> No
             "jitter": [{"jitter": "ws", "runs": 8, "questions": 2}, {"jitter": "none", "runs": 8, "questions": 2}]
         }
     }
+    shown.display = load_suite("stability").display
     block = next(block for block in pictures.blocks(shown) if block.title.startswith("Flips"))
     assert block.words.startswith("1 of 2 questions")
     assert [[(cell.text, cell.tone) for cell in row] for row in block.tables[0].rows] == [
@@ -343,33 +348,20 @@ def test_the_heat_map_counts_flips_of_each_question_under_each_rewording() -> No
     ]
 
 
-def test_reasoning_has_bars_for_its_dimensions_and_a_heat_map_of_its_cases() -> None:
+def test_reasoning_has_bars_for_its_dimensions() -> None:
     shown = small()
-    summary = {
-        "dimension_averages": {"usefulness": 0.5, "grounding": None},
-        "dimension_n": {"usefulness": 3, "grounding": 0},
-        "thresholds": {"dimension_min_average": {"usefulness": 0.65}},
+    shown.sections = {
+        "dimensions": {
+            "usefulness": {"average": 0.5, "at_least": 0.65, "n": 3},
+            "grounding": {"average": None, "at_least": None, "n": 0},
+        }
     }
-    cases = [
-        {
-            "id": "good",
-            "passed": True,
-            "overall_score": 0.9,
-            "dimension_scores": {"usefulness": 1.0, "grounding": None},
-        },
-        {
-            "id": "bad",
-            "passed": False,
-            "overall_score": 0.1,
-            "dimension_scores": {"usefulness": 0.0, "grounding": None},
-        },
-    ]
-    shown.sections = {"summary": summary, "results": cases}
-    bars, heat = pictures.blocks(shown)
+    shown.display = load_suite("reasoning").display
+    (bars,) = pictures.blocks(shown)
     assert 'class="bar bad"' in bars.svg and ">undefined</text>" in bars.svg
-    assert [[cell.text for cell in row] for row in heat.tables[0].rows] == [
-        ["bad", "0.00", "–", "0.10"],
-        ["good", "1.00", "–", "0.90"],
+    assert [[cell.text for cell in row] for row in bars.tables[0].rows] == [
+        ["usefulness", "0.5", "0.65", "3"],
+        ["grounding", "–", "–", "0"],
     ]
 
 
@@ -384,7 +376,7 @@ def test_shadow_against_live_counts_what_changed() -> None:
         "metrics": {"recall@5": {"shadow": 0.6, "live": 0.9}},
         "mcnemar_drop_p": 0.25,
     }
-    shown.sections = {"comparison": value}
+    shown.sections, shown.display = {"comparison": value}, load_suite("retrieval").display
     block = pictures.blocks(shown)[0]
     assert block.words.startswith("1 question got worse and 0 better of 3") and "0.900 → 0.600" in block.svg
 
@@ -397,6 +389,7 @@ def test_the_curve_has_frontier_budget_and_numbered_arms() -> None:
         {"arm": "slow", "p95_ms": 2600.0, "p99_ms": 4400.0, "precision": 0.5, "chr": 0.2, "frontier": False},
     ]
     shown.sections = {"curve": {"points": points, "budget_ms": 2000, "relaxed_budget_ms": 2500}}
+    shown.display = load_suite("latency").display
     block = pictures.blocks(shown)[0]
     assert block.words.startswith("1 of 3 arms") and "p99" in block.words
     precise, cited = block.svg.split("<svg")[1:]

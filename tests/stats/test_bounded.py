@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from conftest import EFFORT
 from shipworthy import stats
 from shipworthy.core.gates import Gate, compare
-from shipworthy.core.metrics import Mean
+from shipworthy.core.metrics import Mean, Words
 from shipworthy.core.tally import Tally
 
 VALUES = st.dictionaries(st.fractions(0, 1, max_denominator=30), st.integers(1, 40), min_size=1, max_size=8)
@@ -41,7 +41,7 @@ def state(metric: Mean, gate: str, values: dict[int | Fraction, int]) -> str:
 
 def test_two_equal_values_prove_nothing() -> None:
     """Their spread is 0, and so was the interval: any mean counted as proven from n = 2 on."""
-    recall = Mean("recall", "mean recall", of="x")
+    recall = Mean("recall", Words("mean recall"), of="x")
     assert state(recall, "recall >= 0.8", {Fraction(9, 10): 2}) == "PASS-BUT-UNPROVEN"
     assert state(recall, "recall >= 0.95", {Fraction(9, 10): 2}) == "FAIL-BUT-CLOSE"
     assert state(recall, "recall >= 0.8", {1: 2}) == "PASS-BUT-UNPROVEN"
@@ -53,13 +53,13 @@ def test_two_equal_values_prove_nothing() -> None:
     [(Fraction(1), 16), (Fraction(95, 100), 21), (Fraction(9, 10), 30), (Fraction(85, 100), 59)],
 )
 def test_how_many_equal_values_prove_a_mean(value: Fraction, needed: int) -> None:
-    recall = Mean("recall", "mean recall", of="x")
+    recall = Mean("recall", Words("mean recall"), of="x")
     assert state(recall, "recall >= 0.8", {value: needed}) == "PASS"
     assert state(recall, "recall >= 0.8", {value: needed - 1}) == "PASS-BUT-UNPROVEN"
 
 
 def test_a_mean_without_limits_is_shown_and_proves_nothing() -> None:
-    steps = Mean("steps", "steps to the anchor", "lower", high=None, of="x")
+    steps = Mean("steps", Words("steps to the anchor"), "lower", high=None, of="x")
     measure = steps.measure(Tally({("x", 1): 500, ("x", 2): 500}))
     assert measure.bounds == (None, None) and measure.interval is not None and measure.n == 1000
     assert state(steps, "steps <= 5", {1: 500, 2: 500}) == "PASS-BUT-UNPROVEN"

@@ -92,7 +92,7 @@ def command(
     from ..errors import UsageError
     from ..jobs.build import stamp
     from ..jobs.check import check, drive, driving, noise, record_board, refuse_incomparable, repeated
-    from ..reading.reports import failing_qids
+    from ..jobs.narrowing import failing_qids
 
     settings = load_config(config)
     if filter_failing and not drive_first:

@@ -100,7 +100,7 @@ def verify_command(files: tuple[str, ...], mapping: tuple[str, ...], as_json: bo
 
 
 def _verify(gold: str, mapping: tuple[str, ...], as_json: bool) -> int:
-    from ..reading.lock import lock_path, read_lock, verify
+    from ..reading.lock import lock_path, locks_of, read_lock, verify
     from ..text import plural
 
     found = verify(gold, mapping)
@@ -108,7 +108,8 @@ def _verify(gold: str, mapping: tuple[str, ...], as_json: bool) -> int:
         lock = read_lock(lock_path(gold))
         say(f"{plural(lock.count, 'item')} as signed off by {lock.signed_off_by} for {lock.release}")
         return 0
-    return _show_changes(found, as_json)
+    fields = {} if as_json else _frozen_fields(gold, locks_of(gold)[0], mapping, set(found.changed))
+    return _show_changes(found, as_json, fields, True)
 
 
 @command.command("diff")
@@ -124,18 +125,48 @@ def diff_command(old: str, new: str, mapping: tuple[str, ...], as_json: bool) ->
     """
     from ..reading.lock import diff
 
-    found = diff(old, new, mapping)
-    return min(_show_changes(found, as_json, _fields_changed(old, new, mapping, set(found.changed))), 1)
+    found, locks = diff(old, new, mapping), [path for path in (old, new) if path.endswith(".lock")]
+    if len(locks) == 2:
+        return min(_show_changes(found, as_json), 1)
+    names = set(found.changed)
+    gold = new if old in locks else old
+    fields = _frozen_fields(gold, locks[0], mapping, names) if locks else _fields_changed(old, new, mapping, names)
+    return min(_show_changes(found, as_json, fields, bool(locks)), 1)
+
+
+def _frozen_fields(gold: str, lock: str, mapping: tuple[str, ...], names: set[str]) -> dict[str, list[str]]:
+    """What changed in each item since it was frozen: the lock has digests, so git is asked for the items that fit."""
+    import tempfile
+
+    from ..errors import ShipworthyError
+    from ..jobs.commit import earlier_versions
+    from ..reading.lock import item_digests, read_lock
+
+    digests, found = read_lock(lock).items, dict[str, list[str]]()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, os.path.basename(gold))
+        for content in earlier_versions(gold) if names else ():
+            with open(path, "wb") as file:
+                file.write(content)
+            try:
+                then = item_digests(path, mapping)
+                fitting = {qid for qid in names - found.keys() if then.get(qid) == digests.get(qid)}
+                found |= _fields_changed(path, gold, mapping, fitting)
+            except ShipworthyError:
+                continue  # a version that can't be read tells nothing
+            if found.keys() == names:
+                break
+    return found
 
 
 def _fields_changed(old: str, new: str, mapping: tuple[str, ...], names: set[str]) -> dict[str, list[str]]:
-    """What changed in each item, field by field; nothing where one side is a lock, which has digests alone."""
+    """What changed in each item, field by field."""
     import msgspec
 
     from ..core.sources import read_gold
     from ..text import visible
 
-    if not names or any(path.endswith(".lock") for path in (old, new)):
+    if not names:
         return {}
     before, after = (
         {item.qid: msgspec.to_builtins(item) for item in read_gold(path, mapping) if item.qid in names}
@@ -152,7 +183,9 @@ def _fields_changed(old: str, new: str, mapping: tuple[str, ...], names: set[str
     }
 
 
-def _show_changes(found: Changes, as_json: bool, fields: Mapping[str, Sequence[str]] | None = None) -> int:
+def _show_changes(
+    found: Changes, as_json: bool, fields: Mapping[str, Sequence[str]] | None = None, locked: bool = False
+) -> int:
     import msgspec
 
     if as_json:
@@ -163,6 +196,8 @@ def _show_changes(found: Changes, as_json: bool, fields: Mapping[str, Sequence[s
             say(f"{kind:<8} {qid}")
             for line in (fields or {}).get(qid, ()) if kind == "changed" else ():
                 say(f"         {line}")
+    if locked and set(found.changed) - set(fields or {}):
+        say("A lock holds digests only. What changed in an item is shown where git has the frozen version of the file.")
     if not found:
         say("no differences")
     return 3 if found else 0

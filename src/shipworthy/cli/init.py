@@ -175,7 +175,15 @@ def _cut(text: str, width: int) -> str:
 
 
 def _print_absent(found: Connection) -> None:
+    import json
+
+    from ..reading.proposal import flags
+
     ours = "answer_json" in found.response
+    for path, text in found.rivals[:2]:
+        say(f"  Not certain: this may be the answer too, at {path}:")
+        say(f"    {_cut(found.options.secrets.hide(json.dumps(text, ensure_ascii=False)), 74)}")
+        say(f"  If it is, add {flags({'claim': path})} --force.")
     if found.searches:
         say("  No answer was recognised, but what was retrieved: the config judges retrieval alone.")
         say("  If it does answer, say where: --map claim=PATH.")
@@ -193,10 +201,15 @@ def _print_absent(found: Connection) -> None:
     if found.same:
         say("  Both questions, one that can be answered and one that can't, got the same answer:")
         say("  check that the question reaches the service, or that the mapping reads the answer.")
+    elif found.lacks_claim and "refused" not in found.mapping:
+        say("  Not certain: to a question that it can't answer, nothing came where the answer is. Such")
+        say("  questions will count as failed. Say where the answer is: --map claim=PATH --force.")
     elif found.refused_with:
         say("To a question that it can't answer it says:")
         say(f"  {_cut(found.refused_with, 200)}")
         if found.refusal:
             say('  That is a refusal in its own words, so refusal = "natural" is set.')
+        elif found.fixed:
+            say("  It says so to another such question too: refusals.txt holds that wording.")
         elif found.refused_with.strip().casefold() != "not in context":
             say("  If that is a refusal, write its wording into a file and set refusal_phrases to it.")

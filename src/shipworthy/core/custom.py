@@ -13,7 +13,7 @@ import msgspec
 from .. import stats
 from ..errors import DataError, UsageError
 from ..text import plural, visible
-from .metrics import Better, Mean, Measure, Metric
+from .metrics import Better, Mean, Measure, Metric, Words
 from .tally import Tally
 
 
@@ -260,7 +260,7 @@ class CustomMetric(Metric, frozen=True, kw_only=True):
                 what = f"{self.name} counts missing values as failing, and no limit says what that is"
                 raise UsageError(what, hint="Set low and high.", code="metric-definition")
             counted[Fraction(worst)] = counted.get(Fraction(worst), 0) + missing
-        plain = Mean(self.name, self.says, self.better, self.low, self.high, of=self.name)
+        plain = Mean(self.name, self.words, self.better, self.low, self.high, of=self.name)
         return plain.measure(Tally({(self.name, value): count for value, count in counted.items()}))
 
 
@@ -278,4 +278,4 @@ def metric_of(spec: Custom) -> CustomMetric:
     bar = bar or " or ".join(map(repr, spec.equals))
     says = f"{spec.value_name}{f' {bar}' if bar else ''}, among {spec.among}"
     needs = (spec.value,) if spec.missing == "no-data" else ()
-    return CustomMetric(spec.name, says, cast(Better, spec.better), low, high, needs=needs, spec=spec)
+    return CustomMetric(spec.name, Words(definition=says), cast(Better, spec.better), low, high, needs=needs, spec=spec)

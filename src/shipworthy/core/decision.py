@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import msgspec
 
-from ..reading.reports import digest
+from ..reading.reports import Passing, digest
 from .gates import Outcome, certainty, sentence
 from .long import LONG, ByName, Shaped, holds_long, whole
-from .metrics import Measure
+from .metrics import Measure, Words
 from .rows import TOGETHER, Rows, batched
 
 DEFINITIONS = "1"  # 1: the first published definitions
@@ -24,6 +24,17 @@ EXIT = {"SHIP": 0, "NO-SHIP": 1, "NO VERDICT": 3, "MEASURED": 0}  # measured: no
 
 UNJUDGED = "could not be judged"
 NOTHING_JUDGED = ": "  # after UNJUDGED: the cause that all questions have in common
+
+
+class Display(msgspec.Struct, frozen=True, kw_only=True):
+    """How reports show a suite, as data."""
+
+    item: str = "question"  # what is judged
+    counts: Mapping[str, str] = {}  # counts that the first line names → the word behind each
+    passes: Passing = Passing()  # how a row tells whether its item passed
+    reasons: Mapping[str, Words] = {}  # why an item fails, as rows and cards write it
+    pictures: Mapping[str, str] = {}  # section → the kind of picture (report/html/pictures.py); others become tables
+    production: bool = False  # it judges production traffic, not a gold set
 
 
 class Decision(msgspec.Struct):
@@ -53,6 +64,7 @@ class Decision(msgspec.Struct):
     tolerated: list[str] = []
     partial: bool = False
     run: dict[str, Any] = {}  # clocks, paths, versions: outside the digest
+    display: Display = Display()  # the suite's; no part of the report
 
     @property
     def exit_code(self) -> int:

@@ -66,7 +66,7 @@ def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: En
         material=material,
         gathered=judged.gathered,
         evidence=judged.evidence,
-        known=_known(suite, judged.context.options),
+        known=suite.metrics(judged.context.options),
         gates=gates,
         defaults=frozenset(gate.key for gate in gates if suite.gate_key(gate) not in named),
     )
@@ -86,12 +86,6 @@ def _read(suite: Suite, sources: Sources, options: SuiteOptions) -> Material:
     material = suite.read(sources, options)
     narrow(material, sources, options, suite.key)
     return material
-
-
-def _known(suite: Suite, options: SuiteOptions) -> dict[str, Metric]:
-    """The suite's metrics, each knowing whose it is."""
-    named = suite.metrics(options).items()
-    return {name: msgspec.structs.replace(metric, suite=suite.name) for name, metric in named}
 
 
 def _declare(suite: Suite, judged: Judged) -> None:
@@ -232,9 +226,7 @@ def _measured(metric: Metric, tally: Tally) -> Measure:
         metric.measure(tally),
         better=metric.better,
         against=metric.against,
-        suite=metric.suite,
-        says=metric.says,
-        did=metric.did,
+        words=metric.words,
     )
 
 
@@ -420,12 +412,14 @@ def _subset(subset: Mapping[str, object]) -> str:
 
 def _by_reference(suite: Suite, findings: Findings, reference: Reference) -> Explanation:
     """The decision that the original script takes, on its own numbers."""
-    findings.measures = reference.measures
+    known, measures = findings.known, reference.measures
+    findings.measures = {
+        name: one if one.words.plain or name not in known else msgspec.structs.replace(one, words=known[name].words)
+        for name, one in measures.items()
+    }
     findings.slices = {}
     findings.outcomes = [
-        compare(
-            gate, findings.known[gate.metric], reference.measures[gate.metric], True, reference.baseline.get(gate.key)
-        )
+        compare(gate, known[gate.metric], findings.measures[gate.metric], True, reference.baseline.get(gate.key))
         for gate in reference.gates
     ]
     findings.incomplete = [
@@ -472,6 +466,7 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         tolerated=tolerated,
         partial=any(read.bad for read in reads.values()),
         run={name: read.path for name, read in reads.items() if read.path},
+        display=suite.display,
     )
     if nearest := nearest_to_passing(decision):
         decision.sections["turns"] = nearest

@@ -12,9 +12,8 @@ import msgspec
 
 from .. import stats
 from ..errors import UsageError
-from ..glossary import Term, beside, find_term
 from ..text import visible
-from .metrics import Measure, Metric, decimal
+from .metrics import Measure, Metric, Words, decimal
 
 State = Literal["PASS", "PASS-BUT-UNPROVEN", "FAIL-BUT-CLOSE", "FAIL", "NO-DATA", "NOT-APPLICABLE"]
 Severity = Literal["block", "warn", "info"]
@@ -241,27 +240,25 @@ def sentence(outcome: Outcome) -> str:
     `16 of 87 unanswerable questions were answered; at most 4 may be (under_refusal 0.184 > 0.05)`
     """
     gate, measure, bound = outcome.gate, outcome.measure, outcome.bound
-    term = find_term(gate.metric, measure.suite)
-    name = beside(term.plain, gate.key) if term and term.plain != gate.key else gate.key
+    name = measure.words.title(gate.key)
     if outcome.state == "NOT-APPLICABLE":
         return f"{name} is n/a: {measure.missing or 'no gold question is of that kind'}"
     if measure.value is None:
         return f"{name} has no value: {measure.missing or 'there is nothing to count'}"
     if bound is None:
         return f"{name} has no baseline to compare with: {gate}"
-    return f"{_in_words(outcome, bound, term)} ({_in_figures(outcome, bound)})"
+    return f"{_in_words(outcome, bound, measure.words)} ({_in_figures(outcome, bound)})"
 
 
-def _in_words(outcome: Outcome, bound: Fraction, term: Term | None) -> str:
+def _in_words(outcome: Outcome, bound: Fraction, words: Words) -> str:
     """What was found, and how much is allowed."""
     gate, measure = outcome.gate, outcome.measure
     of_slice = f" with {gate.slice}" if gate.slice else ""
-    if measure.kind in ("rate", "count") and measure.k is not None and term and term.did:
-        did = measure.did or term.did
-        did = did.replace("were ", "was ", 1) if measure.k == 1 else did
+    if measure.kind in ("rate", "count") and measure.k is not None and words.did:
+        did = words.did.replace("were ", "was ", 1) if measure.k == 1 else words.did
         share = bound if measure.kind == "rate" else bound / max(measure.n, 1)
-        return f"{measure.k} of {measure.n} {term.among}{of_slice} {did}; {_allowed(gate.op, measure.n, share, term)}"
-    plain = (term.plain if term else gate.metric) + of_slice
+        return f"{measure.k} of {measure.n} {words.cases}{of_slice} {did}; {_allowed(gate.op, measure.n, share, words)}"
+    plain = (words.plain or gate.metric) + of_slice
     least = "at least" if gate.op == ">=" else "at most"
     needed = "needed" if gate.op == ">=" else "allowed"
     if measure.kind == "count":
@@ -271,9 +268,9 @@ def _in_words(outcome: Outcome, bound: Fraction, term: Term | None) -> str:
     return f"{plain} is {value}{measure.unit}; {least} {_rounded(bound)}{measure.unit} is {needed}"
 
 
-def _allowed(op: str, n: int, bound: Fraction, term: Term) -> str:
+def _allowed(op: str, n: int, bound: Fraction, words: Words) -> str:
     """`at most 4 may be`, `at least 96 must be`, in whole cases."""
-    verb = " be" if term.did.startswith("were ") else ""
+    verb = " be" if words.did.startswith("were ") else ""
     if op == ">=":
         return f"at least {min(-(-bound.numerator * n // bound.denominator), n)} must{verb}"
     most = max(bound.numerator * n // bound.denominator, 0)

@@ -11,12 +11,36 @@ from typing import Literal, cast
 import msgspec
 
 from .. import stats
-from ..glossary import find_term
 from .tally import Tally
 
 Better = Literal["higher", "lower"]
 _LEVELS = (stats.ALPHA / 2, stats.ALPHA)  # of an interval, on either side, and of a bound
 EVERY = ("*",)  # every item that fails counts against the metric
+
+
+class Words(msgspec.Struct, frozen=True):
+    """What people are told of a metric, or of a reason why an item fails; the glossary is made of these."""
+
+    plain: str = ""  # what people call it; nothing where its own name says it
+    definition: str = ""  # one sentence
+    formula: str = ""
+    cases: str = ""  # what a rate is a share of: "unanswerable questions"
+    did: str = ""  # what the counted ones did: "were answered"
+    gate: str = ""  # the default gate
+    family: str = ""  # the name that several metrics share, such as `recall@{k}`; the words have the same braces
+    general: Words | None = None  # the words of its family, of which these are filled in
+
+    def fill(self, **parts: object) -> Words:
+        """The words of one metric of a family: `fill(k=5)` writes `the first 5`."""
+        told = {name: getattr(self, name) for name in ("plain", "definition", "formula", "cases", "did")}
+        filled = {name: text.format_map(parts).replace(" 1 runs", " 1 run") for name, text in told.items()}
+        return msgspec.structs.replace(self, **filled, general=self)
+
+    def title(self, name: str) -> str:
+        """The plain name with the short one in brackets: `cited right (chr)`, `convergence (λ, lambda_convergent)`."""
+        if not self.plain or self.plain == name:
+            return name
+        return f"{self.plain[:-1]}, {name})" if self.plain.endswith(")") else f"{self.plain} ({name})"
 
 
 class Measure(msgspec.Struct, frozen=True):
@@ -33,9 +57,7 @@ class Measure(msgspec.Struct, frozen=True):
     missing: str = ""  # why there is no value
     better: str = ""  # higher or lower
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
-    suite: str = ""  # whose metric it is, to find its words
-    says: str = ""  # what the metric counts, in words
-    did: str = ""  # what the counted ones did, where that is not what the glossary says
+    words: Words = Words()  # the metric's
 
     def __str__(self) -> str:
         if self.value is None:
@@ -46,19 +68,17 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """What every metric has: a name, a better direction, a range, and a sentence."""
+    """What every metric has: a name, its words, a better direction, and a range."""
 
     name: str
-    says: str
+    words: Words = Words()
     better: Better = "higher"
     low: Fraction | None = Fraction(0)
     high: Fraction | None = Fraction(1)
     completes: bool = False  # a gate on it asks whether the data is complete, not whether it is good
     unit: str = ""
     against: tuple[str, ...] = ()  # reasons of the items that count against it; EVERY failing one, or not known
-    suite: str = ""  # whose metric it is, to find its words
     could: str = ""  # the fact of the cases that the metric could be about; where there is none, it does not apply
-    did: str = ""  # what the counted ones did, where that is not what the glossary says
     needs: tuple[str, ...] = ()  # values that each question it is about must have, or data is missing
     optional: bool = False  # where no question has them, a gate that nobody named does not apply
 
@@ -109,8 +129,7 @@ class Rate(Metric, frozen=True, kw_only=True):
     @property
     def _cases(self) -> str:
         """What it is a share of, in words."""
-        term = find_term(self.name, self.suite)
-        return term.among if term and term.among else f"cases that are {self.among.replace('_', ' ')}"
+        return self.words.cases or f"cases that are {self.among.replace('_', ' ')}"
 
 
 class Count(Metric, frozen=True, kw_only=True):
@@ -245,7 +264,7 @@ class Inapplicable(Metric, frozen=True, kw_only=True):
 def without(listed: Iterable[Metric], names: Mapping[str, str]) -> list[Metric]:
     """The metrics, with those that can't be had (name → why) as ones that do not apply."""
     return [
-        Inapplicable(one.name, one.says, one.better, one.low, one.high, why=names[one.name])
+        Inapplicable(one.name, one.words, one.better, one.low, one.high, why=names[one.name])
         if one.name in names
         else one
         for one in listed

@@ -9,7 +9,7 @@ from fractions import Fraction
 import msgspec
 
 from ..errors import UsageError
-from ..reading.reports import row_name, row_passes
+from ..reading.reports import Passing, row_name
 from .decision import Decision, decide
 from .gates import Gate, Outcome, compare
 from .metrics import EVERY, Metric
@@ -141,12 +141,16 @@ def nearest_to_passing(decision: Decision) -> list[dict[str, object]]:
         if outcome.gate.severity == "block" and not outcome.waived and not outcome.holds and outcome.turn
     ]
     return [
-        {"gate": str(outcome.gate), "turn": outcome.turn, "nearest": nearest(decision.items, outcome)}
+        {
+            "gate": str(outcome.gate),
+            "turn": outcome.turn,
+            "nearest": nearest(decision.items, outcome, decision.display.passes),
+        }
         for outcome in failing
     ]
 
 
-def nearest(items: Iterable[Row], outcome: Outcome) -> list[str]:
+def nearest(items: Iterable[Row], outcome: Outcome, passes: Passing) -> list[str]:
     """Failing items that lack least: one check away before two, gold evidence ranked high before low, then by name.
 
     A row does not say which slices it is in, so a gate on a slice names none.
@@ -154,7 +158,7 @@ def nearest(items: Iterable[Row], outcome: Outcome) -> list[str]:
     against = outcome.measure.against
     if outcome.gate.slice or not against:
         return []
-    failing = (row for row in failing_rows(items, row_passes) if row.get("correct") is not True)
+    failing = (row for row in failing_rows(items, passes) if row.get("correct") is not True)
     counted = (row for row in failing if against == EVERY or {row.get("reason"), row.get("also")} & {*against})
     from heapq import nsmallest  # not for every start
 
@@ -195,7 +199,7 @@ def _against(outcome: Outcome, baseline: Mapping[str, Fraction] | None) -> Outco
         return outcome  # absolute, or compared already with what the suite itself takes for its baseline
     if baseline is None or gate.key not in baseline:
         return outcome
-    return compare(gate, Metric(gate.metric, ""), outcome.measure, True, baseline[gate.key])
+    return compare(gate, Metric(gate.metric), outcome.measure, True, baseline[gate.key])
 
 
 def _waived(outcome: Outcome, suite: str, waivers: Iterable[Waiver], day: datetime.date) -> Outcome:

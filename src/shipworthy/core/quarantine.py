@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ..reading.reports import row_name, row_passes
+from ..reading.reports import row_name
 from ..text import first_few, plural, visible
 from .decision import Decision
 
@@ -32,7 +32,7 @@ def set_apart(counted: Decision, whole: Decision, quarantined: Iterable[str]) ->
     if not rows:
         return counted
     names = list(dict.fromkeys(str(row.get("qid", row_name(row))) for row in rows))
-    failing = sum(not row_passes(row) for row in rows)
+    failing = sum(not whole.display.passes(row) for row in rows)
     note = (
         f"{plural(len(names), 'question')} quarantined and counted by no gate: "
         f"{first_few([visible(name, 60) for name in names])}; {failing} of {len(rows)} fail; "
@@ -59,9 +59,12 @@ def quarantine_notes(
     entries: Iterable[Quarantined], decisions: Sequence[Decision], today: datetime.date
 ) -> tuple[list[str], list[str]]:
     """Every quarantine in words, the expired ones first; and the questions that no suite has."""
-    rows = [row for decision in decisions for row in decision.sections.get("quarantine", {}).get("items", [])]
-    passed = {str(row.get("qid", row_name(row))): row_passes(row) for row in rows}
-    counted = {str(row.get("qid", row_name(row))): row_passes(row) for one in decisions for row in one.items}
+    passed: dict[str, bool] = {}
+    counted: dict[str, bool] = {}
+    for one in decisions:
+        apart = one.sections.get("quarantine", {}).get("items", [])
+        for into, rows in ((passed, apart), (counted, one.items)):
+            into |= {str(row.get("qid", row_name(row))): one.display.passes(row) for row in rows}
     expired, running, unknown = [], [], []
     for entry in entries:
         who = f"({entry.owner}: {entry.reason})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, chain, islice, pairwise
 from operator import attrgetter
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints, overload
 
 import msgspec
 
+from ..reading.reports import Passing
 from . import spill
 
 if TYPE_CHECKING:
@@ -126,9 +127,9 @@ class Rows(Sequence[Row]):
         batches = map(_as_array, batched(self._whole(), TOGETHER))
         return map(partial(_ordered, self._type), batches) if ordered else batches
 
-    def _failing(self) -> Iterator[bytes] | None:
-        """The rows that fail, if only `reason` tells: an empty reason is found without decoding the row."""
-        if not _tells_by_reason(self._type):
+    def _failing(self, passes: Passing) -> Iterator[bytes] | None:
+        """The rows that fail, if `reason` tells: an empty reason is found without decoding the row."""
+        if passes != Passing() or self._type is None or passes.field not in self._type.__struct_fields__:
             return None
         return (data for _, data in self._whole() if _NO_REASON not in data)
 
@@ -253,27 +254,20 @@ class _Part(_Entries):
             self._file.close()
 
 
-def failing_rows(rows: Iterable[Row], passes: Callable[[Row], bool]) -> Iterator[Row]:
+def failing_rows(rows: Iterable[Row], passes: Passing) -> Iterator[Row]:
     """The rows that do not pass."""
-    found = rows._failing() if isinstance(rows, Rows) else None
+    found = rows._failing(passes) if isinstance(rows, Rows) else None
     return (row for row in rows if not passes(row)) if found is None else map(_decoded, found)
 
 
-def failing_count(rows: Iterable[Row], passes: Callable[[Row], bool]) -> int:
+def failing_count(rows: Iterable[Row], passes: Passing) -> int:
     """How many rows do not pass."""
-    found = rows._failing() if isinstance(rows, Rows) else None
+    found = rows._failing(passes) if isinstance(rows, Rows) else None
     return sum(not passes(row) for row in rows) if found is None else sum(1 for _ in found)
 
 
 _NO_REASON = b'"reason":""'  # no string of JSON holds this: its quotes would be escaped
 
-
-def _tells_by_reason(kind: type[msgspec.Struct] | None) -> bool:
-    """Whether `reason` is the only field of this type that says whether a row passes."""
-    return kind is not None and {"reason"} == _VERDICTS.intersection(kind.__struct_fields__)
-
-
-_VERDICTS = frozenset(("passed", "pass", "ok", "state", "scholar", "auditor", "reason", "failed"))
 TOGETHER = 256  # entries in one block of a file, and in one piece of a report
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from .cases import Case, Gathered, Keep, Numbered, RunOf, Survey
+from .decision import Display
 from .evidence import Alike, Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
-from .metrics import Measure, Metric
+from .metrics import Measure, Metric, Words
 from .once import Once
 from .options import SuiteOptions
 from .sources import Input
@@ -153,6 +154,10 @@ def no_aliases(options: object) -> Mapping[str, str]:
     return {}
 
 
+def no_terms() -> Mapping[str, Words]:
+    return {}
+
+
 def main_part(findings: Findings) -> str:
     return ""
 
@@ -207,6 +212,8 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
     configurable: bool = True  # whether a config may name it
     growth: Callable[[Any, Sources], int] = tenfold  # bytes in memory for each byte of a file: when records go to disk
+    terms: Callable[[], Mapping[str, Words]] = no_terms  # of values that are no metric by default
+    display: Display = Display()
     refers_to: str = ""  # the suite that decides about wrong answers, where `check` runs both
 
     def named_gates(self, options: SuiteOptions) -> list[Gate]:

@@ -20,6 +20,7 @@ import msgspec
 
 from ..errors import DataError, UsageError
 from ..reading.reports import is_edited, row_name
+from ..suites import passing_rule
 from ..text import visible
 from .items import ANSWERS, ItemAnswer, ItemHistory, ItemRun, item_rows
 from .records import (
@@ -144,7 +145,9 @@ class History:
 
     def results(self, runs: Sequence[RecordedRun]) -> Iterator[dict[str, bool]]:
         """Which items of several runs pass, by name, in the order of the runs."""
-        return (stored_results(report, self.url) for report in self._stored(runs))
+        rules = (passing_rule({"shipworthy": {"suite": run.suite}}) for run in runs)
+        reports = self._stored(runs)
+        return (stored_results(report, self.url, passes) for report, passes in zip(reports, rules, strict=True))
 
     def _stored(self, runs: Sequence[RecordedRun]) -> Iterator[object]:
         for start in range(0, len(runs), TOGETHER):

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ..reading.reports import row_name, row_passes
+from ..reading.reports import row_name
+from ..suites import passing_rule
 from ..text import visible
 from .records import RecordedRun, shown_name
 
@@ -21,12 +22,12 @@ LONGEST_REASON = 200  # characters
 
 def item_rows(seq: int, report: Mapping[str, Any]) -> Iterator[tuple[int, str, int, str, str]]:
     """What is kept of each item of a report: run, question, whether it passed, why not, and a digest of its answer."""
+    passes = passing_rule(report)
     rows = {}  # by name: a report has one row for each, and what somebody made up must not stop a migration
     for row in report.get("items") or ():
-        reason = (
-            "" if row_passes(row) else visible(str(row.get("reason") or row.get("failed") or row.get("state") or ""))
-        )
-        rows[shown_name(row_name(row))] = (int(row_passes(row)), reason[:200], answer_digest(row))
+        passed = passes(row)
+        reason = "" if passed else visible(str(row.get("reason") or row.get("failed") or row.get("state") or ""))
+        rows[shown_name(row_name(row))] = (int(passed), reason[:200], answer_digest(row))
     return ((seq, name, *rest) for name, rest in rows.items())
 
 

@@ -13,8 +13,8 @@ import msgspec
 
 from ..core.metrics import decimal
 from ..errors import DataError, EnvironmentFailure
+from ..reading.reports import Passing, passing, passing_in, refuse_edited
 from ..reading.reports import exact_value as read_exactly
-from ..reading.reports import passing, passing_in, refuse_edited
 from ..text import visible
 from .store import DatabaseRow, Values, compressed, masked
 
@@ -214,13 +214,13 @@ def stored(value: object, url: str) -> Recorded:
     return found
 
 
-def stored_results(value: object, url: str) -> dict[str, bool]:
+def stored_results(value: object, url: str, passes: Passing) -> dict[str, bool]:
     """Which items of a recorded report pass; of its rows, only what says so is decoded."""
     try:
-        found = passing_in(_text(value))
+        found = passing_in(_text(value), passes)
     except ValueError:
         found = None
-    return passing(stored(value, url)) if found is None else found
+    return passing(stored(value, url), passes) if found is None else found
 
 
 def _text(value: object) -> str | bytes:

@@ -29,7 +29,7 @@ from ..reading.jsonl import Problems, Reader, read_objects
 from ..reading.plans import Planned, Plans, add_plans, note_runs
 from ..reading.reports import is_edited, passing
 from ..reading.sharing import KEPT, sharing
-from ..suites import load_suite
+from ..suites import load_suite, passing_rule
 from ..text import first_few, plural, visible
 from .baselines import Reports, is_file, load_baseline
 from .commit import about_commit, where_from
@@ -475,7 +475,7 @@ def _not_compared(board: Board, index: int, what: str, shared: list[str], config
 
 def _shared_items(base: Mapping[str, object], head: Mapping[str, object]) -> list[str]:
     """What became of the items that both sides have."""
-    before, after = passing(base), passing(head)
+    before, after = passing(base, passing_rule(base)), passing(head, passing_rule(head))
     both = sorted(name for name in before if name in after)
     lost = [name for name in both if before[name] and not after[name]]
     gained = [name for name in both if after[name] and not before[name]]

@@ -1,12 +1,15 @@
-"""Commit: which commit and branch are judged."""
+"""Commit: which commit and branch are judged, and how a file was in earlier ones."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+
+MOST_VERSIONS = 100  # of a file that are looked at
 
 
 def where_from(folder: str = ".", *, ask_git: bool = True) -> dict[str, str]:
-    """Project, commit and branch, from the CI's environment or from git; blank where neither knows."""
+    """Commit and branch, from the CI's environment or from git; blank where neither knows."""
     env = os.environ
     commit = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or ""
     branch = env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME") or env.get("CI_COMMIT_REF_NAME") or ""
@@ -27,11 +30,23 @@ def about_commit(commit: str, folder: str = ".") -> dict[str, str]:
     return {"project": project, "committed_at": committed_at, "subject": subject, "parent": parent}
 
 
+def earlier_versions(path: str) -> Iterator[bytes]:
+    """A file as the commits have it, the newest first; nothing where git does not know it."""
+    folder, name = os.path.split(os.path.abspath(path))
+    for commit in _git(folder, "log", f"-{MOST_VERSIONS}", "--format=%H", "--", name).split():
+        if content := _output(folder, "show", f"{commit}:./{name}"):
+            yield content
+
+
 def _git(folder: str, *words: str) -> str:
+    return _output(folder, *words).decode("utf-8", "replace").strip()
+
+
+def _output(folder: str, *words: str) -> bytes:
     import subprocess  # scoring starts no process
 
     try:
         done = subprocess.run(["git", "-C", folder, *words], capture_output=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+        return b""
+    return done.stdout if done.returncode == 0 else b""

@@ -17,7 +17,7 @@ from ..core.sources import read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
 from ..reading.files import create_new, write_whole
-from ..reading.proposal import Asked, fields_of, propose
+from ..reading.proposal import Asked, fields_of, propose, rivals
 from ..runner.failures import AskFailed
 from ..runner.plan import Ask
 from ..runner.redact import SENSITIVE_NAME, Secrets
@@ -35,7 +35,9 @@ GOLD = ("gold.jsonl", "gold.csv", "gold.json", "gold.tsv", "eval/gold.jsonl")
 TRACE = "runs/trace.jsonl"
 OURS = {"answer_json"}
 PLACEHOLDER = "replace this: the shortest text that every correct answer contains"
+PHRASES = "refusals.txt"
 MOST_REQUESTS = 30  # that are tried until one is answered
+MOST_OTHERS = 6  # that are tried where the same answer came to both questions
 _REFUSED_REQUEST = ("http-400", "http-405", "http-415", "http-422", "http-500", "error-200")
 _ADVICE = {
     "http-401": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
@@ -63,6 +65,9 @@ class Connection(msgspec.Struct, kw_only=True):
     refused_with: str = ""  # how the service answered a question that it can't answer
     searches: bool = False  # whether it only retrieves, and answers nothing
     same: bool = False  # whether it answered both questions with the same words
+    rivals: list[tuple[str, str]] = []  # path and text of what may be the answer too
+    fixed: bool = False  # whether it refuses with the same words whatever it is asked
+    lacks_claim: bool = False  # whether nothing was read where it was asked what it can't answer
     answered: bool = True  # whether the question got an answer rather than a refusal
     gold: str = ""  # the gold file that exists already
 
@@ -73,20 +78,41 @@ def connect(
     """Send one question, and one that can't be answered to see a refusal; nothing is written."""
     first, unanswerable = _questions(gold)
     asked = question or (first.question if first else "") or QUESTION
-    response, used = _first_response(url, options, asked, timeout)
     beyond = unanswerable or UNANSWERABLE
-    other, _ = _sent(url, used, beyond, timeout)
-    rule = load_rule("natural")
-    given = dict(_given(options))
     expected = tuple(first.gold_claim_substr or ()) if first and asked == first.question else ()
+    kept, problem = None, None
+    for response, used in _responses(url, options, asked, timeout):
+        other, _ = _sent(url, used, beyond, timeout)
+        known = Asked(asked, other or None, expected, load_rule("natural").matches)
+        try:
+            found = _understood(url, used, response, known, beyond)
+        except UsageError as error:
+            problem = problem or error
+            continue
+        if kept is None or not found.same:
+            kept = found
+        if not found.same:  # else the question may not have reached the service
+            break
+    if kept is None:
+        raise problem or UsageError("no answer", where=options.secrets.hide(url), code="init-response")
+    if kept.refused_with and not (kept.refusal or kept.same or is_exact(kept.refused_with)):
+        again, _ = _sent(url, kept.options, UNANSWERABLE if beyond != UNANSWERABLE else QUESTION + " Qzxvj?", timeout)
+        kept.fixed = _claim_of(kept.options, again) == kept.refused_with
+    kept.gold = gold
+    return kept
+
+
+def _understood(url: str, used: TargetOptions, response: dict[str, object], known: Asked, beyond: str) -> Connection:
+    """What a response means, and the refusal beside it."""
+    given, secrets = dict(_given(used)), used.secrets
     claim_path = given.get("claim", given.get("answer", ""))
-    proposed = propose(response, claim_path=claim_path, asked=Asked(asked, other or None, expected, rule.matches))
+    proposed = propose(response, claim_path=claim_path, asked=known)
     mapping = given if {"answer_json"} & set(given) else {**proposed, **given}
     searches = "retrieved_ids" in mapping and not {"claim", "answer", "answer_json", "refused"} & set(mapping)
     if not {"claim", "answer", "answer_json", "refused", "retrieved_ids"} & set(mapping) and not OURS & set(response):
         raise UsageError(
             f"the response has no field that looks like an answer; it has {fields_of(response)}",
-            where=options.secrets.hide(url),
+            where=secrets.hide(url),
             hint="Say which it is: --map claim=PATH.",
             code="init-response",
         )
@@ -95,34 +121,40 @@ def connect(
     if not answer.strip() and not searches and not OURS & set(response) and "refused" not in given:
         raise UsageError(
             f"the answer that was read is empty; the response has {fields_of(response)}",
-            where=options.secrets.hide(url),
+            where=secrets.hide(url),
             hint="Say where it is: --map claim=PATH.",
             code="init-response",
         )
-    refused, cited = rule.matches(answer, asked), mapping.get("citations")
+    rule = load_rule("natural")
+    refused, cited = rule.matches(answer, known.question), mapping.get("citations")
     if refused and "citations" not in given and cited == mapping.get("retrieved_ids"):
         mapping.pop("citations", None)  # a refusal cites nothing, so it does not show how citations are written
-    try:
-        _, claim = _read(used, other) if other else ({}, "")
-    except UsageError:
-        claim = ""  # what can't be answered may come back in another shape
-    claim = options.secrets.hide(claim)  # a service may say back what it was sent
+    claim = _claim_of(used, known.other)
     natural = bool(claim) and not is_exact(claim) and rule.matches(claim, beyond)
     return Connection(
         url=url,
         body=used.body,
         options=used,
-        question=asked,
+        question=known.question,
         response=response,
         mapping=mapping,
         fields=fields,
         refusal="natural" if natural else "",
         refused_with=claim,
         searches=searches,
-        same=bool(claim) and options.secrets.hide(answer) == claim,
+        same=bool(claim) and secrets.hide(answer) == claim,
         answered=not refused,
-        gold=gold,
+        rivals=[] if claim_path or searches else rivals(response, known, mapping),
+        lacks_claim=known.other is not None and not claim and not searches and not OURS & set(response),
     )
+
+
+def _claim_of(options: TargetOptions, response: Any) -> str:
+    """The answer in a response, without secrets: a service may say back what it was sent."""
+    try:
+        return options.secrets.hide(_read(options, response)[1]) if response else ""
+    except UsageError:
+        return ""  # what can't be answered may come back in another shape
 
 
 def find_gold(folder: str) -> str:
@@ -151,14 +183,15 @@ def _given(options: TargetOptions) -> Mapping[str, str]:
     return given if isinstance(given, Mapping) else dict(pair.split("=", 1) for pair in given)
 
 
-def _first_response(
+def _responses(
     url: str, options: TargetOptions, question: str, timeout: float
-) -> tuple[dict[str, object], TargetOptions]:
-    """The first response that is an answer, and the request that got it."""
+) -> Iterator[tuple[dict[str, object], TargetOptions]]:
+    """Responses that are answers, and the requests that got them."""
     waiting, failures = list(_usual(url, options)), list[AskFailed]()
     guessing = options.body is None and not options.query and "{" not in url.replace("${", "")
     tried: list[object] = []
-    while waiting and len(tried) < MOST_REQUESTS:
+    most, answered = MOST_REQUESTS, False
+    while waiting and len(tried) < most:
         used = waiting.pop(0)
         if [used.method, used.body, dict(used.query)] in tried:
             continue
@@ -168,14 +201,19 @@ def _first_response(
         response, failed = _sent(url, used, question, timeout)
         failed = failed or _error_in(response)
         if failed is None:
-            return response, used
+            yield response, used
+            most = most if answered else min(MOST_REQUESTS, len(tried) + MOST_OTHERS)
+            answered = True
+            continue
         failures.append(failed)
-        if failed.kind not in _REFUSED_REQUEST or not guessing:
+        if not guessing or (failed.kind not in _REFUSED_REQUEST and not answered):
             break
         found = list(_found(failed, used, options))
         if len(failures) == 1:
             found += _described(url, options, timeout)
         waiting = found + waiting
+    if answered:
+        return
     if failures[-1].kind in _REFUSED_REQUEST:  # the first that says more than that the method is wrong
         failures = [one for one in failures if one.kind != "http-405"][:1] or failures
     raise _no_response(url, options.secrets, failures[-1])
@@ -307,6 +345,8 @@ def config_text(found: Connection) -> str:
     lines += _declared(found)
     if found.refusal:
         lines.append(f"refusal = {_toml(found.refusal)}  # it refuses in its own words: {_comment(found.refused_with)}")
+    elif found.fixed:
+        lines.append(f"refusal_phrases = {_toml(PHRASES)}  # it says the same to whatever it can't answer")
     return "\n".join(lines) + "\n"
 
 
@@ -340,6 +380,11 @@ def write_config(found: Connection, folder: str, force: bool) -> list[tuple[str,
             "exists already; the proposal above was not written", where=path, hint="Add --force.", code="init-exists"
         )
     written = [(path, True)]
+    if found.fixed:
+        phrase = re.sub(r"\s+", " ", found.refused_with).strip()
+        lines = f"# What the service says when it refuses, one wording a line.\n{phrase}\n"
+        phrases = os.path.join(folder, PHRASES)
+        written.append((phrases, create_new(phrases, lines.encode("utf-8", "backslashreplace"))))
     if not found.gold:
         gold = os.path.join(folder, GOLD[0])
         if os.path.isfile(gold) and _is_starter(gold):

@@ -12,8 +12,9 @@ from ..codes import CODES
 from ..core.contracts import ids_of
 from ..core.sources import Input, read_gold, stream_traces
 from ..errors import ShipworthyError, UsageError
-from ..glossary import find_reason, find_terms, names
-from ..reading.reports import load_report, reports_of, row_name, row_passes
+from ..glossary import find_reasons, find_terms, names
+from ..reading.reports import load_report, reports_of, row_name
+from ..suites import passing_rule
 from ..text import first_few
 
 FOLDERS = (".", "runs", "eval", "reports", "build")  # where a newest report is looked for
@@ -59,22 +60,17 @@ def _suggestion(name: str, report: Report | None) -> str:
 def _about_metric(name: str) -> Iterator[str]:
     for term in find_terms(name):
         yield f"{term.title}: a metric of {' and '.join(term.suites)}"
-        yield f"  {term.definition}"
-        yield f"  Formula: {term.formula}"
-        if term.gate:
-            yield f"  Default gate: {term.gate}"
+        yield f"  {term.words.definition}"
+        if term.words.formula:
+            yield f"  Formula: {term.words.formula}"
+        if term.words.gate:
+            yield f"  Default gate: {term.words.gate}"
 
 
 def _about_reason(name: str) -> Iterator[str]:
-    from ..suites.reasoning.explain import FAILURES  # what stops a reasoned answer, with its own words
-
-    if (reason := find_reason(name)) is not None:
+    for reason in find_reasons(name):
         yield f"{reason.title}: a reason for a failing item of {' and '.join(reason.suites)}"
-        yield f"  {reason.definition}"
-    if name in FAILURES:
-        means = FAILURES[name]["means"]
-        yield f"{name}: a reason for a failing case of reasoning"
-        yield f"  {means[:1].upper()}{means[1:]}."
+        yield f"  {reason.words.definition}"
 
 
 def _about_code(code: str) -> Iterator[str]:
@@ -125,8 +121,9 @@ def _about_item(qid: str, report: Report) -> Iterator[str]:
     suite = report["shipworthy"].get("suite", "")
     for row in rows or cards[:1]:
         card = _card(qid, cards, report)
-        yield f"{suite}: {row_name(row)} {'passes' if row_passes(row) else 'fails'}"
-        yield from (f"  {label.ljust(9)} {text}" for label, text in _lines(row, card) if text)
+        passes = passing_rule(report)(row)
+        yield f"{suite}: {row_name(row)} {'passes' if passes else 'fails'}"
+        yield from (f"  {label.ljust(9)} {text}" for label, text in _lines(row, card, passes) if text)
 
 
 def _card(qid: str, cards: list[Report], report: Report) -> Report:
@@ -161,14 +158,14 @@ def _answered(qid: str, path: object, fields: Any) -> dict[str, object]:
     return {"claim": last.answer.claim, "citations": ids_of(last.answer.citations), "retrieved_ids": last.retrieved}
 
 
-def _lines(row: Report, card: Report) -> Iterator[tuple[str, str]]:
+def _lines(row: Report, card: Report, passes: bool) -> Iterator[tuple[str, str]]:
     yield "question", str(card.get("question") or row.get("prompt") or "")
     yield "answer", str(card.get("claim") or row.get("answer") or "")
     yield "expected", _expectation(row, card)
     yield "cited", _cited(card)
     retrieved = card.get("retrieved_ids")
     yield "retrieved", first_few([str(one) for one in retrieved]) if isinstance(retrieved, list) else ""
-    yield "why", _why(row, card)
+    yield "why", _why(row, card, passes)
 
 
 def _cited(card: Report) -> str:
@@ -186,10 +183,10 @@ def _expectation(row: Report, card: Report) -> str:
     return " | ".join(map(str, card.get("gold_claim_substr") or ()))
 
 
-def _why(row: Report, card: Report) -> str:
+def _why(row: Report, card: Report, passes: bool) -> str:
     if card.get("says"):
         return str(card["says"])
-    if row_passes(row):
+    if passes:
         return "correctly refused" if row.get("status") == "refused" else "passes every check of this suite"
     failed = row.get("reason") or row.get("hard_failures") or row.get("failed") or row.get("state") or ""
     return ", ".join(map(str, failed)) if isinstance(failed, list) else str(failed)

@@ -13,6 +13,7 @@ from ..core.gates import Gate
 from ..core.metrics import decimal
 from ..errors import DataError
 from ..reading.reports import exact_value, passing
+from ..suites import passing_rule
 from ..text import first_few, plural
 from .compare import incomparable
 from .compare.pairing import Rows, Value
@@ -85,7 +86,7 @@ def flips(first: Mapping[str, Any], *others: Mapping[str, Any]) -> Flips:
                 code="aa-different",
             )
     gates = [_Tracked(outcome, runs) for outcome in first.get("outcomes", [])]
-    passed = [passing(run) for run in runs]
+    passed = [passing(run, passing_rule(run)) for run in runs]
     every = sorted(set(passed[0]).intersection(*passed[1:]))
     differ = [name for name in every if len({run[name] for run in passed}) > 1]
     moving = sorted({name for gate in gates for name in gate.moving} | set(differ))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import os
+from collections.abc import Mapping
 
 import msgspec
 
@@ -12,7 +14,8 @@ from ..core.options import fields_of
 from ..core.quarantine import quarantine_notes
 from ..core.subset import parse_where
 from ..errors import UsageError
-from ..suites import load_suite
+from ..reading.reports import load_report, reports_of
+from ..suites import load_suite, passing_rule
 from ..text import visible
 
 
@@ -41,3 +44,15 @@ def note_quarantine(board: Board, config: Config, day: datetime.date, complete: 
     if unknown and complete and len(board.decisions) == len(config.suites):
         what = f"there is no question {visible(unknown[0], 60)!r} to quarantine"
         raise UsageError(what, where="[[quarantine]]", hint="Check the qid, or remove it.", code="quarantine-unknown")
+
+
+def failing_qids(report: Mapping[str, object] | str | os.PathLike[str]) -> set[str]:
+    """The questions to ask again: those that failed in the report, in any suite of a board."""
+    found = load_report(report) if isinstance(report, (str, os.PathLike)) else report
+    return {
+        str(row.get("qid", row.get("id", "")))
+        for one in reports_of(found)
+        for passes in (passing_rule(one),)
+        for row in one.get("items", [])
+        if not passes(row)
+    } - {""}

@@ -3,10 +3,12 @@ r"""Mapping: where the fields of a trace or a gold item are in another system's 
 claim=data.answer.text            a path: names and positions
 retrieved_ids=sources[*].id       [*] is each element of a list
 messages[-1].content              the last element; parts[type=text].text: those of a kind
+claim=parts[0].cited||parts[0].text   the first of these paths that leads to something
 citations=markers@answer          the markers in the text at a path, such as [1] or 【2†source】
 citations=re:\[(\w+)\]@answer     a pattern, searched in the text at a path
 claim=bare@answer                 the text without its markers
 retrieved_ids=digest@docs[*].text digests of texts that have no ids
+refused=empty@answer              true where the field is there and holds nothing
 citations=from0:cited[*].index    numbers that count from 0
 
 One mapping serves HTTP responses, trace files, gold files, retrieval logs and imported tables; `gold.qid=…` and
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
 PATTERN_SECONDS = 1.0  # for one pattern on one text
 REFUSED = "not in context"  # what a mapped refusal flag makes of the claim: the contract's refusal token
 _STEP = re.compile(r'\.?([^.\[\]"]+)|\[(\*|-?\d+)\]|\["([^"]+)"\]|\[([\w.-]+)=([^\[\]"]*)\]')
-_READ = ("markers@", "bare@", "digest@")  # how the text at a path is read
+_READ = ("markers@", "bare@", "digest@", "empty@")  # how the text at a path is read
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
 _ABSENT = object()
+_NOTHING: tuple[object, ...] = (None, "", [])
 
 # field → how its value is read
 SHARED = {"qid": "text", "question": "text"}
@@ -124,13 +127,17 @@ Step = str | int | OfKind | None  # None is [*]
 
 
 class JsonPath(NamedTuple):
-    """A dotted path like `data.answer.text`, `docs[*].id`, `choices[0]["a.b"]`."""
+    """A dotted path like `data.answer.text`, `docs[*].id`, `choices[0]["a.b"]`; of `a||b` the first that is there."""
 
     written: str
     steps: tuple[Step, ...]
+    otherwise: JsonPath | None = None
 
     @classmethod
     def parse(cls, written: str, where: str = "--map") -> JsonPath:
+        written, either, rest = written.partition("||")
+        otherwise = cls.parse(rest.strip(), where) if either else None
+        written = written.strip() if either else written
         steps: list[Step] = []
         position = 0
         while match := _STEP.match(written, position):
@@ -145,14 +152,23 @@ class JsonPath(NamedTuple):
                 hint="Write it like data.answer.text or docs[*].id.",
                 code="map-path",
             )
-        return cls(written, tuple(steps))
+        return cls(written, tuple(steps), otherwise)
 
     def of(self, value: object, decode: Decode = str) -> object:
         """The value at the path, or None; `decode` opens a text that the path leads into."""
+        inner = self._inner(value, decode)
+        if self.otherwise is not None and (inner is _ABSENT or inner in _NOTHING):
+            return self.otherwise.of(value, decode)
+        return None if inner is _ABSENT else inner
+
+    def is_empty(self, value: object, decode: Decode = str) -> bool:
+        """Whether the field is there, and holds nothing."""
+        return self._inner(value, decode) in _NOTHING
+
+    def _inner(self, value: object, decode: Decode) -> object:
         if isinstance(value, dict) and self.written in value:
             return value[self.written]
-        inner = _follow(value, self.steps, decode)
-        return None if inner is _ABSENT else inner
+        return _follow(value, self.steps, decode)
 
 
 class Source(NamedTuple):
@@ -183,6 +199,8 @@ class Source(NamedTuple):
         return cls(JsonPath.parse(path, where), _compiled(pattern, where), written, "", start)
 
     def of(self, record: object, kind: str, decode: Decode = str) -> object:
+        if self.how == "empty@":
+            return self.path.is_empty(record, decode)
         value = self.path.of(record, decode)
         if self.how == "digest@" and value is not None:
             return [digest(text) for text in flat(value) if isinstance(text, str)]

@@ -69,6 +69,7 @@ def read_markers(text: str, known: Sequence[str] = ()) -> Read:
     names = [_of_note(name, known) for name in named] or listed
     if bare == text and not listed and not notes:
         return Read(text, [])
+    bare = re.sub(r"[ \t]*\([ \t,;]*\)", "", bare) if "()" not in text else bare
     bare = re.sub(r"[ \t]+([.,;:!?])", r"\1", bare)
     return Read(re.sub(r"[ \t]{2,}", " ", bare).strip(), list(dict.fromkeys(names)))
 

@@ -8,17 +8,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..text import fold, visible
+from .listings import (
+    CALLED_CITED,
+    LIKE_A_NAME,
+    PLAIN_LISTS,
+    Listing,
+    all_ids,
+    begins,
+    id_column,
+    id_columns,
+    ids_beside,
+    is_simple,
+    kind_of,
+    last_name,
+    listings_of,
+    plainly,
+    speaks,
+    tier_of,
+    walk,
+    written,
+)
 from .mapping import FieldMap, JsonPath, OfKind, Step, answer_text
 from .markers import Read, is_number, read_markers, resolved
 from .values import MapError, flat, json_in_cell
 
-_DEPTH = 10  # levels that are looked into
-_NODES = 20_000  # values that are looked at
 _SHOWN = 12  # fields that a message lists
 _LEAST = 0.9  # likeness of a claim
+_NEAR = 2.0  # a text whose likeness is less than that below the claim's may be the answer too
 
 # Names, best first. They break ties between places of the same form, here and in imports.
 CLAIM_NAMES = (
@@ -26,21 +46,9 @@ CLAIM_NAMES = (
     *("final_answer", "generated_text", "generated_answer", "output_text", "reply", "replies", "prediction"),
     *("summary", "message", "choices", "generations", "candidates"),
 )
-LIST_NAMES = (
-    *("documents", "context", "contexts", "source_documents", "source_nodes", "retrieved_contexts", "docs", "nodes"),
-    *("results", "matches", "chunks", "passages", "retrieved_documents", "retrieved_docs", "hits", "retrieved"),
-    *("sources", "references", "search_results", "retrieval_results", "source_chunks", "resources"),
-)
 CITED_NAMES = ("citations", "sources", "source_documents", "source_nodes", "references", "cited_ids")
 RETRIEVED_AS_CITED = ("source_documents", "source_nodes")  # LangChain and LlamaIndex list here all that was retrieved
-OWN_IDS = ("id", "_id", "chunk_id", "doc_id", "node_id", "id_", "document_id", "source_id", "uuid", "doc_key")
-NAMED_AFTER = (
-    *("source", "file_name", "filename", "file", "file_path", "document_name", "doc_name", "document_title", "title"),
-    *("name", "uri", "url", "link", "path", "source_uri", "key", "doc", "document"),
-)
-TEXT_NAMES = ("content", "page_content", "text", "document", "page_content", "chunk", "passage", "body", "snippet")
 _SHOWN_AS_SOURCES = ("sources", "references")  # what a service shows under these names is what it cites
-_CITED = re.compile(r"cit(ation|ed)|annotation|grounding_?support|attribution|footnote", re.IGNORECASE)
 _ASIDE = re.compile(
     r"reason|think|thought|prompt|quer(y|ies)|question|input|instruct|system|debug|log|trace|title|name|model|"
     r"context|status|error|warning|role|type|url|lang|(^|_)id$|time|date|version|session|suggest|follow",
@@ -104,23 +112,6 @@ class _Claim(NamedTuple):
     steps: tuple[Step, ...] = ()  # to one of its parts
 
 
-class _Listing(NamedTuple):
-    """Lists at one path, put together, and their columns: relative path → one value an element, or None."""
-
-    steps: tuple[Step, ...]
-    elements: list[Any]
-    columns: dict[tuple[Step, ...], list[Any]]
-    text: tuple[Step, ...] | None
-
-    @property
-    def texts(self) -> list[str]:
-        return (
-            [value if isinstance(value, str) else "" for value in self.columns[self.text]]
-            if self.text is not None
-            else []
-        )
-
-
 def propose(
     record: object, kind: str = "trace", file: bool = False, claim_path: str = "", asked: Asked | None = None
 ) -> dict[str, str]:
@@ -136,18 +127,38 @@ def propose(
     if kind == "gold":
         return found | _plain(record, _PLAIN["gold"], set(record))
     asked = asked or Asked()
-    listings = _listings(record)
+    listings = listings_of(record)
     claim = _given(record, claim_path) or _claim(record, listings, asked)
     if claim is None and asked.other is not None:  # nothing that differs: names have to do
         claim = _claim(record, listings, asked._replace(other=None, expected=()))
+    refused = _flag(record, asked)
+    if claim and not claim_path:
+        claim, empty = _with_other(record, claim, asked)
+        refused = refused or empty
     if claim:
         found["claim"] = claim.path
-    found |= _sources(record, claim, listings)
+    found |= _sources(record, claim, listings, asked)
     beside = claim and "citations" in found and not found["citations"].endswith(f"markers@{claim.path}")
     known = _values(record, found.get("retrieved_ids", ""))
     if claim and beside and not claim_path and read_markers(claim.text, known).names:
         found["claim"] = f"bare@{claim.path}"
-    return found | _plain(record, _PLAIN["trace"], set()) | _flag(record, asked)
+    return found | _plain(record, _PLAIN["trace"], set()) | refused
+
+
+def rivals(record: object, asked: Asked, mapping: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Path and text of what may be the answer too, by nearly as much: texts that say something else than the claim."""
+    if not isinstance(record, Mapping):
+        return []
+    ranked = _claims(record, listings_of(record), asked)
+    taken = mapping.get("claim", "").removeprefix("bare@")
+    claim = _text_at(record, taken) if taken else ""
+    most = max((score for score, one in ranked if one.path in taken.split("||")), default=0.0)
+    found: dict[str, str] = {}
+    for score, one in ranked:
+        said = {fold(read_markers(text).text) for text in (claim, *found.values()) if isinstance(text, str)}
+        if score >= most - _NEAR and not any(fold(read_markers(one.text).text) in text for text in said):
+            found[one.path] = one.text
+    return list(found.items())
 
 
 def flags(mapping: Mapping[str, str]) -> str:
@@ -192,23 +203,32 @@ def _given(record: object, path: str) -> _Claim | None:
     return _Claim(path, text) if isinstance(text, str) else None
 
 
-def _claim(record: Any, listings: list[_Listing], asked: Asked) -> _Claim | None:
+def _claim(record: Any, listings: list[Listing], asked: Asked) -> _Claim | None:
     """The answer: the text that is most like one."""
+    return next((claim for _, claim in _claims(record, listings, asked)), None)
+
+
+def _claims(record: Any, listings: list[Listing], asked: Asked) -> list[tuple[float, _Claim]]:
+    """Texts that may be the answer, the likeliest first."""
     documents = [one for one in listings if _is_documents(one)]
-    texts = [fold(text) for one in documents for text in one.texts if len(text) > 20]
-    inside = [one.steps for one in documents if len(one.elements) > 1 or _plainly(_last_name(one.steps)) in _LISTS]
-    best, most = None, _LEAST
+    texts = {fold(text) for one in documents if not _is_cited(one) for text in one.texts if len(text) > 20}
+    inside = [
+        one.steps if len(one.elements) > 1 else (*one.steps, *(one.text or ()))
+        for one in documents
+        if len(one.elements) > 1 or plainly(last_name(one.steps)) in PLAIN_LISTS
+    ]
+    scored: dict[str, tuple[float, _Claim]] = {}
     for leaf in _texts(record):
         if not leaf.value.strip() or fold(leaf.value) == fold(asked.question):
             continue
-        path, text = _general(record, leaf)
+        path, text = _general(record, leaf, asked)
         score = _likeness(leaf, text, path, asked)
         folded = fold(text)
-        if any(_begins(leaf.steps, steps) for steps in inside) or sum(one in folded for one in set(texts)) > 1:
+        if any(begins(leaf.steps, steps) for steps in inside) or sum(one in folded for one in texts) > 1:
             score -= 8
-        if score > most:
-            best, most = _Claim(path, text, leaf.steps), score
-    return best
+        if score > scored.get(path, (_LEAST,))[0]:
+            scored[path] = score, _Claim(path, text, leaf.steps)
+    return sorted(scored.values(), key=lambda pair: -pair[0])
 
 
 def _likeness(leaf: _Leaf, text: str, path: str, asked: Asked) -> float:
@@ -218,7 +238,7 @@ def _likeness(leaf: _Leaf, text: str, path: str, asked: Asked) -> float:
     score = 1.5 if re.search(r"\s", text.strip()) else -0.5
     score -= 0.15 * len(leaf.steps)
     for weight, name in ((1.0, last), *((0.5, name) for name in names[-3:-1])):
-        if (plain := _plainly(name)) in _CLAIMS:
+        if (plain := plainly(name)) in _CLAIMS:
             score += weight * (2.5 - 0.05 * _CLAIMS.index(plain))
             break
     else:
@@ -237,7 +257,7 @@ def _likeness(leaf: _Leaf, text: str, path: str, asked: Asked) -> float:
     return score
 
 
-def _general(record: Any, leaf: _Leaf) -> tuple[str, str]:
+def _general(record: Any, leaf: _Leaf, asked: Asked) -> tuple[str, str]:
     """The path to a text as it is likely to hold for other responses too, and what is there."""
     steps: list[Step] = []
     value = record
@@ -249,33 +269,85 @@ def _general(record: Any, leaf: _Leaf) -> tuple[str, str]:
         else:
             steps.append(step)
         value = value[step]
-    path = _written(steps)
+    path = written(steps)
     text = _text_at(record, path)
-    return (path, text) if isinstance(text, str) and text.strip() else (_written(leaf.steps), leaf.value)
+    if isinstance(text, str) and text.strip() and (text == leaf.value or not _has_more(record, path, asked)):
+        return path, text
+    path = written(step for step in _from_the_end(record, leaf.steps))
+    return path, leaf.value
+
+
+def _has_more(record: Any, path: str, asked: Asked) -> bool:
+    """Whether the parts at a path hold something else than an answer: the question, or what stands there anyway."""
+    parts = _parts(record, path)
+    always = set(_parts(asked.other, path)) if asked.other is not None else set()
+    return len(parts) > 1 and any(fold(one) == fold(asked.question) or one in always for one in parts if one.strip())
+
+
+def _parts(record: Any, path: str) -> list[str]:
+    value = JsonPath.parse(path).of(record, json_in_cell)
+    return [one for one in flat(value) if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _from_the_end(record: Any, steps: Iterable[Step]) -> Iterator[Step]:
+    """The way to a text, where the last of a list of objects is called so: there may be more before it next time."""
+    value: Any = record
+    for step in steps:
+        value = json_in_cell(value) if isinstance(value, str) else value
+        last = isinstance(value, list) and len(value) > 1 and step == len(value) - 1 and isinstance(value[-1], Mapping)
+        yield -1 if last else step
+        value = value[step]
 
 
 def _of_list(values: list[Any], index: int, rest: tuple[Step, ...]) -> Step:
     """How to name an element: parts of a text by their kind or all of them, the last message, else by its place."""
     element = values[index]
-    kinds = [one.get("type") if isinstance(one, Mapping) else None for one in values]
     if not isinstance(element, Mapping):
         return None if len(values) > 1 and all(isinstance(one, str) for one in values) else index
-    spoken = any(key in element for key in ("role", "sender")) or str(element.get("type")).casefold() in _SPEAKERS
-    kind = element.get("type")
-    if len(rest) == 1 and isinstance(kind, str) and not spoken and re.fullmatch(r"[\w.-]+", kind):
-        return OfKind("type", kind)
+    if _is_in_pieces(values, rest):
+        return None
+    kind = kind_of(element)
+    spoken = any(key in element for key in ("role", "sender", "author")) or (
+        kind and kind.value.casefold() in _SPEAKERS
+    )
+    if len(rest) == 1 and kind and not spoken:
+        return kind
     if len(rest) == 1 and len(values) > 1 and not spoken and all(_same_keys(one, element) for one in values):
         return None
-    if isinstance(kind, str) and kinds.count(kind) == 1 and len(values) > 1 and re.fullmatch(r"[\w.-]+", kind):
-        return OfKind("type", kind) if not spoken or index != len(values) - 1 else -1
+    if kind and len(values) > 1 and [kind_of(one) for one in values].count(kind) == 1:
+        return kind if not spoken or index != len(values) - 1 else -1
     return -1 if len(values) > 1 and index == len(values) - 1 else index
+
+
+def _is_in_pieces(values: list[Any], rest: tuple[Step, ...]) -> bool:
+    """Whether elements of a list hold pieces of one text at a place: it goes on in the middle of a sentence."""
+    path = written(rest)
+    texts = [_text_at(one, path) for one in values if isinstance(one, Mapping)] if rest and rest[0] is not None else []
+    pieces = [one for one in texts if isinstance(one, str) and one]
+    return len(pieces) > 1 and any(
+        re.search(r"[\w,]$", before) and re.match(r"\s+[\w(]", after) for before, after in pairwise(pieces)
+    )
+
+
+def _with_other(record: Any, claim: _Claim, asked: Asked) -> tuple[_Claim, dict[str, str]]:
+    """The claim so that it is read in a refusal too: at another place, or as a field that is left empty."""
+    there = _text_at(asked.other, claim.path) if asked.other is not None else claim.text
+    if isinstance(there, str) and there.strip():
+        return claim, {}
+    if JsonPath.parse(claim.path).is_empty(asked.other, json_in_cell):
+        return claim, {"refused": f"empty@{claim.path}"}
+    for _, rival in _claims(asked.other, listings_of(asked.other), Asked(refuses=asked.refuses)):
+        text = _text_at(record, rival.path)
+        if asked.refuses(rival.text) and not (isinstance(text, str) and text.strip()):
+            return claim._replace(path=f"{claim.path}||{rival.path}"), {}
+    return claim, {}
 
 
 def _flag(record: Any, asked: Asked) -> dict[str, str]:
     """A flag by which the service says that it refuses: false here, true where it can't answer."""
-    for steps, value in _walk(record):
+    for steps, value in walk(record):
         if value is False and steps and isinstance(steps[-1], str) and _REFUSES.search(steps[-1]):
-            path = _written(steps)
+            path = written(steps)
             if asked.other is not None and JsonPath.parse(path).of(asked.other) is True:
                 return {"refused": path}
     return {}
@@ -284,40 +356,63 @@ def _flag(record: Any, asked: Asked) -> dict[str, str]:
 # What was retrieved, and what is cited
 
 
-def _sources(record: Any, claim: _Claim | None, listings: list[_Listing]) -> dict[str, str]:
+def _sources(record: Any, claim: _Claim | None, listings: list[Listing], asked: Asked) -> dict[str, str]:
     text = claim.text if claim else ""
-    marked = read_markers(text, [str(one) for listing in listings for one in _all_ids(listing)])
-    scored = sorted(((_relevance(one, marked.text, claim), one) for one in listings), key=lambda pair: -pair[0])
+    marked = read_markers(text, [str(one) for listing in listings for one in all_ids(listing)])
+    scored = sorted(((_relevance(one, marked.text, claim, asked), one) for one in listings), key=lambda pair: -pair[0])
     documents = [one for score, one in scored if score >= 2]
     numbered = bool(marked.names) and all(is_number(name) is not None for name in marked.names)
     retrieved = next((one for one in documents if not _is_cited(one, claim)), None)
+    if retrieved is None:  # a list that comes with a refusal too, or that markers count, is what was retrieved
+        shown = (one for one in documents if _in_a_refusal(one, asked))
+        retrieved = next(shown, next(iter(documents), None) if marked.names else None)
     cited = [one for one in listings if _is_cited(one, claim) and one is not retrieved]
-    if retrieved is None and marked.names and cited:
-        retrieved = next((one for one in documents if one in cited), None)  # the list that its markers count
+    cited.sort(key=lambda one: one.steps[:1] == ("events",))  # what a stream ends with says it best
     found: dict[str, str] = {}
     ids: list[str] = []
     if retrieved is not None:
-        column = _id_column(retrieved, [] if numbered else marked.names)
-        beside = _beside(retrieved, listings) if column is None or retrieved.text == () else None
+        column = _shared_column(retrieved, cited) or id_column(retrieved, [] if numbered else marked.names)
+        beside = ids_beside(retrieved, listings) if column is None or retrieved.text == () else None
         if beside is not None:
             found["retrieved_ids"], ids = beside
         elif column is not None:
-            found["retrieved_ids"] = _written((*retrieved.steps, *column))
+            found["retrieved_ids"] = written((*retrieved.steps, *column))
             ids = [str(one) for one in retrieved.columns[column] if one is not None]
         elif retrieved.text is not None and retrieved.text != ():
-            found["retrieved_ids"] = f"digest@{_written((*retrieved.steps, *retrieved.text))}"
+            found["retrieved_ids"] = f"digest@{written((*retrieved.steps, *retrieved.text))}"
             ids = _values(record, found["retrieved_ids"])
         if retrieved.text is not None:
-            found["evidence"] = _written((*retrieved.steps, *retrieved.text))
+            found["evidence"] = written((*retrieved.steps, *retrieved.text))
+        cited += [one for one in listings if _is_chosen(one, ids, retrieved) and one not in cited]
     return found | (_citations(claim, marked, ids, retrieved, cited, found) or _named_in_a_text(record, ids))
+
+
+def _in_a_refusal(listing: Listing, asked: Asked) -> bool:
+    """Whether a question that can't be answered brings such a list too: then it is not what an answer cites."""
+    there = JsonPath.parse(written(listing.steps)).of(asked.other, json_in_cell) if asked.other is not None else None
+    return isinstance(there, list) and len(flat(there)) > 0
+
+
+def _shared_column(retrieved: Listing, cited: Iterable[Listing]) -> tuple[Step, ...] | None:
+    """The ids of what was retrieved by which it is cited."""
+    names = [set(map(str, one.columns[column])) for one in cited for column in id_columns(one)]
+    columns = ((column, set(map(str, retrieved.columns[column]))) for column in id_columns(retrieved))
+    return next((column for column, values in columns if any(one and one <= values for one in names)), None)
+
+
+def _is_chosen(listing: Listing, ids: Sequence[str], retrieved: Listing) -> bool:
+    """A list of some of what was retrieved and of nothing else, whatever it is called: what the answer rests on."""
+    if listing is retrieved or listing.columns.keys() != {()} or begins(listing.steps, retrieved.steps):
+        return False
+    return len(listing.elements) < len(ids) and {one for one in listing.elements if isinstance(one, str)} <= set(ids)
 
 
 def _citations(
     claim: _Claim | None,
     marked: Read,
     ids: list[str],
-    retrieved: _Listing | None,
-    cited: list[_Listing],
+    retrieved: Listing | None,
+    cited: list[Listing],
     found: Mapping[str, str],
 ) -> dict[str, str]:
     """Markers that name what was retrieved, else a list of what is cited, else what is shown as sources."""
@@ -328,34 +423,42 @@ def _citations(
         if set(got) & set(ids) or not cited:
             return {"citations": f"{'from0:' if start == 0 and ids else ''}markers@{claim.path}"}
     for listing in cited:
-        for column in _id_columns(listing):
+        for column in id_columns(listing):
             values = [str(one) for one in listing.columns[column] if one is not None]
             if values and (set(values) <= set(ids) or not ids):
-                return {"citations": _written((*listing.steps, *column))}
+                return {"citations": written((*listing.steps, *column))}
+    if (counted := _counted(cited, ids, texts, marked.text)) is not None:
+        return {"citations": counted}
     for listing in cited:
-        for column, values in listing.columns.items():
-            numbers = [int(one) for one in flat(values) if type(one) is int or (isinstance(one, str) and one.isdigit())]
-            if _SPAN.match(_last_name(column)):
-                continue
-            if ids and numbers and _INDEX.search(_last_name((*listing.steps, *column))) and max(numbers) <= len(ids):
-                start = _start([str(one) for one in numbers], texts, marked.text)
-                return {"citations": f"{'from0:' if start == 0 else ''}{_written((*listing.steps, *column))}"}
-    for listing in cited:
-        if (best := _id_column(listing, [])) is not None:
-            return {"citations": _written((*listing.steps, *best))}
-    beside = claim is not None and retrieved is not None and len(retrieved.steps) - 1 <= claim.path.count(".") + 1
-    if beside and retrieved is not None and _plainly(_last_name(retrieved.steps)) in _SHOWN_AS_SOURCES:
-        return {"citations": found["retrieved_ids"]} if "retrieved_ids" in found else {}
+        if (best := id_column(listing, [])) is not None:
+            return {"citations": written((*listing.steps, *best))}
+    if claim is None or retrieved is None or "retrieved_ids" not in found:
+        return {}
+    beside = len(retrieved.steps) - 1 <= claim.path.count(".") + 1
+    if _is_cited(retrieved) or (beside and plainly(last_name(retrieved.steps)) in _SHOWN_AS_SOURCES):
+        return {"citations": found["retrieved_ids"]}
     return {}
+
+
+def _counted(cited: list[Listing], ids: list[str], texts: list[str], claim: str) -> str | None:
+    """Where what is cited is given as places in what was retrieved."""
+    for listing in cited if ids else ():
+        for column, values in listing.columns.items():
+            numbers = [str(one) for one in flat(values) if type(one) is int or (isinstance(one, str) and one.isdigit())]
+            name = last_name((*listing.steps, *column))
+            if numbers and not _SPAN.match(name) and _INDEX.search(name) and max(map(int, numbers)) <= len(ids):
+                start = "from0:" if _start(numbers, texts, claim) == 0 else ""
+                return f"{start}{written((*listing.steps, *column))}"
+    return None
 
 
 def _named_in_a_text(record: Any, ids: Sequence[str]) -> dict[str, str]:
     """A text that is a list of what was retrieved and nothing else: `sources: "a.md, b.md"`."""
     for leaf in _texts(record) if ids else ():
-        name = _plainly(_last_name(leaf.steps))
+        name = plainly(last_name(leaf.steps))
         names = set(re.split(r"\s*[,;\n]\s*", leaf.value.strip()))
-        if names <= set(ids) and len(leaf.steps) < 4 and (name in _SHOWN_AS_SOURCES or _CITED.search(name)):
-            return {"citations": _written(leaf.steps)}
+        if names <= set(ids) and len(leaf.steps) < 4 and (name in _SHOWN_AS_SOURCES or CALLED_CITED.search(name)):
+            return {"citations": written(leaf.steps)}
     return {}
 
 
@@ -371,121 +474,71 @@ def _start(names: Sequence[str], texts: Sequence[str], claim: str) -> int:
     return 0 if fits[0] > fits[1] else 1
 
 
-def _relevance(listing: _Listing, claim: str, place: _Claim | None) -> float:
+def _relevance(listing: Listing, claim: str, place: _Claim | None, asked: Asked) -> float:
     """How much a list is like what was retrieved: by whether its texts hold the answer; names break ties."""
-    if _speaks(listing) or (place and listing.text is not None and _begins(place.steps, listing.steps)):
+    if speaks(listing) or (place and _is_answer(listing, place)):
         return -10.0  # a conversation, or the parts of the answer itself
+    if place and listing.text is not None and _repeats(listing, listing.text, place, asked):
+        return -10.0
     names = [step if isinstance(step, str) else step.value for step in listing.steps if isinstance(step, (str, OfKind))]
-    named = any(_plainly(name) in _LISTS for name in names[-2:])
+    named = any(plainly(name) in PLAIN_LISTS for name in names[-2:])
     score = 1.0 * named + 0.5 * (len(listing.elements) > 1) - 0.05 * len(listing.steps)
-    score -= 1.5 * any(_BESIDE_IT.search(name) for name in names) + 0.7 * (listing.steps[:2] == ("events", None))
-    columns = list(_id_columns(listing))
+    score -= 1.5 * any(_BESIDE_IT.search(name) for name in names[-2:]) + 0.7 * (listing.steps[:2] == ("events", None))
+    columns = list(id_columns(listing))
     if listing.text is not None:
         score += 1.5 + 3 * max((_overlap(claim, text) for text in listing.texts), default=0)
         score += 0.5 if columns else 0
-        score += 0.4 if any("score" in _last_name(column).casefold() for column in listing.columns) else 0
+        score += 0.4 if any("score" in last_name(column).casefold() for column in listing.columns) else 0
         return score
-    if not (named or any(_LIKE_SOURCES.search(name) for name in names[-2:])):
+    names = [*names[-2:], *(step for column in columns[:1] for step in column if isinstance(step, str))]
+    if not (named or any(_LIKE_SOURCES.search(name) for name in names)):
         return -1.0  # names alone don't make a list of documents
     if isinstance(listing.elements[0], str):
         as_ids = all(isinstance(one, str) and len(one) <= 200 and " " not in one.strip() for one in listing.elements)
         return score + (1.2 if as_ids else -1)
-    return score + (2.2 if columns and _tier(columns[0]) < 3 else -2)
+    if len(listing.elements) == 1 and not any(LIKE_A_NAME.fullmatch(one) for one in map(str, all_ids(listing))):
+        return -1.0  # a step of the work, such as a search, rather than what it brought
+    return score + (2.2 if columns and tier_of(columns[0]) < 3 else -2)
 
 
-def _speaks(listing: _Listing) -> bool:
-    """Whether it is a conversation rather than documents."""
-    keys = ("role", "sender")
-    return any(
-        isinstance(one, Mapping) and any(isinstance(one.get(key), str) for key in keys) for one in listing.elements
-    )
+def _is_answer(listing: Listing, claim: _Claim) -> bool:
+    """Whether the answer is an element of a list, and not something that came with the first of its documents."""
+    if listing.text is None or not begins(claim.steps, listing.steps):
+        return False
+    return len(listing.elements) == 1 or begins(claim.steps, (*listing.steps, *listing.text))
 
 
-def _is_cited(listing: _Listing, claim: _Claim | None) -> bool:
+def _repeats(listing: Listing, text: tuple[Step, ...], claim: _Claim, asked: Asked) -> bool:
+    """Whether a list holds the answer once more, here and where the question can't be answered."""
+    if len(listing.elements) != 1 or fold(listing.texts[0]) != fold(claim.text):
+        return False
+    path = written((*listing.steps, *text))
+    other = asked.other
+    return other is None or _text_at(other, path) == _text_at(other, claim.path)
+
+
+def _is_cited(listing: Listing, claim: _Claim | None = None) -> bool:
     """A list of what the answer cites: it is called so, has places in the text, or hangs on a part of the answer."""
     names = [step for step in listing.steps if isinstance(step, str)]
-    spans = {_plainly(_last_name(column)) for column in listing.columns}
-    if any(_CITED.search(name) for name in names) or {"start", "end"} <= spans or "citedtext" in spans:
+    spans = {plainly(last_name(column)) for column in listing.columns}
+    if any(CALLED_CITED.search(name) for name in names) or {"start", "end"} <= spans or "citedtext" in spans:
         return True
-    return any(isinstance(step, OfKind) and _CITED.search(step.value) for step in listing.steps)
+    if any(isinstance(step, OfKind) and CALLED_CITED.search(step.value) for step in listing.steps):
+        return True
+    *path, last = listing.steps
+    if claim is None or not isinstance(last, OfKind) or len(claim.steps) != len(listing.steps) + 1:
+        return False
+    beside = all(isinstance(one, Mapping) and claim.steps[-1] not in one for one in listing.elements)
+    return beside and begins(claim.steps, (*path, None))  # in the parts of the answer, and none of its text
 
 
-def _is_documents(listing: _Listing) -> bool:
+def _is_documents(listing: Listing) -> bool:
     first = listing.elements[0]
     if isinstance(first, str):
-        return _plainly(_last_name(listing.steps)) in _LISTS
-    if _speaks(listing):
+        return plainly(last_name(listing.steps)) in PLAIN_LISTS
+    if speaks(listing):
         return False
-    return listing.text is not None and next(_id_columns(listing), None) is not None
-
-
-def _beside(listing: _Listing, listings: list[_Listing]) -> tuple[str, list[str]] | None:
-    """Path and values of the ids that stand beside a list of texts, one for one."""
-    for other in listings:
-        same = other.steps[:-2] == listing.steps[:-2] and other is not listing
-        if not same or len(other.elements) != len(listing.elements) or other.text == ():
-            continue
-        if (column := next(_id_columns(other), None)) is not None:
-            return _written((*other.steps, *column)), [str(one) for one in other.columns[column]]
-    return None
-
-
-def _id_column(listing: _Listing, names: Sequence[str]) -> tuple[Step, ...] | None:
-    """The column of the ids: the one that has what the markers name, else the best of those that are distinct."""
-    columns = list(_id_columns(listing))
-    for column in columns:
-        if names and set(names) & {str(one) for one in listing.columns[column]}:
-            return column
-    return columns[0] if columns else None
-
-
-def _id_columns(listing: _Listing) -> Iterator[tuple[Step, ...]]:
-    """Columns that may be ids, best first: own ids, then the names of sources, then anything that is distinct."""
-    ranked = []
-    for place, (column, values) in enumerate(listing.columns.items()):
-        known = [
-            one for one in values if isinstance(one, (str, int)) and not isinstance(one, bool) and str(one).strip()
-        ]
-        tier = _tier(column)
-        if column == listing.text or not known or len(known) < len(values) or tier > 3:
-            continue
-        if any(isinstance(one, str) and (len(one) > 300 or one.count(" ") > 8) for one in known):
-            continue
-        distinct = len(set(map(str, known)))
-        number = all(str(one).isdigit() and int(one) <= len(known) for one in known if len(str(one)) < 5)
-        if len(known) > 1 and distinct == 1 and (number or tier == 3):
-            continue
-        if number and all(len(str(one)) < 5 for one in known) and (tier or len(known) > 1):
-            tier = 2.5  # a place in the list rather than an id
-        elif (
-            tier < 1
-            and len(known) > 1
-            and all(re.fullmatch(rf"\D{{0,2}}0*{rank}", str(one)) for rank, one in enumerate(known, 1))
-        ):
-            tier = 1.5  # r1, r2, r3: perhaps a place, where there is another id
-        ranked.append((distinct < len(known), tier, len(column), place, column))
-    yield from (one[-1] for one in sorted(ranked, key=lambda one: one[:4]))
-
-
-def _all_ids(listing: _Listing) -> list[Any]:
-    columns = [listing.columns[column] for column in _id_columns(listing)]
-    return [one for values in columns for one in values if isinstance(one, str) and not one.isdigit()]
-
-
-def _tier(column: tuple[Step, ...]) -> float:
-    """How much a field is called like an id: 0 an own id, 1 another id, 2 the name of a source, 3 perhaps, 9 not."""
-    plain = _plainly(_last_name(column))
-    if not plain or plain in _IDS:
-        return 0 if len(column) < 2 else 0.5
-    if plain in _AFTER or (plain.startswith(("doc", "source", "file", "chunk")) and plain.endswith(("name", "title"))):
-        return 2
-    if re.search(
-        r"type|score|lang|session|owner|user|collection|dataset|corpus|run|index|count|model|date|time|icon", plain
-    ):
-        return 9
-    if plain.endswith(("id", "key", "identifier")):
-        return 1
-    return 3 if re.search(r"uri|url|source|file|title|name|doc|ref|link|page", plain) else 9
+    return listing.text is not None and next(id_columns(listing), None) is not None
 
 
 def _overlap(claim: str, text: str) -> float:
@@ -494,132 +547,24 @@ def _overlap(claim: str, text: str) -> float:
     return len(words & set(re.findall(r"\w{2,}", fold(text)))) / len(words) if words else 0.0
 
 
-def _listings(record: Any) -> list[_Listing]:
-    """Every list in a record, those at one path together; of objects of several kinds also each kind by itself."""
-    groups: dict[tuple[Step, ...], list[Any]] = {}
-    for steps, value in _walk(record):
-        if not isinstance(value, list) or not value:
-            continue
-        path = tuple(None if isinstance(step, int) else step for step in steps)
-        groups.setdefault((*path, None), []).extend(value)
-        kinds = {str(one.get("type")) for one in value if isinstance(one, Mapping) and "type" in one}
-        for kind in sorted(kinds) if len(kinds) > 1 else ():
-            if re.fullmatch(r"[\w.-]+", kind):
-                chosen = [one for one in value if isinstance(one, Mapping) and one.get("type") == kind]
-                groups.setdefault((*path, OfKind("type", kind)), []).extend(chosen)
-    return [listing for steps, elements in groups.items() if (listing := _listing(steps, elements)) is not None]
-
-
-def _listing(steps: tuple[Step, ...], elements: list[Any]) -> _Listing | None:
-    first = elements[0]
-    if all(isinstance(one, str) for one in elements):
-        prose = sum(" " in one.strip() and len(one) > 15 for one in elements) * 2 > len(elements)
-        return _Listing(steps, elements, {(): elements}, () if prose else None)
-    if all(type(one) is int for one in elements):
-        return _Listing(steps, elements, {(): elements}, None)
-    if all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) for one in elements):
-        columns: dict[tuple[Step, ...], list[Any]] = {(place,): [one[place] for one in elements] for place in (0, 1)}
-        texts = all(isinstance(one, str) for one in columns[1,])
-        return _Listing(steps, elements, {(0,): columns[0,], (1,): columns[1,]}, (1,)) if texts else None
-    if not isinstance(first, Mapping) or not all(isinstance(one, Mapping) for one in elements):
-        return None
-    found: dict[tuple[Step, ...], list[Any]] = {}
-    for place, element in enumerate(elements):
-        for inner, value in _columns(element):
-            found.setdefault(inner, [None] * len(elements))[place] = value
-    return _Listing(steps, elements, found, _text_column(found))
-
-
-def _columns(value: Any, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Any]]:
-    for name, part in value.items():
-        if isinstance(part, Mapping) and len(steps) < 3:
-            yield from _columns(part, (*steps, name))
-        elif isinstance(part, list) and len(part) == 1 and isinstance(part[0], str):
-            yield (*steps, name, None), part[0]
-        elif isinstance(part, (str, int)) or (
-            isinstance(part, list) and part and all(type(one) is int for one in part)
-        ):
-            yield (*steps, name), part
-
-
-def _text_column(columns: Mapping[tuple[Step, ...], list[Any]]) -> tuple[Step, ...] | None:
-    """The column of texts: prose, by name, then by length."""
-    best, most = None, (0.0, 0.0)
-    for column, values in columns.items():
-        texts = [one for one in values if isinstance(one, str) and one.strip()]
-        if len(texts) * 2 <= len(values) or (_tier(column) in (0, 0.5, 1) and not any(" " in one for one in texts)):
-            continue
-        named = _plainly(_last_name(column)) in _TEXTS
-        prose = sum(one.count(" ") >= 2 for one in texts) * 2 > len(texts)
-        if not prose and not (named and len(column) == 1 and _tier(column) >= 3):
-            continue
-        rank = (2.0 if named else 0.0) + prose - 0.1 * len(column), sum(map(len, texts)) / len(texts)
-        if rank > most:
-            best, most = column, rank
-    return best
-
-
 # Walking
-
-
-def _walk(
-    value: Any, steps: tuple[Step, ...] = (), left: list[int] | None = None
-) -> Iterator[tuple[tuple[Step, ...], Any]]:
-    """Every value with the way to it, also inside JSON that stands in a text."""
-    left = left if left is not None else [_NODES]
-    left[0] -= 1
-    if left[0] < 0 or len(steps) > _DEPTH:
-        return
-    yield steps, value
-    inner = json_in_cell(value) if isinstance(value, str) else value
-    if isinstance(inner, Mapping):
-        for name, part in inner.items():
-            if isinstance(name, str) and name and '"' not in name:
-                yield from _walk(part, (*steps, name), left)
-    elif isinstance(inner, list):
-        for place, part in enumerate(inner):
-            yield from _walk(part, (*steps, place), left)
 
 
 def _texts(record: Any) -> Iterator[_Leaf]:
     holders: dict[tuple[Step, ...], Mapping[str, Any]] = {}
-    for steps, value in _walk(record):
+    for steps, value in walk(record):
         if isinstance(value, Mapping):
             holders[steps] = value
         elif isinstance(value, str) and not isinstance(json_in_cell(value), (dict, list)):
             yield _Leaf(steps, value, holders.get(steps[:-1]) or holders.get(steps[:-2]))
 
 
-def _written(steps: Iterable[Step]) -> str:
-    path = ""
-    for step in steps:
-        if isinstance(step, OfKind):
-            path += f"[{step.name}={step.value}]"
-        elif isinstance(step, str):
-            path += (f".{step}" if path else step) if _simple(step) else f'["{step}"]'
-        else:
-            path += "[*]" if step is None else f"[{step}]"
-    return path.removesuffix("[*]") if path.count("[*]") == 1 else path
-
-
 def _text_at(record: object, path: str) -> object:
     return answer_text(JsonPath.parse(path).of(record, json_in_cell))
 
 
-def _begins(steps: tuple[Step, ...], start: tuple[Step, ...]) -> bool:
-    """Whether a way leads into a list, whichever of its elements."""
-    pairs = zip(steps, start, strict=False)
-    return len(steps) >= len(start) and all(
-        isinstance(one, int) if other is None or isinstance(other, OfKind) else one == other for one, other in pairs
-    )
-
-
 def _same_keys(one: object, other: Mapping[str, Any]) -> bool:
     return isinstance(one, Mapping) and set(one) == set(other)
-
-
-def _last_name(steps: Iterable[Step]) -> str:
-    return next((step for step in reversed(list(steps)) if isinstance(step, str)), "")
 
 
 def _plain(record: Mapping[str, Any], wanted: Mapping[str, Any], own: set[str]) -> dict[str, str]:
@@ -629,7 +574,7 @@ def _plain(record: Mapping[str, Any], wanted: Mapping[str, Any], own: set[str]) 
         if field in own:
             continue
         for name in names:
-            spelled = {_plainly(one): one for one in record if _simple(one)}.get(_plainly(name), name)
+            spelled = {plainly(one): one for one in record if is_simple(one)}.get(plainly(name), name)
             value = record.get(spelled)
             if isinstance(value, types) and (types is bool or not isinstance(value, bool)):
                 found[field] = spelled
@@ -651,25 +596,14 @@ def _leaves(value: object, prefix: str = "", depth: int = 4) -> Iterator[tuple[s
     """Every path to something that is not an object; of a list the first element stands for all."""
     if isinstance(value, Mapping) and value and depth:
         for name, inner in value.items():
-            step = str(name) if _simple(name) else f'["{name}"]'
-            yield from _leaves(inner, f"{prefix}.{step}" if prefix and _simple(name) else f"{prefix}{step}", depth - 1)
+            step = str(name) if is_simple(name) else f'["{name}"]'
+            yield from _leaves(
+                inner, f"{prefix}.{step}" if prefix and is_simple(name) else f"{prefix}{step}", depth - 1
+            )
     elif isinstance(value, list) and value and isinstance(value[0], Mapping) and depth:
         yield from _leaves(value[0], f"{prefix}[*]", depth - 1)
     elif prefix:
         yield prefix, value
 
 
-def _plainly(name: str) -> str:
-    """A name without case and joints: docId, doc_id and DocID are one."""
-    return re.sub(r"[_-]", "", name).casefold()
-
-
-def _simple(name: object) -> bool:
-    return isinstance(name, str) and re.fullmatch(r'[^.\[\]"]+', name) is not None
-
-
-_CLAIMS = [_plainly(name) for name in CLAIM_NAMES]
-_LISTS = {_plainly(name) for name in LIST_NAMES}
-_IDS = {_plainly(name) for name in OWN_IDS}
-_AFTER = {_plainly(name) for name in NAMED_AFTER}
-_TEXTS = {_plainly(name) for name in TEXT_NAMES}
+_CLAIMS = [plainly(name) for name in CLAIM_NAMES]

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import visible
@@ -25,31 +25,29 @@ def row_name(row: Mapping[str, object]) -> str:
     return f"{name} ({row['arm']})" if row.get("arm") else name
 
 
-def row_passes(row: Mapping[str, object]) -> bool:
-    """A row passes when it says so; where it does not say, when nothing is held against it."""
-    for word in ("passed", "pass", "ok"):
-        if isinstance(row.get(word), bool):
-            return bool(row[word])
-    if "state" in row:
-        return bool(row["state"] == "pass")
-    if "scholar" in row and "auditor" in row:
-        return bool(row["scholar"] == row["auditor"])
-    return not (row.get("reason") or row.get("failed"))
+class Passing(NamedTuple):
+    """How a row tells whether its item passed: a field, and its value if it did. Without the field nothing failed."""
+
+    field: str = "reason"
+    value: object = ""
+
+    def __call__(self, row: Mapping[str, object]) -> bool:
+        return row.get(self.field, self.value) == self.value
 
 
-def passing(report: Mapping[str, Any]) -> dict[str, bool]:
+def passing(report: Mapping[str, Any], passes: Passing) -> dict[str, bool]:
     """Which items of a report pass, by name."""
-    return {row_name(row): row_passes(row) for row in report.get("items", [])}
+    return {row_name(row): passes(row) for row in report.get("items", [])}
 
 
-def passing_in(report: str | bytes) -> dict[str, bool] | None:
-    """The same of a report as text, of which no more is decoded; None where that takes the whole."""
+def passing_in(report: str | bytes, passes: Passing) -> dict[str, bool] | None:
+    """Which items of a report as text pass; no more of it is decoded. None where that takes the whole."""
     import msgspec
 
-    from .shapes import Results
+    from .shapes import results_type
 
     try:
-        return passing({"items": msgspec.json.decode(report, type=Results).items})
+        return passing({"items": msgspec.json.decode(report, type=results_type(passes.field)).items}, passes)
     except (ValueError, RecursionError):
         return None
 
@@ -73,17 +71,6 @@ def exact_value(measure: object) -> Fraction | None:
 def exact_text(text: object) -> Fraction | None:
     """`3/4` or `-12` as a fraction; None for anything else."""
     return Fraction(text) if isinstance(text, str) and re.fullmatch(_EXACT, text, re.ASCII) else None
-
-
-def failing_qids(report: Mapping[str, object] | str | os.PathLike[str]) -> set[str]:
-    """The questions to ask again: those that failed in the report, in any suite of a board."""
-    found = load_report(report) if isinstance(report, (str, os.PathLike)) else report
-    return {
-        str(row.get("qid", row.get("id", "")))
-        for one in reports_of(found)
-        for row in one.get("items", [])
-        if not row_passes(row)
-    } - {""}
 
 
 def reports_of(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal, TypedDict
 
 import msgspec
@@ -93,15 +94,14 @@ class SuiteReport(msgspec.Struct):
 
 
 NAME_FIELDS = ("qid", "id", "prompt_id", "arm")  # what `row_name` reads of a row
-RESULT_FIELDS = ("passed", "pass", "ok", "state", "scholar", "auditor", "reason", "failed")  # and `row_passes`
-_FIELDS: dict[str, Any] = dict.fromkeys((*NAME_FIELDS, *RESULT_FIELDS), object)
-_Row = TypedDict("_Row", _FIELDS, total=False)  # type: ignore[misc]
 
 
-class Results(msgspec.Struct):
-    """Of a report, what says which items pass."""
-
-    items: list[_Row] = []
+@cache
+def results_type(field: str) -> Any:
+    """Of a report, what says which items pass: their names and one field."""
+    fields: dict[str, Any] = dict.fromkeys((*NAME_FIELDS, field), object)
+    row: Any = TypedDict("row", fields, total=False)  # type: ignore[misc]
+    return msgspec.defstruct("Results", [("items", list[row], msgspec.field(default_factory=list))])
 
 
 class BoardReport(msgspec.Struct):

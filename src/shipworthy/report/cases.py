@@ -79,7 +79,7 @@ def item_cases(decision: Decision) -> Iterator[ReportedCase]:
     told = views.cards_by_name(decision)
     for item in decision.items:
         name = views.name_of(item)
-        if views.failing(item):
+        if not decision.display.passes(item):
             yield item_case(decision, item, told.get(name, {}))
         else:
             yield ReportedCase(decision.suite, "items", name)

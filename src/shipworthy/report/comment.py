@@ -74,7 +74,7 @@ def _failing(decision: Decision) -> str:
             code(str(one.get("qid", "")), 60),
             question(one),
             code(str(one.get("claim") or "")),
-            what_is_wrong(one),
+            what_is_wrong(one, decision),
         )
         for one in worst
     ]

@@ -64,7 +64,7 @@ def _items(decision: Decision) -> Iterator[str]:
         reason = offender.get("reason") or item.get("reason") or item.get("failed") or "fails"
         says = offender.get("says") or str(reason)
         question = f": {offender['question']}" if offender.get("question") else ""
-        yield _said("error", f"{name} {words.reason(reason)}", f"{says}{question}")
+        yield _said("error", f"{name} {words.reason(reason, decision)}", f"{says}{question}")
 
 
 def _cut(lines: list[str], kind: str) -> list[str]:

@@ -178,7 +178,7 @@ def _offenders(decision: Decision, level: str) -> Iterator[str]:
             (
                 code(str(card.get("qid", "")), 60),
                 question(card),
-                what_is_wrong(card),
+                what_is_wrong(card, decision),
                 _texts([card.get("claim")]),
                 _texts(card.get("gold_claim_substr")),
                 _texts(card.get("citations")),
@@ -190,9 +190,9 @@ def _offenders(decision: Decision, level: str) -> Iterator[str]:
     )
 
 
-def what_is_wrong(card: Row) -> str:
+def what_is_wrong(card: Row, decision: Decision) -> str:
     """`wrong answer (containment): the answer does not contain the expected text`."""
-    reason, told = words.reason(card.get("reason") or ""), str(card.get("says") or "")
+    reason, told = words.reason(card.get("reason") or "", decision), str(card.get("says") or "")
     return prose(reason if reason.startswith(f"{told} (") else ": ".join(filter(None, (reason, told))), 300)
 
 

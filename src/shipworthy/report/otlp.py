@@ -40,7 +40,7 @@ def _events(decision: Decision) -> Iterator[dict[str, object]]:
 
 
 def _of_item(decision: Decision, item: Row) -> Iterator[dict[str, object]]:
-    passes = not views.failing(item)
+    passes = decision.display.passes(item)
     about = {"shipworthy.qid": views.name_of(item)}
     why = str(item.get("reason") or "")
     yield _event(f"{decision.suite}.item", decision.suite, int(passes), "pass" if passes else "fail", why) | about

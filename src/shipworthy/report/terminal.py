@@ -16,7 +16,6 @@ from .terminal_gates import gates, other_metrics
 from .terminal_layout import LONGEST, STYLES, Layout, Paint, wrapped
 
 # counts that stand below the first line
-_SCOPE = ("shipped", "refused", "empty", "missing", "error", "raters", "ratings", "rated_once")
 _CARD_LINES = 3  # of a question or an answer
 _COLOUR = rf"(\x1b\[(?:0|{'|'.join(STYLES.values())})m)"
 
@@ -181,19 +180,16 @@ def _board(decision: Decision, layout: Layout, headline: str = "") -> Iterator[s
 
 
 def _scope(decision: Decision, paint: Paint) -> str:
-    counts = decision.counts
+    counts, display = decision.counts, decision.display
     parts = [paint("bold", decision.suite)]
     if "items" in counts:
-        parts.append(plural(counts["items"], "item" if "raters" in counts else "question"))
-        parts += [f"{counts[name]} {_SHOWN.get(name, name.replace('_', ' '))}" for name in _SCOPE if counts.get(name)]
+        parts.append(plural(counts["items"], display.item))
+        parts += [f"{counts[name]} {word}" for name, word in display.counts.items() if counts.get(name)]
     elif decision.profile != "strict":
         parts.append(f"{decision.profile} profile")
     if decision.partial:
         parts.append(paint("odd", "partial data: bad lines were skipped"))
     return " · ".join(parts)
-
-
-_SHOWN = {"shipped": "answered", "error": "failed", "rated_once": "rated only once"}
 
 
 def _fixes(decision: Decision, layout: Layout) -> Iterator[str]:
@@ -214,7 +210,7 @@ def _fitted(line: str, width: int) -> list[str]:
 
 def _small_print(decision: Decision, layout: Layout) -> Iterator[str]:
     lines = [*_compat(decision)]
-    if decision.outcomes and decision.suite != "outcomes":  # outcomes are production traffic
+    if decision.outcomes and not decision.display.production:
         lines.append("Intervals are 95 % and describe questions like those in the gold set, not production traffic.")
     for line in lines:
         yield ""
@@ -228,11 +224,12 @@ def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
     yield ""
     yield paint("bold", f"Failing items, worst first ({len(decision.offenders)} of {failing})")
     for offender in decision.offenders:
-        yield from _offender(offender, paint, width)
+        yield from _offender(offender, decision, paint, width)
 
 
-def _offender(offender: Row, paint: Paint, width: int) -> Iterator[str]:
-    qid, reason, told = visible(offender["qid"], 40), words.reason(offender["reason"]), visible(offender["says"], 300)
+def _offender(offender: Row, decision: Decision, paint: Paint, width: int) -> Iterator[str]:
+    qid, told = visible(offender["qid"], 40), visible(offender["says"], 300)
+    reason = words.reason(offender["reason"], decision)
     told = "" if reason.startswith(f"{told} (") else told
     head = f"  {paint('bold', qid)}  {paint('bad', reason)}"
     if len(qid) + len(reason) + len(told) + 6 <= width:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from ..core.decision import Decision
 from ..core.gates import Outcome, state_in_words
 from ..core.metrics import Measure, decimal
-from ..glossary import beside
 from ..text import plural, visible
 from . import views, words
 from .terminal_layout import LONGEST, Layout, Paint, wrapped
@@ -51,8 +50,8 @@ def _passing(outcomes: list[Outcome], layout: Layout) -> Iterator[str]:
 
 
 def _name(outcome: Outcome) -> str:
-    plain = words.other_name(outcome.measure)
-    return beside(plain, outcome.gate.key) if plain else outcome.gate.key
+    measure, key = outcome.measure, outcome.gate.key
+    return measure.words.title(key) if words.other_name(measure) else key
 
 
 def _definition(measure: Measure, layout: Layout) -> Iterator[str]:

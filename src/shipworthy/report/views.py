@@ -12,7 +12,7 @@ from ..core.decision import Decision, is_explained
 from ..core.evidence import Row
 from ..core.gates import Outcome, certainty, sentence
 from ..core.metrics import Measure, decimal
-from ..reading.reports import row_name, row_passes
+from ..reading.reports import row_name
 from ..text import first_few, plural, visible
 
 Shown: TypeAlias = Decision | Board
@@ -117,7 +117,7 @@ def _told(found: Mapping[str, list[str]], verbs: tuple[str, str], shown: Shown) 
 
 
 def _failing_names(decision: Decision) -> Iterable[str]:
-    failing_rows = rows.failing_rows(decision.items, row_passes)
+    failing_rows = rows.failing_rows(decision.items, decision.display.passes)
     return dict.fromkeys(_question(row_name(row)) for row in failing_rows)
 
 
@@ -293,21 +293,17 @@ def stopping(decision: Decision) -> list[Outcome]:
     return [one for one in outcomes if stops(one) and not is_explained(one, decision.incomplete)]
 
 
-def failing(item: Row) -> bool:
-    """Whether an item's row says that something is wrong with it."""
-    return not row_passes(item)
-
-
 def failing_items(decision: Decision, most: int | None = None) -> list[Row]:
     """The rows that fail, or the first of them: the offenders in their order, then the others."""
     rank = {offender.get("qid"): place for place, offender in enumerate(decision.offenders)}
-    first = [item for item in rows.failing_rows(decision.items, row_passes) if _qid(item) in rank]
-    others = (item for item in rows.failing_rows(decision.items, row_passes) if _qid(item) not in rank)
+    passes = decision.display.passes
+    first = [item for item in rows.failing_rows(decision.items, passes) if _qid(item) in rank]
+    others = (item for item in rows.failing_rows(decision.items, passes) if _qid(item) not in rank)
     return [*sorted(first, key=lambda item: rank[_qid(item)]), *islice(others, most)][:most]
 
 
 def failing_count(decision: Decision) -> int:
-    return rows.failing_count(decision.items, row_passes)
+    return rows.failing_count(decision.items, decision.display.passes)
 
 
 def cards(decision: Decision) -> Sequence[Row]:

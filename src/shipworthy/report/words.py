@@ -5,40 +5,37 @@ from __future__ import annotations
 from ..core.decision import Decision
 from ..core.gates import Outcome, certainty, sentence, state_in_words
 from ..core.metrics import Measure
-from ..glossary import beside, find_reason, find_term
 from ..text import visible
 from . import views
 
 
 def definition(measure: Measure) -> str:
-    """What a metric counts, in one line: from the glossary, or what a metric that somebody defined says of itself."""
-    term = find_term(measure.name, measure.suite)
-    return _sentence_case(visible(term.definition if term else measure.says, 300))
+    """What a metric counts, in one line."""
+    return _sentence_case(visible(measure.words.definition, 300))
 
 
 def plain_name(measure: Measure) -> str:
     """`cited right (chr)`; a name that says what it is stays alone."""
-    term = find_term(measure.name, measure.suite)
-    return measure.name if term is None else term.title
+    return measure.words.title(measure.name)
 
 
 def other_name(measure: Measure) -> str:
     """The plain name where it says more than the metric's own; blank for `under-refusal` of `under_refusal`."""
-    term = find_term(measure.name, measure.suite)
-    plain = term.plain if term else measure.name
+    plain = measure.words.plain or measure.name
     return "" if plain.replace("-", " ") == measure.name.replace("_", " ") else plain
 
 
 def gate_text(outcome: Outcome) -> str:
     """`cited right (chr) >= 0.75`: the gate behind its plain name."""
-    plain, gate = other_name(outcome.measure), outcome.gate
-    return visible(f"{beside(plain, gate.key)} {gate.op} {gate.bound.text}" if plain else str(gate))
+    gate, measure = outcome.gate, outcome.measure
+    named = other_name(measure)
+    return visible(f"{measure.words.title(gate.key)} {gate.op} {gate.bound.text}" if named else str(gate))
 
 
-def reason(name: object) -> str:
+def reason(name: object, decision: Decision) -> str:
     """`wrong answer (containment)`: why an item fails; a reason that has no other words stays as it is."""
-    known = find_reason(str(name))
-    return known.title if known else visible(str(name), 60)
+    known = decision.display.reasons.get(str(name))
+    return known.title(str(name)) if known else visible(str(name), 60)
 
 
 def described(measure: Measure) -> str:
@@ -73,8 +70,7 @@ def _fix_count(outcome: Outcome) -> str:
 def _with_name(told: str, outcome: Outcome) -> str:
     """The sentence with the plain name, `(Gwet's AC1, ac1 0.616 < 0.75)`, unless it says as much."""
     key, plain = outcome.gate.key, other_name(outcome.measure)
-    term = find_term(outcome.gate.metric, outcome.measure.suite)
-    if not plain or (term and term.did) or outcome.measure.kind == "count" or plain.casefold() in told.casefold():
+    if not plain or outcome.measure.words.did or outcome.measure.kind == "count" or plain.casefold() in told.casefold():
         return told
     return told.replace(f"({key} ", f"({plain}, {key} ", 1)
 

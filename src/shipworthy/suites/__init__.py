@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..reading.reports import Passing
 
 if TYPE_CHECKING:
     from ..core.suite import Sources, Suite
@@ -22,6 +24,13 @@ SUITES = {
     "raters": "Do any number of raters give the same labels?",
     "guard": "May a finished reasoning report be relied on?",
 }
+
+
+def passing_rule(report: Mapping[str, Any]) -> Passing:
+    """How the rows of a report tell whether their items passed."""
+    about = report.get("shipworthy")
+    name = about.get("suite") if isinstance(about, Mapping) else None
+    return load_suite(name).display.passes if isinstance(name, str) and name in SUITES else Passing()
 
 
 def load_suite(name: str) -> Suite:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -12,8 +13,12 @@ MOST_EVENTS = 100_000  # of one stream
 KEPT_EVENTS = 2_000  # that `body` lists, of those that hold more than a piece of the text
 _DONE = "[DONE]"
 _TEXT_KEYS = ("content", "text", "token", "delta", "answer", "response")  # break ties between fields that vary
-_KINDS = ("type", "event", "kind", "object")
+_KINDS = re.compile(r"(^|_)(type|event|kind|object)$")
 _ASIDE = re.compile(r"reason|think|thought|tool|argument|partial_json|(^|[._])(id|uuid|created\w*|time\w*|ts)$", re.I)
+_TAGGED = re.compile(r"\[([A-Z][A-Z_]{2,30})\][ \t]+(?=\S)")  # [SOURCE] {…}: what the data is, before it
+_BYTES = re.compile(
+    r"""b'(?:[ -&(-\[\]-~]|\\[\\'nrt]|\\x[0-9a-f]{2})*'|b"(?:[ -!#-\[\]-~]|\\[\\nrt]|\\x[0-9a-f]{2})*\""""
+)
 _PREFIXED = re.compile(r'([0-9a-z]{1,2}):(?=["\[{])')
 _DEEPEST = 6
 
@@ -105,6 +110,10 @@ class EventStream:
         if data.strip() == _DONE or self._events > MOST_EVENTS:
             self._ended = True
             return
+        if _BYTES.fullmatch(data):  # a Python service that forgot to decode what it sends
+            data = ast.literal_eval(data).decode("utf-8", "replace")
+        if tagged := _TAGGED.match(data):
+            data, name = data[tagged.end() :], tagged[1]
         try:
             value = json.loads(data)
         except (ValueError, RecursionError):
@@ -122,7 +131,9 @@ class EventStream:
             self._ended = self._ended or _is_last(value)
         elif isinstance(value, str):
             self._piece((name, ""), value)
-        elif not isinstance(value, list):
+        elif isinstance(value, list):
+            self.body = _merged(self.body, {name or "items": value})
+        else:
             self._piece(("", ""), data)
 
     def _piece(self, place: _Place, text: str) -> None:
@@ -152,7 +163,7 @@ def _variation(place: _Place, pieces: list[str]) -> tuple[int, int]:
     constant = len(pieces) > 1 and len(set(pieces)) == 1
     if (
         constant
-        or key in _KINDS
+        or _KINDS.search(key)
         or (path and (_ASIDE.search(path) or _ASIDE.search(kind)))
         or (len(pieces) == 1 and not usual)
     ):
@@ -171,9 +182,9 @@ def _joined(pieces: list[str]) -> str:
 def _kind(event: dict[str, Any]) -> str:
     """What an event says that it is, at the top or one level down."""
     for holder in (event, *(part for part in event.values() if isinstance(part, dict))):
-        for key in _KINDS:
-            if isinstance(holder.get(key), str):
-                return str(holder[key])
+        for key, value in holder.items():
+            if isinstance(value, str) and _KINDS.search(key):
+                return value
     return ""
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conftest import EFFORT
 from shipworthy.core.contracts import Trace
-from shipworthy.core.metrics import Percentile
+from shipworthy.core.metrics import Percentile, Words
 from shipworthy.core.tally import Tally
 from shipworthy.suites.latency.metrics import metrics
 from shipworthy.suites.latency.options import Options
@@ -31,7 +31,7 @@ def test_percentiles_are_interpolated_on_unrounded_milliseconds() -> None:
 def test_a_percentile_lies_between_its_neighbours_and_below_its_bound(values: list[int], p: int) -> None:
     tally = Tally()
     tally.count([("e2e", number) for number in values])
-    found = Percentile("p", "", of="e2e", p=Fraction(p)).measure(tally)
+    found = Percentile("p", Words(), of="e2e", p=Fraction(p)).measure(tally)
     ordered, rank = sorted(values), Fraction(p, 100) * (len(values) - 1)
     assert ordered[int(rank)] <= (found.value or 0) <= ordered[min(int(rank) + 1, len(values) - 1)]
     if found.bounds[1] is not None:

@@ -13,7 +13,8 @@ from typing import Any
 from ... import stats
 from ...core.decision import report as report_of
 from ...errors import DataError
-from ...reading.reports import check_report, exact_value, load_report, row_passes
+from ...reading.reports import check_report, exact_value, load_report
+from ...suites import passing_rule
 from ...text import plural, visible
 from ..evaluate import evaluate
 from ..verify import Reach, file_digest, recompute
@@ -184,7 +185,8 @@ def _compared(
 ) -> Comparison:
     items = SideBySide(rows_of(base), rows_of(head))
     sides = items.base.kinds, items.head.kinds
-    before, after = ([row_passes(row) for row in side] for side in sides)
+    rules = passing_rule(base), passing_rule(head)
+    before, after = ([passes(row) for row in side] for passes, side in zip(rules, sides, strict=True))
     lost, gained = items.changed(before, after, (True, False)), items.changed(before, after, (False, True))
     ran, runs = ([_ran(row) for row in side] for side in sides)
     absent = [*(name for name, kind in items.alone if kind is not None), *items.changed(ran, runs, (True, False))]

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...reading.reports import row_name
-from ...reading.shapes import RESULT_FIELDS
+from ...suites import passing_rule
 
 Value = int | Fraction  # most are yes or no
 Rule = Callable[[Mapping[str, Any]], bool | None]
 _ANSWERED = ("shipped", "empty")
-_TOLD = ("status", "state", "cited", "correct", "recall_rank")  # what the rules below read
+_TOLD = ("status", "state", "reason", "cited", "correct", "recall_rank")  # what the rules below read
 
 
 class Rows:
@@ -33,7 +33,7 @@ class Rows:
         """`report` may be one without items, which are added later."""
         self._is_answers = report["shipworthy"].get("suite") == "answers"
         self._metrics: Mapping[str, Any] = report.get("metrics", {})
-        self._read = {*_TOLD, *RESULT_FIELDS, *self._metrics}
+        self._read = {*_TOLD, passing_rule(report).field, *self._metrics}
         self.kinds: list[Mapping[str, Any]] = []
         self._numbers: dict[bytes | str, int] = {}  # of the kinds, by what they say
         self._names: list[bytes] = []  # as JSON, many at a time

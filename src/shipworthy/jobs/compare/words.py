@@ -8,7 +8,7 @@ from fractions import Fraction
 import msgspec
 
 from ...core.metrics import decimal
-from ...glossary import find_term
+from ...glossary import metric_title
 from ...text import first_few
 from .change import Change, Comparison
 
@@ -46,8 +46,7 @@ def worse_than(changes: Iterable[Change], baseline: str, suite: str) -> list[str
 def _worse(group: Sequence[Change], baseline: str, suite: str) -> str:
     """`precision is 3.9 points worse than main (2.0 allowed). Could be chance: 2 lost, 1 gained. Look at Q07, Q12.`"""
     first = group[0]
-    terms = (find_term(change.metric, suite) for change in group)
-    title = " and ".join(term.title if term else one.metric for term, one in zip(terms, group, strict=True))
+    title = " and ".join(metric_title(change.metric, suite) for change in group)
     if first.worse is None or first.slip is None:
         return f"{title} was {_shown(first.old, first)} in {baseline} and is {_shown(first.new, first)} now"
     if first.kind not in ("rate", ""):

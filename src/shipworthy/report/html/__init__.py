@@ -20,7 +20,7 @@ from ...text import inert, visible
 from .. import svg, views, words
 from ..json import digest_of
 from .cards import Card, anchor, failing_cards
-from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows
+from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
 from .pictures import blocks
 from .rich import Grid, long, parts
 from .tables import Block, Table, TableCell, figure, spoken
@@ -95,6 +95,7 @@ def render(shown: views.Shown) -> str:
     suites = [_suite(decision, "" if alone else f"{decision.suite}-", len(decisions)) for decision in decisions]
     style, script = _source("style.css"), _source("script.js")
     board = None if alone else shown
+    reasons = reasons_of(decisions)
     return _template().render(
         shown=shown,
         board=board,
@@ -113,9 +114,9 @@ def render(shown: views.Shown) -> str:
         marks=_MARKS,
         trends=trends(board) if isinstance(board, Board) else [],
         digest=digest_of(shown),
-        data=embedded((suite.prefix, suite.decision, suite.rows, suite.cards) for suite in suites),
+        data=embedded(((suite.prefix, suite.decision, suite.rows, suite.cards) for suite in suites), reasons),
         visible=visible,
-        reason=words.reason,
+        reasons=reasons,
         questions=[str(one) for one in views.questions(shown)],
         figure=figure,
         long=long,
@@ -134,7 +135,7 @@ def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
         _in_short(decision),
         _findings(decision, prefix, bool(shown)),
         [_gate(outcome, prefix) for outcome in views.worst_first(decision.outcomes)],
-        [_term(measure, prefix) for measure in decision.measures.values() if measure.says],
+        [_term(measure, prefix) for measure in decision.measures.values() if measure.words.definition],
         shown,
         max(views.failing_count(decision), len(shown)),
         blocks(decision),
@@ -174,7 +175,7 @@ def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingV
 
 def _term(measure: Measure, prefix: str) -> MetricName:
     slug = re.sub(r"[^\w-]", "_", measure.name, flags=re.ASCII)
-    anchor_name = f"term-{prefix}{slug}" if measure.says else ""
+    anchor_name = f"term-{prefix}{slug}" if measure.words.definition else ""
     return MetricName(anchor_name, visible(measure.name, 120), words.definition(measure), words.described(measure))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from ...core.decision import Decision
 from ...core.evidence import Row
 from ...core.metrics import EVERY
-from ...glossary import REASONS
 from ...text import plural, visible
 from .. import views
 from ..json import printable
@@ -46,7 +45,7 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
     brief = "question" in known and any(item.get("question") for item in decision.items)
     columns = [*first, *(name for name in known if name not in first)]
     failing = views.failing_items(decision, MOST)
-    passing = (item for item in decision.items if not views.failing(item))
+    passing = (item for item in decision.items if decision.display.passes(item))
     ordered = [*failing, *islice(passing, MOST - len(failing))]
     most = _CELL if len(ordered) <= _CROWDED else _CROWDED_CELL
     return ItemRows(
@@ -99,7 +98,12 @@ def against(decision: Decision) -> dict[str, list[str]]:
     }
 
 
-def embedded(tables: Iterable[tuple[str, Decision, ItemRows, Sequence[Card]]]) -> str:
+def reasons_of(decisions: Iterable[Decision]) -> dict[str, str]:
+    """Why items of these suites may fail, in words."""
+    return {name: words.title(name) for decision in decisions for name, words in decision.display.reasons.items()}
+
+
+def embedded(tables: Iterable[tuple[str, Decision, ItemRows, Sequence[Card]]], reasons: Mapping[str, str]) -> str:
     """The items as JSON that can stand inside a script element: nothing in it ends the element or begins another."""
     texts: dict[str, int] = {}
     data: dict[str, object] = {}
@@ -115,7 +119,6 @@ def embedded(tables: Iterable[tuple[str, Decision, ItemRows, Sequence[Card]]]) -
             "cards": [_compact(card, texts) for card in shown],
             "against": against(decision),
         }
-    reasons = {reason.name: reason.title for reason in REASONS}
     whole = {"suites": data, "texts": list(texts), "reasons": reasons}
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     return printable(text).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -22,15 +22,15 @@ _RUN = re.compile(r"(?:^|;)j=([^;]*)")
 
 def blocks(decision: Decision) -> list[Block]:
     """What the sections of a decision look like, pictures first."""
-    found = [*heat_map(decision), *by_slice(decision)]
+    found = by_slice(decision)
     for name, value in decision.sections.items():
         if name in ("turns", "details"):
             continue  # shown elsewhere on the page; laid out for the terminal
-        draw = PICTURES.get(name)
-        drawn = draw(value, decision) if draw and value else None
+        kind = decision.display.pictures.get(name)
+        drawn = KINDS[kind](value, decision) if kind and value else None
         if drawn is None:
             drawn = generic(name, value)
-        found += [drawn] if drawn else []
+        found += drawn if isinstance(drawn, list) else [drawn] if drawn else []
     return sorted(found, key=lambda block: not block.svg and not any(table.heat for table in block.tables))
 
 
@@ -133,16 +133,16 @@ def _threshold(decision: Decision, metric: str) -> list[svg.Guide]:
     return [svg.Guide(None, float(bar.bound or 0), f"{metric} {bar.gate.bound.text}") for bar in bars[:1]]
 
 
-def sensitivity(value: Mapping[str, Sequence[Row]], decision: Decision) -> Block:
-    """Which rewording and which seed change the answer."""
+def flips(value: Mapping[str, Sequence[Row]], decision: Decision) -> list[Block]:
+    """Which rewording and which seed change the answer, and of which questions."""
     tables = [records(f"By {spoken(axis)}", rows) for axis, rows in value.items() if rows]
-    return Block("What causes the flips", "A flip is a run that differs from most runs of its question.", tables=tables)
+    words = "A flip is a run that differs from most runs of its question."
+    return [*_heat_map(value.get("jitter"), decision), Block("What causes the flips", words, tables=tables)]
 
 
-def heat_map(decision: Decision) -> list[Block]:
+def _heat_map(axis: Sequence[Row] | None, decision: Decision) -> list[Block]:
     """Questions by jitters: how many runs differ from the majority."""
     details = decision.headline.get("details")
-    axis = (decision.sections.get("sensitivity") or {}).get("jitter")
     if not isinstance(details, Mapping) or not axis:
         return []
     jitters = [str(row["jitter"]) for row in axis]
@@ -265,10 +265,6 @@ def _dimension_rows(value: object) -> list[tuple[str, float | None, float | None
     """From a summary with averages, or from a table of dimensions."""
     if not isinstance(value, Mapping):
         return []
-    if "dimension_averages" in value:
-        least = (value.get("thresholds") or {}).get("dimension_min_average") or {}
-        counted = value.get("dimension_n") or {}
-        return [(name, mean, least.get(name), counted.get(name)) for name, mean in value["dimension_averages"].items()]
     if value and all(isinstance(row, Mapping) and ("average" in row or "mean" in row) for row in value.values()):
         return [
             (name, row.get("average", row.get("mean")), row.get("min", row.get("at_least")), row.get("n"))
@@ -277,46 +273,15 @@ def _dimension_rows(value: object) -> list[tuple[str, float | None, float | None
     return []
 
 
-def results(value: object, decision: Decision) -> Block | None:
-    """Reasoning cases by dimension: how far each score is from full."""
-    if not isinstance(value, list) or not all(isinstance(row, Mapping) and "dimension_scores" in row for row in value):
-        return None
-    names = list(value[0]["dimension_scores"])
-    ordered = sorted(
-        value, key=lambda row: (bool(row.get("passed")), row.get("overall_score") or 0, str(row.get("id")))
-    )
-    rows = [
-        [
-            TableCell(visible(str(row.get("id")), 60)),
-            *(_score(row["dimension_scores"].get(name)) for name in names),
-            _score(row.get("overall_score")),
-        ]
-        for row in ordered[:MOST_QUESTIONS]
-    ]
-    table = Table(
-        "Cases by dimension", ["case", *map(spoken, names), "overall"], rows, max(len(value) - len(rows), 0), heat=True
-    )
-    return Block(
-        "Cases by dimension",
-        "Scores from 0 to 1, worst case first. A dash: the case does not require this dimension.",
-        tables=[table],
-    )
-
-
-def _score(score: float | None) -> TableCell:
-    return TableCell("–") if score is None else TableCell(f"{score:.2f}", f"h{min(5, max(0, round(5 * (1 - score))))}")
-
-
-# section → what draws it; a section that is not named here, or has another shape, becomes a table
-Draw = Callable[[Any, Decision], Block | None]
-PICTURES: dict[str, Draw] = {
-    "refusals": refusals,
-    "risk_coverage": risk_coverage,
-    "curve": curve,
-    "sensitivity": sensitivity,
-    "confusion": confusion,
-    "comparison": comparison,
-    "results": results,
-    "summary": dimensions,
-    "dimensions": dimensions,
+# Kinds of pictures, by the names that suites give them (Display.pictures). A section without a picture, or of another
+# shape than its kind takes, becomes a table.
+Draw = Callable[[Any, Decision], Block | list[Block] | None]
+KINDS: dict[str, Draw] = {
+    "answered or refused": refusals,
+    "risk by coverage": risk_coverage,
+    "speed by quality": curve,
+    "flips": flips,
+    "labels": confusion,
+    "two sides": comparison,
+    "averages": dimensions,
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
+from ...core.metrics import Words
 from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, Tally
 from ...text import plural
@@ -29,6 +30,13 @@ WHY = {
     "uncited": "the answer cites nothing",
     "scholar_refuses": "the scholar finds no answer in the context, the auditor accepts it",
     "auditor_ok": "the auditor accepts it",
+}
+REASONS = {
+    "disagreement": Words("disagreement", "Raters gave the same item different labels."),
+    "flagged-agreement": Words(
+        "accepted despite a hard flag",
+        "Both validators accept the answer although a hard flag is set: a wrong citation or a broken constraint.",
+    ),
 }
 COLUMNS = ("qid", "scholar", "auditor", "final", "why")
 

@@ -11,7 +11,7 @@ from ... import stats
 from ...core.decision import number
 from ...core.evidence import Counted
 from ...core.gates import Gate, parse_gates
-from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate
+from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import HAS, Fact, Tally, lacks_of
 from ..answers.judge import CITES, RETRIEVED, VALUES
 from . import sides
@@ -84,34 +84,87 @@ class Kappa(Computed, frozen=True, kw_only=True):
 
 def metrics(options: Options) -> dict[str, Metric]:
     listed: list[Metric] = [
-        Rate("percent_agreement", "share of pairs with equal labels", of="agreed", among="items", against=EVERY),
+        Rate(
+            "percent_agreement",
+            Words(
+                "percent agreement",
+                "How often two raters gave the same item the same label.",
+                "pairs with equal labels / pairs",
+                "pairs",
+                "were labelled alike",
+                "percent_agreement >= 0.90",
+            ),
+            of="agreed",
+            among="items",
+            against=EVERY,
+        ),
         Kappa(
             "kappa",
-            "Cohen's kappa: agreement beyond chance; 0 is chance, 1 is perfect",
+            Words(
+                "Cohen's kappa",
+                "Agreement of two raters beyond chance: 0 is chance, 1 is perfect.",
+                "(observed agreement − chance agreement) / (1 − chance agreement)",
+                gate="kappa >= 0.75",
+            ),
             low=Fraction(-1),
             formula=_kappa,
         ),
         Computed(
             "ac1",
-            "Gwet's AC1: agreement beyond chance that stays meaningful when one label dominates",
+            Words(
+                "Gwet's AC1",
+                "Agreement beyond chance that stays meaningful when one label dominates.",
+                "(observed agreement − Gwet's chance agreement) / (1 − Gwet's chance agreement)",
+            ),
             low=Fraction(-1),
             formula=_ac1,
         ),
         Computed(
             "abstain_rate",
-            "share of pairs on which the validator that abstains more often abstains",
+            Words(
+                "abstention rate",
+                "Of all pairs, the share on which the validator that abstains more often gave no label.",
+                "max over validators of abstentions / pairs",
+                "pairs",
+                "were left without a label by one validator",
+                "abstain_rate <= 0.02",
+            ),
             "lower",
             formula=_abstained,
         ),
         Count(
             "flagged_agreements",
-            "pairs that both validators accept although a hard flag is set",
+            Words(
+                "answers accepted despite a hard flag",
+                "Pairs that both validators accept although a hard flag is set: a wrong citation or a broken "
+                "constraint.",
+                "count of such pairs",
+                gate="flagged_agreements <= 0",
+            ),
             "lower",
             high=None,
             of=("flagged_agreement",),
         ),
-        Count("disagreements", "pairs with different labels", "lower", high=None, of=("disagreed",)),
-        Rate("review_rate", "share of pairs that a person must review", "lower", of="final_REVIEW", among="items"),
+        Count(
+            "disagreements",
+            Words("disagreements", "Pairs with different labels.", "count of such pairs"),
+            "lower",
+            high=None,
+            of=("disagreed",),
+        ),
+        Rate(
+            "review_rate",
+            Words(
+                "review rate",
+                "The share of pairs that a person must review.",
+                "pairs that end in REVIEW / pairs",
+                "pairs",
+                "need a person's review",
+            ),
+            "lower",
+            of="final_REVIEW",
+            among="items",
+        ),
     ]
     absent = [*([] if options.cites else [CITES]), *([] if options.logs_retrieval else [RETRIEVED])]
     values = tuple(value for value in VALUES if value not in absent)

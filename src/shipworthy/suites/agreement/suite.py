@@ -7,10 +7,12 @@ from functools import partial
 
 from ...core.cases import Case, Gathered, Numbered
 from ...core.contracts import Gold
+from ...core.decision import Display
 from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.lock import lock_problems
+from ...reading.reports import Passing
 from ..answers.judge import Judging, expect
 from ..answers.options import id_map_file
 from . import explain, sides
@@ -140,4 +142,5 @@ SUITE = Suite(
     shown=explain.shown,
     reference=reference,
     controls=controls,
+    display=Display(passes=Passing("passed", True), reasons=explain.REASONS, pictures={"confusion": "labels"}),
 )

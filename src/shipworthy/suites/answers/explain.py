@@ -14,13 +14,14 @@ from ...core.contracts import ids_of
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Gate
-from ...core.metrics import Measure
+from ...core.metrics import Measure, Words
 from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import Tally
 from ...text import first_few, fold, plural, visible
 from . import matching
 from .hints import REFUSALS, diagnose, first_lines
 from .judge import CITING, SEVERITY, Context, Judging, Verdict
+from .metrics import RECALL
 from .options import JudgingOptions, Options
 from .reference import REFERENCE, numbers
 
@@ -38,6 +39,7 @@ _COUNTED = (
     "superseded",
     "unknown_qid",
 )
+SCOPE = {"shipped": "answered", "refused": "refused", "empty": "empty", "missing": "missing", "error": "failed"}
 NAMED_FACTS = (
     "refusal_drift",
     "near_refusals",
@@ -47,19 +49,63 @@ NAMED_FACTS = (
     "denied_claims",
     "missing",
 )
-_WORDS = {
-    "leak": "answered an unanswerable question",
-    "constraint": "breaks a locked constraint",
-    "constraint-echo": "does not repeat a locked constraint in constraints_echo",
-    "out-of-scope": "cites a source that was not retrieved",
-    "wrong-citation": "cites none of the expected sources",
-    "forbidden": "makes a forbidden statement",
-    "contradicts-gold": "says the opposite of the correct answer",
-    "denied": "contains the expected text but denies it",
-    "unclear": "it can't be told whether it says yes or no (add gold_claim, a correct answer in one sentence)",
-    "over-refusal": "refused an answerable question",
-    "empty": "the answer is empty",
-    "missing": "no response: the question has no trace",
+REASONS = {
+    "leak": Words(
+        "answered an unanswerable question",
+        "The documents have no answer to the question, and the pipeline gave one instead of refusing.",
+        did="answered an unanswerable question",
+    ),
+    "containment": Words(
+        "wrong answer",
+        "The answer does not state what the gold question expects: no text of gold_claim_substr is in it.",
+    ),
+    "denied": Words(
+        "denied",
+        "The answer contains the expected text, but says that it is not so.",
+        did="contains the expected text but denies it",
+    ),
+    "unclear": Words(
+        "unclear yes or no",
+        "It can't be told whether the answer says yes or no.",
+        did="it can't be told whether it says yes or no (add gold_claim, a correct answer in one sentence)",
+    ),
+    "contradicts-gold": Words(
+        "opposite answer",
+        "The answer says the opposite of the correct one that the gold question gives.",
+        did="says the opposite of the correct answer",
+    ),
+    "forbidden": Words(
+        "forbidden statement",
+        "The answer says something that the gold question rules out.",
+        did="makes a forbidden statement",
+    ),
+    "wrong-citation": Words(
+        "wrong citation", "The answer cites none of the expected sources.", did="cites none of the expected sources"
+    ),
+    "out-of-scope": Words(
+        "cites what was not retrieved",
+        "The answer cites a source that retrieval did not return, or the trace does not say what was retrieved.",
+        did="cites a source that was not retrieved",
+    ),
+    "constraint": Words(
+        "broken constraint", "The answer breaks a locked constraint of the question.", did="breaks a locked constraint"
+    ),
+    "constraint-echo": Words(
+        "constraint not repeated",
+        "The answer does not repeat a locked constraint in constraints_echo.",
+        did="does not repeat a locked constraint in constraints_echo",
+    ),
+    "over-refusal": Words(
+        "refused an answerable question",
+        "The documents have the answer to the question, and the pipeline refused.",
+        did="refused an answerable question",
+    ),
+    "empty": Words("empty answer", "The response has no answer text.", did="the answer is empty"),
+    "missing": Words(
+        "no usable response",
+        "The question has no trace or log line, or only one of a failed run.",
+        did="no response: the question has no trace",
+    ),
 }
 # Rates at the top level of a report → the metric
 RATES = {name: name for name in ("precision", "chr", "under_refusal", "over_refusal")}
@@ -248,7 +294,7 @@ def _in_words(verdict: Verdict, reason: str) -> str:
         return _lacking(verdict)
     if reason == "denied" and verdict.expected and matching.expects_yes_or_no(verdict.expected.gold):
         return f"does not say {verdict.expected.gold.substrings[0]!r}, but the opposite"
-    words = _WORDS.get(reason, "")
+    words = REASONS[reason].did
     return f"{words} ({verdict.why})" if reason in _WITH_DETAIL and verdict.why else words
 
 
@@ -369,6 +415,7 @@ def reference(findings: Findings) -> Reference:
     shown, exact = numbers(tally, findings.context.options.k[0])
     gates = [gate for gate in findings.gates if gate.metric in exact]
     measures = {name: Measure(name, "coefficient", value, tally["answered"]) for name, value in exact.items()}
+    measures["recall@k"] = msgspec.structs.replace(measures["recall@k"], words=RECALL.fill(k="k"))
     return Reference(
         measures=measures,
         headline=shown | {"gates": gate_texts(gates)},

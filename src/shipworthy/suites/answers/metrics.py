@@ -12,7 +12,7 @@ import msgspec
 from ...core.custom import Custom, metric_of
 from ...core.evidence import Alike, Counted
 from ...core.gates import Gate, gate_of
-from ...core.metrics import Count, Measure, Metric, Rate, without
+from ...core.metrics import Count, Measure, Metric, Rate, Words, without
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from .judge import CITES, CLAIM, VALUES, Context, Outline, Verdict
 from .reference import REFERENCE, facts_of
@@ -255,11 +255,10 @@ def metrics(options: Depths) -> dict[str, Metric]:
     listed: list[Metric] = [
         Rate(
             "precision",
-            "answers that are correct and correctly cited",
+            _precision(options.cites),
             of="correct",
             among="answered",
             could="answerable",
-            did="" if options.cites else "were correct",
             against=(
                 "leak",
                 "constraint",
@@ -276,7 +275,15 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         Known(
             "chr",
-            "citation hit rate: answers that cite gold evidence within what was retrieved",
+            Words(
+                "cited right",
+                "Of the questions that were answered, the share that cites at least one expected source, and "
+                "only sources that were retrieved.",
+                "answers that cite a gold source and nothing that was not retrieved / answered questions",
+                "answers",
+                "were correctly cited",
+                "chr >= 0.75",
+            ),
             of="citation_hit",
             among="citable",
             takes=SOURCED,
@@ -285,7 +292,14 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         Rate(
             "under_refusal",
-            "unanswerable questions that were answered",
+            Words(
+                "answered when it should refuse",
+                "Of the questions that have no answer in the documents, the share that was answered anyway.",
+                "unanswerable questions that were answered / unanswerable questions",
+                "unanswerable questions",
+                "were answered",
+                "under_refusal <= 0.05",
+            ),
             "lower",
             of="under_refused",
             among="unanswerable",
@@ -294,7 +308,14 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         Rate(
             "over_refusal",
-            "answerable questions that were refused",
+            Words(
+                "refused when it should answer",
+                "Of the questions that have an answer in the documents, the share that was refused.",
+                "answerable questions that were refused / answerable questions",
+                "answerable questions",
+                "were refused",
+                "over_refusal <= 0.10",
+            ),
             "lower",
             of="over_refused",
             among="answerable",
@@ -306,7 +327,7 @@ def metrics(options: Depths) -> dict[str, Metric]:
         listed += [
             Known(
                 f"recall@{k}",
-                f"answerable questions with all gold evidence in the first {k}",
+                RECALL.fill(k=k),
                 of=f"recalled@{k}",
                 among="recallable",
                 could="recallable",
@@ -315,7 +336,7 @@ def metrics(options: Depths) -> dict[str, Metric]:
             ),
             Known(
                 f"recall_any@{k}",
-                f"answerable questions with some gold evidence in the first {k}",
+                _RECALL_ANY.fill(k=k),
                 of=f"recalled_any@{k}",
                 among="recallable",
                 could="recallable",
@@ -324,7 +345,7 @@ def metrics(options: Depths) -> dict[str, Metric]:
             ),
             Known(
                 f"chr@{k}",
-                f"answers that could cite gold evidence from the first {k}",
+                _CHR_AT_BEST.fill(k=k),
                 of=f"citable@{k}",
                 among="citable",
                 takes=SOURCED,
@@ -334,7 +355,13 @@ def metrics(options: Depths) -> dict[str, Metric]:
     listed += [
         Known(
             "citation_precision",
-            "cited ids that are expected ones, of all ids that answers cite",
+            Words(
+                "citation precision",
+                "Of the sources that answers cite, the share that is expected. Who cites everything has a low one.",
+                "cited ids that are gold / cited ids, of answers to questions whose gold names sources",
+                "cited sources",
+                "were expected",
+            ),
             of=CITED_GOLD,
             among=CITED,
             groups=CITED_TOGETHER,
@@ -344,28 +371,47 @@ def metrics(options: Depths) -> dict[str, Metric]:
         ),
         Rate(
             "scu",
-            "constrained answers that echo and keep their constraints",
+            Words(
+                "constraint integrity",
+                "Of the answers to questions with locked constraints, the share that repeats and respects all of them.",
+                "answers that echo every constraint and contradict none / answers to questions with constraints",
+                "answers to questions with constraints",
+                "repeated and respected them",
+            ),
             of="constraint_kept",
             among="constrained",
             could="constrained",
         ),
         Rate(
             "cite_support",
-            "answers whose cited text contains what they say",
+            Words(
+                "citation support",
+                "Of the answers whose cited text is known, the share whose cited text contains what the answer says.",
+                "answers whose cited text has the expected text, or the answer's numbers and names / such answers",
+                "answers with cited text to check",
+                "were supported by it",
+            ),
             of="supported",
             among="supportable",
             could="supportable",
         ),
         Count(
             "missing",
-            "gold items without a usable trace: none at all, or one that says the run failed",
+            Words(
+                "questions without a usable response",
+                "Gold questions that have no trace, or only a trace of a failed run.",
+                "count of such questions",
+                "gold questions",
+                "had no usable response",
+                "missing <= 0",
+            ),
             "lower",
             high=None,
             of=("absent",),
             completes=True,
             against=("missing",),
         ),
-        *(Count(name, description, "lower", high=None, of=(of,)) for name, description, of in _COUNTS),
+        *(Count(name, words, "lower", high=None, of=(of,)) for name, words, of in _COUNTS),
     ]
     # A run without a claim is no refusal, no denial and no error: whatever counts those needs to know what was said.
     needs = dict.fromkeys(("out_of_scope_citations", "cite_support", "citation_precision"), (CLAIM, CITES))
@@ -378,6 +424,41 @@ def metrics(options: Depths) -> dict[str, Metric]:
     return {metric.name: metric for metric in (*listed, *map(metric_of, defined))}
 
 
+def _precision(cites: bool) -> Words:
+    return Words(
+        "correct and cited",
+        "Of the questions that were answered, the share answered correctly and with a correct citation.",
+        "correct answers with a citation hit / answered questions",
+        "answers",
+        "were correct and correctly cited" if cites else "were correct",
+        "precision >= 0.80",
+    )
+
+
+RECALL = Words(
+    "recall at {k}",
+    "Of the answerable questions, the share whose expected sources are all among the first {k} retrieved.",
+    "answerable questions with all gold citations in the first {k} / answerable questions with gold citations",
+    "answerable questions with expected sources",
+    "had all of them among the first {k} retrieved",
+    family="recall@{k}",
+)
+_RECALL_ANY = Words(
+    "recall of any source at {k}",
+    "Of the answerable questions, the share with at least one expected source among the first {k} retrieved.",
+    "answerable questions with a gold citation in the first {k} / answerable questions with gold citations",
+    "answerable questions with expected sources",
+    "had at least one of them among the first {k} retrieved",
+    family="recall_any@{k}",
+)
+_CHR_AT_BEST = Words(
+    "cited right at best",
+    "The highest share cited right that retrieval allows: answers with an expected source among the first {k}.",
+    "answers with a gold citation in the first {k} retrieved / answered questions",
+    "answers",
+    "had an expected source among the first {k} retrieved",
+    family="chr@{k}",
+)
 NOT_CITING = "not judged, as declared (cites = false)"
 NOT_LOGGING = "not judged, as declared (logs_retrieval = false)"
 
@@ -397,19 +478,91 @@ def absent_metrics(options: Depths) -> dict[str, str]:
 _NO_SOURCES = "no gold question names citations"
 _NOT_LOGGED = "no trace says what was retrieved (retrieved_ids)"
 _COUNTS = (
-    ("errors", "gold items whose run failed", "error"),
-    ("empty", "answers without a claim", "empty"),
-    ("scu_violations", "constrained answers that break or don't echo a constraint", "constraint_broken"),
-    ("refusal_drift", "refusals whose bytes are not exactly the token", "refusal_drift"),
-    ("near_refusals", "answers that contain the refusal token but are not it", "near"),
-    ("wider_refusals", "answers that only the wider refusal rule takes for refusals", "wider_refusal"),
-    ("doubtful_refusals", "refusals that go on to say something that may be an answer", "doubtful_refusal"),
-    ("out_of_scope_citations", "answers that cite something that was not retrieved", "out_of_scope"),
-    ("denied_claims", "answers that contain the expected text and deny it", "denied"),
-    ("uncited", "answers without any citation", "uncited"),
-    ("vacuous_containment", "answers to items with an explicitly empty list of substrings", "vacuous"),
-    ("unknown_qids", "traces for questions that the gold set does not have", "unknown_qid"),
-    ("duplicates", "trace lines that another line for the same question superseded", "superseded"),
+    ("errors", Words("failed runs", "Gold questions whose run failed.", "count of such questions"), "error"),
+    ("empty", Words("empty answers", "Responses without any answer text.", "count of such answers"), "empty"),
+    (
+        "scu_violations",
+        Words(
+            "constraint violations",
+            "Answers that break a locked constraint or do not repeat it.",
+            "count of such answers",
+            gate="scu_violations <= 0, with --scu-enforced",
+        ),
+        "constraint_broken",
+    ),
+    (
+        "refusal_drift",
+        Words(
+            "refusals spelled differently",
+            "Refusals that differ from the refusal token in case, spaces or punctuation.",
+            "count of such refusals",
+        ),
+        "refusal_drift",
+    ),
+    (
+        "near_refusals",
+        Words(
+            "near refusals",
+            "Answers that contain the refusal token together with other text; they count as answers.",
+            "count of such answers",
+        ),
+        "near",
+    ),
+    (
+        "wider_refusals",
+        Words(
+            "refusals in other words",
+            "Answers that refuse in their own words rather than with the refusal token.",
+            "count of such answers",
+        ),
+        "wider_refusal",
+    ),
+    (
+        "doubtful_refusals",
+        Words(
+            "doubtful refusals",
+            "Answers that say that they can't answer, and then something that may be one; they count against the "
+            "pipeline.",
+            "count of such answers",
+        ),
+        "doubtful_refusal",
+    ),
+    (
+        "out_of_scope_citations",
+        Words(
+            "citations that were not retrieved",
+            "Answers that cite a source which retrieval did not return.",
+            "count of such answers",
+        ),
+        "out_of_scope",
+    ),
+    (
+        "denied_claims",
+        Words("denied answers", "Answers that contain the expected text but deny it.", "count of such answers"),
+        "denied",
+    ),
+    ("uncited", Words("answers without a citation", "Answers that cite nothing.", "count of such answers"), "uncited"),
+    (
+        "vacuous_containment",
+        Words(
+            "answers without expected text",
+            "Answers to gold questions whose list of expected texts is empty, so that any text counts as correct.",
+            "count of such answers",
+        ),
+        "vacuous",
+    ),
+    (
+        "unknown_qids",
+        Words("traces of unknown questions", "Traces whose question is not in the gold set.", "count of such traces"),
+        "unknown_qid",
+    ),
+    (
+        "duplicates",
+        Words(
+            "duplicate traces", "Trace lines that another line for the same question replaced.", "count of such lines"
+        ),
+        "superseded",
+    ),
 )
 
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from ...core.contracts import Gold
+from ...core.decision import Display
 from ...core.sources import (
     ANSWERS,
     Answerable,
@@ -223,4 +224,9 @@ SUITE = Suite(
     review=review,
     controls=controls,
     growth=growth,
+    display=Display(
+        counts=explain.SCOPE,
+        reasons=explain.REASONS,
+        pictures={"refusals": "answered or refused", "risk_coverage": "risk by coverage"},
+    ),
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
+from ...reading.reports import Passing
 from . import explain
 from .judge import Context, judge
 from .metrics import aliases, fact_names, facts, gates, metrics, wanted
@@ -42,4 +44,5 @@ SUITE = Suite(
     review=explain.review,
     explain=explain.explain,
     configurable=False,
+    display=Display(counts={"error": "failed"}, passes=Passing("passed", True)),
 )

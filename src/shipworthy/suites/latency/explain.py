@@ -10,8 +10,9 @@ from ...core.contracts import Gold, ids_of
 from ...core.decision import number
 from ...core.evidence import Cards, Offence, Order, Row, brief
 from ...core.gates import Outcome
-from ...core.metrics import decimal
+from ...core.metrics import Words, decimal
 from ...core.suite import Explanation, Findings
+from ..answers import explain as answers
 from ..answers.explain import RATES, RETRIEVED, card, judging_shown, kind_of, question_of, shown_kinds
 from ..answers.hints import first_lines
 from ..answers.judge import SEVERITY
@@ -25,6 +26,7 @@ from .survey import remarks, survey_of
 from .times import Ticks, in_ms
 
 WRONG, SLOW = "wrong", "slow"
+REASONS = answers.REASONS | {"slow": Words("slow", "The run took longer than the budget allows.")}
 _COUNTED = (
     "items",
     "answerable",

@@ -11,7 +11,7 @@ import msgspec
 from ... import stats
 from ...core.evidence import Counted, together
 from ...core.gates import Gate
-from ...core.metrics import Computed, Count, Measure, Metric, Percentile, Rate
+from ...core.metrics import Computed, Count, Measure, Metric, Percentile, Rate, Words
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from ..answers import metrics as answers
@@ -123,23 +123,31 @@ def grouped(fact: str) -> str:
 def metrics(options: Options) -> dict[str, Metric]:
     """The percentiles, what they cost, and every metric of the answers suite."""
     listed: list[Metric] = [
-        *(_percentile(f"p{p}", "time from question to validated answer", E2E, p, TIME) for p in PERCENTILES),
+        *(_percentile(f"p{p}", _PERCENTILE.fill(N=p), E2E, p, TIME) for p in PERCENTILES),
         Computed(
             "tail_amplification",
-            "how many times slower the slowest answers (p99) are than the median (p50)",
+            Words(
+                "tail amplification",
+                "How many times slower the slowest answers (p99) are than the median (p50).",
+                "p99 / p50",
+            ),
             "lower",
             high=None,
             needs=(TIME,),
             formula=_tail,
         ),
         *(
-            _percentile(f"{stage}_p{p}", f"time in {stage}", f"in_{stage}", p, stage_value(stage))
+            _percentile(f"{stage}_p{p}", _IN_STAGE.fill(STAGE=stage, N=p), f"in_{stage}", p, stage_value(stage))
             for stage in STAGES
             for p in PERCENTILES
         ),
         Computed(
             "cost_per_correct",
-            "total cost divided by correct answers",
+            Words(
+                "cost per correct answer",
+                "The cost of one correct answer; failed and wrong runs are paid for too.",
+                "total cost / correct answers",
+            ),
             "lower",
             high=None,
             unit=" USD",
@@ -148,7 +156,13 @@ def metrics(options: Options) -> dict[str, Metric]:
         ),
         Rate(
             "failed_runs",
-            "share of runs that failed; percentiles leave them out",
+            Words(
+                "failed runs",
+                "The share of runs that failed; percentiles leave them out.",
+                "failed runs / runs",
+                "runs",
+                "failed",
+            ),
             "lower",
             of="runs_failed",
             among="runs",
@@ -156,7 +170,7 @@ def metrics(options: Options) -> dict[str, Metric]:
         ),
         Count(
             "untimed",
-            "runs without a recorded latency",
+            Words("runs without a latency", "Runs whose trace has no latency.", "count of such runs"),
             "lower",
             high=None,
             of=("runs_untimed",),
@@ -165,16 +179,31 @@ def metrics(options: Options) -> dict[str, Metric]:
     return {metric.name: metric for metric in listed} | answers.metrics(options)
 
 
+_PERCENTILE = Words(
+    "{N}th-percentile latency",
+    "{N} % of the answers take at most this long, from question to validated answer.",
+    "percentile {N} of end-to-end times, linear interpolation",
+    gate="p95 <= 2000 (--budget-ms)",
+    family="p{N}",
+)
+_IN_STAGE = Words(
+    "{N}th-percentile time in {STAGE}",
+    "{N} % of the answers spend at most this long in the stage.",
+    "percentile {N} of the stage's times, linear interpolation",
+    family="{STAGE}_p{N}",
+)
+
+
 def about_time(metric: str) -> bool:
     """Whether a metric is about time or money, and not about answers."""
     timed = metric in ("tail_amplification", "cost_per_correct", "failed_runs", "untimed")
     return timed or metric.rpartition("_")[2] in TIMES
 
 
-def _percentile(name: str, description: str, of: str, p: int, value: str) -> Percentile:
+def _percentile(name: str, words: Words, of: str, p: int, value: str) -> Percentile:
     return Percentile(
         name,
-        f"{description}: percentile {p}",
+        words,
         "lower",
         high=None,
         unit=" ms",

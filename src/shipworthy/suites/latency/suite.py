@@ -10,6 +10,7 @@ import msgspec
 
 from ...core.cases import Numbered
 from ...core.contracts import Gold, Trace
+from ...core.decision import Display
 from ...core.gates import parse_gates
 from ...core.sources import (
     ANSWERS,
@@ -26,6 +27,7 @@ from ...core.sources import (
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.jsonl import Problem
 from ...reading.lock import lock_problems
+from ..answers.explain import SCOPE
 from ..answers.judge import Expected, Judging, expect
 from ..answers.options import id_map_file
 from . import deciding, explain
@@ -136,4 +138,5 @@ SUITE = Suite(
     shown=explain.shown,
     controls=controls,
     refers_to="answers",
+    display=Display(counts=SCOPE, reasons=explain.REASONS, pictures={"curve": "speed by quality"}),
 )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from ... import stats
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row
-from ...core.metrics import Measure, Metric
+from ...core.metrics import Measure, Metric, Words
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
 from ...text import plural
@@ -17,6 +17,9 @@ from .judge import Context, Verdict
 from .trend import names_of, shown, trend
 
 RATES = ("accept_rate", "action_rate", "useful_rate", "edited_rate")
+REASONS = {
+    "unaccepted": Words("mostly not accepted", "People accepted fewer than half of its answers."),
+}
 BANDS = 5  # of the calibration table
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from ... import stats
 from ...core.evidence import Counted, together
 from ...core.gates import Gate, gate_of, parse_gates
-from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate
+from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import Fact, Tally, group
 from .judge import Context, Verdict
 from .options import BARS, Options
@@ -78,10 +78,27 @@ class Foresight(Computed, frozen=True, kw_only=True):
 def metrics(options: Options) -> dict[str, Metric]:
     """Where no row says whether it was useful, that rate does not apply, unless `require_useful` asks for it."""
     listed: list[Metric] = [
-        Count("samples", "recorded outcomes; identical rows count once", high=None, of=("items",)),
+        Count(
+            "samples",
+            Words(
+                "outcomes recorded",
+                "Recorded outcomes; identical rows count once.",
+                "count of rows",
+                gate="samples >= 20",
+            ),
+            high=None,
+            of=("items",),
+        ),
         Rate(
             "accept_rate",
-            "share of answers accepted without edits",
+            Words(
+                "acceptance rate",
+                "The share of answers that people accepted without edits.",
+                "accepted without edits / outcomes",
+                "answers",
+                "were accepted without edits",
+                "accept_rate >= 0.70",
+            ),
             of="accepted",
             among="items",
             against=EVERY,
@@ -89,14 +106,28 @@ def metrics(options: Options) -> dict[str, Metric]:
         ),
         Rate(
             "action_rate",
-            "share of answers that people acted on",
+            Words(
+                "action rate",
+                "The share of answers that people acted on.",
+                "acted on / outcomes",
+                "answers",
+                "were acted on",
+                "action_rate >= 0.55",
+            ),
             of="acted",
             among="items",
             groups=grouped("acted"),
         ),
         Rate(
             "useful_rate",
-            "share of answers called useful, among rows with that field",
+            Words(
+                "usefulness rate",
+                "Of the answers that people rated, the share called useful.",
+                "useful / outcomes with that field",
+                "rated answers",
+                "were called useful",
+                "useful_rate >= 0.65",
+            ),
             of="useful",
             among="useful_said",
             groups=grouped("useful"),
@@ -104,7 +135,13 @@ def metrics(options: Options) -> dict[str, Metric]:
         ),
         Rate(
             "edited_rate",
-            "share of answers that were edited, among rows with that field",
+            Words(
+                "edit rate",
+                "Of the answers with an `edited` field, the share that people edited.",
+                "edited / outcomes with that field",
+                "answers",
+                "were edited",
+            ),
             "lower",
             of="edited",
             among="edited_said",
@@ -112,7 +149,13 @@ def metrics(options: Options) -> dict[str, Metric]:
             could="edited_said",
         ),
         Foresight(
-            "auc", "the chance that an accepted answer has a higher score than one that was not", formula=foresight
+            "auc",
+            Words(
+                "predictive power of the score (AUC)",
+                "The chance that an accepted answer has a higher score than one that was not accepted.",
+                "area under the ROC curve",
+            ),
+            formula=foresight,
         ),
     ]
     return {metric.name: metric for metric in listed}

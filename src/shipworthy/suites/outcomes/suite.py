@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
@@ -63,4 +64,5 @@ SUITE = Suite(
     wanted=wanted,
     explain=explain.explain,
     shown=explain.options_shown,
+    display=Display(reasons=explain.REASONS, production=True),
 )

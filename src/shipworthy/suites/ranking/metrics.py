@@ -21,7 +21,7 @@ import msgspec
 
 from ... import stats
 from ...core.gates import Gate, parse_gates
-from ...core.metrics import Count, Mean, Measure, Metric
+from ...core.metrics import Count, Mean, Measure, Metric, Words
 from ...core.tally import Tally
 from ...errors import UsageError
 from .options import Choices, Options, choices_of
@@ -278,14 +278,84 @@ def _best(ranks: int) -> float:
 
 # --- what the suite measures ---
 
-DESCRIPTIONS = {
-    "precision": "share of retrieved blocks that are relevant",
-    "recall": "share of relevant blocks that were retrieved",
-    "ndcg": "discounted gain",
-    "mrr": "1 / rank of the first relevant block",
-    "map": "average precision",
-    "success": "share of questions with a relevant block",
+WORDS = {
+    "precision": Words(
+        "retrieval precision at {k}",
+        "Of the first {k} blocks retrieved, the share that is relevant.",
+        "relevant blocks in the first {k} / blocks returned in the first {k}",
+        "questions",
+        "had only relevant blocks in the first {k}",
+        family="precision@{k}",
+    ),
+    "recall": Words(
+        "retrieval recall at {k}",
+        "Of the relevant blocks of a question, the share among the first {k} retrieved.",
+        "mean over questions of relevant blocks in the first {k} / relevant blocks",
+        "questions",
+        "had their relevant blocks in the first {k}",
+        "recall@5 >= baseline - 0.02, where live is given",
+        family="recall@{k}",
+    ),
+    "ndcg": Words(
+        "nDCG at {k}",
+        "Ranking quality: relevant blocks count more the higher they rank; 1 is the best possible order.",
+        "discounted gain of the first {k} / that of the best order",
+        "questions",
+        "had the best possible order",
+        family="ndcg@{k}",
+    ),
+    "mrr": Words(
+        "mean reciprocal rank",
+        "How early the first relevant block comes: 1 at rank 1, 1/2 at rank 2, 0 if never.",
+        "mean over questions of 1 / rank of the first relevant block",
+        "questions",
+        "had a relevant block at rank 1",
+    ),
+    "map": Words(
+        "mean average precision",
+        "Precision at the rank of each relevant block, averaged over blocks and questions.",
+        "mean over questions of average precision",
+        "questions",
+        "had all relevant blocks first",
+    ),
+    "success": Words(
+        "success at {k}",
+        "The share of questions with at least one relevant block in the first {k}.",
+        "questions with a relevant block in the first {k} / questions",
+        "questions",
+        "had a relevant block in the first {k}",
+        family="success@{k}",
+    ),
 }
+OF_K = Words(
+    "precision at {k}, as in trec_eval",
+    "Relevant blocks in the first {k} divided by {k}, however many were returned.",
+    "relevant blocks in the first {k} / {k}",
+    "questions",
+    "had only relevant blocks in the first {k}",
+    family="P_{k}",
+)
+NO_LIST = Words(
+    "questions without a result list",
+    "Gold questions without a line in the log.",
+    "count of such questions",
+    "gold questions",
+    "had no result list",
+)
+
+
+def words_of(one: Wanted, preset: str = "native") -> Words:
+    """Its words; the definition alone where it goes by a name of trec_eval's, or has no depth that others have."""
+    general = OF_K if one.kind == "precision" and preset != "native" else WORDS[one.kind]
+    words = general.fill(k=one.k)
+    usual = general.family.format(k=one.k) or one.kind
+    return words if usual == one.name(preset) else Words(definition=words.definition)
+
+
+def terms() -> dict[str, Words]:
+    """The words of whatever --metrics may name."""
+    every = metrics(Options(metrics="P@1,R@1,nDCG@1,MRR,MAP,success@1"))
+    return {name: metric.words for name, metric in every.items()}
 
 
 def fact_names(options: Options) -> set[str]:
@@ -297,8 +367,8 @@ def metrics(options: Options) -> dict[str, Metric]:
     choices, named = choices_of(options), dict[str, Metric]()
     for one in parse_wanted(options.metrics or ""):
         name = one.name(choices.preset)
-        named[name] = MeanOfLists(name, DESCRIPTIONS[one.kind], of=name, wanted=one, choices=choices)
-    missing = Count("missing", "questions without a result list", "lower", high=None, of=("missing",), completes=True)
+        named[name] = MeanOfLists(name, words_of(one, choices.preset), of=name, wanted=one, choices=choices)
+    missing = Count("missing", NO_LIST, "lower", high=None, of=("missing",), completes=True)
     return named | {"missing": missing}
 
 

@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from ...core.cases import Case, Gathered, Numbered
-from ...core.decision import number
+from ...core.decision import Display, number
 from ...core.evidence import Counted, Order, Row
 from ...core.gates import Gate, Outcome
 from ...core.inputs import Input
@@ -226,4 +226,5 @@ SUITE = Suite(
     explain=explain,
     shown=shown,
     growth=growth,
+    display=Display(counts={"missing": "missing"}),
 )

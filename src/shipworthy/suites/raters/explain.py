@@ -9,6 +9,7 @@ from fractions import Fraction
 from ... import stats
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row
+from ...core.metrics import Words
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
 from ...text import fold, plural
@@ -17,6 +18,10 @@ from .judge import Context, Verdict
 from .metrics import agreements, label_counts, pairs, pairwise, square
 from .options import SettledOptions
 from .tables import details
+
+REASONS = {
+    "disagreement": Words("disagreement", "Raters gave the same item different labels."),
+}
 
 
 def explain(findings: Findings) -> Explanation:

@@ -12,7 +12,7 @@ from typing import cast
 from ... import stats
 from ...core.evidence import Counted
 from ...core.gates import Gate
-from ...core.metrics import Computed, Measure, Metric
+from ...core.metrics import Computed, Measure, Metric, Words
 from ...core.tally import Fact, Tally
 from ...text import plural
 from .judge import Context, Verdict
@@ -131,37 +131,59 @@ class Beyond(Computed, frozen=True, kw_only=True):
 def metrics(options: Options) -> dict[str, Metric]:
     """The metrics; they can be measured once the options are settled."""
     settled = cast(SettledOptions, options)
-    weighted = f", with {options.weights} weights by the order of the labels" if options.weights else ""
     listed = [
         Computed(
             "percent_agreement",
-            "how often two raters gave an item the same label, averaged over items",
+            Words(
+                "percent agreement",
+                "How often two raters gave the same item the same label.",
+                "mean over items of pairs of raters with equal labels / pairs of raters",
+            ),
             formula=_percent,
         ),
         _beyond(
-            "kappa", f"Cohen's kappa: agreement of exactly two raters beyond chance{weighted}", partial(_kappa, settled)
+            "kappa",
+            Words(
+                "Cohen's kappa",
+                "Agreement of two raters beyond chance: 0 is chance, 1 is perfect.",
+                "(observed agreement − chance agreement) / (1 − chance agreement)",
+            ),
+            partial(_kappa, settled),
         ),
         _beyond(
             "fleiss_kappa",
-            "Fleiss' kappa: agreement beyond chance, with the same number of ratings on every item",
+            Words(
+                "Fleiss' kappa",
+                "Agreement beyond chance of any number of raters, with the same number of ratings on every item.",
+                "(observed agreement − chance agreement) / (1 − chance agreement)",
+            ),
             partial(_of_table, "fleiss_kappa", stats.fleiss_kappa, settled),
         ),
         _beyond(
             "free_marginal",
-            "Randolph's kappa: agreement beyond chance if every label were equally likely",
+            Words(
+                "Randolph's kappa",
+                "Agreement beyond chance if every label were equally likely.",
+                "(observed agreement − 1/labels) / (1 − 1/labels)",
+            ),
             partial(_of_table, "free_marginal", stats.free_marginal_kappa, settled),
         ),
         _beyond(
             "alpha",
-            "Krippendorff's alpha: agreement beyond chance, even if ratings are missing",
+            Words(
+                "Krippendorff's alpha",
+                "Agreement beyond chance of any number of raters, even if ratings are missing: 0 is chance, 1 is "
+                "perfect.",
+                "1 − observed disagreement / expected disagreement",
+            ),
             partial(_of_table, "alpha", stats.krippendorff_alpha, settled),
         ),
     ]
     return {metric.name: metric for metric in listed}
 
 
-def _beyond(name: str, description: str, formula: Callable[[Tally], Measure]) -> Metric:
-    return Beyond(name, description, low=Fraction(-1), formula=formula)
+def _beyond(name: str, words: Words, formula: Callable[[Tally], Measure]) -> Metric:
+    return Beyond(name, words, low=Fraction(-1), formula=formula)
 
 
 def _percent(tally: Tally) -> Measure:

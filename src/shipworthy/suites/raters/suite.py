@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ...core.cases import Gathered
+from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
+from ...reading.reports import Passing
 from . import explain
 from .judge import Context, judge
 from .metrics import aliases, fact_names, facts, gates, metrics
@@ -103,4 +105,10 @@ SUITE = Suite(
     gates=gates,
     explain=explain.explain,
     configurable=False,
+    display=Display(
+        item="item",
+        counts={"raters": "raters", "ratings": "ratings", "rated_once": "rated only once"},
+        passes=Passing("passed", True),
+        reasons=explain.REASONS,
+    ),
 )

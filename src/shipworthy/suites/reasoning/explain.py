@@ -10,7 +10,7 @@ import msgspec
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome
-from ...core.metrics import Measure, decimal
+from ...core.metrics import Measure, Words, decimal
 from ...core.suite import Explanation, Findings
 from ...text import first_few, plural
 from . import signals
@@ -30,6 +30,10 @@ _COUNTED = ("items", "passed", "answered", "refused", "empty", "error", "no_evid
 CLEAN_BELOW = (0, 0, 0, 1, 2, 4, 6, 9, 14, 20, 25, 29, 33, 39, 43, 52, 58, 65, 73, 79, 92)
 # Every way to fail, the worst first, with what it means and what to do.
 FAILURES: dict[str, dict[str, str]] = load_data("failures")
+REASONS = {
+    name: Words(about.get("plain", ""), f"{about['means'][:1].upper()}{about['means'][1:]}.")
+    for name, about in FAILURES.items()
+}
 RANKS = {kind: rank for rank, kind in enumerate(FAILURES)}
 
 

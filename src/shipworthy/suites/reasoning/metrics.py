@@ -11,7 +11,7 @@ import msgspec
 from ... import stats
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of
-from ...core.metrics import EVERY, Computed, Count, Mean, Measure, Metric, Rate
+from ...core.metrics import EVERY, Computed, Count, Mean, Measure, Metric, Rate, Words
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
 from ...language.words import stem, tokens
@@ -30,13 +30,27 @@ ALIASES = {
     "overlap": "answer_overlap",
     "empty_content_rate": "empty_rate",
 }
-_DESCRIPTIONS = {
-    "actionability": "what the answers tell someone to do",
-    "factual_grounding": "how much of the answers the evidence says, where a case binds values",
-    "contradiction_handling": "the right side taken where sources disagree",
-    "usefulness": "the values asked for, and little beside the point",
-    "support": "how much of the answers the evidence says, where a case binds no values; without a minimum",
-    "answer_overlap": "mean overlap of any two answers: what a template would raise",
+_DIMENSIONS = {
+    "actionability": Words(
+        "actionability",
+        "How clearly the answers say what to do, where the case asks for actions.",
+        "mean over cases that require it",
+    ),
+    "factual_grounding": Words(
+        "factual grounding",
+        "How much of the answers the evidence supports, and how many of the bound values they give.",
+        "mean over cases that bind values",
+    ),
+    "contradiction_handling": Words(
+        "contradiction handling",
+        "Whether the answers take the right side where sources disagree.",
+        "mean over cases that require it",
+    ),
+    "usefulness": Words(
+        "usefulness",
+        "Whether the answers give the values asked for, with little beside the point.",
+        "mean over cases that require it",
+    ),
 }
 
 
@@ -111,36 +125,157 @@ def count_overlap(findings: Findings) -> str:
 
 def metrics(options: Options) -> dict[str, Metric]:
     listed: list[Metric] = [
-        Rate("pass_rate", "judged cases that pass", of="passed", among="judged", against=EVERY),
-        Mean("average_overall", "the weighted mean of the dimensions, over the cases without an error", of="overall"),
-        *(Mean(name, _DESCRIPTIONS[name], of=name, could=f"asks_{name}") for name in DIMENSIONS),
-        Mean("support", _DESCRIPTIONS["support"], of="support", could="support"),
-        Computed("answer_overlap", _DESCRIPTIONS["answer_overlap"], "lower", formula=_overlap, could="compared"),
-        _rate("under_refusal", "unanswerable cases that were answered", "under_refused", "unanswerable", True),
-        _rate("over_refusal", "answerable cases that were refused", "over_refused", "answerable", True),
-        _rate("error_rate", "cases that ended in an error", "error"),
-        _rate("empty_rate", "judged cases whose answer is blank", "empty", "items", True),
-        _rate("hard_failure_rate", "judged cases with a hard failure", "hard_failure", "items", True),
+        Rate(
+            "pass_rate",
+            Words(
+                "pass rate",
+                "The share of cases whose answer scores enough and has no hard failure; errors are left out.",
+                "cases that pass / cases that were judged",
+                "cases",
+                "passed",
+                "pass_rate >= 0.80",
+            ),
+            of="passed",
+            among="judged",
+            against=EVERY,
+        ),
+        Mean(
+            "average_overall",
+            Words(
+                "average overall score",
+                "The weighted mean of the quality dimensions, over cases without an error.",
+                "mean of overall scores",
+            ),
+            of="overall",
+        ),
+        *(Mean(name, _DIMENSIONS[name], of=name, could=f"asks_{name}") for name in DIMENSIONS),
+        Mean(
+            "support",
+            Words(
+                "grounding without bindings",
+                "How much of the answers the evidence supports, where cases bind no values. It ranks answers and "
+                "stops none.",
+                "mean over cases that bind no values",
+            ),
+            of="support",
+            could="support",
+        ),
+        Computed(
+            "answer_overlap",
+            Words(
+                "overlap between answers",
+                "How alike any two answers are; a canned template raises it.",
+                "mean pairwise 5-gram Jaccard similarity",
+            ),
+            "lower",
+            formula=_overlap,
+            could="compared",
+        ),
+        _rate(
+            "under_refusal",
+            Words(
+                "answered when it should refuse",
+                "Of the cases that the evidence cannot answer, the share that was answered anyway.",
+                "unanswerable cases that were answered / unanswerable cases",
+                "unanswerable cases",
+                "were answered",
+            ),
+            "under_refused",
+            "unanswerable",
+            True,
+        ),
+        _rate(
+            "over_refusal",
+            Words(
+                "refused when it should answer",
+                "Of the cases that the evidence can answer, the share that was refused.",
+                "answerable cases that were refused / answerable cases",
+                "answerable cases",
+                "were refused",
+            ),
+            "over_refused",
+            "answerable",
+            True,
+        ),
+        _rate(
+            "error_rate",
+            Words(
+                "error rate",
+                "The share of cases that ended in an error.",
+                "cases with an error / cases",
+                "cases",
+                "ended in an error",
+            ),
+            "error",
+        ),
+        _rate(
+            "empty_rate",
+            Words(
+                "empty-answer rate",
+                "The share of cases whose answer is blank.",
+                "cases with a blank answer / cases that were judged",
+                "cases",
+                "had a blank answer",
+            ),
+            "empty",
+            "items",
+            True,
+        ),
+        _rate(
+            "hard_failure_rate",
+            Words(
+                "hard-failure rate",
+                "The share of cases with a failure that no score can make good, such as an invented citation.",
+                "cases with a hard failure / cases that were judged",
+                "cases",
+                "had a hard failure",
+            ),
+            "hard_failure",
+            "items",
+            True,
+        ),
         Rate(
             "unsupported_anchors",
-            "numbers and dates that nobody gave",
+            Words(
+                "invented numbers",
+                "The share of numbers, dates and names in answers that neither the evidence nor the question has.",
+                "such anchors / anchors in answers",
+                "numbers, dates and names",
+                "were not in the evidence",
+            ),
             "lower",
             of="unsupported_anchor",
             among="anchor",
             could="anchor",
             groups="anchors_of_case",
         ),
-        Count("suspicions", "things that people should check by hand", "lower", high=None, of=("suspicion",)),
-        Count("errors", "how many cases ended in an error", "lower", high=None, of=("error",)),
-        Count("cases", "cases that were judged", high=None, of=("items",)),
+        Count(
+            "suspicions",
+            Words(
+                "things to check by hand",
+                "Places that look wrong but fail nothing by themselves.",
+                "count of such places",
+            ),
+            "lower",
+            high=None,
+            of=("suspicion",),
+        ),
+        Count(
+            "errors",
+            Words("cases with an error", "Cases that ended in an error.", "count of such cases"),
+            "lower",
+            high=None,
+            of=("error",),
+        ),
+        Count("cases", Words("cases judged", "Cases that were judged.", "count of cases"), high=None, of=("items",)),
     ]
     return {metric.name: msgspec.structs.replace(metric, needs=(EVIDENCE,), optional=True) for metric in listed}
 
 
-def _rate(name: str, description: str, of: str, could: str = "items", judged: bool = False) -> Rate:
+def _rate(name: str, words: Words, of: str, could: str = "items", judged: bool = False) -> Rate:
     """A share of the cases that it could be about, or of those of them that were judged."""
     among = could if not judged else "judged" if could == "items" else f"judged_{could}"
-    return Rate(name, description, "lower", of=of, among=among, could=could)
+    return Rate(name, words, "lower", of=of, among=among, could=could)
 
 
 def _overlap(tally: Tally) -> Measure:

@@ -6,9 +6,11 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
+from ...core.decision import Display
 from ...core.once import Once
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
+from ...reading.reports import Passing
 from . import explain
 from .contracts import ReasonerAnswer, read_fixture, stream_answers
 from .controls import controls
@@ -61,4 +63,10 @@ SUITE = Suite(
     review=explain.review,
     explain=explain.explain,
     controls=controls,
+    display=Display(
+        counts={"refused": "refused", "empty": "empty", "error": "failed"},
+        passes=Passing("passed", True),
+        reasons=explain.REASONS,
+        pictures={"dimensions": "averages"},
+    ),
 )

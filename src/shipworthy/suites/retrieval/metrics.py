@@ -10,10 +10,10 @@ import msgspec
 from ... import stats
 from ...core.evidence import Counted
 from ...core.gates import Gate
-from ...core.metrics import Better, Computed, Count, Mean, Measure, Metric, Percentile
+from ...core.metrics import Better, Computed, Count, Mean, Measure, Metric, Percentile, Words
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
-from ..ranking.metrics import DESCRIPTIONS, default_metrics, spellings
+from ..ranking.metrics import NO_LIST, OF_K, default_metrics, spellings, words_of
 from ..ranking.options import Choices, Options, choices_of, distance_limit
 from .judge import Context, LogVerdict, Verdict, band
 from .rows import Change, change_of, is_bad
@@ -217,56 +217,173 @@ def _absent(choices: Choices) -> tuple[str, ...]:
 
 def _cited_metrics(choices: Choices, limit: Fraction) -> Iterator[Metric]:
     absent = _absent(choices)
-    cites = "share of questions whose answer cites a relevant block or the right section"
     yield _share(
-        "coverage", cites, could="citable", why=_UNSAID, against=(*absent, "uncited", "uncovered"), needs=_CITES
+        "coverage",
+        Words(
+            "coverage",
+            "Of the questions, the share whose answer cites a relevant block or the right section.",
+            "questions with such a citation / questions with relevant blocks",
+            "questions",
+            "were answered from a relevant block or the right section",
+            "coverage >= 0.70",
+        ),
+        could="citable",
+        why=_UNSAID,
+        against=(*absent, "uncited", "uncovered"),
+        needs=_CITES,
     )
     yield _share(
         "citation_accuracy",
-        "share of answered questions whose citation is in the gold section and byte range",
+        Words(
+            "citation accuracy",
+            "Of the answered questions with a gold byte range, the share whose citation points at that place.",
+            "questions with a citation in the right section and byte range / such questions",
+            "questions with a gold byte range",
+            "were cited at the right place",
+            "citation_accuracy >= 0.95",
+        ),
         could="ranged",
         why="no answer to a question with a gold byte range cites a byte range",
         against=("off-place",),
         needs=(*_CITES, "offsets"),
     )
-    rate = "share of questions with any citation"
-    yield _share("answer_rate", rate, why=_UNSAID, against=(*absent, "uncited"), needs=_CITES)
-    median = "median distance between the cited text and the question"
-    p90 = "90th percentile of that distance"
-    for name, description, p in (("delta_s_median", median, 50), ("delta_s_p90", p90, 90)):
-        yield Distance(name, description, "lower", needs=_DISTANCES, optional=True, of="delta_s", p=Fraction(p))
-    near = "share of answered questions whose cited text is at most --delta-s-limit from the question"
-    yield DistancesWithin("delta_s_within", near, needs=_DISTANCES, optional=True, limit=limit)
-    far = "largest distance between a cited text and its question"
-    yield FarthestDistance("delta_s_max", far, "lower", needs=_DISTANCES, optional=True)
-    groups = "share of questions whose paraphrases all reach the same evidence"
-    yield Computed("lambda_convergent", groups, needs=_CITES, optional=True, formula=_convergent)
-    steps = "steps in the table of contents between the cited section and the right one"
+    yield _share(
+        "answer_rate",
+        Words(
+            "answer rate",
+            "The share of questions whose answer cites anything.",
+            "questions with a citation / questions",
+            "questions",
+            "had any citation",
+        ),
+        why=_UNSAID,
+        against=(*absent, "uncited"),
+        needs=_CITES,
+    )
+    median = Words(
+        "median semantic distance (ΔS)",
+        "How far the typical cited text is from its question: 0 is the same meaning, 1 is unrelated.",
+        "median of 1 − cosine(question, cited text)",
+        gate="delta_s_median <= 0.40",
+    )
+    p90 = Words(
+        "90th percentile of semantic distance (ΔS)",
+        "Nine of ten cited texts are at most this far from their question.",
+        "percentile 90 of 1 − cosine(question, cited text)",
+        gate="delta_s_p90 <= 0.55",
+    )
+    for name, words, p in (("delta_s_median", median, 50), ("delta_s_p90", p90, 90)):
+        yield Distance(name, words, "lower", needs=_DISTANCES, optional=True, of="delta_s", p=Fraction(p))
+    yield DistancesWithin(
+        "delta_s_within",
+        Words(
+            "cited texts near the question (ΔS)",
+            "Of the questions whose answer cites something, the share whose cited text is close enough to the "
+            "question.",
+            "answered questions with ΔS of the cited text ≤ 0.45 (--delta-s-limit) / answered questions",
+            "answered questions",
+            "were near their cited text",
+        ),
+        needs=_DISTANCES,
+        optional=True,
+        limit=limit,
+    )
+    yield FarthestDistance(
+        "delta_s_max",
+        Words(
+            "largest semantic distance (ΔS)",
+            "How far the farthest cited text is from its question: 0 is the same meaning, 1 is unrelated.",
+            "maximum of 1 − cosine(question, cited text)",
+        ),
+        "lower",
+        needs=_DISTANCES,
+        optional=True,
+    )
+    yield Computed(
+        "lambda_convergent",
+        Words(
+            "convergence (λ)",
+            "Of the questions asked in several wordings, the share where every wording reaches the same evidence.",
+            "groups of one question and seed that converge / groups that can be judged",
+            "groups of paraphrases",
+            "converged",
+            "lambda_convergent >= 0.95",
+        ),
+        needs=_CITES,
+        optional=True,
+        formula=_convergent,
+    )
     needs = (*_CITES, "section_id")
-    yield Mean("anchor_proximity", steps, "lower", high=None, needs=needs, optional=True, of="anchor_proximity")
+    yield Mean(
+        "anchor_proximity",
+        Words(
+            "distance from the right section",
+            "Steps in the table of contents between the cited section and the right one.",
+            "mean of steps up and down the tree of titles",
+        ),
+        "lower",
+        high=None,
+        needs=needs,
+        optional=True,
+        of="anchor_proximity",
+    )
 
 
 def _ranking_metrics(choices: Choices) -> Iterator[Metric]:
     against = (*_absent(choices), "not-retrieved")
     needs = {"offsets": ("topk.offsets",), "text": ("topk.text",)}.get(choices.match, ())
     for wanted in default_metrics(choices.k):
-        yield _share(wanted.name(), _OF_BLOCKS[wanted.kind], could="rankable", against=against, needs=needs)
+        yield _share(wanted.name(), words_of(wanted), could="rankable", against=against, needs=needs)
     for k in choices.k:
-        divided = f"relevant blocks among the first {k}, divided by {k} as trec_eval does"
-        yield _share(f"P_{k}", divided, could="rankable", against=against, needs=needs)
-        yield _share(f"anchor_hit@{k}", f"share of questions with a block of the right section in the first {k}")
-        yield _share(f"negative_rate@{k}", f"share of hard negatives among the first {k}", "lower")
+        yield _share(f"P_{k}", OF_K.fill(k=k), could="rankable", against=against, needs=needs)
+        yield _share(f"anchor_hit@{k}", _ANCHOR_HIT.fill(k=k))
+        yield _share(f"negative_rate@{k}", _NEGATIVE_RATE.fill(k=k), "lower")
 
 
 def _counts() -> Iterator[Metric]:
-    yield _share("negative_first", "share of questions where a hard negative outranks every relevant block", "lower")
-    absent = "questions without a log line"
-    yield Count("missing", absent, "lower", high=None, of=("missing",), completes=True, against=("missing",))
-    bad = "questions with coverage 0, or a cited text far from the question"
-    yield Count("bad_qids", bad, "lower", high=None, needs=_DISTANCES, optional=True, of=("bad_qid",))
+    yield _share(
+        "negative_first",
+        Words(
+            "hard negative on top",
+            "The share of questions where a misleading block outranks every relevant one.",
+            "such questions / questions",
+            "questions",
+            "had a hard negative above every relevant block",
+        ),
+        "lower",
+    )
+    yield Count("missing", NO_LIST, "lower", high=None, of=("missing",), completes=True, against=("missing",))
+    yield Count(
+        "bad_qids",
+        Words(
+            "questions to look at",
+            "Questions with coverage 0, or whose cited text is far from the question.",
+            "count of such questions",
+        ),
+        "lower",
+        high=None,
+        needs=_DISTANCES,
+        optional=True,
+        of=("bad_qid",),
+    )
 
 
-_OF_BLOCKS = DESCRIPTIONS | {"precision": "relevant blocks among those retrieved", "recall": "gold places found"}
+_ANCHOR_HIT = Words(
+    "right section in the first {k}",
+    "The share of questions with a block of the right section among the first {k}.",
+    "questions with such a block / questions",
+    "questions",
+    "had a block of the right section in the first {k}",
+    family="anchor_hit@{k}",
+)
+_NEGATIVE_RATE = Words(
+    "hard negatives in the first {k}",
+    "Of the first {k} blocks, the share that the gold set names as misleading.",
+    "hard negatives in the first {k} / blocks in the first {k}",
+    "questions",
+    "had nothing but hard negatives in the first {k}",
+    family="negative_rate@{k}",
+)
 _CITES = ("answer_citations",)
 _DISTANCES = (*_CITES, "delta_s")
 _UNSAID = "no line of the log says what its answer cites (answer_citations)"
@@ -331,7 +448,7 @@ class MeanShare(Mean, frozen=True, kw_only=True):
 
 def _share(
     name: str,
-    description: str,
+    words: Words,
     better: Better = "higher",
     *,
     could: str = "items",
@@ -339,9 +456,7 @@ def _share(
     against: tuple[str, ...] = (),
     needs: tuple[str, ...] = (),
 ) -> MeanShare:
-    return MeanShare(
-        name, description, better, of=name, could=could, why=why, against=against, needs=needs, optional=True
-    )
+    return MeanShare(name, words, better, of=name, could=could, why=why, against=against, needs=needs, optional=True)
 
 
 def _convergent(tally: Tally) -> Measure:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import msgspec
+
 from ... import stats
 from ...core.gates import Gate, parse_gates
-from ...core.metrics import Measure
+from ...core.metrics import Measure, Words
 from ...core.suite import Findings, Reference
 from ...core.tally import Tally
 from ...errors import UsageError
+from ..ranking.metrics import WORDS
 from ..ranking.options import Choices
 from .explain import seeds_lacking
 from .judge import DISTANCES, Context
@@ -76,4 +79,10 @@ def _measure(name: str, value: Fraction | None, n: int) -> Measure:
     if name in ("coverage", "citation_accuracy"):  # a question either is covered or it is not
         k = int(value * n)
         return Measure(name, "rate", value, n, k, stats.wilson(k, n))
-    return Measure(name, "coefficient", value, n)
+    kind, _, depth = name.partition("@")  # the pseudocode calls it just recall
+    words = (
+        msgspec.structs.replace(WORDS["recall"].fill(k=depth), plain=f"recall at {depth}")
+        if kind == "recall"
+        else Words()
+    )
+    return Measure(name, "coefficient", value, n, words=words)

@@ -12,7 +12,7 @@ from ...core.contracts import ids_of
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, Rows, brief
 from ...core.long import Shaped
-from ...core.metrics import decimal
+from ...core.metrics import Words, decimal
 from ..ranking.options import Choices
 from .judge import Context, Line, LogVerdict, Verdict
 
@@ -20,17 +20,35 @@ from .judge import Context, Line, LogVerdict, Verdict
 ITEM, WORSE, BETTER, HIT_LOST, HIT_GAINED, BAD = range(6)
 
 RETRIEVED = 10  # retrieved ids that are shown of what failed
-_WORDS = {  # reason → what it means, the most severe first
-    "missing": "the log has no line for it",
-    "error": "every run failed",
-    "uncited": "the answer cites nothing",
-    "uncovered": "cites neither a relevant block nor the right section",
-    "far": "the cited text is far from the question",
-    "answered": "cites a source although it is unanswerable",
-    "not-retrieved": "nothing relevant was retrieved",
-    "off-place": "no citation is in the gold section and byte range",
+REASONS = {  # the most severe first
+    "missing": Words("no usable response", "The log has no line for the question.", did="the log has no line for it"),
+    "error": Words("failed run", "Every run of the question failed.", did="every run failed"),
+    "uncited": Words("no citation", "The answer cites nothing.", did="the answer cites nothing"),
+    "uncovered": Words(
+        "wrong source",
+        "The answer cites neither a relevant block nor the right section.",
+        did="cites neither a relevant block nor the right section",
+    ),
+    "far": Words(
+        "cited text far from the question",
+        "The semantic distance (ΔS) between the question and the cited text is too large.",
+        did="the cited text is far from the question",
+    ),
+    "answered": Words(
+        "cites a source for an unanswerable question",
+        "The documents have no answer to the question, and a source was cited all the same.",
+        did="cites a source although it is unanswerable",
+    ),
+    "not-retrieved": Words(
+        "nothing relevant retrieved", "No relevant block is in the result list.", did="nothing relevant was retrieved"
+    ),
+    "off-place": Words(
+        "wrong place cited",
+        "No citation is in the gold section and its byte range.",
+        did="no citation is in the gold section and byte range",
+    ),
 }
-SEVERITY = {reason: rank for rank, reason in enumerate(_WORDS)}
+SEVERITY = {reason: rank for rank, reason in enumerate(REASONS)}
 
 
 class Change(NamedTuple):
@@ -154,7 +172,7 @@ def _telling(verdict: LogVerdict) -> Line | None:
 
 
 def _reason_in_words(verdict: LogVerdict, line: Line | None) -> str:
-    words = _WORDS[verdict.reason]
+    words = REASONS[verdict.reason].did
     if verdict.reason == "far":
         words += f" (semantic distance ΔS {float(verdict.values['delta_s']):.2f})"
     return words if line is None or len(verdict.lines) < 2 else f"{words}; {len(verdict.lines)} runs"

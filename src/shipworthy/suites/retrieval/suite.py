@@ -9,13 +9,14 @@ from operator import attrgetter
 
 from ...core.cases import Case
 from ...core.contracts import Gold
+from ...core.decision import Display
 from ...core.inputs import Input
 from ...core.sources import BLOCKS, GoldSet, load_gold, read_texts, stream_traces
 from ...core.suite import Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..answers.judge import slices_of
 from ..ranking import options as declared
-from ..ranking.metrics import default_metrics
+from ..ranking.metrics import default_metrics, terms
 from ..ranking.options import INPUTS, Choices, Options, canary_depth, choices_of, is_given, is_plain, ranks_ids
 from ..ranking.trec import is_run_file, one_file
 from .controls import controls
@@ -26,7 +27,7 @@ from .log import LogLine, gold_of_qrels, log_of_run, runs_of
 from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, fact_names, facts, gates, metrics
 from .places import prepare, read_sections
 from .reference import reference
-from .rows import offences, rows
+from .rows import REASONS, offences, rows
 from .survey import LogSurvey, settle
 
 
@@ -141,4 +142,6 @@ SUITE = Suite(
     reference=reference,
     controls=controls,
     growth=growth,
+    terms=terms,
+    display=Display(counts={"missing": "missing"}, reasons=REASONS, pictures={"comparison": "two sides"}),
 )

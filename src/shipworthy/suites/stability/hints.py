@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.evidence import Row
 from ...core.tally import Tally
-from ...glossary import find_term
 from ...text import plural
 from .options import BARS
 from .verdict import Verdict
@@ -40,8 +39,7 @@ _AXIS = {"jitter": "rewording", "seed": "seed"}
 
 def titled(name: str) -> str:
     """`citation-set stability (css)`."""
-    term = find_term(name, "stability")
-    return term.title if term else name
+    return BARS[name].words.title(name)
 
 
 def causes(verdict: Verdict) -> Iterator[str]:

@@ -10,7 +10,7 @@ import msgspec
 from ... import stats
 from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of, parse_gates
-from ...core.metrics import Count, Mean, Measure, Metric, Rate, without
+from ...core.metrics import Count, Mean, Measure, Metric, Rate, Words, without
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from ...errors import UsageError
 from ..answers.judge import CITES, CLAIM, RETRIEVED
@@ -24,17 +24,32 @@ from .verdict import KS, Context, ReferenceVerdict, Verdict
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
 LAMBDA_GATES = ("lambda_convergent >= 0.80", "lambda_collapse <= 0", "lambda_split <= 0.10")
 ASIDE = "aside"  # the part of the evidence that no metric is made of
-_MEANS = {
-    "acr": "share of runs with the expected text, averaged over answerable questions",
-    "cghc": "share of runs with a citation hit, averaged over answerable questions",
-    "css": "share of citations that all answers to a question have in common, averaged",
-    "css_all": "the same with refusals included",
-    "jaccard": "overlap of two answers' citations, averaged over questions",
-    "ned50": "median edit distance between two answers, averaged over questions",
-    "iaa": "share of pairs of answers with the same wording, averaged over questions",
-    "rcr": "larger of the shares of refusals and answers, averaged over questions",
-    "refusal_rate": "share of runs that refuse, averaged over unanswerable questions",
-}
+RCR = Words(
+    "refusal consistency",
+    "The share of runs that refuse or that answer, whichever is larger: 1 if all runs decide alike.",
+    "max(refusals, answers) / runs of the question",
+)
+_MEANS = ("acr", "cghc", "css", "css_all", "jaccard", "ned50", "iaa", "rcr", "refusal_rate")
+_MISSED = Words(
+    "missed {NAME}",
+    "Questions that miss the threshold for {NAME}.",
+    "count of such questions",
+    "questions",
+    "missed the threshold for {NAME}",
+    family="{NAME}_failing",
+)
+_MEAN = Words(
+    "average {NAME}",
+    "The {NAME} of single questions, averaged over the questions it applies to.",
+    "sum over questions / number of questions",
+    family="mean_{NAME}",
+)
+_PASS = Words(
+    "chance that all of {k} runs pass",
+    "The chance that every one of {k} runs of a question, chosen at random, is correct.",
+    "mean over questions of C(passing runs, {k}) / C(runs, {k})",
+    family="pass^{k}",
+)
 
 
 # --- facts ---
@@ -163,42 +178,135 @@ def metrics(options: Options) -> dict[str, Metric]:
 
 
 def _failing() -> Iterator[Metric]:
-    yield Count("failing", "questions that miss a threshold", "lower", high=None, of=("failing",))
-    yield Rate("fail_rate", "share of questions that miss a threshold", "lower", of="failing", among="judged")
-    for name in BARS:
-        description = f"questions that miss the threshold of {name}"
-        yield Count(f"{name}_failing", description, "lower", high=None, of=(f"failing_{name}",))
+    yield Count(
+        "failing",
+        Words(
+            "unstable questions",
+            "Questions that miss at least one threshold over all their runs.",
+            "count of such questions",
+            "questions",
+            "missed a threshold",
+            "failing <= 0",
+        ),
+        "lower",
+        high=None,
+        of=("failing",),
+    )
+    yield Rate(
+        "fail_rate",
+        Words(
+            "share of unstable questions",
+            "Of the questions with runs, the share that misses at least one threshold.",
+            "questions that miss a threshold / questions with runs",
+            "questions",
+            "missed a threshold",
+            "with --max-fail-rate",
+        ),
+        "lower",
+        of="failing",
+        among="judged",
+    )
+    for name, bar in BARS.items():
+        yield Count(f"{name}_failing", _MISSED.fill(NAME=bar.words.plain), "lower", high=None, of=(f"failing_{name}",))
+
+
+def question_words() -> dict[str, Words]:
+    """The words of what is measured of single questions."""
+    return {**{name: bar.words for name, bar in BARS.items()}, "rcr": RCR}
 
 
 def _means() -> Iterator[Metric]:
-    for name, description in _MEANS.items():
-        yield Mean(f"mean_{name}", description, "lower" if name == "ned50" else "higher", of=name)
+    words = question_words()
+    for name in _MEANS:
+        yield Mean(
+            f"mean_{name}",
+            _MEAN.fill(NAME=words[name].plain),
+            "lower" if name == "ned50" else "higher",
+            of=name,
+        )
     for k in KS:
-        yield Mean(f"pass^{k}", f"the chance that {k} random runs of a question all pass", of=f"pass^{k}")
+        yield Mean(f"pass^{k}", _PASS.fill(k=k), of=f"pass^{k}")
 
 
 def _agreeing() -> Iterator[Metric]:
-    worded, cited = (
-        "questions whose answers all have the same wording",
-        "questions whose answers all cite the same sources",
+    yield Rate(
+        "identical_answers",
+        Words(
+            "questions with identical answers",
+            "Of the questions with several answers, the share whose answers all have the same wording.",
+            "questions with one wording / questions with at least two answers",
+            "questions with several answers",
+            "were always answered in the same words",
+        ),
+        of="identical_claims",
+        among="compared",
     )
-    yield Rate("identical_answers", worded, of="identical_claims", among="compared")
-    yield Rate("identical_citations", cited, of="identical_citations", among="compared")
-    differing = "questions where some run differs from the majority"
-    yield Rate("flipped", differing, "lower", of="flipped", among="judged")
+    yield Rate(
+        "identical_citations",
+        Words(
+            "questions with identical citations",
+            "Of the questions with several answers, the share whose answers all cite the same sources.",
+            "questions with one set of citations / questions with at least two answers",
+            "questions with several answers",
+            "were always answered with the same citations",
+        ),
+        of="identical_citations",
+        among="compared",
+    )
+    yield Rate(
+        "flipped",
+        Words(
+            "questions that flip",
+            "Of the questions with runs, the share where some run differs from the majority of runs.",
+            "questions with a differing run / questions with runs",
+            "questions",
+            "flipped between runs",
+        ),
+        "lower",
+        of="flipped",
+        among="judged",
+    )
 
 
 def _lambda() -> Iterator[Metric]:
-    yield RunShare("lambda_convergent", "runs that converge on the evidence", of="lambda_→")
-    collapse = "runs of questions that no run finds evidence for"
-    yield Count("lambda_collapse", collapse, "lower", high=None, of=("lambda_×",))
-    split = "runs that miss evidence which another run of the question finds"
-    yield RunShare("lambda_split", split, "lower", of="lambda_<>")
+    yield RunShare(
+        "lambda_convergent",
+        Words(
+            "convergence (λ)",
+            "The share of runs that reach the expected evidence.",
+            "runs in state → / runs",
+            gate="lambda_convergent >= 0.80, where the gold set has paraphrases",
+        ),
+        of="lambda_→",
+    )
+    yield Count(
+        "lambda_collapse",
+        Words(
+            "collapsed runs (λ)",
+            "Runs of questions for which no run reaches the expected evidence.",
+            "count of such runs",
+            gate="lambda_collapse <= 0, where the gold set has paraphrases",
+        ),
+        "lower",
+        high=None,
+        of=("lambda_×",),
+    )
+    yield RunShare(
+        "lambda_split",
+        Words(
+            "split runs (λ)",
+            "The share of runs that miss evidence which another run of the same question reaches.",
+            "runs in state <> / runs",
+            gate="lambda_split <= 0.10, where the gold set has paraphrases",
+        ),
+        "lower",
+        of="lambda_<>",
+    )
 
 
 def bar_metrics() -> dict[str, Metric]:
     """The metrics of single questions, under their own names, so that gates can name them."""
-    return {name: Mean(name, bar.description, bar.better, of=name) for name, bar in BARS.items()}
+    return {name: Mean(name, bar.words, bar.better, of=name) for name, bar in BARS.items()}
 
 
 # --- gates ---

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Annotated, NamedTuple
 
 from ...core.gates import Gate, exact
-from ...core.metrics import Better
+from ...core.metrics import Better, Words
 from ...core.options import Opt
 from ..answers.options import Accuracy, By, JudgingOptions, Profile
 
@@ -15,21 +15,100 @@ from ..answers.options import Accuracy, By, JudgingOptions, Profile
 class Bar(NamedTuple):
     """A metric of one question that a gate may set a bar for."""
 
-    description: str
+    words: Words
     better: Better
     on: str  # which questions it is about: answerable, unanswerable
 
 
 BARS = {
-    "acr": Bar("runs whose answer contains the expected text", "higher", "answerable"),
-    "cghc": Bar("runs that cite an expected source that was retrieved", "higher", "answerable"),
-    "css": Bar("sources cited by every answered run, as a share of those cited by any", "higher", "answerable"),
-    "ned50": Bar("median edit distance between two answers", "lower", "answerable"),
-    "scu_cons": Bar("1 if every answer keeps the constraints, else 0", "higher", "answerable"),
-    "refusal_rate": Bar("runs that refuse", "higher", "unanswerable"),
-    "iaa": Bar("pairs of answers with the same wording", "higher", "answerable"),
-    "jaccard": Bar("mean overlap of the citations of two answers", "higher", "answerable"),
-    "css_all": Bar("citations that all runs share, refusals included", "higher", "answerable"),
+    "acr": Bar(
+        Words(
+            "answer correctness rate",
+            "Of the runs of one answerable question, the share whose answer contains the expected text.",
+            "runs with the expected text / runs of the question",
+            gate="acr >= 0.95",
+        ),
+        "higher",
+        "answerable",
+    ),
+    "cghc": Bar(
+        Words(
+            "citation hit consistency",
+            "Of the runs of one answerable question, the share that cites an expected source.",
+            "runs with a citation hit / runs of the question",
+            gate="cghc >= 0.95",
+        ),
+        "higher",
+        "answerable",
+    ),
+    "css": Bar(
+        Words(
+            "citation-set stability",
+            "Of the sources cited by any answered run of a question, the share cited by all of them.",
+            "sources cited by every answered run / sources cited by any answered run",
+            gate="css >= 0.70",
+        ),
+        "higher",
+        "answerable",
+    ),
+    "ned50": Bar(
+        Words(
+            "typical difference in wording",
+            "The median edit distance between two answers to the same question: 0 is the same text, 1 is all "
+            "different.",
+            "median over pairs of answers of edit distance / length of the longer answer",
+            gate="ned50 <= 0.20",
+        ),
+        "lower",
+        "answerable",
+    ),
+    "scu_cons": Bar(
+        Words(
+            "constraint consistency",
+            "Whether every answer to a question repeats and respects its constraints: 1 if so, else 0.",
+            "1 if all answered runs keep the constraints, else 0",
+            gate="scu_cons >= 1",
+        ),
+        "higher",
+        "answerable",
+    ),
+    "refusal_rate": Bar(
+        Words(
+            "refusal rate",
+            "Of the runs of one unanswerable question, the share that refuses.",
+            "runs that refuse / runs of the question",
+            gate="refusal_rate >= 0.98",
+        ),
+        "higher",
+        "unanswerable",
+    ),
+    "iaa": Bar(
+        Words(
+            "identical-answer agreement",
+            "Of all pairs of answers to one question, the share with the same wording.",
+            "pairs of answers with equal text / pairs of answers",
+        ),
+        "higher",
+        "answerable",
+    ),
+    "jaccard": Bar(
+        Words(
+            "citation overlap",
+            "The average overlap of the citations of two answers to one question.",
+            "mean over pairs of answers of shared sources / all their sources",
+        ),
+        "higher",
+        "answerable",
+    ),
+    "css_all": Bar(
+        Words(
+            "citation-set stability with refusals",
+            "Citation-set stability over all runs of a question, refusals included.",
+            "sources cited by every run / sources cited by any run",
+        ),
+        "higher",
+        "answerable",
+    ),
 }
 CITING = ("cghc", "css", "css_all", "jaccard")  # bars on what runs cite
 ACCURACY = ("acr", "cghc", "scu_cons", "refusal_rate")  # bars that a question misses also by being wrong every time

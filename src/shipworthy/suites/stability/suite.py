@@ -9,16 +9,29 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import DetailedTrace, Gold
+from ...core.decision import Display
 from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, require_expected, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
+from ...reading.reports import Passing
 from ..answers.judge import Judging
 from ..answers.options import id_map_file, slice_fields
 from . import explain, pooled, sensitivity
 from .controls import controls
 from .grid import run_of
 from .judge import judge, prepare
-from .metrics import ALIASES, ASIDE, fact_names, facts, gates, metrics, referred_bars, split_gates, wanted
+from .metrics import (
+    ALIASES,
+    ASIDE,
+    fact_names,
+    facts,
+    gates,
+    metrics,
+    question_words,
+    referred_bars,
+    split_gates,
+    wanted,
+)
 from .options import Options
 from .reference import PART as REFERENCE
 from .reference import bounds, reference
@@ -117,8 +130,10 @@ SUITE = Suite(
     gates=gates,
     review=explain.review,
     explain=explain.explain,
+    terms=question_words,
     shown=explain.shown,
     reference=reference,
     controls=controls,
     refers_to="answers",
+    display=Display(counts={"missing": "missing"}, passes=Passing("state", "pass"), pictures={"sensitivity": "flips"}),
 )
