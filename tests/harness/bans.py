@@ -41,7 +41,7 @@ MAY_PICKLE = {
 }
 MAY_CONNECT = {
     "runner": "asks the targets that the user names",
-    "web": "the one HTTP client: targets, reasoners and embedding servers that the user names",
+    "net": "the one HTTP client: targets, reasoners and embedding servers that the user names",
     "demo/server.py": "listens on the loopback for the demo",
     "history/store.py": "a history that the user keeps in PostgreSQL",
 }

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from shipworthy.web.address import vetted_url
-from shipworthy.web.client import Client, Reply, RequestFailed
+from shipworthy.net.address import vetted_url
+from shipworthy.net.client import Client, Reply, RequestFailed
 from waiting import FOREVER
 
 HEAD = b"HTTP/1.1 200 OK\r\n"

@@ -14,9 +14,9 @@ import faultserver
 from conftest import trace, write_lines
 from faultserver import FaultServer, response
 from shipworthy import run
+from shipworthy.net.address import vetted_url
+from shipworthy.net.client import Client
 from shipworthy.runner.redact import Secrets
-from shipworthy.web.address import vetted_url
-from shipworthy.web.client import Client
 
 EVENTS = "content-type: text/event-stream\r\n"
 ONE, TWO = 'data: {"token":"a"}\n\n', 'data: {"token":"b"}'

@@ -13,12 +13,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from shipworthy.errors import UsageError
+from shipworthy.net.events import EventStream
 from shipworthy.runner import make_plan
 from shipworthy.runner.execute import ask_once, record_of
 from shipworthy.runner.plan import Ask
 from shipworthy.runner.targets import AskFailed, TargetOptions, parse_target
 from shipworthy.runner.template import fill, parse_body
-from shipworthy.web.events import EventStream
 from waiting import FOREVER
 from webserver import serving
 

@@ -16,13 +16,13 @@ import pytest
 from faultserver import GOOD, FaultServer
 from shipworthy.core.contracts import Passage
 from shipworthy.errors import ShipworthyError, UsageError
+from shipworthy.net.address import refuse_address, vetted_url
 from shipworthy.reading.mapping import JsonPath
 from shipworthy.runner.execute import ask_once
 from shipworthy.runner.plan import Ask
 from shipworthy.runner.redact import MASK, Secrets, headers_from
 from shipworthy.runner.targets import AskFailed, TargetOptions, parse_target
 from shipworthy.runner.targets.chat import parse_answer, prompt_of
-from shipworthy.web.address import refuse_address, vetted_url
 from waiting import FOREVER, is_running, wait_until
 
 ASK = Ask("A1", "A1#seed=3;j=ws", 3, "ws", 0, "", "What is alpha?", {"k": 5})

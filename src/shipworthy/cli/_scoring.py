@@ -209,7 +209,7 @@ def scoring_command(name: str, command_name: str) -> click.Command:
     suite = load_suite(name)
     text = _HELP.get(name, suite.description)
 
-    @click.command(command_name, context_settings={"max_content_width": 100}, help=text)
+    @click.command(command_name, help=text)
     @scoring_flags(suite)
     def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
         trace, pairs, cites = given.get("trace"), given.get("map") or (), given.get("cites") is not False

@@ -10,7 +10,7 @@ from ._say import say, say_json
 from ._target import map_flag
 
 
-@click.command("aa", context_settings={"max_content_width": 100})
+@click.command("aa")
 @click.argument("run1")
 @click.argument("run2")
 @click.option("--gold", default="", metavar="FILE", help="RUN1 and RUN2 are trace files: score both by this gold set.")

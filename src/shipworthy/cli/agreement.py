@@ -15,12 +15,12 @@ from ._scoring import scoring_command, scoring_flags
 SUITE = load_suite("agreement")
 
 
-@click.group("agreement", context_settings={"max_content_width": 100})
+@click.group("agreement")
 def command() -> None:
     """Do two validators, or any number of raters, agree beyond chance?"""
 
 
-@command.command("score", context_settings={"max_content_width": 100})
+@command.command("score")
 @click.option(
     "--disagreements",
     "--tsv",

@@ -8,7 +8,7 @@ from ._say import say, say_json
 from .history import URL, opened_history
 
 
-@click.group("baseline", context_settings={"max_content_width": 100})
+@click.group("baseline")
 def command() -> None:
     """Baselines: save one as a file to commit, bless a run by name, or list them."""
 

@@ -14,7 +14,7 @@ from ._target import announce, dedupe_flag
 _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; the trends
 
 
-@click.command("check", context_settings={"max_content_width": 100})
+@click.command("check")
 @click.option(
     "--config", metavar="FILE", help="Config file.  [default: shipworthy.toml or pyproject.toml here or above]"
 )

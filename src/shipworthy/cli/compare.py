@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-@click.command("compare", context_settings={"max_content_width": 100})
+@click.command("compare")
 @click.argument("base")
 @click.argument("head")
 @click.option(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUITES = [load_suite(name) for name in with_controls()]
 
 
-@click.command("controls", context_settings={"max_content_width": 100})
+@click.command("controls")
 @click.option("--suite", type=click.Choice([suite.name for suite in SUITES]), help="Only this suite.")
 @click.option(
     "--gold", metavar="FILE", help="Make the runs from this gold set (default: the config's, else the demo's)."

@@ -43,7 +43,7 @@ class Tour(NamedTuple):
         return os.path.join(self.folder, name)
 
 
-@click.group("demo", invoke_without_command=True, context_settings={"max_content_width": 100})
+@click.group("demo", invoke_without_command=True)
 @click.option(
     "--fault",
     "faults",
@@ -106,9 +106,7 @@ def check_faults(faults: tuple[str, ...]) -> None:
             )
 
 
-@command.command(
-    "serve", short_help="Serve the built-in pipeline over HTTP.", context_settings={"max_content_width": 100}
-)
+@command.command("serve", short_help="Serve the built-in pipeline over HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Other addresses need a token.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
 @click.option("--token", envvar="SHIPWORTHY_DEMO_TOKEN", show_envvar=True, help="Bearer token that clients must send.")

@@ -11,7 +11,7 @@ from ._say import say
 _RECENT = 20  # runs of the history among which the last check's are
 
 
-@click.command("explain", context_settings={"max_content_width": 100})
+@click.command("explain")
 @click.argument("name", metavar="METRIC|REASON|QID|CODE")
 @click.option(
     "--report",

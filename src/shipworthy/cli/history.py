@@ -23,7 +23,7 @@ _BRANCH = click.option("--branch", default="", metavar="NAME", help="Only this b
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("history", context_settings={"max_content_width": 100})
+@click.group("history")
 def command() -> None:
     """The recorded runs: list, show, one question over time, trend, nightly evidence, gate health, page, prune, export.
 

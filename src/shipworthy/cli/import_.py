@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..importers import Importer
 
 
-@click.command("import", context_settings={"max_content_width": 100})
+@click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILES…")
 @click.option("--out", metavar="FILE", help="Where to save the traces, such as runs/trace.jsonl.")
 @click.option("--gold", metavar="FILE", help="Gold set: runs without a question id are matched by their question.")

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 SUITE = load_suite("latency")
 
 
-@click.group("latency", context_settings={"max_content_width": 100})
+@click.group("latency")
 def command() -> None:
     """Is it fast enough, and what does speed cost in accuracy?"""
 
 
-@command.command("score", context_settings={"max_content_width": 100})
+@command.command("score")
 @click.option(
     "--arms", metavar="FILE|NAMES", help="Arms that must have traces: a TOML file, or names separated by commas."
 )
@@ -42,7 +42,7 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: object
     return emit(score_suite(SUITE, given), form, outputs)
 
 
-@command.command("run", context_settings={"max_content_width": 100})
+@command.command("run")
 @target_flags
 @click.option(
     "--trace",

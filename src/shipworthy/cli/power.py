@@ -7,7 +7,7 @@ import click
 from ._say import say, say_json
 
 
-@click.command("power", context_settings={"max_content_width": 100})
+@click.command("power")
 @click.argument("report", required=False)
 @click.option("--config", metavar="FILE", help="Config whose suites and gates to use.  [default: the nearest]")
 @click.option(

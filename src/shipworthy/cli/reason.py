@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SUITE = load_suite("reasoning")
 
 
-@click.group("reason", context_settings={"max_content_width": 100})
+@click.group("reason")
 def command() -> None:
     """Reasoning quality: are answers correct, grounded, decisive and useful?"""
 
@@ -33,7 +33,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
     return value
 
 
-@command.command("run", context_settings={"max_content_width": 100})
+@command.command("run")
 @click.option("--binary", help="The reasoner: a program, run once per case as `BINARY reason PROMPT --json …`.")
 @click.option("--url", help="Or its URL: each case is sent by POST as JSON.")
 @click.option("--python", "function", metavar="MODULE:NAME", help="Or a Python callable.")
@@ -101,7 +101,7 @@ command.add_command(scoring_command("reasoning", "score"))
 command.add_command(scoring_command("guard", "guard"))
 
 
-@command.command("lint", context_settings={"max_content_width": 100})
+@command.command("lint")
 @click.option("--fixture", metavar="FILE", help="The cases (default: the fixture that comes with the package).")
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")

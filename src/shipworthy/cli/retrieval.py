@@ -19,7 +19,7 @@ SUITE = load_suite("retrieval")
 EMBEDDER = ("embedder", "embed_url", "embed_model", "embed_key_env", "embed_cache")
 
 
-@click.group("retrieval", context_settings={"max_content_width": 100})
+@click.group("retrieval")
 def command() -> None:
     """Does retrieval find the right text, and may a new index replace the live one?
 
@@ -31,7 +31,7 @@ def command() -> None:
     """
 
 
-@command.command("score", context_settings={"max_content_width": 100})
+@command.command("score")
 @scoring_flags(SUITE)
 @click.option("--write-trec", metavar="DIR", help="Also write qrels.txt and run.txt there.")
 def score(form: str, outputs: tuple[str, ...], write_trec: str | None, **given: Any) -> int:
@@ -69,7 +69,7 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
         write(os.path.join(folder, name), run_text(log))
 
 
-@command.command("mirror", context_settings={"max_content_width": 100})
+@command.command("mirror")
 @click.option("--gold", metavar="FILE", help="Gold set: questions with their paraphrases.")
 @click.option("--from-log", metavar="FILE", help="Send the questions of this log again, in place of --gold.")
 @click.option(
@@ -123,7 +123,7 @@ def mirror(
     return 0 if all(summary.complete for summary in done) else 3
 
 
-@command.command("calibrate", context_settings={"max_content_width": 100})
+@command.command("calibrate")
 @click.option("--gold", required=True, metavar="FILE", help="Gold set with relevant and negatives.")
 @click.option("--texts", metavar="FILE", help="Texts of blocks: JSON lines with id and text.")
 @only_flags(SUITE, EMBEDDER)

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from ..runner import Plan, RunSummary
 
 
-@click.command(
-    "run",
-    short_help="Send every question to your system and save the responses.",
-    context_settings={"max_content_width": 100},
-)
+@click.command("run")
 @click.option(
     "--gold", required=True, type=click.Path(), metavar="FILE", help="Gold set: JSON lines, JSON, CSV or Parquet."
 )

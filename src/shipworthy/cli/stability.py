@@ -43,7 +43,7 @@ class ByMode(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group("stability", cls=ByMode, context_settings={"max_content_width": 100})
+@click.group("stability", cls=ByMode)
 def command() -> None:
     """Do seeds and harmless rewording change the answers?
 
@@ -51,7 +51,7 @@ def command() -> None:
     """
 
 
-@command.command("score", context_settings={"max_content_width": 100})
+@command.command("score")
 @click.option(
     "--jitters",
     multiple=True,
@@ -70,7 +70,7 @@ def score(form: str, outputs: tuple[str, ...], **given: object) -> int:
     return emit(score_suite(SUITE, given), form, outputs)
 
 
-@command.command("run", context_settings={"max_content_width": 100})
+@command.command("run")
 @target_flags
 @run_flags("limits", "file")
 @click.option(

@@ -7,7 +7,7 @@ import click
 from ._say import say, say_json
 
 
-@click.command("verify", context_settings={"max_content_width": 100})
+@click.command("verify")
 @click.argument("report")
 @click.option(
     "--input",

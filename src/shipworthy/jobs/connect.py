@@ -16,6 +16,7 @@ from ..core.options import fields_of as fields_of_options
 from ..core.sources import read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
+from ..net.blocking import run_blocking
 from ..reading.files import create_new, write_whole
 from ..reading.proposal import Asked, fields_of, propose, rivals
 from ..runner.failures import AskFailed
@@ -25,7 +26,6 @@ from ..runner.targets.base import TargetOptions
 from ..runner.targets.http import HttpTarget
 from ..suites import load_suite
 from ..text import visible
-from ..web.blocking import run_blocking
 from .requests import CHAT, CHAT_PATH, FIELDS, bodies_for, described, queries_for
 
 QUESTION = "What can you tell me about this?"

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import ShipworthyError
-from ..web.client import RequestFailed
-from ..web.once import fetch
+from ..net.client import RequestFailed
+from ..net.once import fetch
 
 FIELDS = ("question", "query", "q", "input", "prompt", "message", "text")
 CHAT = {"messages": [{"role": "user", "content": "{question}"}]}

@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from ..errors import UsageError
+from ..net.blocking import run_blocking
 from ..reading.files import write_whole
 from ..text import FORMULA
-from ..web.blocking import run_blocking
 from .execute import ask_once, header_of, make_ready, record_of, written
 from .journal import Journal
 from .plan import Ask, Plan, Question, make_plan, run_id_of

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ..errors import EnvironmentFailure, UsageError
+from ..net.blocking import run_blocking
 from ..suites.reasoning.contracts import REASON_ARGS, Fixture, ReasonCase, ReasonerAnswer, read_output
-from ..web.blocking import run_blocking
 from .execute import ask_once
 from .failures import SEEN, AskFailed
 from .plan import Ask

@@ -10,13 +10,13 @@ import msgspec
 
 from ..core.contracts import DetailedTrace
 from ..errors import UsageError
+from ..net.events import EventStream
 from ..reading.jsonl import Refused, field_first, kind, strict_object
 from ..reading.mapping import MOVED, SHARED, FieldMap, shaped
 from ..reading.proposal import fields_of, flags, propose
 from ..reading.strict import strict_json
 from ..reading.values import MapError, json_in_cell, without_nulls
 from ..text import visible
-from ..web.events import EventStream
 from .failures import SEEN, AskFailed
 
 _HTML = re.compile(rb"\s*(?:<!doctype html|<html|<head|<body|<!--)", re.IGNORECASE)

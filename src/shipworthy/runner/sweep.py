@@ -12,8 +12,8 @@ import msgspec
 
 from ..core.sources import read_gold
 from ..errors import UsageError
+from ..net.blocking import run_blocking
 from ..text import plural
-from ..web.blocking import run_blocking
 from .execute import Execution, header_of, make_ready
 from .journal import Journal
 from .plan import Plan, Question, make_plan

@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from ...errors import UsageError
+from ...net.address import Url, vetted_url
+from ...net.client import Client, Reply, RequestFailed, Wiring
 from ...reading.proposal import fields_of, flags, propose
 from ...text import visible
-from ...web.address import Url, vetted_url
-from ...web.client import Client, Reply, RequestFailed, Wiring
 from ..failures import SEEN, AskFailed
 from ..plan import Ask
 from ..redact import headers_from

@@ -132,7 +132,7 @@ class Http(Dense):
         self._model, self._key, self._timeout = model, key, timeout
 
     def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        from ...web.once import post_json
+        from ...net.once import post_json
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         status, body = post_json(self._url, {"model": self._model, "input": list(texts)}, headers, self._timeout)

@@ -1,1 +1,0 @@
-"""Web: the one HTTP client. Targets, reasoners and embedding servers are asked through it; scoring never imports it."""
