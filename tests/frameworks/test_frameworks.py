@@ -30,8 +30,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(params=SERVICES)
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     library, path = SERVICES[request.param]
-    found = PYTHON.exists() and not subprocess.run([PYTHON, "-c", f"import fastapi, uvicorn, {library}"]).returncode
-    if not found:
+    needed = [PYTHON, "-c", f"import fastapi, uvicorn, {library}"]
+    if not PYTHON.exists() or subprocess.run(needed, check=False).returncode:
         pytest.skip(f"{library} is not in .bench/frameworks; `make frameworks` sets it up")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 DOCUMENTS = {
-    "refunds.md": "Refunds are possible within 30 days of purchase. The finance team approves refunds over 500 dollars.",
+    "refunds.md": "Refunds are possible within 30 days. The finance team approves refunds over 500 dollars.",
     "pricing.md": "The Pro plan costs 49 dollars per month. The Team plan includes 25 users. There is a free plan.",
     "hosting.md": "Customer data is stored in Frankfurt. Backups are kept for 90 days. The uptime guarantee is 99.9 %.",
     "security.md": "Data at rest is encrypted with AES-256. Uploads may be up to 2 GB.",
