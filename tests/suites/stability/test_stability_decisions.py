@@ -158,3 +158,20 @@ def test_wording_only_is_diagnosed_as_such() -> None:
     decision = score([gold("a")], runs)
     assert [hint for hint in decision.diagnosis if "wording only" in hint]
     assert decision.offenders[0]["reason"] == "ned50"
+
+
+def test_a_card_shows_the_answers_that_differ_side_by_side() -> None:
+    other = {"1/ws": "Something else.", "2/none": "not in context", "2/ws": trace("q1", error="timeout")}
+    decision = score([gold("q1")], grid("q1", "The right answer!", **other))
+    (card,) = decision.offenders
+    common, *others = str(card["claim"]).split(" | ")
+    assert common == "6 of 9 runs (seed=0;j=none): The right answer!"
+    assert others[0].startswith("1 of 9 runs") and len(others) == 3 and others[-1] == "1 more"
+
+
+@pytest.mark.parametrize(("cite", "blamed"), [("d1", False), ("d9", True)])
+def test_retrieval_is_not_blamed_where_every_run_cites_the_same(cite: str, blamed: bool) -> None:
+    wrong = trace("q1", "Something else.", (cite,))
+    decision = score([gold("q1")], grid("q1", **{f"{seed}/ws": wrong for seed in range(3)}))
+    told = " ".join(decision.diagnosis)
+    assert ("retrieval is unstable" in told) == blamed and ("the model differs, not" in told) != blamed

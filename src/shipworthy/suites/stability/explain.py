@@ -21,7 +21,7 @@ from .metrics import ASIDE, first_holes
 from .options import BARS, CITING, names_rcr
 from .reference import compat
 from .survey import StabilitySurvey
-from .verdict import KS, Context, ReferenceVerdict, Verdict
+from .verdict import KS, Context, ReferenceVerdict, RunFacts, Verdict
 
 _VALUES = (
     "rcr",
@@ -53,6 +53,7 @@ _COUNTED = (
     "flips",
 )
 _STATES = {"convergent": "→", "backward": "←", "split": "<>", "collapse": "×"}
+_ANSWERS = 3  # that a card shows side by side
 _FEW = 8  # names in a sentence; the report has more of them
 
 
@@ -213,11 +214,27 @@ def card(verdict: Verdict) -> Row:
         "reason": verdict.failed[0],
         "says": f"{misses} over {len(verdict.runs)} runs{where}",
         "question": gold.question,
+        "claim": _answers(verdict),
         "gold_claim_substr": gold.substrings,
         "gold_citations": gold.citations,
         "runs": len(verdict.runs),
         "flips": flips,
     }
+
+
+def _answers(verdict: Verdict) -> str:
+    """The answers that differ, the commonest first, each with how many runs gave it and one of them."""
+    groups: dict[tuple[str, str], list[RunFacts]] = {}
+    for run in verdict.runs:
+        groups.setdefault((run.status, run.claim), []).append(run)
+    ranked = sorted(groups.values(), key=lambda group: -len(group))
+    shown = [
+        f"{len(group)} of {len(verdict.runs)} runs ({group[0].cell}): "
+        f"{'failed' if group[0].status == 'error' else brief(group[0].said) or 'nothing'}"
+        for group in ranked[:_ANSWERS]
+    ]
+    more = [f"{len(ranked) - _ANSWERS} more"] if len(ranked) > _ANSWERS else []
+    return " | ".join([*shown, *more])
 
 
 # --- sections and top-level keys ---

@@ -18,7 +18,7 @@ from .reference import by_reference, compared, is_plain
 from .sensitivity import flips
 from .spread import citation_overlap, distance_and_agreement, shared_of_all
 from .states import arrived, states
-from .verdict import KS, Context, ExpectedRuns, ReferenceVerdict, RunFacts, Verdict
+from .verdict import KS, SAID, Context, ExpectedRuns, ReferenceVerdict, RunFacts, Verdict
 
 
 def prepare(gold: Gold, place: int, judging: answers.Judging) -> ExpectedRuns:
@@ -89,6 +89,7 @@ def judge_run(question: ExpectedRuns, trace: Trace, judging: answers.Judging) ->
         kept=kept,
         passed=answer.correct and kept is not False if gold.answerable else status == "refused",
         claim=canon(trace.answer.claim) if answered else "",
+        said=trace.answer.claim[:SAID],
         citations=frozenset(cited),
         asked=trace.asked,
         arrived=arrived(question, trace, cited),
@@ -99,7 +100,7 @@ def judge_run(question: ExpectedRuns, trace: Trace, judging: answers.Judging) ->
 
 def _place(run: RunFacts) -> tuple[object, ...]:
     """Grid order; runs without a place are told apart by what they said, never by the order of lines."""
-    return (*run.cell.order, run.status, run.claim, sorted(run.citations))
+    return (*run.cell.order, run.status, run.claim, sorted(run.citations), run.said)
 
 
 def _values(question: ExpectedRuns, runs: Sequence[RunFacts]) -> dict[str, Fraction | None]:

@@ -18,6 +18,7 @@ from .options import Options
 from .sweeps import in_sweep
 
 KS = (1, 2, 3, 5)
+SAID = 300  # characters of an answer that a card may show
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +65,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     kept: bool | None  # None without constraints, or without an answer
     passed: bool
     claim: str  # in canonical form
+    said: str  # the answer or the refusal as it came, in short
     citations: frozenset[str]
     asked: str
     arrived: bool = False  # cites something relevant, or within the anchor section
