@@ -135,10 +135,8 @@ ANSWERS = [
     "The exact number is not known, but estimates put it at around 300,000 people.",
     "I don't know the full list. The sources state that tea, coffee and cocoa are taxed.",
     "It is unclear who invented it; most historians credit Smith, who filed the patent in 1901.",
-    # Other languages are not supported: a refusal in one of them is an answer until its wording is declared.
-    "Das steht nicht im Kontext.",
-    "Je ne sais pas.",
-    "文脈には情報がありません。",
+    # Nothing is read in a language without a pack: a refusal in one is an answer until its wording is declared.
+    "Det står tyvärr inte i de dokument som jag har fått, och jag vet inte.",
 ]
 
 

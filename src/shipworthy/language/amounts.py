@@ -32,15 +32,15 @@ _YM = re.compile(r"(?<![\w.,/-])(\d{4})-(0[1-9]|1[0-2])(?![\w/-])")
 Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
-def compared(text: str, lone_is_group: bool = False) -> str:
+def compared(text: str, lone_is_group: bool = False, english: bool = True) -> str:
     """The text in the form in which it is searched; a separator before three digits may be one of thousands."""
     text = _THIN.sub("", said(text))
     text = _DECIMAL_COMMA.sub(lambda match: match[1].replace(".", "") + "." + match[2], text)
     text = _DOTTED.sub(lambda match: match[1].replace(".", ""), text)
     if lone_is_group:
         text = _LONE.sub(r"\1\2", text)
-    text = spelled(_YMD.sub(_year_first, _DMY.sub(_day_first, text)))
-    for pattern, form in _forms():
+    text = spelled(_YMD.sub(_year_first, _DMY.sub(_day_first, text)), english)
+    for pattern, form in _forms(english):
         text = pattern.sub(form, text)
     return _added(_PLUS, _based(text))
 
@@ -51,12 +51,12 @@ def is_ambiguous(text: str) -> bool:
 
 
 @cache
-def _forms() -> list[Form]:
+def _forms(english: bool) -> list[Form]:
     months, bounds = words_of("words", "months"), table("contradiction")["bounds"]
     per = "|".join(sorted({*_PER, *_PER.values(), "day", "month", "week"}, key=len, reverse=True))
     ordinal = {word: n for n, word in enumerate(words_of("words", "ordinals"))}
     money = rf"[$€£]?-?{NUM}(?:e-?\d+)?"
-    return [
+    general: list[Form] = [
         (_YM, lambda match: f"{months[int(match[2]) - 1]} {match[1]}"),
         (re.compile(r"\b(?:minus|negative) (?=\d)"), "-"),
         (re.compile(r"(?<![\w.:,])(\d{1,2})(?:[:.](\d\d))? ([ap])m\b"), _clock),
@@ -77,18 +77,25 @@ def _forms() -> list[Form]:
         (re.compile(rf"\bbetween ({money}(?: [a-z]+)?) and (?=[$€£]?-?\d)"), r"\1 to "),
         (re.compile(rf"\bfrom (?={money}(?: [a-z]+)? to [$€£]?-?\d)"), ""),
         (re.compile(rf"(?<![\w.,/-])({money}) ?- ?({money})(?![\w/-])"), r"\1 to \2"),
-        (re.compile(rf"\b(?:{_listed(bounds['at_least'])}) (?=[$€£]?\d)"), "at least "),
-        (re.compile(rf"\b(?:{_listed(bounds['at_most'])}) (?=[$€£]?\d)"), "at most "),
-        (
-            re.compile(r"\b(\d+) (third|fourth|quarter|fifth|sixth|eighth|tenth)s\b"),
-            lambda match: f"{match[1]}/{ordinal.get(match[2], 4)}",
-        ),
-        (
-            re.compile(rf"\b(?:{'|'.join(ordinal)})\b(?<!\d second)"),
-            lambda match: f"{ordinal[match[0]]}{_ending(ordinal[match[0]])}",
-        ),
         (re.compile(r"\b(?:version |v)(?=\d)"), ""),
     ]
+    return (
+        general
+        if not english
+        else [
+            *general,
+            (re.compile(rf"\b(?:{_listed(bounds['at_least'])}) (?=[$€£]?\d)"), "at least "),
+            (re.compile(rf"\b(?:{_listed(bounds['at_most'])}) (?=[$€£]?\d)"), "at most "),
+            (
+                re.compile(r"\b(\d+) (third|fourth|quarter|fifth|sixth|eighth|tenth)s\b"),
+                lambda match: f"{match[1]}/{ordinal.get(match[2], 4)}",
+            ),
+            (
+                re.compile(rf"\b(?:{'|'.join(ordinal)})\b(?<!\d second)"),
+                lambda match: f"{ordinal[match[0]]}{_ending(ordinal[match[0]])}",
+            ),
+        ]
+    )
 
 
 def _listed(lines: list[str]) -> str:
@@ -117,15 +124,15 @@ def _day_first(match: re.Match[str]) -> str:
     """A date in figures where only one reading is a date, or where full stops say that the day comes first."""
     one, other = int(match[1]), int(match[3])
     if match[2] == "." or other <= 12 < one or one == other:
-        return _date(match[0], match[4], other, one)
-    return _date(match[0], match[4], one, other) if one <= 12 < other else match[0]
+        return date_of(match[0], match[4], other, one)
+    return date_of(match[0], match[4], one, other) if one <= 12 < other else match[0]
 
 
 def _year_first(match: re.Match[str]) -> str:
-    return _date(match[0], match[1], int(match[3]), int(match[4]))
+    return date_of(match[0], match[1], int(match[3]), int(match[4]))
 
 
-def _date(written: str, year: str, month: int, day: int) -> str:
+def date_of(written: str, year: str, month: int, day: int) -> str:
     return f"{year}-{month:02}-{day:02}" if 0 < month <= 12 and 0 < day <= 31 else written
 
 
@@ -137,15 +144,17 @@ _PLUS = re.compile(rf"(?<![\w.,-])({NUM}) (second|metre|gram) (?:and )?({NUM}) \
 
 def _added(pattern: re.Pattern[str], text: str) -> str:
     """6 feet 2 inches is one amount."""
-    return pattern.sub(lambda match: f"{_written(Fraction(match[1]) + Fraction(match[3]))} {match[2]}", text)
+    return pattern.sub(lambda match: f"{written_number(Fraction(match[1]) + Fraction(match[3]))} {match[2]}", text)
 
 
 def _based(text: str) -> str:
     pattern, units = _units()
-    return pattern.sub(lambda match: f"{_written(Fraction(match[1]) * units[match[2]][1])} {units[match[2]][0]}", text)
+    return pattern.sub(
+        lambda match: f"{written_number(Fraction(match[1]) * units[match[2]][1])} {units[match[2]][0]}", text
+    )
 
 
-def _written(value: Fraction) -> str:
+def written_number(value: Fraction) -> str:
     if value.denominator == 1:
         return str(value.numerator)
     exact = Decimal(value.numerator) / Decimal(value.denominator)

@@ -108,6 +108,14 @@ def _is_numeral(char: str) -> bool:
     return char.isdigit() or (char > "\u2e7f" and unicodedata.numeric(char, None) is not None)
 
 
+def is_spaceless(char: str) -> bool:
+    return _in(char, _SPACELESS)
+
+
+def is_hangul(char: str) -> bool:
+    return _in(char, _HANGUL)
+
+
 def _in(char: str, ranges: tuple[int, ...]) -> bool:
     point = ord(char)
     return (point >= ranges[0] and bisect(ranges, point) % 2 == 1) or (ranges is _SPACELESS and point >= 0x20000)

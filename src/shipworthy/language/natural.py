@@ -19,6 +19,7 @@ REFUSAL, DOUBTFUL, ANSWER = "refusal", "doubtful", "answer"
 
 READ = 6000  # characters of an answer that are read; a refusal has said so by then
 SENTENCE = 400  # characters of a sentence
+EXPLAINED = 8  # words of a statement that explains
 LACKING = ("unable", "silent", "model", "asks")
 _WORD = re.compile(r"n/a\b|[a-z]+")
 _NAME = re.compile(r"\{[a-z]+\}")
@@ -56,6 +57,8 @@ def refuses(claim: str, question: str = "") -> bool:
 def read(claim: str, question: str = "") -> str:
     """`refusal`, `answer`, or `doubtful`: it refuses, and then says something that may be what was asked for."""
     claim = claim[:READ]
+    if claim.endswith(("?", "—", "–", "-")) and _says_nothing(claim):
+        return REFUSAL
     if letter_signs().isdisjoint(telling_words(folded_claim(claim))) and not _rewritten(claim):
         return ANSWER
     # quotes are somebody else's words
@@ -78,6 +81,15 @@ def read(claim: str, question: str = "") -> str:
         if not first:
             return ANSWER
     return _added(claim, question, said[first:], lacking[first:])
+
+
+def _says_nothing(claim: str) -> bool:
+    """Whether it is a dash or the like, or nothing but a question back."""
+    if claim[-1] == "?" and any(map(str.isalnum, claim)):
+        from .sentences import sentences
+
+        return all(span.text.endswith("?") for span in sentences(claim))
+    return not any(map(str.isalnum, claim))
 
 
 def _added(claim: str, question: str, said: list[Sentence], lacking: list[tuple[str, int]]) -> str:
@@ -118,6 +130,8 @@ class _Added:
 
     def __init__(self, claim: str, question: str, known: str) -> None:
         self.asks_whether = _WHETHER.match(question) is not None
+        asked = _read(_written_out(question), whole=True)
+        self.asks_value = not self.asks_whether and bool(_kind(asked, "asks_value")[0])
         self.digits = set(_DIGITS.findall(known.replace(",", "")))
         self.words = set(_WORD.findall(known))
         names = {name.lower().removesuffix("'s") for name in _NAMED.findall(claim.replace("*", ""))}
@@ -132,6 +146,10 @@ class _Added:
         if _kind(sentence, "affirms")[0]:
             return 2
         value = self._values(bare)
+        if self.asks_value and not value and whole and self._explains(sentence):
+            return 0
+        if not value and _kind(sentence, "conditional")[0]:
+            return 0
         if _kind(sentence, "pointer", "method", "describes")[0]:
             return 2 if value and _kind(sentence, "value")[0] else 0
         if not whole:
@@ -149,6 +167,13 @@ class _Added:
         if not self.digits.issuperset(_DIGITS.findall(_CITED.sub("", text).replace(",", ""))):
             return True
         return not self.names.isdisjoint(_WORD.findall(text)) or _CODE.search(text) is not None
+
+    def _explains(self, sentence: Sentence) -> bool:
+        """Whether a statement beside a question for a value is too long and too general to be one."""
+        from .spelling import SCALES, number_words
+
+        named = (sentence.has - self.words) & {*number_words(), *SCALES, *_lists()["{worded}"]} - {"one"}
+        return not named and len(sentence.text.split()) >= EXPLAINED and not _kind(sentence, "points")[0]
 
     def _restates(self, sentence: Sentence) -> bool:
         from .words import stem

@@ -11,6 +11,7 @@ import msgspec
 from ..errors import UsageError
 from ..text import fold
 from .natural import ANSWER, DOUBTFUL, REFUSAL, read
+from .packs import language
 
 if TYPE_CHECKING:
     import os
@@ -59,14 +60,24 @@ class RefusalRule(msgspec.Struct, frozen=True):
     whole: frozenset[str] = frozenset()
     starts: tuple[str, ...] = ()
 
-    def matches(self, claim: str, question: str = "") -> bool:
-        return is_exact(claim) or self.reads(claim, question) == REFUSAL
+    def matches(self, claim: str, question: str = "", lang: str = "") -> bool:
+        return is_exact(claim) or self.reads(claim, question, lang) == REFUSAL
 
-    def reads(self, claim: str, question: str = "") -> str:
+    def reads(self, claim: str, question: str = "", lang: str = "") -> str:
         """What it takes a claim for that is not the token: `refusal`, `answer`, or `doubtful`."""
         if self.name == "natural":
-            return read(claim, question)
+            return read_in(language(claim, question, lang), claim, question)
         return REFUSAL if _has_phrase(claim, self.whole, self.starts) else ANSWER
+
+
+def read_in(lang: str, claim: str, question: str) -> str:
+    """What a claim in that language is; nothing is read into one without a pack."""
+    if lang == "en":
+        return read(claim, question)
+    from . import meaning, packs
+
+    found = packs.pack(lang)
+    return meaning.read(claim, question, found) if found else ANSWER
 
 
 def counts(read_as: str, in_doubt: bool) -> bool:

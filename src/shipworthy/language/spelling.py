@@ -46,13 +46,13 @@ _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "
 Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
-def spelled(text: str) -> str:
+def spelled(text: str, english: bool = True) -> str:
     """The text in one spelling: letters, signs, Markdown, numbers, units and dates in one form."""
     for _ in range(PASSES):  # one form may uncover another: `**thirty**-day` is a number only without its stars
         plain = letters(text)
         text = " ".join(_markdown(plain).split())
-        if _DIGIT.search(text) or any(map(text.__contains__, _number_hints())):
-            text = " ".join(_values(text).split())
+        if _DIGIT.search(text) or (english and any(map(text.__contains__, _number_hints()))):
+            text = " ".join(_values(text, english).split())
         if text == plain:
             break
     return text
@@ -126,10 +126,10 @@ def _markdown(text: str) -> str:
     return _LINE_MARK.sub("", text) if any(map(text.__contains__, "#*+•-")) else text
 
 
-def _values(text: str) -> str:
+def _values(text: str, english: bool) -> str:
     """Numbers, money, units and dates in one form."""
     for hints, forms in _steps():
-        if any(map(text.__contains__, hints)):
+        if (english or hints is not _number_hints()) and any(map(text.__contains__, hints)):
             for pattern, form in forms:
                 text = pattern.sub(form, text)
     return text

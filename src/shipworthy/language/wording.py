@@ -35,12 +35,13 @@ class Worded(NamedTuple):
 
 
 @lru_cache(maxsize=8192)
-def worded(written: str, text: str) -> Worded:
+def worded(written: str, text: str, titles: frozenset[str] | None = None) -> Worded:
     """A text as it was written, and in one spelling."""
     words = tokens(text)
+    titles = word_set("words", "titles") if titles is None else titles
     capital = sum(word[:1].isupper() for word in written.split())
     name = words if capital > 1 and len(words) <= 5 and not any(word.number for word in words) else []
-    while len(name) > 2 and name[0].norm in word_set("words", "titles"):
+    while len(name) > 2 and name[0].norm in titles:
         name = name[1:]
     if _NEGATIVE.search(text) or not _SOFT.fullmatch(_between(text, words)):
         words = []

@@ -206,7 +206,7 @@ def first_lines(findings: Findings) -> dict[str, str]:
     tally, failing = findings.tally, {one.gate.metric for one in findings.outcomes if _stops(one)}
     checked = tally["answered"] - tally["right_unchecked"]
     right = f"; {tally['said_right']} of {plural(checked, 'answer')} say what is expected"
-    return lines(
+    found = lines(
         findings.context.options,
         answered=tally["answered"],
         citing=tally["answered"] - tally["uncited"],
@@ -214,6 +214,19 @@ def first_lines(findings: Findings) -> dict[str, str]:
         judged=tally["citable"] > tally["under_refused"] and not failing.isdisjoint(("precision", "chr")),
         right=right if checked else "",
     )
+    return found | unread_lines(tally)
+
+
+def unread_lines(tally: Tally) -> dict[str, str]:
+    """How many answers are in languages without a pack, and in which."""
+    prefix = "unread "
+    counts = {str(fact)[len(prefix) :]: n for fact, n in tally.counts.items() if str(fact).startswith(prefix)}
+    if not counts:
+        return {}
+    names = ", ".join(sorted(counts, key=lambda name: (-counts[name], name)))
+    answers = plural(sum(counts.values()), "answer")
+    unread = f"denials and natural refusals can't be read in {answers} ({names})"
+    return {"language": f"{unread}: expected text and numbers are still found. See docs/languages.md"}
 
 
 def _stops(outcome: Outcome) -> bool:

@@ -11,8 +11,9 @@ import msgspec
 
 from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
-from ...core.tally import Fact, held
+from ...core.tally import Fact, held, more_held
 from ...language import natural, refusal
+from ...language.packs import is_read, language
 from ...text import tidy
 from . import matching
 from .options import JudgingOptions, Options
@@ -55,6 +56,8 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     declared: bool = False  # whether the wider rule counts as a refusal
     min_substr: int = 5
     on_denied: str = "fail"
+    lang: str = ""  # of all answers, unless a gold item names another
+    require_language: bool = False
     scu_enforced: bool = False
     cites: bool = True  # else nobody asks what an answer cites
     logs_retrieval: bool = True  # else nobody asks whether it was retrieved
@@ -71,6 +74,8 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
             declared=options.declared,
             min_substr=options.min_substr,
             on_denied=getattr(options, "on_denied", "fail"),
+            lang=options.lang,
+            require_language=options.require_language,
             scu_enforced=getattr(options, "scu_enforced", False),
             cites=options.cites,
             logs_retrieval=options.logs_retrieval,
@@ -120,6 +125,7 @@ class Outline(msgspec.Struct):
     near: bool = False  # an answer that contains the token
     wider: bool = False  # a refusal by the wider rule alone
     doubtful: bool = False  # one that then says something that may be an answer
+    unread: str = ""  # the language of an answer that denials and refusals can't be read in
     supported: bool | None = None
     uncited: bool = False  # shipped without any citation
     ids_cited: int = 0  # how many different ids it cites, where its gold item names some
@@ -149,7 +155,7 @@ def expect(gold: Gold, judging: Judging) -> Expected:
     cited = gold.citations if judging.id_map is None else map(judging.id_map.gold, gold.citations)
     return Expected(
         gold,
-        matching.wanted(gold, judging.on_denied),
+        matching.wanted(gold, judging.on_denied, judging.lang),
         gold.gold_claim_substr == [],
         frozenset(cited),
     )
@@ -230,7 +236,8 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     answer = trace.answer
     claim, retrieved, citations = answer.claim, trace.retrieved, ids_of(answer.citations)
     exact = refusal.is_exact(claim)
-    read_as = natural.ANSWER if exact else judging.rule.reads(claim, expected.gold.question or trace.asked)
+    asked, lang = expected.gold.question or trace.asked, expected.wanted.lang
+    read_as = natural.ANSWER if exact else judging.rule.reads(claim, asked, lang)
     # what is in doubt counts against the pipeline: it is no refusal where it should refuse
     wider = refusal.counts(read_as, in_doubt=bool(expected.gold.answerable))
     refused = exact or (wider and judging.declared)
@@ -243,6 +250,9 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     if judging.id_map is not None:
         retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
     verdict.held = held_by(trace, refused)
+    if not (exact or empty) and (spoken := language(claim, asked, lang)) != "en" and not is_read(spoken):
+        verdict.unread = spoken
+        verdict.held = more_held(verdict.held, lacks=(LANGUAGE,)) if judging.require_language else verdict.held
     _rank(verdict, expected.citations, retrieved)
     if refused:
         verdict.drifted = exact and refusal.is_drifted(claim)
@@ -261,6 +271,7 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
 
 CLAIM, CITES, RETRIEVED = "answer_json.claim", "answer_json.citations", "retrieved_ids"
 VALUES = (CLAIM, CITES, RETRIEVED)
+LANGUAGE = "a language that can be read"  # where it is required
 
 
 def held_by(trace: Trace, refused: bool) -> tuple[Fact, ...]:

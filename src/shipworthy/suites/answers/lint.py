@@ -16,6 +16,7 @@ from ...core.metrics import Mean, Metric, Rate
 from ...core.sources import GoldSet, GoldSource, load_gold, read_texts, unknown_gold_keys
 from ...core.tally import Tally
 from ...errors import UsageError
+from ...language.packs import is_read, language
 from ...language.refusal import TOKEN, in_token
 from ...text import first_few, fold, plural, visible
 from .. import load_suite
@@ -66,6 +67,7 @@ def lint(
         *(_unknown_ids(gold_set, known) if known is not None else ()),
         *_duplicates(gold_set),
         *_yes_or_no(gold_set),
+        *(() if retrieval else _unread(gold_set)),
         *_unknown_keys(gold, gold_set.source.path, map),
         *(_retrieval_findings(gold_set, list(gates)) if retrieval else _sizes(gold_set, list(gates))),
     ]
@@ -131,6 +133,21 @@ def _yes_or_no(gold_set: GoldSet) -> Iterator[Finding]:
             "answer in one sentence, where answers are worded freely."
         )
         yield Finding("info", "gold-yes-or-no", gold_set.source.path, "", says)
+
+
+def _unread(gold_set: GoldSet) -> Iterator[Finding]:
+    """One remark about the questions in languages that there is no pack of."""
+    unread: dict[str, list[str]] = {}
+    for qid, item in gold_set.items.items():
+        lang = language(item.question, item.gold_claim or "", item.lang)
+        if not is_read(lang):
+            unread.setdefault(lang, []).append(qid)
+    for lang, qids in sorted(unread.items()):
+        says = (
+            f"{plural(len(qids), 'question')} in a language without a pack ({lang}): {first_few(qids)}. Expected text "
+            "and numbers are found, denials and natural refusals are not read. Declare refusals with --refusal-phrases."
+        )
+        yield Finding("warning", "gold-language", gold_set.source.path, "", says)
 
 
 def _unanswerable_checks(item: Gold) -> Iterator[tuple[str, str, str]]:

@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 
 import msgspec
 
 from ...core.contracts import Gold
 from ...errors import DataError
 from ...language.edges import cut, prefixed
+from ...language.packs import base, language
 from ...language.tables import may_deny, may_doubt
 from ...text import fold, folded_claim
 
+PLACES = 500  # where a text stands in a claim; whoever repeats it more often has not stated it once
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
 ABSENT, INSIDE, ELSEWHERE, EXTRA = "missing", "inside", "elsewhere", "extra"  # from worst to best
 UNCLEAR, DENIED, FOUND = "unclear", "denied", "found"
@@ -45,9 +48,9 @@ class Wanted(msgspec.Struct, frozen=True):
     lang: str = ""
 
 
-def wanted(gold: Gold, on_denied: str = "fail") -> Wanted:
-    """The gold item's expectations, made ready once for all its runs."""
-    mode, lang = gold.match, gold.lang[:2]
+def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
+    """The gold item's expectations, made ready once for all its runs; the language is that of the config."""
+    mode, lang = gold.match, base(gold.lang or lang) if gold.lang or lang else ""
     needles = _needles(gold.substrings, mode)
     plain = mode == "any" and not gold.about
     for needle in needles:
@@ -60,7 +63,7 @@ def wanted(gold: Gold, on_denied: str = "fail") -> Wanted:
         needles,
         str(gold.tolerance) if gold.tolerance else "0",
         _needles(gold.forbidden, "") if gold.forbidden else (),
-        on_denied != "off" and lang in ("", "en"),  # denials are read in English
+        on_denied != "off",
         plain,
         tuple(gold.about) if gold.about else (),
         lang,
@@ -78,12 +81,17 @@ def _answer(text: str, mode: str) -> str:
 
 
 def expects_yes_or_no(gold: Gold) -> bool:
-    return any(needle.answer for needle in _needles(gold.substrings, gold.match))
+    expected = wanted(gold)
+    lang = expected.lang or language(gold.question)
+    return any(needle.answer for needle in (expected if lang == "en" else _localised(expected, lang)).needles)
 
 
 def state(expected: Wanted, claim: str) -> str:
     """Whether the claim asserts what is expected: found, denied, unclear, inside another word or number, or missing."""
-    if expected.plain and _plainly(expected, _shown(claim)):
+    lang = expected.lang or language(claim, expected.gold.question)
+    if lang != "en":
+        expected = _localised(expected, lang)
+    elif expected.plain and _plainly(expected, _shown(claim)):
         return FOUND
     if expected.mode == "regex":
         return FOUND if any(_searches(needle.written, claim) for needle in expected.needles) else ABSENT
@@ -99,6 +107,29 @@ def state(expected: Wanted, claim: str) -> str:
             return FOUND
         best = max(best, each, key=_RANK.__getitem__)
     return best
+
+
+def _localised(expected: Wanted, lang: str) -> Wanted:
+    """What is expected of a claim in another language than English: its own yes and no, and its own reader."""
+    from ...language.packs import pack
+
+    found = pack(lang)
+    replies = {word: said for said in ("yes", "no") for word in found.words(said)} if found else {}
+    needles = expected.needles
+    if expected.mode in ("any", "all", "yesno") and replies:
+        needles = (
+            tuple(
+                Needle(
+                    needle.text,
+                    needle.written,
+                    needle.answer or replies.get(found.fold(needle.text).rstrip(".!。"), ""),
+                )
+                for needle in needles
+            )
+            if found
+            else needles
+        )
+    return msgspec.structs.replace(expected, needles=needles, lang=lang, plain=False)
 
 
 def _plainly(expected: Wanted, claim: str) -> bool:
@@ -125,6 +156,7 @@ def _about(expected: Wanted, claim: str) -> str:
 
 def states(expected: Wanted, claim: str) -> dict[str, str]:
     """The same for each expected text, as it was written."""
+    expected = _localised(expected, expected.lang or language(claim, expected.gold.question))
     if expected.mode == "regex":
         return {each.written: FOUND if _searches(each.written, claim) else ABSENT for each in expected.needles}
     found = _states(expected, claim, expected.needles)
@@ -144,7 +176,8 @@ def extra(expected: Wanted, claim: str) -> str:
 
 def forbidden(expected: Wanted, claim: str) -> str:
     """The first forbidden statement that the claim asserts, or nothing."""
-    plain = msgspec.structs.replace(expected, mode="any")
+    plain = _localised(expected, expected.lang or language(claim, expected.gold.question))
+    plain = msgspec.structs.replace(plain, mode="any")
     found = zip(expected.forbidden, _states(plain, claim, expected.forbidden), strict=True)
     return next((needle.written for needle, each in found if each == FOUND), "")
 
@@ -162,6 +195,12 @@ def _states(expected: Wanted, claim: str, needles: Sequence[Needle]) -> Iterator
 def _yes_or_no(needle: Needle, expected: Wanted, claim: str) -> str:
     from ...language.polarity import polarity
 
+    if expected.lang not in ("", "en"):
+        from ...language import meaning, packs
+
+        found = packs.pack(expected.lang)
+        said = meaning.polarity(claim, expected.gold.question, found) if found else ""
+        return FOUND if said == needle.answer else DENIED if said else UNCLEAR
     said = polarity(claim, expected.gold.question)
     if not said and expected.gold.gold_claim and (agrees := polarity(claim, expected.gold.gold_claim)):
         said = needle.answer if agrees == "yes" else ""
@@ -175,18 +214,28 @@ def _text(needle: Needle, expected: Wanted, claim: str) -> str:
         best = max(best, _search(text, said, needle, expected), key=_RANK.__getitem__)
         if best in (FOUND, DENIED):
             return best
+    if needle.text and needle.text in _shown(claim):
+        best = max(best, INSIDE, key=_RANK.__getitem__)
     return max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
 
 
 def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, str]]:
     """The text and the claim in each of the forms in which they are compared, the quickest first."""
+    if expected.lang not in ("", "en"):
+        from ...language.numerals import is_ambiguous
+
+        for other in (False, True)[: 1 + is_ambiguous(needle.written)]:
+            for reading in (False, True)[: 1 + is_ambiguous(claim)]:
+                text = _canonical(needle.written, expected.lang, other)
+                yield text, _claim_canonical(claim, expected.lang, reading)
+        return
     yield needle.text, _shown(claim)
     yield _spelled(needle.written), _claim_spelled(claim)
     amounts, grouped = _amounts(needle.written)
     if not amounts or not _may_count(_claim_spelled(claim)):
         return
     yield amounts, _claim_amounts(claim, False)
-    if expected.lang != "en":  # a lone separator before three digits may be either
+    if expected.lang != "en":  # a lone separator before three digits may be either, unless English was declared
         if grouped != amounts:
             yield grouped, _claim_amounts(claim, False)
         if (said := _claim_amounts(claim, True)) != _claim_amounts(claim, False):
@@ -198,12 +247,16 @@ def _worded(needle: Needle, expected: Wanted, claim: str) -> str:
     """The same words in other forms, or a name as people shorten it."""
     from ...language.wording import places, worded
 
-    text, said = _spelled(needle.written), _claim_spelled(claim)
+    if expected.lang in ("", "en"):
+        text, said, titles = _spelled(needle.written), _claim_spelled(claim), None
+    else:
+        lang = expected.lang
+        text, said, titles = _canonical(needle.written, lang), _claim_canonical(claim, lang, False), _titles(lang)
     best = ABSENT
-    for start, end in places(worded(needle.written, text), said, expected.lang):
+    for start, end in islice(places(worded(needle.written, text, titles), said, expected.lang), PLACES):
         if cut(said, start, end, expected.lang):
             best = max(best, INSIDE, key=_RANK.__getitem__)
-        elif expected.guarded and _denied(said, start, end, needle.written, expected.gold.question):
+        elif expected.guarded and _denied(said, start, end, needle.written, expected):
             best = DENIED
         else:
             return FOUND
@@ -223,12 +276,13 @@ def _shown(claim: str) -> str:
 def _search(text: str, claim: str, needle: Needle, expected: Wanted) -> str:
     """The best of all the places where the text stands."""
     best = ABSENT
-    place = claim.find(text) if text else -1
-    while place >= 0:
+    place, looked = claim.find(text) if text else -1, 0
+    while place >= 0 and looked < PLACES:
+        looked += 1
         end = place + len(text)
         if cut(claim, place, end, expected.lang):
             best = max(best, INSIDE, key=_RANK.__getitem__)
-        elif expected.guarded and _denied(claim, place, end, needle.written, expected.gold.question):
+        elif expected.guarded and _denied(claim, place, end, needle.written, expected):
             best = DENIED
         else:
             return FOUND
@@ -236,14 +290,25 @@ def _search(text: str, claim: str, needle: Needle, expected: Wanted) -> str:
     return best
 
 
-def _denied(claim: str, start: int, end: int, written: str, question: str) -> bool:
+def _denied(claim: str, start: int, end: int, written: str, expected: Wanted) -> bool:
+    if expected.lang not in ("", "en"):
+        return bool(_denial(claim, start, end, written, expected))
     if start > 2 and claim[start - 2] in "ni" and prefixed(claim, start):  # as non-, un- and anti- end
         return True
     if not may_deny(claim) and not may_doubt(claim):
         return False
     from ...language.asserted import unasserted  # most claims deny nothing, and need no reader
 
-    return unasserted(claim, start, end, question) and not _denies(written)
+    return unasserted(claim, start, end, expected.gold.question) and not _denies(written)
+
+
+def _denial(claim: str, start: int, end: int, written: str, expected: Wanted) -> str:
+    """The words that deny a text in another language; nothing where they stand in the text itself."""
+    from ...language import meaning, packs
+
+    found = packs.pack(expected.lang)
+    words = meaning.denied(claim, start, end, found, expected.gold.question) if found else ""
+    return "" if words and found and meaning.negates(written, found) else words
 
 
 @lru_cache(maxsize=8192)
@@ -251,6 +316,27 @@ def _denies(text: str) -> bool:
     from ...language.clauses import denies
 
     return denies(text)
+
+
+@lru_cache(maxsize=8192)
+def _canonical(text: str, lang: str, other: bool = False) -> str:
+    from ...language.numerals import canonical
+
+    return canonical(text, lang, other)
+
+
+@lru_cache(maxsize=8)
+def _claim_canonical(claim: str, lang: str, other: bool) -> str:
+    from ...language.numerals import canonical
+
+    return canonical(claim, lang, other)
+
+
+def _titles(lang: str) -> frozenset[str]:
+    from ...language.packs import pack
+
+    found = pack(lang)
+    return frozenset(word.rstrip(".") for word in found.words("titles")) if found else frozenset()
 
 
 @lru_cache(maxsize=8192)
@@ -324,9 +410,7 @@ def _quantified(goal: tuple[Decimal, str], slack: Decimal, claim: str, needle: N
     for match in re.finditer(_QUANTITY, claim):
         if abs(Decimal(match[2]) - value) > slack or (unit and unit not in (match[1], match[3])):
             continue
-        if not (
-            expected.guarded and _denied(claim, match.start(2), match.end(2), needle.written, expected.gold.question)
-        ):
+        if not (expected.guarded and _denied(claim, match.start(2), match.end(2), needle.written, expected)):
             return FOUND
         best = DENIED
     return best

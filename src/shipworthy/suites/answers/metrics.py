@@ -14,7 +14,7 @@ from ...core.evidence import Alike, Counted
 from ...core.gates import Gate, gate_of
 from ...core.metrics import Count, Measure, Metric, Rate, Words, without
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
-from .judge import CITES, CLAIM, VALUES, Context, Outline, Verdict
+from .judge import CITES, CLAIM, LANGUAGE, VALUES, Context, Outline, Verdict
 from .reference import REFERENCE, facts_of
 
 ALIASES = {
@@ -110,7 +110,7 @@ def fact_names(options: Depths) -> set[str]:
     names |= {"confident_right", "confident_wrong", "exact *", "wider *"}
     for depth in options.k:
         names |= {f"recalled@{depth}", f"recalled_any@{depth}", f"citable@{depth}"}
-    names |= {HAS + value for value in VALUES}
+    names |= {HAS + value for value in (*VALUES, LANGUAGE)} | {"unread *"}
     defined: tuple[Custom, ...] = getattr(options, "custom_metrics", ())
     for spec in defined:
         names |= {spec.name, f"{spec.name}: *", HAS + spec.value}
@@ -196,6 +196,8 @@ def answer_facts(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
 
 def _matrix(verdict: Outline, side: str) -> Iterator[Fact]:
     """Answerable by refused, for the exact rule and for the wider one."""
+    if verdict.unread:
+        yield f"unread {verdict.unread}"
     exact = verdict.status == "refused" and not verdict.wider
     yield f"exact {side} {'refused' if exact else 'answered'}"
     yield f"wider {side} {'refused' if exact or verdict.wider else 'answered'}"
@@ -414,9 +416,10 @@ def metrics(options: Depths) -> dict[str, Metric]:
         *(Count(name, words, "lower", high=None, of=(of,)) for name, words, of in _COUNTS),
     ]
     # A run without a claim is no refusal, no denial and no error: whatever counts those needs to know what was said.
+    said = (CLAIM, LANGUAGE) if getattr(options, "require_language", False) else (CLAIM,)
     needs = dict.fromkeys(("out_of_scope_citations", "cite_support", "citation_precision"), (CLAIM, CITES))
     listed = [
-        msgspec.structs.replace(metric, needs=needs.get(metric.name, (CLAIM,)), optional=metric.name in needs)
+        msgspec.structs.replace(metric, needs=needs.get(metric.name, said), optional=metric.name in needs)
         for metric in listed
     ]
     listed = without(listed, absent_metrics(options))

@@ -48,6 +48,13 @@ class JudgingOptions(ReadingOptions, frozen=True, kw_only=True, omit_defaults=Tr
     refusal_phrases: Annotated[
         tuple[str, ...], Opt("File with more refusal wordings, one per line.", "FILE", kind="lines")
     ] = ()
+    lang: Annotated[
+        str, Opt("Language of the answers, such as de. Otherwise each answer's own words tell.", "LANG", shown=False)
+    ] = ""
+    require_language: Annotated[
+        bool,
+        Opt("No verdict where an answer is in a language that denials and refusals can't be read in.", shown=False),
+    ] = False
     where: Annotated[
         tuple[str, ...],
         Opt(

@@ -1,0 +1,203 @@
+"""Packs: what the reader knows of a language, one TOML file each, and which language a text is in.
+
+A word list is text with blanks between its words. In a word, `_` stands for a blank, `*` for any letters, `{gap}` for a
+few words. Scripts without spaces are searched for the letters alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache, cached_property, lru_cache
+from typing import Any
+
+from .edges import is_hangul, is_spaceless
+from .spelling import letters
+
+FOLDER = os.path.join(os.path.dirname(__file__), "packs")
+FEW = 40  # characters that `{gap}` may be
+SHORT = 4  # words in which a language can't be told with certainty
+PLAIN = 4  # common words that make a text plainly one of another language than was declared
+READ = 600  # characters of a text that tell its language
+LETTER = r"\w\u0900-\u0903\u093a-\u094f"  # marks of Devanagari are letters of theirs
+WORD = re.compile(r"[^\W\d_][\u0900-\u0903\u093a-\u094f]*(?:[^\W\d_][\u0900-\u0903\u093a-\u094f]*)*")
+_STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
+# Scripts that one language of a pack is written in, by first and last letter; the marks of others come first.
+SCRIPTS = (
+    ("ja", "\u3040", "\u30ff"),
+    ("ko", "\uac00", "\ud7a3"),
+    ("zh", "\u3400", "\u9fff"),
+    ("th", "\u0e00", "\u0e7f"),
+    ("ar", "\u0600", "\u06ff"),
+    ("hi", "\u0900", "\u097f"),
+    ("ru", "\u0400", "\u04ff"),
+    ("he", "\u0590", "\u05ff"),
+    ("el", "\u0370", "\u03ff"),
+)
+
+
+class Pack:
+    """The lists of one language, each made into an expression when it is first asked for."""
+
+    def __init__(self, lang: str, lists: Mapping[str, Any]) -> None:
+        self.lang, self.lists = lang, lists
+        self.decimal, self.order = lists.get("decimal", "."), lists.get("order", "dmy")
+        self.concord = bool(lists.get("concord"))  # two negations of one clause are one
+        self.spellings = [tuple(pair.split("=")) for pair in lists.get("spellings", "").split()]
+        sample = "".join(lists["words"].split())
+        self.hangul = is_hangul(sample[0])
+        self.spaced = not (self.hangul or is_spaceless(sample[0]))
+        self.capitals = lang != "de" and letters(sample[0]) < "\u0500"  # a capital inside of a sentence is a name
+        self._made: dict[str, re.Pattern[str]] = {}
+
+    def fold(self, text: str) -> str:
+        """Letters as they are compared in this language."""
+        text = letters(text)
+        for written, read in self.spellings:
+            text = text.replace(written, read)
+        return text
+
+    def words(self, name: str) -> list[str]:
+        """The words of a list, folded."""
+        return [self.fold(word).replace("_", " ") for word in self.lists.get(name, "").split()]
+
+    def slot(self, name: str) -> re.Pattern[str]:
+        """Any word of a list."""
+        if name not in self._made:
+            self._made[name] = re.compile("|".join(map(self.expression, self.words(name))) or r"(?!)")
+        return self._made[name]
+
+    def expression(self, word: str) -> str:
+        plain = re.escape(word.strip("*")).replace(r"\{gap\}", rf"[^.!?;]{{0,{FEW}}}?")
+        if not self.spaced:
+            return (r"(?<!\w)" if word.endswith(" ") else "") + plain
+        stuck = _STUCK if "\u0600" <= word[0] <= "\u06ff" else ""
+        before = r"(?<=\w)" if word[0] == "*" else rf"(?<![{LETTER}]){stuck}"
+        return before + plain + ("" if word[-1] in "*'-." else rf"(?![{LETTER}])")
+
+    def has(self, name: str, text: str) -> str:
+        """The first word of the list that stands in the text, or nothing."""
+        match = self.slot(name).search(text)
+        return match[0] if match else ""
+
+    @cached_property
+    def common(self) -> frozenset[str]:
+        return frozenset(self.words("words"))
+
+
+@cache
+def pack(lang: str) -> Pack | None:
+    """The pack of a language, or nothing where there is none."""
+    import tomllib  # English is read without
+
+    if not (lang.isalpha() and lang in names()):
+        return None
+    with open(os.path.join(FOLDER, f"{lang}.toml"), "rb") as stream:
+        return Pack(lang, tomllib.load(stream))
+
+
+@cache
+def names() -> frozenset[str]:
+    """The languages that there is a pack of."""
+    return frozenset(name.removesuffix(".toml") for name in os.listdir(FOLDER) if name.endswith(".toml"))
+
+
+def is_read(lang: str) -> bool:
+    """Whether denials and refusals can be read in a language."""
+    return lang in names()
+
+
+# --- the language of a text ---
+
+
+def base(lang: str) -> str:
+    """The language of a tag such as zh-Hant or pt_BR."""
+    return re.split("[-_]", lang.strip().lower(), maxsplit=1)[0]
+
+
+@lru_cache(maxsize=16)  # a claim is looked at for refusals, and then for what it states
+def language(text: str, question: str = "", lang: str = "") -> str:
+    """What was declared, unless the text is plainly in another; else what the text is in; where that is short or mixed,
+    what the question is in; English without either.
+
+    A text in none of the languages with a pack is called by its code, or `other`.
+    """
+    if lang:
+        return _plainly_other(text[:READ], base(lang)) or base(lang)
+    if text.isascii() and not _english().isdisjoint(text[:READ].lower().split()):
+        return "en"
+    return _told(text[:READ], question[:READ]) or "en"
+
+
+def _plainly_other(text: str, declared: str) -> str:
+    """Another language than was declared, where a text is plainly in that: a reply in English to a German question."""
+    scores = _scores(text)
+    name, most = max(scores.items(), key=lambda pair: pair[1])
+    return name if most >= PLAIN and most > 2 * scores[declared] and is_read(name) and is_read(declared) else ""
+
+
+@cache
+def _english() -> frozenset[str]:
+    """Words of English that no other language of a pack has: most texts are told by one of them."""
+    others = frozenset().union(*(words for name, words in _common_words().items() if name != "en"))
+    return _common_words()["en"] - others
+
+
+@lru_cache(maxsize=1024)
+def _told(text: str, question: str) -> str:
+    """The language of a text, if its letters and common words tell, or else those of text and question together."""
+    counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
+    if counts["ja"] and counts["ja"] * 8 >= counts["zh"]:
+        counts["ja"] += counts.pop("zh")
+    best = max(counts, key=lambda name: counts[name])
+    if 2 * counts[best] >= sum(map(str.isalpha, text)) - sum(counts.values()) and counts[best]:  # terms may be Latin
+        script = next(row for row in SCRIPTS if row[0] == best)
+        if best == "zh" and any("\u3040" <= char <= "\u30ff" for char in question):
+            return "ja"
+        rivals = {name: own for name, (where, own, _) in _others().items() if where == script[0]}
+        own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
+        return next(own, "") or max([best, *rivals], key=_scores(text).__getitem__)
+    scores, size = _scores(text), len(WORD.findall(text))
+    for name in _sure(scores, 1 if size <= SHORT and not question else 2):
+        return name
+    if size > 3 * SHORT and max(scores.values()) * 12 < size:
+        return "other"
+    asked = _scores(question) if question else Counter()
+    for name in _sure(scores + asked + asked, 2):
+        return name
+    return _told(question, "") if question and max(asked.values(), default=0) == 0 else ""
+
+
+def _sure(scores: Counter[str], least: int) -> list[str]:
+    """The language that clearly has most of the words."""
+    (first, most), (_, next_most) = [*scores.most_common(2), ("", 0), ("", 0)][:2]
+    return [first] if most >= least and most > next_most else []
+
+
+def _scores(text: str) -> Counter[str]:
+    """How many words and letters of the text each language has among its common ones."""
+    found = {*map(letters, WORD.findall(text)), *(char for char in letters(text) if char > "\x7f")}
+    return Counter({name: len(common & found) for name, common in _common_words().items()})
+
+
+@cache
+def _common_words() -> dict[str, frozenset[str]]:
+    """The common words of every language: the first line of each pack, and of those without one."""
+    common = {}
+    for name in sorted(names()):
+        with open(os.path.join(FOLDER, f"{name}.toml"), encoding="utf-8") as stream:
+            common[name] = frozenset(letters(stream.readline().partition('"')[2].rstrip('"\n')).split())
+    return common | {name: frozenset(own) | words for name, (_, own, words) in _others().items()}
+
+
+@cache
+def _others() -> dict[str, tuple[str, str, frozenset[str]]]:
+    """Languages without a pack, to be called by name: the script's language, letters of their own, common words."""
+    found = {}
+    with open(os.path.join(FOLDER, "others.txt"), encoding="utf-8") as stream:
+        for line in stream:
+            name, script, own, *words = line.split()
+            found[name] = (script, own.strip("-"), frozenset(map(letters, words)))
+    return found
