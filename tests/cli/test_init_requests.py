@@ -199,7 +199,7 @@ def test_a_body_of_any_form_is_read(url: str, cli: Cli, path: str) -> None:
         ("/empty", "no field that looks like an answer"),
         ("/large", "larger than 4,000,000 bytes"),
         ("/model", '"model": "MODEL"'),
-        ("/ring", "Give the URL that it redirects to."),
+        ("/ring", "It redirects to itself"),
         ("/failed", "an error with status 200"),
     ],
 )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler
@@ -14,6 +18,7 @@ import pytest
 from conftest import Cli, gold, write_lines
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.jobs.flips import flips
+from waiting import wait_until
 from webserver import serving
 
 CONFIG = """
@@ -132,3 +137,29 @@ def test_init_gives_the_first_verdict_with_its_noise(tmp_path: Path, cli: Cli, u
     (folder / "mine.jsonl").rename(folder / "gold.jsonl")
     ran = cli("init", folder, "--url", f"{url}/ask", "--repeat", "2", "--force")
     assert ran.code in (0, 1) and "sent 2 times" in ran.out and "no question is unsteady" in ran.out, ran.err
+
+
+def test_an_interrupted_series_goes_on_where_it_was(project: Path, cli: Cli) -> None:
+    steady = PIPELINE.replace("times ==", "0 ==")
+    wait = 'import time; time.sleep(60 * (len(open("sent").readlines()) > 8))\n    with'
+    (project / "pipeline.py").write_text(steady.replace("with", wait, 1))
+    (project / "sent").touch()
+    command = [sys.executable, "-m", "shipworthy", "check", "--run", "--repeat", "2"]
+    started = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: len((project / "sent").read_text().splitlines()) > 8)
+    finally:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+    assert not (project / "runs" / "trace.jsonl").exists()  # a series counts as a whole
+    (project / "pipeline.py").write_text(steady)
+    ran = cli("check", "--run", "--repeat", "2", "--resume", "--json")
+    assert ran.code == 0, ran.err
+    assert "0 responses saved" in ran.err and "6 resumed" in ran.err  # the first run was whole
+    assert len((project / "sent").read_text().splitlines()) < 12 + 6  # what was sent is not sent again
+    assert "sent 2 times (SHIP, SHIP)" in " | ".join(ran.json["notes"])
+    assert not list((project / "runs").glob("*.rerun"))
+
+
+def test_a_resume_needs_a_run(project: Path, cli: Cli) -> None:
+    assert cli("check", "--resume").code == 2

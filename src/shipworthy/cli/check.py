@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Any
 
 import click
 
@@ -50,6 +52,7 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
     show_default=True,
     help="With --run: send everything this often, and say how often the same pipeline would decide otherwise.",
 )
+@click.option("--resume", is_flag=True, help="With --run: go on with what an interrupted run or series has sent.")
 @dedupe_flag
 @click.option("--comment", metavar="FILE", help="Also write a pull-request comment to this file.")
 @click.option("--label", default="", help="Label of this run in the history, such as a build number.")
@@ -65,6 +68,7 @@ def command(
     drive_first: bool,
     filter_failing: str | None,
     repeat: int,
+    resume: bool,
     dedupe: bool,
     comment: str | None,
     label: str,
@@ -89,24 +93,12 @@ def command(
     environment failed.
     """
     from ..config import load_config
-    from ..errors import UsageError
     from ..jobs.build import stamp
     from ..jobs.check import check, drive, driving, noise, record_board, refuse_incomparable, repeated
     from ..jobs.narrowing import failing_qids
 
     settings = load_config(config)
-    if filter_failing and not drive_first:
-        raise UsageError(
-            "--filter-failing needs --run: it selects the questions to send again",
-            hint="Add --run.",
-            code="check-filter",
-        )
-    if repeat > 1 and (filter_failing or not drive_first):
-        raise UsageError(
-            "--repeat needs --run, and all questions: it compares whole runs",
-            hint="Add --run, and leave out --filter-failing.",
-            code="check-repeat",
-        )
+    _check_flags(drive_first, filter_failing, repeat, resume)
     failing = failing_qids(filter_failing) if filter_failing else None
     runs = [settings, *(repeated(settings, number) for number in range(2, repeat + 1))]
     boards = []
@@ -115,10 +107,13 @@ def command(
             refuse_incomparable(settings, baseline=baseline, suites=suites, where=where)
             for run in runs:
                 locks.enter_context(driving(run, suites))
+            moves: list[Callable[[], None]] = []  # of a series after its last run, so that it can go on
+            asked: dict[str, Any] = {"failing": failing, "where": where, "dedupe": dedupe, "announce": announce}
             for run in runs:
-                sent = drive(run, suites=suites, failing=failing, where=where, dedupe=dedupe, announce=announce)
-                for line in sent:
+                for line in drive(run, suites=suites, resume=resume, moves=moves if repeat > 1 else None, **asked):
                     say(line, err=True)
+            for move in moves:
+                move()
         for run in runs:
             boards.append(
                 check(
@@ -152,6 +147,25 @@ def command(
     for warning in board.run.get("warnings", []):
         say(f"shipworthy: {warning}", err=True)
     return code
+
+
+def _check_flags(drive_first: bool, filter_failing: str | None, repeat: int, resume: bool) -> None:
+    from ..errors import UsageError
+
+    if filter_failing and not drive_first:
+        raise UsageError(
+            "--filter-failing needs --run: it selects the questions to send again",
+            hint="Add --run.",
+            code="check-filter",
+        )
+    if repeat > 1 and (filter_failing or not drive_first):
+        raise UsageError(
+            "--repeat needs --run, and all questions: it compares whole runs",
+            hint="Add --run, and leave out --filter-failing.",
+            code="check-repeat",
+        )
+    if resume and not drive_first:
+        raise UsageError("--resume needs --run: there is nothing to send", hint="Add --run.", code="check-repeat")
 
 
 def _name_of(path: str, folder: str) -> str:

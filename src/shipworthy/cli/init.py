@@ -55,9 +55,10 @@ def command(
     shipworthy init --with gitlab --with pre-commit
     """
     if url:
-        _connect(folder, url, force, given)
+        following = _connect(folder, url, force, given)
         _write(folder, extras, starter=False)
-        _write_workflow(folder)
+        for line in (following, *_write_workflow(folder)):
+            say(line)
         return _first_verdict(folder, repeat, str(given["gold"])) if repeat else 0
     if repeat:
         raise UsageError("--repeat needs --url", hint="Add --url URL.", code="argument")
@@ -98,19 +99,22 @@ def _write(folder: str, extras: tuple[str, ...], *, starter: bool = True) -> Non
         say(f"{'wrote' if created else 'kept '}  {path}")
 
 
-def _write_workflow(folder: str) -> None:
+def _write_workflow(folder: str) -> list[str]:
+    """Write the CI workflow; what to do for it, where it was not there."""
     import os
 
     from ..config import FILE, load_config
     from ..config.starter import write_workflow
 
     path, created = write_workflow(load_config(os.path.join(folder, FILE)))
-    if created:
-        say(f"wrote  {path}")
-        say("For CI, run `shipworthy check --run` and `shipworthy baseline save`, and commit baseline.json.")
+    if not created:
+        return []
+    say(f"wrote  {path}")
+    return ["Then, for CI: shipworthy baseline save, and commit baseline.json with the workflow"]
 
 
-def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> None:
+def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> str:
+    """Write the config of a service; what to do next."""
     import os
 
     from ..jobs.connect import connect, find_gold, write_config
@@ -129,10 +133,7 @@ def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> None:
     _print(found)
     for path, created in write_config(found, folder, force):
         say(f"{'wrote' if created else 'kept '}  {path}")
-    if gold:
-        say("Next: shipworthy check --run")
-    else:
-        say("Next: write your questions into gold.jsonl, then run: shipworthy check --run")
+    return f"Next: {'' if gold else 'write your questions into gold.jsonl, then run: '}shipworthy check --run"
 
 
 def _print(found: Connection) -> None:
@@ -191,6 +192,9 @@ def _print_absent(found: Connection) -> None:
     if not found.answered:
         say("  This is a refusal, so it does not show how citations are written. Send an")
         say("  answerable question: shipworthy init --url URL --question 'QUESTION' --force")
+    elif found.mapping.get("citations") and found.mapping["citations"] == found.mapping.get("retrieved_ids"):
+        say("  It shows what it retrieved as its sources, so all of that counts as cited. If it says")
+        say("  elsewhere what it cites: --map citations=PATH. If it does not cite: cites = false.")
     elif "citations" not in found.mapping and not ours:
         say("  No citations were recognised, so cites = false is written: answers are judged by what")
         say("  they say. If it does cite, say where: --map citations=PATH.")
@@ -198,6 +202,13 @@ def _print_absent(found: Connection) -> None:
         say("  No retrieved ids were recognised, so logs_retrieval = false is written: recall is n/a,")
         say("  and citations are compared with the gold set alone. Map them, if there are any:")
         say("  --map 'retrieved_ids=PATH[*].id'.")
+    if found.mapping.get("retrieved_ids", "").startswith("digest@"):
+        say("  What it retrieved has no ids, so digests of the texts stand for them.")
+    _print_refusal(found)
+
+
+def _print_refusal(found: Connection) -> None:
+    """What it does with a question that it can't answer."""
     if found.same:
         say("  Both questions, one that can be answered and one that can't, got the same answer:")
         say("  check that the question reaches the service, or that the mapping reads the answer.")

@@ -126,17 +126,23 @@ def drive(
     where: Iterable[str] = (),
     dedupe: bool = True,
     announce: Callable[[str], None] | None = None,
+    resume: bool = False,
+    moves: list[Callable[[], None]] | None = None,
 ) -> list[str]:
     """Ask the targets of the suites that name one, and write their traces; a line for each about what was asked.
 
     With `failing`, only those questions are asked again, and their new traces replace the old ones; with `where`, only
-    the questions that it chooses. `dedupe` and `announce` are those of `run`.
+    the questions that it chooses. `dedupe` and `announce` are those of `run`. `resume` goes on with what an interrupted
+    call has sent. With `moves`, new traces take the place of the old ones when these are called.
     """
-    sending = {"dedupe": dedupe, "announce": announce}
+    sending = {"dedupe": dedupe, "announce": announce, "resume": resume, "overwrite": not resume}
+    later = moves if moves is not None else []
     lines = []
     for suite in _chosen(config, list(suites)):
         if target := _target_of(suite, config):
-            lines.append(_ask(suite, target, failing, parse_where(where), sending))
+            lines.append(_ask(suite, target, failing, parse_where(where), sending, later))
+            if moves is None:
+                later.pop()()
     if not lines:
         raise UsageError(
             "there is no target to send the questions to",
@@ -193,6 +199,7 @@ def _ask(
     failing: set[str] | None,
     where: Mapping[str, Sequence[str]],
     sending: dict[str, Any],
+    moves: list[Callable[[], None]],
 ) -> str:
     from ..core.sources import read_gold
     from ..runner import run
@@ -211,21 +218,29 @@ def _ask(
             code="check-filter",
         )
     if not gold:
+        moves.append(lambda: None)
         return f"{suite.name}: nothing failed, so nothing was sent"
     grid = of_config(suite.driving)
     options = {"mapping": fields} | of_config(target.options) | grid
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
-    summary = run(gold, target.spec, fresh, overwrite=True, **options, **sending)
+    summary = run(gold, target.spec, fresh, **options, **sending)
     summary.check_mapping("[map]")
-    if failing is None and not (where and os.path.exists(out)):
-        os.replace(fresh, out)
-        os.replace(beside(fresh), beside(out))
-    else:
-        every = {ask.run_id for ask in make_plan(read_gold(suite.inputs["gold"], fields), **grid)}
-        _replace_traces(out, fresh, {str(item.qid) for item in gold}, every)
+
+    def move() -> None:
+        if not os.path.exists(fresh):
+            return  # two suites that share a file
+        if failing is None and not (where and os.path.exists(out)):
+            os.replace(fresh, out)
+            os.replace(beside(fresh), beside(out))
+        else:
+            every = {ask.run_id for ask in make_plan(read_gold(suite.inputs["gold"], fields), **grid)}
+            _replace_traces(out, fresh, {str(item.qid) for item in gold}, every)
+
+    moves.append(move)
     saved = plural(summary.finished, "response")
-    return f"{suite.name}: {saved} saved in {_from_here(out)}, {summary.failed} failed"
+    resumed = f", {summary.resumed} resumed" if summary.resumed else ""
+    return f"{suite.name}: {saved} saved in {_from_here(out)}, {summary.failed} failed{resumed}"
 
 
 def _from_here(path: str) -> str:

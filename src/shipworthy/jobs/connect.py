@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -26,11 +27,12 @@ from ..runner.targets.base import TargetOptions
 from ..runner.targets.http import HttpTarget
 from ..suites import load_suite
 from ..text import visible
-from .requests import CHAT, CHAT_PATH, FIELDS, bodies_for, described, queries_for
+from .requests import CHAT, CHAT_PATH, FIELDS, bodies_for, described, named_missing, queries_for
 
 QUESTION = "What can you tell me about this?"
 UNANSWERABLE = "What colour are the lanterns in the harbour of Qzxvj?"
 CONFIG = "shipworthy.toml"
+TIMEOUT = 60.0  # that of `run`, so that a config need not say it
 GOLD = ("gold.jsonl", "gold.csv", "gold.json", "gold.tsv", "eval/gold.jsonl")
 TRACE = "runs/trace.jsonl"
 OURS = {"answer_json"}
@@ -48,6 +50,8 @@ _ADVICE = {
     "bad-json": "Give the URL of the API, not of a page, and check whether it needs --header or --body.",
     "redirect": "Give the URL that it redirects to.",
     "timeout": "Give it longer: --timeout-sec 300.",
+    "too-large": "Let it return less, such as no embeddings, no debug output, or fewer sources.",
+    "bad-encoding": "Let it send its responses uncompressed.",
 }
 
 
@@ -70,10 +74,11 @@ class Connection(msgspec.Struct, kw_only=True):
     lacks_claim: bool = False  # whether nothing was read where it was asked what it can't answer
     answered: bool = True  # whether the question got an answer rather than a refusal
     gold: str = ""  # the gold file that exists already
+    timeout: float = TIMEOUT  # seconds that an answer may take
 
 
 def connect(
-    url: str, options: TargetOptions, *, question: str = "", gold: str = "", timeout: float = 60.0
+    url: str, options: TargetOptions, *, question: str = "", gold: str = "", timeout: float = TIMEOUT
 ) -> Connection:
     """Send one question, and one that can't be answered to see a refusal; nothing is written."""
     first, unanswerable = _questions(gold)
@@ -98,7 +103,7 @@ def connect(
     if kept.refused_with and not (kept.refusal or kept.same or is_exact(kept.refused_with)):
         again, _ = _sent(url, kept.options, UNANSWERABLE if beyond != UNANSWERABLE else QUESTION + " Qzxvj?", timeout)
         kept.fixed = _claim_of(kept.options, again) == kept.refused_with
-    kept.gold = gold
+    kept.gold, kept.timeout = gold, timeout
     return kept
 
 
@@ -314,7 +319,9 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
     advice = _ADVICE.get(kind, """Say what it takes: --body '{"question": "{question}"}'.""")
     if kind in _REFUSED_REQUEST and (CHAT_PATH.search(url) or re.search(r"\bmodel\b", failure.what)):
         advice = f"Say what it takes: --body '{json.dumps({'model': 'MODEL', **CHAT})}'."
-    elif kind == "http-500":
+    elif kind == "redirect" and urlsplit(url).path in failure.what.partition(" to ")[2].partition(";")[0]:
+        advice = "It redirects to itself: check the path and whether it wants credentials (--header)."
+    elif kind == "http-500" or (kind == "error-200" and not named_missing(failure.seen)):
         advice = f"Its log says why. {advice}"
     elif re.fullmatch(r"http-5\d\d", kind):
         advice = "The service is not ready: look at its log, then run this again."
@@ -331,6 +338,7 @@ def config_text(found: Connection) -> str:
         target["method"] = found.options.method
     lines = ["# What `shipworthy check --run` sends and reads. Every key: docs/config.md", "", "[target]"]
     lines += [f"{name} = {_toml(value)}" for name, value in target.items()]
+    lines += [f"timeout_sec = {found.timeout:g}"] if found.timeout != TIMEOUT else []
     for name, table in (("query", found.options.query), ("headers", found.options.headers)):
         lines += [f"{name} = {_inline(table)}"] if table else []
     if found.body is not None:

@@ -23,7 +23,10 @@ _NAMES = (
     r"""["'](\w+)["'] (?:is|must|failed|can|should|parameter)""",
     r"""Either ["'](\w+)["'] or ["'](\w+)["']""",
     r"([A-Z]\w+ \w+) (?:is|are) (?:required|missing)",
-    r"(\w+) (?:is|are) (?:a )?(?:required|missing|mandatory)",
+    r"([\w.]*\w) (?:is|are) (?:a )?(?:required|missing|mandatory)",
+    r"(\w+) (?:is|are) not (?:specified|given|provided|set)",
+    r"""(?:field|parameter|property|argument)(?: called| named)? ["'`](\w+)["'`]""",
+    r"""["']pointer["']\s*:\s*["']/([\w/]+)["']""",
     r"(?:required|missing)[\w ]*: *[\"']?(\w+)",
     r"(\w+): [Ff]ield required",
     r"""["']field_errors["']\s*:\s*\{\s*["'](\w+)""",
@@ -45,7 +48,7 @@ def named_missing(error: str) -> list[tuple[str, ...]]:
         )
     words = [word for pattern in _NAMES for found in re.findall(pattern, error) for word in _each(found)]
     spelled = [form for word in words for form in ([word] if " " not in word else [word.replace(" ", "_").lower()])]
-    return [(name,) for name in dict.fromkeys(spelled) if name.lower() not in _PROSE]
+    return [tuple(re.split(r"[./]", name)) for name in dict.fromkeys(spelled) if name.lower() not in _PROSE]
 
 
 _PROSE = {

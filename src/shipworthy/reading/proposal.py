@@ -496,7 +496,11 @@ def _relevance(listing: Listing, claim: str, place: _Claim | None, asked: Asked)
     if isinstance(listing.elements[0], str):
         as_ids = all(isinstance(one, str) and len(one) <= 200 and " " not in one.strip() for one in listing.elements)
         return score + (1.2 if as_ids else -1)
-    if len(listing.elements) == 1 and not any(LIKE_A_NAME.fullmatch(one) for one in map(str, all_ids(listing))):
+    if (
+        len(listing.elements) == 1
+        and not named
+        and not any(LIKE_A_NAME.fullmatch(one) for one in map(str, all_ids(listing)))
+    ):
         return -1.0  # a step of the work, such as a search, rather than what it brought
     return score + (2.2 if columns and tier_of(columns[0]) < 3 else -2)
 
