@@ -532,3 +532,19 @@ def test_a_reply_of_no_denies_nothing_that_follows() -> None:
     locked = "Opened filters cannot be returned."
     assert contradicts(locked, "No, opened filters cannot be returned.") is None
     assert contradicts(locked, "Yes, opened filters can be returned.") is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1. Rinse the filter with water.", "4. Rinse the filter with water."),
+        ("(2) Dry the filter.", "Step 3: Dry the filter."),
+        ("## 1. Clean the air filter", "## 2. Clean the air filter"),
+        ("The trial requires no credit card.", "The trial does not require any credit card."),
+        ("Do not open the valve.", "Avoid opening the valve."),
+        ("Remote Start can only be used twice.", "Press the Remote Start button on the key fob twice."),
+    ],
+)
+def test_numbers_of_lists_and_other_words_for_the_same_are_no_contradiction(one: str, other: str) -> None:
+    assert contradicts(one, other) is None
+    assert contradicts(other, one) is None

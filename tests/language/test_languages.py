@@ -299,6 +299,14 @@ def test_the_config_says_the_language_and_a_gold_item_another() -> None:
     assert run({"a": "Nicht 30."}, lang="de").items[0]["reason"] == "denied"
 
 
+@pytest.mark.parametrize(
+    ("claim", "words"), [("Es sind nicht 30 für die anderen.", "nicht"), ("不是30，而是60。", "不")]
+)
+def test_the_reason_names_the_words_that_deny(claim: str, words: str) -> None:
+    says = run({"a": claim}).cards[0]["says"]
+    assert says == f"contains the expected text but denies it: {words!r}"
+
+
 def test_gold_lint_says_beforehand_what_cannot_be_read(tmp_path: Path) -> None:
     from shipworthy.suites.answers.lint import lint
 

@@ -28,7 +28,13 @@ LONGEST = 1200  # characters of a sentence that are read
 _REPLY = re.compile(
     r"^(?:no|yes)\s*[,;:.!-]\s*"
 )  # "No, it can't": the first word answers the question, and denies nothing
+_AVOID = re.compile(r"^(?:please |always )?(?:avoid|refrain from) ")
 _PRICE = re.compile(r"[$€£](\d+(?:\.\d+)?)")
+# "1. Rinse", "(2) Dry", "Step 3:", "## 4 Care", "[5]": numbers of lists, headings and citations count nothing
+_LIST_NUMBER = re.compile(
+    r"^\s*(?:[-*+•#>]+\s*)*(?:\*\*)?(?:step|section|chapter|part|item)?\s*[(\[]?\d{1,3}(?:\.\d{1,2})*[.):\]]+(?!\d)\s*",
+    re.I,
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 
@@ -102,7 +108,8 @@ def _turns(statements: list[Statement], about: set[str], counts: bool, rules: Ru
 @lru_cache(maxsize=256)  # a claim is held against several constraints
 def _statements(text: str, rules: Rules) -> list[Statement]:
     """What a sentence says as a whole and, if it has several clauses, what each says under the same conditions."""
-    text = _PRICE.sub(r"\1 dollar ", _REPLY.sub("", spelled(text)).replace("%", " percent"))
+    text = _LIST_NUMBER.sub("", text, count=1)
+    text = _PRICE.sub(r"\1 dollar ", _AVOID.sub("do not ", _REPLY.sub("", spelled(text))).replace("%", " percent"))
     cut = list(parts(text, tokens(text)))
     if len(cut) == 1:
         return [Statement(cut[0], rules, least=2)]
@@ -172,7 +179,8 @@ def _only(one: Statement, other: Statement, rules: Rules) -> str | None:
     rest = strict.content - {strict.chosen}
     if strict.chosen in wide.content or len(rest) < 2 or not rest <= wide.content:
         return None
-    rival = "any" if "any" in wide.roles else min(wide.content - strict.content, default="")
+    others = wide.content - strict.content  # one thing in the place of another, or the two speak of different matters
+    rival = "any" if "any" in wide.roles else min(others, default="") if len(others) == 1 else ""
     return f"only {strict.chosen} ↔ {rival}" if rival else None
 
 

@@ -57,7 +57,7 @@ def refuses(claim: str, question: str = "") -> bool:
 def read(claim: str, question: str = "") -> str:
     """`refusal`, `answer`, or `doubtful`: it refuses, and then says something that may be what was asked for."""
     claim = claim[:READ]
-    if claim.endswith(("?", "—", "–", "-")) and _says_nothing(claim):
+    if claim.endswith(("?", "—", "–", "-")) and _says_nothing(claim, question):
         return REFUSAL
     if letter_signs().isdisjoint(telling_words(folded_claim(claim))) and not _rewritten(claim):
         return ANSWER
@@ -83,12 +83,13 @@ def read(claim: str, question: str = "") -> str:
     return _added(claim, question, said[first:], lacking[first:])
 
 
-def _says_nothing(claim: str) -> bool:
-    """Whether it is a dash or the like, or nothing but a question back."""
+def _says_nothing(claim: str, question: str) -> bool:
+    """Whether it is a dash or the like, or nothing but a question back; the user's own question repeated is neither."""
     if claim[-1] == "?" and any(map(str.isalnum, claim)):
         from .sentences import sentences
 
-        return all(span.text.endswith("?") for span in sentences(claim))
+        new = set(_WORD.findall(claim.lower())) - set(_WORD.findall(question.lower())) - word_set("words", "stop")
+        return bool(new) and all(span.text.endswith("?") for span in sentences(claim))
     return not any(map(str.isalnum, claim))
 
 

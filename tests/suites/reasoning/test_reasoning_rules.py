@@ -522,3 +522,32 @@ def test_grounding_tells_labelled_answers_apart():
     clean = {row["id"] for row in rows if not row["bad"]}
     assert all(result["passed"] for result in report["results"] if result["id"] in clean)
     assert any(scores[id_] < 0.55 for id_ in clean)
+
+
+# --- values that an author has worked out, and resolutions ---
+
+PLAN = [{"id": "n1", "source": "a.md", "text": "The plan has 4 seats. Each seat costs 12 dollars a month."}]
+COST = {"prompt": "What does the plan cost?", "evidence": PLAN, "expected_resolution": [], "forbidden": []}
+
+
+def test_a_computed_value_that_the_author_bound_is_known() -> None:
+    answer = "The plan with 4 seats costs 577 dollars."
+    bound = [{"value": "577 dollars", "source": ["n1"]}]
+    assert "invented" not in failures(answer, **{**COST, "bindings": bound})
+    assert "invented" in failures(answer, **{**COST, "bindings": []})
+
+
+def test_lint_accepts_a_computed_value(cli: Cli, tmp_path: Path) -> None:
+    found = lint(cli, tmp_path, **{**COST, "bindings": [{"value": "48 dollars", "about": ["plan"], "source": ["n1"]}]})
+    assert not {"case-value", "case-own-words"} & set(found)
+    assert "case-value" in lint(cli, tmp_path, **{**COST, "bindings": [{"value": "577 dollars", "source": ["n1"]}]})
+
+
+def test_a_missing_resolution_is_shown_and_stops_only_where_it_is_required() -> None:
+    case = {**COST, "bindings": [], "expected_resolution": ["each seat costs 12 dollars"]}
+    answer = "The plan has 4 seats, and the price is 12 dollars a month."
+    found = judge(answer, **case)
+    assert any("expected resolutions" in line for line in found["facts"]["suspicions"])
+    assert "contradiction_handling" not in found["below_minimum"]
+    required = {"contradiction_handling": {"required": True}}
+    assert "contradiction_handling" in judge(answer, **case, expected_signals=required)["below_minimum"]

@@ -295,6 +295,8 @@ def _in_words(verdict: Verdict, reason: str) -> str:
     if reason == "denied" and verdict.expected and matching.expects_yes_or_no(verdict.expected.gold):
         return f"does not say {verdict.expected.gold.substrings[0]!r}, but the opposite"
     words = REASONS[reason].did
+    if reason == "denied" and verdict.expected and (shown := matching.denial(verdict.expected.wanted, verdict.claim)):
+        return f"{words}: {visible(shown, 60)!r}"
     return f"{words} ({verdict.why})" if reason in _WITH_DETAIL and verdict.why else words
 
 

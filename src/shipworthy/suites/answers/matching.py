@@ -302,6 +302,20 @@ def _denied(claim: str, start: int, end: int, written: str, expected: Wanted) ->
     return unasserted(claim, start, end, expected.gold.question) and not _denies(written)
 
 
+def denial(expected: Wanted, claim: str) -> str:
+    """The words that deny an expected text in another language than English, or nothing."""
+    lang = expected.lang or language(claim, expected.gold.question)
+    if lang == "en":
+        return ""
+    expected = _localised(expected, lang)
+    for needle in expected.needles:
+        for text, said in _pairs(needle, expected, claim):
+            place = said.find(text) if text else -1
+            if place >= 0 and (words := _denial(said, place, place + len(text), needle.written, expected)):
+                return words.strip()
+    return ""
+
+
 def _denial(claim: str, start: int, end: int, written: str, expected: Wanted) -> str:
     """The words that deny a text in another language; nothing where they stand in the text itself."""
     from ...language import meaning, packs

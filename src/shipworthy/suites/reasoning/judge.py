@@ -164,11 +164,13 @@ def examine(case: ReasonCase, text: str, store: rules.Store) -> Row:
     cited = rules.by_sentence(said, citations)
     bound = [rules.Bound(binding, store) for binding in case.bindings]
     standings = [rules.standing(one, [other for other in bound if other is not one], said, cited) for one in bound]
+    given = [value for binding in case.bindings for value in (binding.value, *binding.rivals_values)]
+    given += case.expected_resolution
     right = [any(one.asserts(phrase) for phrase in case.expected_resolution) for one in said]
     wrong = [one for one, is_right in zip(said, right, strict=True) if not is_right]  # what asserts both reports both
     return {
         **rules.measure_support(said, store),
-        **rules.check_numbers(said, store),
+        **rules.check_numbers(said, store, given),
         **rules.find_actions(said if "actionability" in required(case) else (), store),
         "citations": sorted({note for citation in citations for note in citation.notes}),
         "unresolved": list(dict.fromkeys(citation.text for citation in citations if not citation.notes)),
@@ -180,8 +182,15 @@ def examine(case: ReasonCase, text: str, store: rules.Store) -> Row:
         "relevance": _relevance(said, store),
         "words": sum(len(sentence.tokens) for sentence in said),
         "faults": list(rules.find_faults(said, store)),
-        "suspicions": rules.suspicions(said, cited, store),
+        "suspicions": [*rules.suspicions(said, cited, store), *_unresolved(case, any(right))],
     }
+
+
+def _unresolved(case: ReasonCase, resolved: bool) -> list[str]:
+    """A missing resolution that is not required is only shown: it stops more right answers than wrong ones."""
+    if resolved or not case.expected_resolution or signals.is_required(case, "contradiction_handling"):
+        return []
+    return [f"states none of the expected resolutions, such as: {case.expected_resolution[0]}"]
 
 
 def _relevance(said: Sequence[Sentence], store: rules.Store) -> Fraction:

@@ -11,7 +11,7 @@ from ...language.reader import DIGITS
 from .contracts import Fixture, FixtureSource, ReasonCase, ReasonerAnswer, read_fixture
 from .controls import GOOD, control_answer
 from .judge import judge_answer
-from .rules import Bound, Store
+from .rules import Bound, Store, is_computed
 
 Found = tuple[str, str, str]
 
@@ -50,7 +50,7 @@ def _seen(case: ReasonCase) -> Iterator[Found]:
             if not store.naming(reference):
                 yield "error", f"{reference!r} names no note of the evidence", "case-source"
         told = [sentence for note in bound.source for sentence in store.told[note]]
-        if told and not any(sentence.places(bound.value) for sentence in told):
+        if told and not any(sentence.places(bound.value) for sentence in told) and not is_computed(value, told):
             yield "error", f"the value {value!r} does not occur in its source", "case-value"
         if not bound.about and any(sentence.places(bound.value) for sentence in store.asked):
             yield "warning", f"the value {value!r} is in the prompt: whoever repeats it gives it", "case-could-not-fail"
@@ -58,7 +58,10 @@ def _seen(case: ReasonCase) -> Iterator[Found]:
 
 def _tried(case: ReasonCase, fixture: Fixture) -> Iterator[Found]:
     """What trying shows: a right answer that does not pass, or wrong ones that do."""
-    for name in GOOD if case.evidence and case.answerable else ():
+    store = Store(case.evidence, case.prompt)
+    # no note has the words of a value that was worked out
+    computed = any(is_computed(binding.value, store.sentences) for binding in case.bindings)
+    for name in GOOD if case.evidence and case.answerable and not computed else ():
         verdict = judge_answer(case, ReasonerAnswer(control_answer(name, case)), fixture)
         if not verdict.passed:
             why = ", ".join(verdict.kinds)

@@ -148,9 +148,10 @@ MOST = 300  # numbers of the evidence, and unknown ones of an answer, that are c
 _PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 
 
-def check_numbers(said: Sequence[Sentence], store: Store) -> Row:
-    """How many numbers and dates an answer has, and which of them nobody gave."""
-    known = set(DIGITS.findall(store.spelled))
+def check_numbers(said: Sequence[Sentence], store: Store, bound: Sequence[str] = ()) -> Row:
+    """How many numbers and dates an answer has, and which of them nobody gave; what an author bound was given."""
+    told = "\n".join([store.spelled, *(read_phrase(text).text for text in bound)])
+    known = set(DIGITS.findall(told))
     anchors = 0
     unknown: dict[str, str] = {}  # number → the sign behind it: `%`, or the `s` of the 1990s
     for sentence in said:
@@ -160,7 +161,7 @@ def check_numbers(said: Sequence[Sentence], store: Store) -> Row:
             spoken = _spoken(sentence)
             numbers = [digits for digits in numbers if digits in known or digits not in spoken]
         anchors += len(dates) + len(numbers)
-        unknown |= {date: "" for date in dates if date not in store.spelled}
+        unknown |= {date: "" for date in dates if date not in told}
         unknown |= {digits: rest.partition(digits)[2][:1] for digits in numbers if digits not in known}
     values = sorted({Fraction(digits) for digits in known if _PLAIN.fullmatch(digits)})[:MOST] if unknown else []
     following = {digits for digits, sign in [*unknown.items()][:MOST] if _follows(digits, sign, values)}
@@ -176,6 +177,14 @@ def _spoken(sentence: Sentence) -> set[str]:
 @cache
 def _dates() -> re.Pattern[str]:
     return re.compile(rf"\b\d{{1,2}} (?:{'|'.join(words_of('words', 'months'))})\b")
+
+
+def is_computed(text: str, told: Sequence[Sentence]) -> bool:
+    """Whether a text has a number that these sentences do not have, and that follows from two numbers there."""
+    spelled, known = read_phrase(text).text, {digits for sentence in told for digits in sentence.numbers}
+    values = sorted({Fraction(digits) for digits in known if _PLAIN.fullmatch(digits)})[:MOST]
+    unknown = [digits for digits in DIGITS.findall(spelled) if digits not in known]
+    return bool(unknown) and all(_follows(digits, spelled.partition(digits)[2][:1], values) for digits in unknown)
 
 
 def _follows(digits: str, sign: str, values: Sequence[Fraction]) -> bool:
