@@ -34,7 +34,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The tests of every suite again, evaluated by the other engines; tests/engines/under.py has them.
-ENGINES := spilled spilled-2 processes scattered-1 dask
+ENGINES := disk disk-2 scattered-1 dask
 engines: $(VENV)/.dev
 	@for engine in $(ENGINES); do echo "== $$engine"; \
 	  SHIPWORTHY_ENGINE=$$engine $(BIN)/python -m pytest tests/suites -n $(WORKERS) --dist worksteal || exit 1; done

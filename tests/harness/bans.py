@@ -37,7 +37,8 @@ PROCESS_CALLS = {
 }
 PICKLES = {"pickle", "pickle.load", "pickle.loads"}
 MAY_PICKLE = {
-    "core/spill.py": "reads back what the same process wrote to its own temporary file, and nothing else",
+    "engines/piles.py": "reads back what this program wrote to its own folder or cluster, and nothing else",
+    "core/temporary.py": "reads back what the same process wrote to its own temporary file, and nothing else",
 }
 MAY_CONNECT = {
     "runner": "asks the targets that the user names",

@@ -47,12 +47,6 @@ def complete(options: Options, sources: Sources) -> Options:
     return resolved(msgspec.structs.replace(options, **changes))
 
 
-def growth(options: Options, sources: Sources) -> int:
-    """Of lists of ids little more than their ranks is kept; of logs every block, with room for its details."""
-    lists = options.metrics is not None or (_given(sources, "qrels") and not _given(sources, "live"))
-    return 2 if lists else 17
-
-
 def is_plain(sources: Sources) -> bool:
     """One log or run against a gold set: how good is it? Nothing is compared, and no canary gate is in force."""
     return _given(sources, "gold") and _given(sources, "run")

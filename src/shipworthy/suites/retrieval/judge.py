@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.cases import Case
 from ...core.contracts import Gold, Place
+from ...core.join import Case
 from ...core.tally import Fact
 from ...errors import DataError
 from ...language import refusal

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.cases import Gathered
+from ...core.join import Case
 from ...core.suite import Material
 from ...errors import DataError
 from .judge import Context, Expected, LogContext, delta_texts, in_order
@@ -14,27 +16,40 @@ from .log import LogLine, runs_of
 from .options import Choices
 from .survey import Noticed, noticed_in
 
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
+
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """The context with what is known of each log; errors of the data as a whole are raised here."""
-    expected = material.expected or {}
     if context.ids_only:
-        _check_lists(gathered, context, material)
+        _check_lists(gathered, context)
         return context
     logs = {}
     for name in material.streams:
         noticed = noticed_in(gathered, name)
         _check_log(name, noticed, gathered, context, material)
-        logs[name] = _log_context(name, noticed, gathered, context, expected)
+        logs[name] = _log_context(name, noticed, gathered, context)
     return msgspec.structs.replace(context, logs=logs)
 
 
-def _check_lists(gathered: Gathered, context: Context, material: Material) -> None:
+def _first_error(gathered: Gathered, check: Callable[[Case], None]) -> None:
+    """Check every question, and raise the error of the first of them, as the gold set has them."""
+    found: dict[int, DataError] = {}
+    for case, place in gathered.placed_cases():
+        try:
+            check(case)
+        except DataError as error:
+            found[place] = error
+    if found:
+        raise found[min(found)]
+
+
+def _check_lists(gathered: Gathered, context: Context) -> None:
     """A question without a list, or with nothing to find, where that was called an error."""
     choices = context.choices
-    if "error" not in (choices.missing_query, choices.no_relevant):
-        return
-    for case in gathered.cases(material.expected):
+
+    def check(case: Case) -> None:
         rules = (
             (not case.records["shadow"], choices.missing_query, "no list", "retrieval-missing"),
             (not case.gold, choices.no_relevant, "no relevant block", "retrieval-no-relevant"),
@@ -42,6 +57,8 @@ def _check_lists(gathered: Gathered, context: Context, material: Material) -> No
         _, rule, lacking, code = next((one for one in rules if one[0] and one[1] != "zero"), (False, "", "", ""))
         if rule == "error":
             raise DataError(f"qid {case.key!r} has {lacking}", hint="Add it, or choose skip or zero.", code=code)
+
+    _first_error(gathered, check)
 
 
 def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context, material: Material) -> None:
@@ -55,16 +72,15 @@ def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context
             hint="Check that gold set and log belong together.",
             code="log-empty",
         )
-    expected: Mapping[str, Expected] = material.expected or {}
-    if context.choices.match == "offsets":
-        _check_offsets(expected, material.reads["gold"].path, noticed, path)
-    if _strict(context.choices):
-        for case in gathered.cases(expected):
-            _check_question(case.gold, runs_of(case.records[name]), context.choices)
+    choices = context.choices
+    if choices.match == "offsets":
+        _check_offsets(gathered, material.reads["gold"].path, noticed, path)
+    if _strict(choices):
+        _first_error(gathered, lambda case: _check_question(case.gold, runs_of(case.records[name]), choices))
 
 
-def _check_offsets(expected: Mapping[str, Expected], gold: str, noticed: Noticed, log: str) -> None:
-    relevant = (place for item in expected.values() for place in item.gold.relevant if not isinstance(place, str))
+def _check_offsets(gathered: Gathered, gold: str, noticed: Noticed, log: str) -> None:
+    relevant = (place for case in gathered.cases() for place in case.gold.gold.relevant if not isinstance(place, str))
     if not any(place.offsets is not None for place in relevant):
         raise DataError(
             "no relevant block has offsets to match by",
@@ -104,28 +120,24 @@ def _check_question(item: Expected, runs: Sequence[LogLine], choices: Choices) -
         in_order(line, choices)
 
 
-def _log_context(
-    name: str, noticed: Noticed, gathered: Gathered, context: Context, expected: Mapping[str, Expected]
-) -> LogContext:
+def _log_context(name: str, noticed: Noticed, gathered: Gathered, context: Context) -> LogContext:
     """ΔS is made where the log has none at all; logged and made distances are never mixed."""
     if noticed.read_deltas:
         return LogContext(cites=noticed.cites, made_with=noticed.embedder_names)
     embedder = context.embedder
-    if embedder is None or not noticed.cites:  # nothing is cited, and to look for it may take another pass from disk
+    if embedder is None or not noticed.cites:  # nothing is cited, and to look for it takes another pass
         return LogContext(cites=noticed.cites)
-    pairs = list(_pairs(name, gathered, context, expected))
+    pairs = [pair for _, pair in sorted(_pairs(name, gathered, context), key=itemgetter(0))]
     if not pairs:
         return LogContext(cites=noticed.cites)
     embedder.prepare(text for pair in pairs for text in pair)
     return LogContext(cites=noticed.cites, embedder=embedder, made_with=embedder.id)
 
 
-def _pairs(
-    name: str, gathered: Gathered, context: Context, expected: Mapping[str, Expected]
-) -> Iterator[tuple[str, str]]:
-    """The question and the first cited text of each run, where both are at hand."""
-    for case in gathered.cases(expected):
+def _pairs(name: str, gathered: Gathered, context: Context) -> Iterator[tuple[int, tuple[str, str]]]:
+    """The question and the first cited text of each run, where both are at hand, with the question's place."""
+    for case, place in gathered.placed_cases():
         for line in runs_of(case.records[name]):
             pair = delta_texts(line, case.gold.gold, context.texts)
             if pair is not None:
-                yield pair
+                yield place, pair

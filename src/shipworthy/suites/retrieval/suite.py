@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
-from ...core import spill
-from ...core.cases import Case, Numbered
 from ...core.contracts import Gold
-from ...core.sources import BLOCKS, GoldSet, Input, load_gold, read_texts, stream_traces
+from ...core.inputs import Input, Numbered, Records, Stream, Table, raise_later
+from ...core.join import Case, Nothing
+from ...core.sources import BLOCKS, gold_stream, read_texts, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..answers.judge import slices_of
 from .controls import controls
 from .embedders import make_embedder
 from .explain import baseline, explain, shown
-from .inputs import complete, growth, is_plain
+from .inputs import complete, is_plain
 from .judge import Context, Expected, ListVerdict, judge
 from .lists import gold_slots, log_lists, qrels_slots, relevant_counts, run_lists, trec_lists
 from .log import LogLine, runs_of
@@ -34,9 +35,6 @@ from .survey import LogSurvey
 from .trec import is_run_file, one_file
 from .trec_logs import gold_of_qrels, log_of_run
 
-GROWTH_OF_LISTS = 13  # bytes in memory for each byte of qrels, once it is known what there is to find
-ROOM_FOR_LISTS = 3 / 4  # of a limit; ranked lists, which are all that is beside them, are on disk
-
 
 def read(sources: Sources, options: Options) -> Material:
     """Gold made ready once, logs as streams; of lists of ids only their ranks."""
@@ -52,7 +50,7 @@ def _read_lists(sources: Sources, options: Options, choices: Choices) -> Materia
     wanted = tuple(parse_wanted(options.metrics))
     return Material(
         context=Context(options=options, choices=choices, wanted=wanted, plain=is_plain(sources), ids_only=True),
-        expected=counts,
+        gold=Stream(counts, gold, Table(), raise_later),
         streams={"shadow": stream},
         reads={"gold": gold, "shadow": log},
         incomplete=lock_problems(sources.get("gold"), options.map),
@@ -61,41 +59,42 @@ def _read_lists(sources: Sources, options: Options, choices: Choices) -> Materia
 
 def _lists(
     sources: Sources, options: Options, choices: Choices, gold: Input, log: Input
-) -> tuple[Mapping[str, int], Iterable[Numbered]]:
-    """How much there is to find for each question, and what was found; on disk where there is a limit of memory."""
+) -> tuple[Mapping[str, int], Stream]:
+    """How much there is to find for each question, and what was found."""
     qrels, run = sources.get("qrels"), sources.get("run", sources.get("shadow"))
-    given = sources["gold"] if qrels is None else qrels
-    if (store := spill.active()) is not None and store.shelves(given, GROWTH_OF_LISTS, ROOM_FOR_LISTS):
-        from .divided import read_divided  # most runs do without
-
-        return read_divided(store, sources, options, choices, gold, log)
     if qrels is not None:
         slots = qrels_slots(os.fspath(qrels), gold, choices)
-        return relevant_counts(slots), run_lists(one_file(run), log, slots, choices)
+        return relevant_counts(slots), _whole(one_file(run), log, partial(run_lists, slots=slots, choices=choices))
     slots = gold_slots(sources["gold"], gold, options.map)
     if is_run_file(run):
         gold.found.raise_any()
-        return relevant_counts(slots), trec_lists(os.fspath(run), log, slots, choices)
+        return relevant_counts(slots), _whole(os.fspath(run), log, partial(trec_lists, slots=slots, choices=choices))
     return relevant_counts(slots), log_lists(run, log, slots, choices, gold, options)
+
+
+def _whole(path: str, read: Input, lists: Callable[[Any, Input], Iterator[Numbered]]) -> Stream:
+    """A TREC file, which is read from end to end."""
+    return Stream(path, read, Records(lists, attrgetter("qid")), whole=True)
 
 
 def _read_logs(sources: Sources, options: Options, choices: Choices) -> Material:
     reads: dict[str, Input] = {}
     context = _context(sources, options, choices, reads)
-    gold = _gold(sources, options, choices)
+    gold = Input()
     given = {"shadow": sources.get("run", sources.get("shadow")), "live": sources.get("live")}
     logs = {name: Input() for name, source in given.items() if source is not None}
     return Material(
         context=context,
-        expected=_expected(gold, choices, context.texts),
+        gold=_gold(sources, gold, options, choices),
+        ready=partial(_ready, choices=choices, texts=context.texts),
         streams={
-            name: log_of_run(one_file(given[name]), log)
+            name: _whole(one_file(given[name]), log, log_of_run)
             if sources.get("qrels") is not None or is_run_file(given[name])
             else stream_traces(given[name], log, record=LogLine, lenient=options.lenient, map=options.map, needs=BLOCKS)
             for name, log in logs.items()
         },
         runs=dict.fromkeys(logs, attrgetter("key")),
-        reads={"gold": gold.source} | logs | reads,
+        reads={"gold": gold} | logs | reads,
         incomplete=lock_problems(sources.get("gold"), options.map),
     )
 
@@ -128,25 +127,23 @@ def _context(sources: Sources, options: Options, choices: Choices, reads: dict[s
     )
 
 
-def _gold(sources: Sources, options: Options, choices: Choices) -> GoldSet:
+def _gold(sources: Sources, read: Input, options: Options, choices: Choices) -> Stream:
     if sources.get("qrels") is not None:
-        return gold_of_qrels(os.fspath(sources["qrels"]), choices.rel_level)
-    return load_gold(sources["gold"], lenient=options.lenient, by=choices.by, map=options.map)
+        return gold_of_qrels(os.fspath(sources["qrels"]), read, choices.rel_level)
+    return gold_stream(sources["gold"], read, lenient=options.lenient, by=choices.by, map=options.map)
 
 
-def _expected(gold: GoldSet, choices: Choices, texts: Mapping[str, str]) -> Mapping[str, Expected]:
-    return gold.ready(partial(_ready, choices=choices, texts=texts))
-
-
-def _ready(item: Gold, number: int, line: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
+def _ready(item: Gold, place: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
     target = prepare(item, choices, texts)
     types = tuple(f"type={name}" for name in target.types)
-    return Expected(item, number, target, types + slices_of(item, choices.by))
+    return Expected(item, place, target, types + slices_of(item, choices.by))
 
 
-def survey(material: Material) -> LogSurvey | None:
-    """Nothing has to be noticed about lists of ids."""
-    return None if material.context.ids_only else LogSurvey()
+def survey(context: Context) -> LogSurvey | Nothing | None:
+    """Of lists of ids nothing has to be noticed, but that they are all there where anything else is an error."""
+    if not context.ids_only:
+        return LogSurvey()
+    return Nothing() if "error" in (context.choices.missing_query, context.choices.no_relevant) else None
 
 
 def unjudged(case: Case, verdict: object) -> bool:
@@ -207,5 +204,4 @@ SUITE = Suite(
     shown=shown,
     reference=reference,
     controls=controls,
-    growth=growth,
 )

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from ...core.cases import Gathered
 from ...text import plural, visible
 from .log import LogLine
 from .options import Choices
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
 
 
 class Noticed:

@@ -19,8 +19,8 @@ import msgspec
 from ...core.contracts import Gold
 from ...core.sources import Input, read_gold, stream_traces
 from ...errors import DataError, ShipworthyError, UsageError
+from ...reading.files import Files
 from ...reading.jsonl import open_binary
-from ...reading.many import Files
 from ...text import visible
 from .log import LogLine
 
