@@ -34,10 +34,11 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The tests of every suite again, evaluated by the other engines; tests/engines/under.py has them.
+EVERY_ENGINE := tests/reading/test_same_in_every_format.py::test_the_same_records_give_the_same_report_in_every_format
 ENGINES := disk disk-2 scattered-1 dask
 engines: $(VENV)/.dev
 	@for engine in $(ENGINES); do echo "== $$engine"; \
-	  SHIPWORTHY_ENGINE=$$engine $(BIN)/python -m pytest tests/suites -n $(WORKERS) --dist worksteal || exit 1; done
+	  SHIPWORTHY_ENGINE=$$engine $(BIN)/python -m pytest tests/suites $(EVERY_ENGINE) -n $(WORKERS) --dist worksteal || exit 1; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs examples

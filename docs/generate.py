@@ -15,7 +15,7 @@ import click
 
 from shipworthy.cli import COMMANDS, group
 from shipworthy.codes import CODES
-from shipworthy.config.keys import SECTIONS, Key, configurable, inputs_of, options_of, schema
+from shipworthy.config.keys import SECTIONS, TARGET, Key, configurable, inputs_of, options_of, schema
 from shipworthy.core.options import SuiteOptions, fields_of
 from shipworthy.glossary import REASONS, TERMS, Term
 from shipworthy.suites import SUITES
@@ -96,10 +96,13 @@ _TAKES = {
     "numbers": "whole number or list",
     "words": "list of texts",
     "gates": "list of gates",
+    "texts": "table of texts",
+    "template": "JSON text or table",
 }
 _COMMON = "<!-- made by docs/generate.py from SuiteOptions -->\n"
 _SUITES = "<!-- made by docs/generate.py from each suite's inputs and Options -->\n"
 _REST = "<!-- made by docs/generate.py from the other tables of the file -->\n"
+_TARGET = "<!-- made by docs/generate.py from the run options -->\n"
 _END = "<!-- /made -->\n"
 
 
@@ -109,6 +112,7 @@ def config() -> str:
     common = {name: Key(field.kind, field.opt.help) for name, field in fields_of(SuiteOptions).items()}
     text = _made(text, _COMMON, [*_table(common), ""])
     text = _made(text, _REST, [line for name, keys in SECTIONS.items() for line in _section(name, keys)])
+    text = _made(text, _TARGET, [*_table(TARGET), ""])
     return _made(text, _SUITES, [line for name in configurable() for line in _suite_tables(name)])
 
 

@@ -65,7 +65,7 @@ def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
 @pytest.fixture(autouse=True)
 def chosen_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests of every suite on any engine: `make engines`, or `SHIPWORTHY_ENGINE=disk pytest tests/suites`."""
-    if ENGINE and "suites" in request.path.parts:
+    if ENGINE and ("suites" in request.path.parts or request.node.get_closest_marker("every_engine")):
         from under import ELSEWHERE, use_engine
 
         if ENGINE in ELSEWHERE and request.node.get_closest_marker("one_process"):

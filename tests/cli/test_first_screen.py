@@ -146,7 +146,7 @@ def test_the_board_speaks_plainly_with_the_short_name_in_brackets(cli: Cli, fold
 
 
 def test_explain_knows_every_reason_by_both_of_its_names(cli: Cli) -> None:
-    for name in (*SEVERITY, *retrieval._SEVERITY, "slow", "disagreement", "flagged-agreement", "unaccepted"):
+    for name in (*SEVERITY, *retrieval.SEVERITY, "slow", "disagreement", "flagged-agreement", "unaccepted"):
         reason = find_reason(name)
         assert reason is not None, name
         for spelled in (name, reason.plain):

@@ -17,7 +17,7 @@ from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.core.suite import Material
 from shipworthy.engines import disk, memory
-from shipworthy.errors import EnvironmentFailure, UsageError
+from shipworthy.errors import EnvironmentFailure, ShipworthyError, UsageError
 from shipworthy.jobs import evaluate as door
 from shipworthy.suites import load_suite
 
@@ -123,6 +123,27 @@ def test_where_processes_can_not_be_forked_the_report_is_the_same(
     whole = report(evaluate(*inputs))
     monkeypatch.setattr("shipworthy.engines.workers.can_fork", lambda: False)
     assert report(evaluate(*inputs))["digest"] == whole["digest"]
+
+
+def test_a_file_that_changes_while_it_is_read_is_an_error(
+    inputs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are read twice on disk: once to cut them, once for their lines. What is only added is no harm."""
+    golds, traces = inputs
+    text = traces.read_bytes()
+    run = partial(disk.run, part=3_000, piles=4)
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+
+    def changed() -> None:
+        traces.write_bytes(text.replace(b"q033", b"q034"))
+
+    def added() -> None:
+        traces.write_bytes(text + text.splitlines(keepends=True)[0])
+
+    with pytest.raises(ShipworthyError, match=r"trace\.jsonl: changed while it was read.*\[input-changed\]"):
+        evaluate(odd_suite("read", changed), gold=golds, trace=traces)
+    traces.write_bytes(text)
+    evaluate(odd_suite("read", added), gold=golds, trace=traces)
 
 
 def test_progress_is_told(inputs: tuple[Path, Path]) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from typing import Any
+
+import pytest
 
 from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.decision import report
+from shipworthy.history import store as storing
 from shipworthy.reading.reports import digest
 
 
@@ -35,3 +40,29 @@ def small(index: int) -> dict[str, Any]:
 def sealed(body: dict[str, Any]) -> dict[str, Any]:
     """A report that somebody made up, with the digest of what it says."""
     return {**body, "digest": digest(body)}
+
+
+def recorded_before(url: str, reports: list[dict[str, Any]], version: int = 2) -> None:
+    """A history as an earlier version recorded it: before reports were compressed, or before items were kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storing, "VERSION", version)
+        for index, report in enumerate(reports):
+            text = json.dumps(report)
+            with storing.opened(url, 5) as store:
+                store.count(
+                    "INSERT INTO shipworthy_runs (id, recorded_at, suite, profile, decision, definitions, digest, "
+                    "inputs, commit_id, branch, label, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        f"{index}-{report['digest']}",
+                        f"2026-11-{index + 1:02d}T00:00:00+00:00",
+                        *("answers", "strict", report["decision"], "1", report["digest"]),
+                        json.dumps(report["inputs"]),
+                        *("", "main", f"r{index}"),
+                        text if version < 3 else zlib.compress(text.encode()),
+                    ),
+                )
+
+
+def schema_of(url: str) -> int:
+    with storing.opened(url, 5, write=False) as store:
+        return store.version()

@@ -15,11 +15,10 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from histories import made, sealed, small
+from histories import made, recorded_before, schema_of, sealed, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,12 +26,11 @@ from conftest import EFFORT, Cli, gold, trace
 from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
-from shipworthy.history import History, _insert, exact_value
+from shipworthy.history import History, exact_value
 from shipworthy.history import store as storing
 from shipworthy.history.flaky import flaky
 from shipworthy.history.nightly import nightly, nightly_of
 from shipworthy.history.page import sparkline, trend_svg, write_page
-from shipworthy.history.records import rows_of
 
 pytest_plugins = ("databases",)  # the fixture url: SQLite, and PostgreSQL where it is installed
 
@@ -248,21 +246,6 @@ def test_an_older_schema_is_brought_up_to_date_with_its_runs(url: str, monkeypat
     assert [run.label for run in History(url).runs()] == ["old"]
     History(url).record(small(1))
     assert History(url).baselines() == []
-
-
-def recorded_before(url: str, reports: list[dict[str, Any]]) -> None:
-    """A history as it was recorded before reports were compressed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storing, "VERSION", 2)
-        for index, report in enumerate(reports):
-            row, metrics, gates = rows_of(report, "", "main", f"r{index}", f"2026-11-{index + 1:02d}T00:00:00+00:00")
-            with storing.opened(url, 5) as store:
-                _insert(store, (*row[:-1], json.dumps(report)), metrics, gates)
-
-
-def schema_of(url: str) -> int:
-    with storing.opened(url, 5, write=False) as store:
-        return store.version()
 
 
 def bytes_of(url: str) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import made, sealed, small
+from histories import made, recorded_before, sealed, small
 
 from conftest import Cli, gold, trace, write_lines
 from shipworthy.errors import DataError, EnvironmentFailure, UsageError
@@ -233,14 +233,10 @@ def test_a_database_that_may_only_be_read_can_be_read() -> None:
 def test_a_database_of_before_that_may_only_be_read_can_be_read() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "history.db")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(storing, "VERSION", 2)
-            History(path).record(small(1), label="a")
-            with storing.opened(path, 5) as database:
-                database.rows("UPDATE shipworthy_runs SET report = ?", (json.dumps(small(1)),))
+        recorded_before(path, [small(1)])
         os.chmod(path, 0o444)
         os.chmod(folder, 0o555)
-        assert as_nobody(lambda: History(path).report("a")) == small(1)
+        assert as_nobody(lambda: History(path).report("r0")) == small(1)
 
 
 def _read_and_record(path: str) -> list[Any]:

@@ -458,7 +458,7 @@ def test_the_count_is_the_same_however_the_data_is_dealt_out(name: str) -> None:
     from engines.scattered import scattered
     from shipworthy.core import evaluate as core
     from shipworthy.core.options import make_options
-    from shipworthy.suites import load_suite
+    from shipworthy.suites import load_suite, suite_for
 
     score, gate = SUITES[name]
     whole = score(41, only_gates=True, gates=gate)
@@ -474,6 +474,7 @@ def test_the_count_is_the_same_however_the_data_is_dealt_out(name: str) -> None:
     }[name]
     more = {"metrics": "R@5"} if name == "ranked" else {}
     options = make_options(suite.options, {"only_gates": True, "gates": gate, **more})
+    suite = suite_for(suite, options, sources)
     for seed in range(3):
         assert core.evaluate(suite, sources, options, scattered(seed)).reasons == whole.reasons
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from conftest import EFFORT
+from conftest import EFFORT, ENGINE
 from shipworthy import DataError, ShipworthyError
 from shipworthy.core.contracts import Passage, Place
 from shipworthy.core.decision import Decision
@@ -196,8 +196,9 @@ SUITES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.every_engine
 @pytest.mark.parametrize("suite", SUITES)
-@settings(max_examples=20 * EFFORT, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=4 if ENGINE else 20 * EFFORT, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(gold=gold_sets(), traces=trace_files())
 def test_the_same_records_give_the_same_report_in_every_format(
     suite: str, gold: Records, traces: Records, tmp_path_factory: pytest.TempPathFactory

@@ -14,7 +14,6 @@ import faultserver
 from conftest import trace, write_lines
 from faultserver import FaultServer, response
 from shipworthy import run
-from shipworthy.runner import Limits, TargetOptions
 from shipworthy.runner.redact import Secrets
 from shipworthy.web.address import vetted_url
 from shipworthy.web.client import Client
@@ -50,8 +49,7 @@ def asked(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch, **option
     question = [SimpleNamespace(qid="q", question="What?", paraphrases=())]
     out = tmp_path / "t.jsonl"
     with FaultServer() as server:
-        limits = Limits(retries=0, breaker=5)
-        run(question, server.url("/stream"), out, limits=limits, overwrite=True, options=TargetOptions(**options))
+        run(question, server.url("/stream"), out, retries=0, breaker=5, overwrite=True, **options)
     (record,) = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     return record
 
@@ -158,10 +156,10 @@ def test_another_request_is_another_run(tmp_path: Path, changed: str) -> None:
 
     with FaultServer() as server:
         for before, after in ((GIVEN, {**GIVEN, changed: _other(changed)}), ({}, {changed: GIVEN[changed]})):
-            run(question, server.url("/qa"), out, max_requests=1, overwrite=True, options=TargetOptions(**before))
+            run(question, server.url("/qa"), out, max_requests=1, overwrite=True, **before)
             with pytest.raises(UsageError, match=r"the plan or the target changed since.*\[journal-mismatch\]"):
-                run(question, server.url("/qa"), out, resume=True, options=TargetOptions(**after))
-            assert run(question, server.url("/qa"), out, resume=True, options=TargetOptions(**before)).complete
+                run(question, server.url("/qa"), out, resume=True, **after)
+            assert run(question, server.url("/qa"), out, resume=True, **before).complete
 
 
 def _other(name: str) -> Any:

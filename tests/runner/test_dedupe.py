@@ -14,7 +14,7 @@ import pytest
 from conftest import Ran, gold, write_lines
 from faultserver import GOOD, FaultServer
 from shipworthy import evaluate
-from shipworthy.runner import Ask, Limits, run
+from shipworthy.runner import Ask, run
 from shipworthy.runner.targets import AskFailed
 
 Cli = Callable[..., Ran]
@@ -125,8 +125,8 @@ def test_a_journal_cut_anywhere_is_completed_by_a_resume(tmp_path: Path, after: 
 
 def test_a_budget_counts_requests_and_the_rest_is_asked_by_a_resume(tmp_path: Path) -> None:
     out, announced = tmp_path / "o.jsonl", list[str]()
-    limits = Limits(max_requests=3, concurrency=1)
-    first = run([item()], Counting(), out, limits=limits, warmup=1, announce=announced.append, **GRID)
+    limits = {"max_requests": 3, "concurrency": 1}
+    first = run([item()], Counting(), out, warmup=1, announce=announced.append, **limits, **GRID)
     assert announced == ["Sending 3 of 5 requests (8 runs, 4 reused, 1 to warm up) to test"]
     assert not first.complete and (first.finished, first.reused) == (4, 2)
     assert run([item()], Counting(), out, resume=True, **GRID).complete

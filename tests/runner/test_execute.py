@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyte
 import pytest
 from click.testing import CliRunner
 
@@ -24,8 +26,8 @@ from shipworthy import evaluate
 from shipworthy.cli.run import command
 from shipworthy.core.sources import Input, stream_traces
 from shipworthy.errors import EnvironmentFailure, UsageError
-from shipworthy.runner import Limits, RunSummary, TargetOptions, run
-from shipworthy.runner.pace import Pacer, wait_before
+from shipworthy.runner import RunSummary, TargetOptions, run
+from shipworthy.runner.execute import Pacer, wait_before
 from shipworthy.runner.progress import ProgressBar, ProgressLines, clock
 from shipworthy.runner.redact import Secrets
 from shipworthy.runner.targets import AskFailed
@@ -45,8 +47,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def limits(**given: Any) -> Limits:
-    return Limits(**({"backoff": 0.01, "timeout": FOREVER} | given))
+def limits(**given: Any) -> dict[str, Any]:
+    return {"backoff": 0.01, "timeout": FOREVER} | given
 
 
 class Answering:
@@ -92,7 +94,7 @@ def test_retries_on_429_and_5xx_are_counted(tmp_path: Path) -> None:
     with FaultServer() as server:
         for path, attempts in (("/429", 3), ("/500-once", 2)):
             out = tmp_path / f"{attempts}.jsonl"
-            run(gold(1), server.url(path), out, limits=limits(concurrency=1))
+            run(gold(1), server.url(path), out, **limits(concurrency=1))
             (record,) = lines(out)
             assert record["attempts"] == attempts and "error" not in record
             assert record["total_ms"] >= record["e2e_ms"]
@@ -116,20 +118,20 @@ class Busy(Answering):
 def test_retry_after_holds_every_worker_back(tmp_path: Path) -> None:
     target = Busy({0: 8.0}, delay=0.5)
     with virtual_time():
-        run(gold(6), target, tmp_path / "t.jsonl", limits=limits(concurrency=2))
+        run(gold(6), target, tmp_path / "t.jsonl", **limits(concurrency=2))
     assert target.times == [0, 0, 8.5, 8.5, 9, 9, 9.5], "one pause for all, not one each"
 
 
 def test_a_pause_is_no_longer_than_the_longest_wait(tmp_path: Path) -> None:
     target = Busy({0: 99999.0})
     with virtual_time():
-        run(gold(2), target, tmp_path / "t.jsonl", limits=limits(concurrency=1, longest_wait=30))
+        run(gold(2), target, tmp_path / "t.jsonl", **limits(concurrency=1, longest_wait=30))
     assert target.times == [0, 30, 30]
 
 
 def test_a_429_storm_is_bounded(tmp_path: Path) -> None:
     with FaultServer() as server:
-        run(gold(8), server.url("/429-always"), tmp_path / "t.jsonl", limits=limits(retries=1, longest_wait=0.01))
+        run(gold(8), server.url("/429-always"), tmp_path / "t.jsonl", **limits(retries=1, longest_wait=0.01))
         assert server.hits["/429-always"] == 16
     records = lines(tmp_path / "t.jsonl")
     assert len(records) == 8
@@ -153,7 +155,7 @@ def test_a_429_storm_is_bounded(tmp_path: Path) -> None:
 def test_failures_are_runs_with_an_error(tmp_path: Path, path: str, kind: str, hits: int) -> None:
     out = tmp_path / "t.jsonl"
     with FaultServer() as server:
-        summary = run(gold(1), server.url(path), out, limits=limits(retries=2))
+        summary = run(gold(1), server.url(path), out, **limits(retries=2))
         assert server.hits[path] == hits
     assert summary.complete and summary.failed == 1
     (record,) = lines(out)
@@ -165,10 +167,10 @@ def test_failures_are_runs_with_an_error(tmp_path: Path, path: str, kind: str, h
 def test_a_drip_ends_at_its_deadline_and_others_go_on(tmp_path: Path) -> None:
     out = tmp_path / "t.jsonl"
     with FaultServer() as server:
-        run(gold(1), server.url("/qa"), out, limits=limits())
+        run(gold(1), server.url("/qa"), out, **limits())
         out.unlink()
         with pytest.raises(EnvironmentFailure, match="did not answer once: timeout"):
-            run(gold(4), server.url("/drip"), out, limits=limits(timeout=0.4))
+            run(gold(4), server.url("/drip"), out, **limits(timeout=0.4))
 
 
 def test_what_the_target_says_of_itself_can_not_take_over_the_record(tmp_path: Path) -> None:
@@ -251,7 +253,7 @@ def test_budgets_stop_the_run_and_a_resume_goes_on(tmp_path: Path, budget: dict[
 
     out = tmp_path / "t.jsonl"
     with virtual_time():
-        summary = run(gold(40), Costly(0.25), out, limits=limits(concurrency=1, **budget))
+        summary = run(gold(40), Costly(0.25), out, **limits(concurrency=1, **budget))
     assert summary.stopped and not summary.complete
     assert summary.finished == finished
     again = run(gold(40), Costly(), out, resume=True)
@@ -262,7 +264,7 @@ def test_budgets_stop_the_run_and_a_resume_goes_on(tmp_path: Path, budget: dict[
 def test_retries_count_against_the_budget_and_the_unfinished_is_not_recorded(tmp_path: Path) -> None:
     with FaultServer() as server:
         summary = run(
-            gold(5), server.url("/500"), tmp_path / "t.jsonl", limits=limits(concurrency=1, retries=2, max_requests=4)
+            gold(5), server.url("/500"), tmp_path / "t.jsonl", **limits(concurrency=1, retries=2, max_requests=4)
         )
         assert server.hits["/500"] == 4
     assert (summary.requests, summary.finished) == (4, 1)
@@ -275,7 +277,7 @@ def test_warmup_is_asked_and_not_kept(tmp_path: Path) -> None:
 
 
 def test_waits_double_are_capped_and_are_the_same_each_time() -> None:
-    rules = Limits(backoff=1.0, longest_wait=5.0)
+    rules = TargetOptions(backoff=1.0, longest_wait=5.0)
     waits = [wait_before(attempt, "A#", rules, None) for attempt in (2, 3, 4, 9)]
     assert waits == [wait_before(attempt, "A#", rules, None) for attempt in (2, 3, 4, 9)]
     assert 0.5 <= waits[0] < 1 <= waits[1] < 2 <= waits[2] < 4 and waits[3] <= 5
@@ -303,7 +305,7 @@ def test_an_unreachable_target_ends_the_run_and_leaves_nothing_behind(tmp_path: 
     out = tmp_path / "t.jsonl"
     for count in (2, 50):
         with pytest.raises(EnvironmentFailure, match="did not answer once") as caught:
-            run(gold(count), "http://127.0.0.1:9/qa", out, limits=limits(retries=1))
+            run(gold(count), "http://127.0.0.1:9/qa", out, **limits(retries=1))
         assert (caught.value.code, caught.value.exit_code) == ("target-unreachable", 4)
         assert lines(out) == []
         out.unlink()
@@ -323,7 +325,7 @@ def test_a_target_that_dies_in_the_middle_can_be_resumed_without_holes(tmp_path:
         dying = Dying()
         dying.name = url
         with pytest.raises(EnvironmentFailure, match="stopped answering after 20 runs"):
-            run(gold(60), dying, out, limits=limits(retries=0, concurrency=1))
+            run(gold(60), dying, out, **limits(retries=0, concurrency=1))
         assert len(lines(out)) == 20
         summary = run(gold(60), url, out, resume=True)
     assert summary.complete and summary.failed == 0 and summary.resumed == 20
@@ -354,8 +356,8 @@ def test_no_secret_in_any_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 server.url(path + "?key=${CANARY}"),
                 tmp_path / f"{path[1:]}.jsonl",
                 progress=True,
-                limits=limits(retries=0),
-                options=TargetOptions(headers=headers),
+                headers=headers,
+                **limits(retries=0),
             )
         assert server.seen[0][1]["Authorization"] == f"Bearer {CANARY}"
     shown = capfd.readouterr()
@@ -498,10 +500,19 @@ def test_progress_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert (clock(5), clock(65), clock(3725)) == ("0:05", "1:05", "1:02:05")
 
 
-def test_the_bar_draws_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = ProgressBar(10, 8)
-    shown.update()
-    shown.update(failed=True)
-    shown.close()
-    said = capsys.readouterr()
-    assert said.out == "" and "10/10  100%" in said.err and "errors 1" in said.err
+def test_the_bar_draws_over_itself_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a terminal shows at the end: one line, the bar full; cut where the terminal is narrow."""
+    for columns in (100, 30):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        stream = io.StringIO()
+        shown = ProgressBar(10, 8, stream)
+        shown.update()
+        shown.update(failed=True)
+        shown.close()
+        screen = pyte.Screen(columns, 4)
+        pyte.Stream(screen).feed(stream.getvalue().replace("\n", "\r\n"))
+        line, *below = (text.rstrip() for text in screen.display)
+        assert not any(below)
+        assert line.startswith("run [") and "10/10  100%" in line
+        assert columns < 100 or (line.count("=") == 40 and "errors 1" in line)
+        assert "[3" not in stream.getvalue(), "no colour, so nothing to switch off"

@@ -20,7 +20,6 @@ from shipworthy import run
 from shipworthy.errors import UsageError
 from shipworthy.runner import RunSummary, TargetOptions
 from shipworthy.runner.reasoner import ask_all, reasoner_target
-from shipworthy.runner.targets import parse_target
 from shipworthy.suites.reasoning.contracts import parse_fixture
 from waiting import FOREVER, is_running, wait_until
 
@@ -198,10 +197,10 @@ def test_a_module_that_ends_at_import_is_a_usage_error(
     assert not (tmp_path / "t.jsonl").exists()
 
 
-def test_a_module_that_never_ends_to_import_is_a_usage_error(pipeline: Pipeline) -> None:
+def test_a_module_that_never_ends_to_import_is_a_usage_error(tmp_path: Path, pipeline: Pipeline) -> None:
     target = pipeline(head="while True: pass\n")
     with pytest.raises(UsageError, match=r"can't be imported: the import took longer than 0\.5 s"):
-        parse_target(target, TargetOptions(start_seconds=0.5))
+        ran(tmp_path, target, start_seconds=0.5)
 
 
 CONFIG = """
@@ -325,10 +324,10 @@ def test_a_script_that_asks_itself_does_not_start_itself_for_ever(tmp_path: Path
 
 def test_a_result_cannot_be_an_answer_to_the_next_question(tmp_path: Path, pipeline: Pipeline) -> None:
     """A second result, sent behind our back, is not the next question's."""
-    forged = json.dumps({"id": 4, "value": {"answer_json": {"claim": "forged"}}})
-    frame = len(forged).to_bytes(8, "big") + forged.encode()
-    send = f"[os.write(n, {frame!r}) for n in range(200, 204) if os.path.exists('/proc/self/fd/%d' % n)] and None"
-    _, records = ran(tmp_path, pipeline(f"return {send}"), concurrency=1)
+    forged = json.dumps({"id": 4, "value": {"answer_json": {"claim": "forged"}}}).encode() + b"\n"
+    send = f"for n in range(200, 204):\n        try: os.write(n, {forged!r})\n        except OSError: pass"
+    summary, records = ran(tmp_path, pipeline(send), concurrency=1)
+    assert summary.errors == {"crash": 1}
     claims = {record["qid"]: record.get("answer_json", {}).get("claim") for record in records}
     assert "forged" not in claims.values()
     assert [qid for qid, claim in claims.items() if claim is None] == ["q2"]

@@ -16,7 +16,7 @@ from faultserver import GOOD, FaultServer
 from shipworthy import run
 from shipworthy.errors import ShipworthyError, UsageError
 from shipworthy.reading.plans import HEADER_KEY
-from shipworthy.runner import Limits, TargetOptions, run_load
+from shipworthy.runner import run_load
 from shipworthy.runner.mirror import mirror
 from shipworthy.runner.targets import parse_target
 
@@ -352,7 +352,7 @@ def test_no_proxy_of_the_environment_is_used(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     with FaultServer() as server:
-        summary = run(gold(2), server.url("/qa"), tmp_path / "t.jsonl", limits=Limits(retries=0))
+        summary = run(gold(2), server.url("/qa"), tmp_path / "t.jsonl", retries=0)
     assert summary.failed == 0
 
 
@@ -361,6 +361,6 @@ def test_options_may_bound_the_processes(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "who.py").write_text("import os\ndef answer(question): return str(os.getpid())\n")
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "t.jsonl"
-    summary = run(gold(30), "py:who:answer", out, concurrency=8, options=TargetOptions(connections=2))
+    summary = run(gold(30), "py:who:answer", out, concurrency=8, connections=2)
     assert summary.complete and summary.failed == 0
     assert len({record["answer_json"]["claim"] for record in lines(out)}) <= 2

@@ -239,7 +239,7 @@ def test_a_function_is_named_from_the_working_directory(tmp_path: Path, monkeypa
     assert ask_all(ONE.cases, target)["a"].content == "mine"
     for place in ("a_reasoner_of_mine:nothing", "nowhere:nothing", "a_reasoner_of_mine", ""):
         with pytest.raises(UsageError, match="reason-callable"):
-            reasoner_target(function=place)
+            ask_all(ONE.cases, reasoner_target(function=place))
 
 
 # HTTP

@@ -465,7 +465,7 @@ def test_python_functions_that_fail(module: str, name: str, kind: str, message: 
 def test_python_functions_that_are_not_there(module: str) -> None:
     for place in (f"{module}:absent", f"{module}:not_callable", "no.such.module:f", module, ":f", ""):
         with pytest.raises(UsageError):
-            parse_target(f"py:{place}")
+            asked(f"py:{place}")
 
 
 # Replay and chat

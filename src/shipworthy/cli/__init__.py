@@ -44,9 +44,10 @@ COMMANDS = {
     "schema": "Print JSON Schemas for editors.",
 }
 _ELSEWHERE = ("answers", "reasoning", "raters", "guard")  # suites whose verb has another name
-# A suite without a verb of its own gets one made from its inputs and options.
-_MADE = {name: question for name, question in SUITES.items() if name not in COMMANDS and name not in _ELSEWHERE}
-COMMANDS |= _MADE
+_WITHOUT_VERB = {name: question for name, question in SUITES.items() if name not in (*COMMANDS, *_ELSEWHERE)}
+# Verbs that need nothing but a suite's inputs and options are made from these: verb → suite.
+_MADE = {"score": "answers", "outcomes": "outcomes"} | {name: name for name in _WITHOUT_VERB}
+COMMANDS |= _WITHOUT_VERB
 
 
 class Lazy(click.Group):
@@ -61,9 +62,9 @@ class Lazy(click.Group):
         if cmd_name in _MADE:
             from ._scoring import scoring_command
 
-            return guarded(scoring_command(cmd_name, cmd_name))
-        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = import_module(f".{module}", __name__).command
+            command = scoring_command(_MADE[cmd_name], cmd_name)
+        else:
+            command = import_module(f".{cmd_name}{'_' * iskeyword(cmd_name)}", __name__).command
         gc.freeze()  # what is loaded now stays to the end: to look through it for cycles is a tenth of a small run
         return guarded(command)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..engines import ENGINES, SETTINGS
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
-from ._say import redraw, say, write_out
+from ._say import redraw, say, say_json, write_out
 
 if TYPE_CHECKING:
     from ..core.board import Board
@@ -166,6 +166,22 @@ def _summarise(decision: Decision | Board, path: str) -> None:
             stream.write(report.summary(decision, stream.tell()))
     except OSError as error:
         say(f"shipworthy: the job summary can't be written: {error.strerror or error}. [summary]", err=True)
+
+
+def show_findings(findings: Sequence[Any], strict: bool, as_json: bool) -> int:
+    """Print what a lint found; the exit code is 1 where there are errors, or with `strict` warnings."""
+    import msgspec
+
+    from ..text import plural
+
+    errors, warnings = (sum(one.severity == kind for one in findings) for kind in ("error", "warning"))
+    if as_json:
+        say_json(msgspec.to_builtins(findings))
+    else:
+        for finding in findings:
+            say(f"{finding.severity}: {finding}")
+        say(f"{plural(errors, 'error')}, {plural(warnings, 'warning')}")
+    return 1 if errors or (strict and warnings) else 0
 
 
 class Ticker:

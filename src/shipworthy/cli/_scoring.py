@@ -13,6 +13,7 @@ from ..core.options import Field, fields_of
 from ..engines import SETTINGS
 from ..errors import UsageError
 from ..suites import load_suite
+from ._lists import NumberList
 from ._output import Ticker, emit, engine_flags, output_flags
 from ._say import say
 
@@ -22,27 +23,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 _LAST = ("only_gates", "require_proof", "offenders", "lenient")  # what every suite has comes after its own
-
-
-class NumberList(click.ParamType[tuple[int, ...]]):
-    """`5`, `1,3,5,10` or `0-4`."""
-
-    name = "N[,N…]"
-    most = 10_000  # 0-999999999 is a slip of the finger
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        numbers: list[int] = []
-        try:
-            for part in str(value).replace(",", " ").split():
-                first, dash, last = part.partition("-")
-                numbers += range(int(first), min(int(last), int(first) + self.most) + 1) if dash else [int(first)]
-        except ValueError:
-            self.fail(f"{value!r} is not a number or a list of numbers such as 1,3,5.", param, ctx)
-        if len(numbers) > self.most:
-            self.fail(f"more than {self.most} numbers.", param, ctx)
-        return tuple(numbers)
 
 
 def scoring_flags(suite: Suite, *, without: Iterable[str] = ()) -> Callable[[F], F]:
@@ -201,11 +181,48 @@ def gate_arguments(gates: Iterable[str], more: Iterable[str]) -> list[str]:
     return [*gates, *more]
 
 
-def scoring_command(name: str, command_name: str = "score", description: str = "") -> click.Command:
+# What `--help` says where a suite's own description would not do.
+_HELP = {
+    "answers": """Score answers against a gold set and decide.
+
+    \b
+    shipworthy score --gold gold.jsonl --trace runs/trace.jsonl
+    shipworthy score --gold gold.jsonl --trace runs/trace.jsonl --k 1,3,5 --gates precision=0.85,recall@5=0.90
+    shipworthy score --gold gold.jsonl --trace runs/trace.jsonl --json -o verdicts.tsv
+    """,
+    "outcomes": """Acceptance, action and usefulness rates by week, model and preset. Exits 1 when a gate fails.
+
+    \b
+    shipworthy outcomes --input outcomes.jsonl
+    shipworthy outcomes --input outcomes.jsonl --report report.json -o outcomes.html
+    """,
+    "raters": """Measure how well any number of raters agree, ratings missing or not; with gates, decide.
+
+    \b
+    shipworthy agreement raters --ratings ratings.jsonl
+    shipworthy agreement raters --ratings ratings.jsonl --weights quadratic --labels 1,2,3,4,5
+    shipworthy agreement raters --ratings ratings.jsonl --gates alpha=0.67 --require-proof
+    """,
+    "reasoning": """Score answers from a file and decide. Exits 0 on SHIP, 1 on NO-SHIP.
+
+    \b
+    shipworthy reason score --answers answers.jsonl
+    shipworthy reason score --fixture cases.json --answers answers.jsonl --gates under_refusal=0 -o report.html
+    """,
+    "guard": """Check a finished report against guardrails. Exits 0 when all pass, 1 when one fails.
+
+    \b
+    shipworthy reason guard --report report.json --min-cases 50
+    """,
+}
+
+
+def scoring_command(name: str, command_name: str) -> click.Command:
     """The command of a suite that needs nothing but its own inputs and options."""
     suite = load_suite(name)
+    text = _HELP.get(name, suite.description)
 
-    @click.command(command_name, context_settings={"max_content_width": 100}, help=description or suite.description)
+    @click.command(command_name, context_settings={"max_content_width": 100}, help=text)
     @scoring_flags(suite)
     def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
         trace, pairs, cites = given.get("trace"), given.get("map") or (), given.get("cites") is not False

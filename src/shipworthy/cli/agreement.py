@@ -44,19 +44,7 @@ def score(disagreements: str | None, form: str, outputs: tuple[str, ...], **give
     return code
 
 
-command.add_command(
-    scoring_command(
-        "raters",
-        "raters",
-        """Measure how well any number of raters agree, ratings missing or not; with gates, decide.
-
-        \b
-        shipworthy agreement raters --ratings ratings.jsonl
-        shipworthy agreement raters --ratings ratings.jsonl --weights quadratic --labels 1,2,3,4,5
-        shipworthy agreement raters --ratings ratings.jsonl --gates alpha=0.67 --require-proof
-        """,
-    )
-)
+command.add_command(scoring_command("raters", "raters"))
 
 
 def _rows(items: Iterable[dict[str, object]]) -> bytes:

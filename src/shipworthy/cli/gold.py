@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._output import show_findings
 from ._say import say, say_json
 from ._scoring import gate_arguments
 from ._target import map_flag
@@ -53,23 +54,13 @@ def lint_command(
 
     Exits 1 when there are errors (with --strict, warnings too), else 0.
     """
-    import msgspec
-
     from ..suites.answers.lint import lint
-    from ..text import plural
 
     chosen = gate_arguments(gates, ())
     findings = [
         one for gold in files for one in lint(gold, gates=chosen, min_substr=min_substr, chunks=chunks, map=mapping)
     ]
-    errors, warnings = (sum(one.severity == kind for one in findings) for kind in ("error", "warning"))
-    if as_json:
-        say_json(msgspec.to_builtins(findings))
-    else:
-        for finding in findings:
-            say(f"{finding.severity}: {finding}")
-        say(f"{plural(errors, 'error')}, {plural(warnings, 'warning')}")
-    return 1 if errors or (strict and warnings) else 0
+    return show_findings(findings, strict, as_json)
 
 
 @command.command("freeze")

@@ -25,10 +25,11 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group("history", context_settings={"max_content_width": 100})
 def command() -> None:
-    """The recorded runs: list, show, trend, nightly evidence, gate health, page, prune, export.
+    """The recorded runs: list, show, one question over time, trend, nightly evidence, gate health, page, prune, export.
 
     \b
     shipworthy history list
+    shipworthy history item Q07
     shipworthy history show last
     shipworthy history trend precision
     shipworthy history report -o eval/report.md
@@ -127,6 +128,33 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
     say(f"{metric}  {sparkline([point.value for point in points])}")
     for point in points:
         say(f"  {point.run.recorded_at[:16]}  {point.run.suite:<10} {point!s:<24} {point.run.decision}")
+
+
+@command.command("item")
+@click.argument("qid")
+@URL
+@_SUITE
+@_BRANCH
+@click.option("--project", default="", metavar="NAME", help="Only this project, where several share a history.")
+@click.option("--last", type=click.IntRange(1), default=None, metavar="N", help="Only the last N runs.  [default: all]")
+@_JSON
+def item_command(qid: str, url: str, suite: str, branch: str, project: str, last: int | None, as_json: bool) -> None:
+    """One question over time: since when it fails, at which commit, and what it answered.
+
+    \b
+    shipworthy history item Q07
+    shipworthy history item Q07 --branch main --json
+    """
+    from ..history.items import as_json as item_as_json
+
+    found = opened_history(url).item(qid, suite=suite, branch=branch, project=project, limit=last)
+    if as_json:
+        return say_json([item_as_json(one) for one in found])
+    for number, one in enumerate(found):
+        if number:
+            say("")
+        for line in one.lines():
+            say(line)
 
 
 @command.command("nightly")
@@ -235,13 +263,14 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     """Add reports (JSON) to the history; a report that is already there is skipped."""
     from ..history import SHORT
-    from ..jobs.commit import where_from
+    from ..jobs.commit import about_commit, where_from
     from ..reading.reports import load_report, reports_of
 
-    history = opened_history(url)
+    history, place = opened_history(url), where_from()
+    known = {**place, **about_commit(place["commit"]), "label": label}
     for path in reports:
         for report in reports_of(load_report(path)):
-            say(history.record(report, label=label, **where_from())[:SHORT])
+            say(history.record(report, **known)[:SHORT])
 
 
 @command.command("prune")

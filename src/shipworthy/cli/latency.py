@@ -8,26 +8,17 @@ import click
 
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
+from ._lists import AmountList
 from ._output import emit
 from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_flags
-from ._target import address_flags, make_room, taken
+from ._target import make_room, run_flags, taken, target_flags
 
 if TYPE_CHECKING:
     from ..runner import Arm, LoadSummary
 
 SUITE = load_suite("latency")
-
-
-def _loads(context: click.Context, option: click.Parameter, given: str) -> tuple[float, ...]:
-    try:
-        loads = tuple(float(part) for part in given.replace(",", " ").split())
-    except ValueError:
-        loads = ()
-    if not loads or not all(0 < load < float("inf") for load in loads):
-        raise click.BadParameter(f"expected requests per second like 1,5,20, got {given!r}")
-    return loads
 
 
 @click.group("latency", context_settings={"max_content_width": 100})
@@ -52,7 +43,7 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: object
 
 
 @command.command("run", context_settings={"max_content_width": 100})
-@address_flags
+@target_flags
 @click.option(
     "--trace",
     "--out",
@@ -66,45 +57,27 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: object
     "--rps",
     "--loads",
     "loads",
+    type=AmountList(),
     default="1,5,20",
     show_default=True,
-    callback=_loads,
-    metavar="N[,N…]",
     help="Requests per second; several loads are run one after the other.",
 )
 @click.option("--duration", type=click.FloatRange(0, min_open=True), help="Most seconds per load.")
-@click.option("--max-requests", type=click.IntRange(1), help="Most requests per load.")
-@click.option(
-    "--warmup",
-    type=click.IntRange(0),
-    default=5,
-    show_default=True,
-    help="Warm-up questions, sent first and not counted.",
+@run_flags(
+    only=["max_requests", "warmup", "timeout", "arms", "overwrite"],
+    max_requests={"help": "Most requests per load."},
+    warmup={"default": 5},
 )
-@click.option(
-    "--timeout-sec",
-    "timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="Timeout of one request.",
-)
-@click.option("--arms", metavar="FILE", help="TOML file with one table [arms.NAME] of knobs per arm.")
 @click.option(
     "--csv", "csv_path", metavar="FILE", help="Where the table of requests goes.  [default: latency.csv beside --trace]"
 )
-@click.option("--overwrite", is_flag=True, help="Overwrite the traces in the file.")
 @scoring_flags(SUITE, without=["trace", "arms", "sweep", "map"])
 def run(
     arms: str | None,
     trace: str,
     loads: tuple[float, ...],
     duration: float | None,
-    max_requests: int | None,
-    warmup: int,
-    timeout: float,
     csv_path: str | None,
-    overwrite: bool,
     form: str,
     outputs: tuple[str, ...],
     **given: Any,
@@ -120,7 +93,7 @@ def run(
     from ..core.sources import read_gold
     from ..runner import run_load
 
-    target, options = taken(given)
+    target, options = taken(given, "limits", "file")
     chosen = _arms(arms)
     make_room(trace)
     summary = run_load(
@@ -130,12 +103,8 @@ def run(
         arms=chosen or None,
         loads=loads,
         duration=duration,
-        max_requests=max_requests,
-        warmup=warmup,
-        timeout=timeout,
         csv_path=csv_path,
-        overwrite=overwrite,
-        options=options,
+        **options,
     )
     _report_steps(summary, trace)
     given |= {"arms": [arm.name for arm in chosen], "trace": trace, "doubts": _doubts(summary)}

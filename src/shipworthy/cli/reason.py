@@ -9,10 +9,11 @@ import click
 
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
-from ._output import emit, written
-from ._say import say, say_json
+from ._output import emit, show_findings, written
+from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
+from ._target import run_flags
 
 if TYPE_CHECKING:
     from ..core.decision import Decision
@@ -41,14 +42,7 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 @click.option("--preset", help="Preset to use for every case.")
 @click.option("--project", help="Project to use for every case.")
 @click.option("--db", help="Database, passed to the program as --db before `reason`.")
-@click.option(
-    "--timeout-sec",
-    type=click.FloatRange(0, min_open=True),
-    default=240,
-    show_default=True,
-    callback=_finite,
-    help="Timeout of one case.",
-)
+@run_flags(only=["timeout"], timeout={"default": 240.0, "callback": _finite, "help": "Timeout of one case."})
 @click.option(
     "--answers",
     "--out",
@@ -70,7 +64,7 @@ def run_command(
     preset: str | None,
     project: str | None,
     db: str | None,
-    timeout_sec: float,
+    timeout: float,
     answers: str,
     output_dir: str | None,
     dry_run: bool,
@@ -95,7 +89,7 @@ def run_command(
         return 0
     target = reasoner_target(binary=binary, url=url, function=function, db=db)
     score_suite(SUITE, {**given, "answers": {}})  # a wrong flag is told before a reasoner is asked for hours
-    _write_answers(answers, ask_all(cases, target, timeout=timeout_sec, on_answer=_progress(len(cases))))
+    _write_answers(answers, ask_all(cases, target, timeout=timeout, on_answer=_progress(len(cases))))
     decision = score_suite(SUITE, {**given, "answers": answers})
     code = emit(decision, form, outputs)
     if output_dir and not _write_cases(decision, output_dir):
@@ -103,29 +97,8 @@ def run_command(
     return code
 
 
-command.add_command(
-    scoring_command(
-        "reasoning",
-        "score",
-        """Score answers from a file and decide. Exits 0 on SHIP, 1 on NO-SHIP.
-
-        \b
-        shipworthy reason score --answers answers.jsonl
-        shipworthy reason score --fixture cases.json --answers answers.jsonl --gates under_refusal=0 -o report.html
-        """,
-    )
-)
-command.add_command(
-    scoring_command(
-        "guard",
-        "guard",
-        """Check a finished report against guardrails. Exits 0 when all pass, 1 when one fails.
-
-        \b
-        shipworthy reason guard --report report.json --min-cases 50
-        """,
-    )
-)
+command.add_command(scoring_command("reasoning", "score"))
+command.add_command(scoring_command("guard", "guard"))
 
 
 @command.command("lint", context_settings={"max_content_width": 100})
@@ -140,20 +113,9 @@ def lint_command(fixture: str | None, strict: bool, as_json: bool) -> int:
 
     Exits 1 when there are errors (with --strict, warnings too), else 0.
     """
-    import msgspec
-
     from ..suites.reasoning.lint import lint
-    from ..text import plural
 
-    findings = lint(fixture)
-    errors = sum(1 for finding in findings if finding.severity == "error")
-    if as_json:
-        say_json(msgspec.to_builtins(findings))
-    else:
-        for finding in findings:
-            say(f"{finding.severity}: {finding}")
-        say(f"{plural(errors, 'error')}, {plural(len(findings) - errors, 'warning')}")
-    return 1 if errors or (strict and findings) else 0
+    return show_findings(lint(fixture), strict, as_json)
 
 
 def _progress(total: int) -> Callable[[ReasonCase, ReasonerAnswer], None]:

@@ -11,8 +11,9 @@ from ..errors import UsageError
 from ..suites import load_suite
 from ._output import emit, shows_items
 from ._say import say, say_json
-from ._scoring import NumberList, only_flags, scoring_flags
+from ._scoring import only_flags, scoring_flags
 from ._scoring import score as score_suite
+from ._target import run_flags
 
 SUITE = load_suite("retrieval")
 EMBEDDER = ("embedder", "embed_url", "embed_model", "embed_key_env", "embed_cache")
@@ -60,7 +61,7 @@ def score(form: str, outputs: tuple[str, ...], write_trec: str | None, **given: 
 def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
     """A gold set as qrels.txt and logs as runs; where a question has several lists the first is written."""
     from ..report import write
-    from ..suites.retrieval.trec import qrels_text, run_text
+    from ..suites.retrieval.log import qrels_text, run_text
 
     if gold:
         write(os.path.join(folder, "qrels.txt"), qrels_text(gold))
@@ -81,30 +82,7 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
 @click.option("--live-index", default="", metavar="NAME", help="Sent as `index` to the live endpoint.")
 @click.option("--shadow-index", default="", metavar="NAME", help="Sent as `index` to the shadow endpoint.")
 @click.option("--out", default="runs", show_default=True, metavar="DIR", help="Where live.jsonl and shadow.jsonl go.")
-@click.option("--seeds", type=NumberList(), default=(0,), help="Seeds, such as 0,1.  [default: 0]")
-@click.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Header to send with each request; ${ENV} is filled in.",
-)
-@click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Requests in flight.")
-@click.option(
-    "--timeout-sec",
-    "timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="Timeout of one attempt.",
-)
-@click.option(
-    "--retries",
-    type=click.IntRange(0, 100),
-    default=3,
-    show_default=True,
-    help="Retries on 429, 5xx and lost connections.",
-)
+@run_flags(only=["seeds", "headers", "concurrency", "timeout", "retries", "resume", "overwrite"])
 @click.option(
     "--format",
     "form",
@@ -113,15 +91,12 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
     show_default=True,
     help="`trec` also writes qrels.txt, live.run.txt and shadow.run.txt.",
 )
-@click.option("--resume", is_flag=True, help="Send only what the logs do not have yet.")
-@click.option("--overwrite", is_flag=True, help="Overwrite existing logs.")
 def mirror(
     gold: str | None,
     from_log: str | None,
     live: str,
     shadow: str,
     out: str,
-    headers: tuple[str, ...],
     form: str,
     **given: Any,
 ) -> int:
@@ -137,13 +112,10 @@ def mirror(
 
     if bool(gold) == bool(from_log):
         raise UsageError("there are no questions to send", hint="Give --gold, or --from-log.", code="retrieval-inputs")
-    for pair in headers:
-        if "=" not in pair:
-            raise UsageError("a header is written NAME=VALUE", where="--header", code="retrieval-inputs")
     os.makedirs(out, exist_ok=True)
     asked = read_gold(gold) if gold else questions_of_log(from_log or "")
     paths = [os.path.join(out, f"{side}.jsonl") for side in ("live", "shadow")]
-    done = ask_both(asked, live, shadow, *paths, headers=dict(pair.split("=", 1) for pair in headers), **given)
+    done = ask_both(asked, live, shadow, *paths, **given)
     if form == "trec":
         _write_trec(out, gold, {"live.run.txt": paths[0], "shadow.run.txt": paths[1]})
     for summary in done:
@@ -166,7 +138,7 @@ def calibrate(gold: str, texts: str | None, as_json: bool, **given: object) -> i
 
     from ..core.options import make_options
     from ..core.sources import read_gold, read_texts
-    from ..suites.retrieval.calibration import calibrate as suggest
+    from ..suites.retrieval.embedders import calibrate as suggest
     from ..suites.retrieval.embedders import make_embedder
 
     options: Any = make_options(SUITE.options, given, SUITE.name)

@@ -8,15 +8,11 @@ import click
 
 from ..errors import EnvironmentFailure, UsageError
 from ._say import say, say_json
-from ._target import REQUEST, announce, asking_flags, limit_flags, numbers
+from ._target import announce, run_flags
 
 if TYPE_CHECKING:
     from ..core.contracts import Gold
     from ..runner import Plan, RunSummary
-
-
-def _names(context: click.Context, option: click.Parameter, given: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in given.split(",") if name.strip())
 
 
 @click.command(
@@ -33,30 +29,7 @@ def _names(context: click.Context, option: click.Parameter, given: str) -> tuple
     help="Your system: http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE or demo.",
 )
 @click.option("--out", type=click.Path(), metavar="FILE", help="Where to save the traces, JSON lines.")
-@click.option("--seeds", default="0", callback=numbers, show_default=True, help="Seeds to send, such as 0,1,2 or 0-4.")
-@click.option(
-    "--jitters",
-    default="none",
-    callback=_names,
-    show_default=True,
-    help="Rewordings to send, of none, ws, punct, syn, order, para.",
-)
-@click.option("--paraphrases", is_flag=True, help="Also send each paraphrase of the gold set.")
-@click.option(
-    "--arms",
-    "arms_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="TOML file with one table [arms.NAME] of knobs per arm.",
-)
-@click.option(
-    "--profile",
-    default="strict",
-    type=click.Choice(["strict", "reference"]),
-    show_default=True,
-    help="`reference` uses the original scripts' rewordings, mistakes included.",
-)
-@limit_flags
+@run_flags("grid", "limits", "file")
 @click.option("--filter-failing", metavar="REPORT", help="Send only the questions that failed in this report.")
 @click.option(
     "--where",
@@ -65,19 +38,7 @@ def _names(context: click.Context, option: click.Parameter, given: str) -> tuple
     help="Send only questions with this field, such as tier=smoke. Repeatable.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the plan as JSON lines; send nothing.")
-@asking_flags
-@click.option("--model", default="", help="Model of a chat target.")
-@click.option(
-    "--evidence", default="", type=click.Path(), metavar="FILE", help="Evidence by qid for a chat target, JSON lines."
-)
-@click.option("--allow-redirects", is_flag=True, help="Follow redirects (307, 308) on the same host.")
-@click.option(
-    "--max-response-bytes",
-    default=4_000_000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="A larger response is a failed run.",
-)
+@run_flags("request", "target")
 def command(gold: str, target: str, out: str | None, filter_failing: str | None, dry_run: bool, **given: Any) -> int:
     """Send every question to your system and save the responses as traces.
 
@@ -94,9 +55,7 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
     from ..core.subset import choose, parse_where
     from ..runner import make_plan, read_arms
 
-    arms_file = given.pop("arms_file")
-    grid = {name: given.pop(name) for name in ("seeds", "jitters", "paraphrases", "profile")}
-    grid["arms"] = read_arms(arms_file) if arms_file else None
+    given["arms"] = read_arms(given["arms"]) if given["arms"] else None
     wanted = parse_where(given.pop("where"))
     questions = choose(read_gold(gold, given["mapping"], wanted), wanted)
     if filter_failing:
@@ -105,11 +64,11 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
             say(f"Nothing failed in {filter_failing}, so nothing is sent.")
             return 0
     if dry_run:
-        _print_plan(make_plan(questions, **grid))
+        _print_plan(make_plan(questions, **given))
         return 0
     if not out:
         raise UsageError("no output file was given", hint="Add --out FILE.jsonl.", code="run-no-out")
-    return _run(questions, target, out, grid, given)
+    return _run(questions, target, out, given)
 
 
 def _failing(questions: list[Gold], report: str) -> list[Gold]:
@@ -128,13 +87,11 @@ def _failing(questions: list[Gold], report: str) -> list[Gold]:
     return found
 
 
-def _run(questions: list[Gold], target: str, out: str, grid: dict[str, Any], given: dict[str, Any]) -> int:
-    from ..runner import TargetOptions, run
+def _run(questions: list[Gold], target: str, out: str, given: dict[str, Any]) -> int:
+    from ..runner import run
 
-    named = (*REQUEST, "allow_redirects", "max_response_bytes", "model", "evidence")
-    options = TargetOptions(connections=given["concurrency"], **{name: given.pop(name) for name in named})
     try:
-        summary = run(questions, target, out, options=options, progress=True, announce=announce, **grid, **given)
+        summary = run(questions, target, out, progress=True, announce=announce, **given)
     except KeyboardInterrupt:
         say(f"Interrupted. Finished runs are in {out}; continue with --resume.", err=True)
         return 130

@@ -7,12 +7,12 @@ import click
 from ..errors import UsageError
 from ..suites import load_suite
 from ._output import emit
-from ._scoring import NumberList, scoring_flags
 from ._scoring import score as score_suite
-from ._target import run_target, target_flags
+from ._scoring import scoring_flags
+from ._target import run_flags, run_target, target_flags
 
 SUITE = load_suite("stability")
-SEEDS, JITTERS = "0,1,2,3,4", "none,ws,punct,syn"
+SEEDS, JITTERS = {"default": "0,1,2,3,4"}, {"default": ["none,ws,punct,syn"]}
 
 
 def _known_jitters(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -23,17 +23,6 @@ def _known_jitters(context: click.Context, option: click.Parameter, given: tuple
     if unknown := [name for name in names if name not in known]:
         raise click.BadParameter(f"there is no jitter {unknown[0]!r}; there are {', '.join(known)}")
     return names
-
-
-def _temperatures(context: click.Context, option: click.Parameter, given: str) -> tuple[float, ...]:
-    """`0,0.2`: each a number of at least 0."""
-    try:
-        found = tuple(float(text) for text in given.split(",") if text.strip())
-    except ValueError:
-        found = (-1.0,)
-    if not all(0 <= heat <= 100 for heat in found):
-        raise click.BadParameter(f"expected temperatures like 0,0.2, got {given[:80]!r}.")
-    return found
 
 
 class ByMode(click.Group):
@@ -83,6 +72,7 @@ def score(form: str, outputs: tuple[str, ...], **given: object) -> int:
 
 @command.command("run", context_settings={"max_content_width": 100})
 @target_flags
+@run_flags("limits", "file")
 @click.option(
     "--stability",
     "--out",
@@ -92,24 +82,7 @@ def score(form: str, outputs: tuple[str, ...], **given: object) -> int:
     metavar="FILE",
     help="Journal of runs to write.",
 )
-@click.option("--seeds", type=NumberList(), default=SEEDS, show_default=True, help="Seeds to run.")
-@click.option(
-    "--jitters",
-    multiple=True,
-    default=[JITTERS],
-    show_default=True,
-    callback=_known_jitters,
-    metavar="NAME[,NAME…]",
-    help="Rewordings to run, of none, ws, punct, syn, order, para.",
-)
-@click.option(
-    "--temperatures",
-    default="",
-    callback=_temperatures,
-    metavar="T[,T…]",
-    help="Sampling temperatures to run with, sent as `temperature`.",
-)
-@click.option("--paraphrases", is_flag=True, help="Also send each paraphrase of the gold set.")
+@run_flags(only=["seeds", "jitters", "temperatures", "paraphrases"], seeds=SEEDS, jitters=JITTERS)
 @scoring_flags(SUITE, without=["runs", "seeds", "jitters", "sweep", "arm", "map"])
 def run(form: str, outputs: tuple[str, ...], runs: str, paraphrases: bool, **given: object) -> int:
     """Send every question under every seed and rewording to your system, then score the runs.

@@ -21,7 +21,7 @@ from ..reading.files import is_remote
 from ..reading.mapping import FieldMap
 from ..suites import SUITES, load_suite
 from ..text import visible
-from .keys import SECTIONS, TARGET, TARGET_KINDS, WAIVER, Key, configurable, inputs_of, options_of, schema
+from .keys import ASKING, DRIVING, KINDS, SECTIONS, TARGET, WAIVER, Key, configurable, inputs_of, options_of, schema
 from .lines import line_of
 from .metrics import check_metrics
 from .quarantine import check_quarantine
@@ -33,7 +33,6 @@ FILE = "shipworthy.toml"
 HISTORY = ".shipworthy/history.db"
 DEFAULT = "target"  # the name of the table [target]
 
-_DRIVING = ("target", "seeds", "jitters", "paraphrases")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -210,7 +209,7 @@ def _suite(
     paths = {key: _path(folder, values.pop(key)) for key in inputs if key in values}
     if rules and "rules" in inputs:
         paths.setdefault("rules", rules)
-    driving = {key: values[key] for key in _DRIVING if key in values and "target" in options}
+    driving = {key: values[key] for key in DRIVING if key in values and "target" in options}
     own = fields_of(load_suite(name).options)
     judged = {key: value for key, value in values.items() if key in own}
     return SuiteConfig(name, paths, _options(options, judged, folder, refusal), gates, policies, driving)
@@ -289,11 +288,12 @@ def _targets(
     for name, given in table.items():
         path = (*above, name) if above else ("target",)
         values = check_table(given, TARGET, path, mistakes)
-        if "ca_file" in values:
-            values["ca_file"] = _path(folder, values["ca_file"])
-        kinds = [kind for kind in TARGET_KINDS if kind in values]
+        for key in values:
+            if key in ASKING and ASKING[key].kind == "path":
+                values[key] = _path(folder, values[key])
+        kinds = [kind for kind in KINDS if kind in values]
         if len(kinds) != 1:
-            what = f"a target has one of {', '.join(TARGET_KINDS)}, found {', '.join(kinds) or 'none'}"
+            what = f"a target has one of {', '.join(KINDS)}, found {', '.join(kinds) or 'none'}"
             mistakes.append(Mistake(path, what, "Keep one.", "config-target"))
             continue
         value = values.pop(kinds[0])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..core.custom import CALIBRATION, KEYS
 from ..core.options import fields_of
+from ..core.run_options import run_fields
 from ..engines import SETTINGS
 from ..suites import SUITES, load_suite
 
@@ -29,11 +30,25 @@ GATE = {
     "on_unproven": Key("text", "Whether a gate passes that is met but not statistically certain.", ("pass", "fail")),
 }
 
-_DRIVEN = {
+
+def _run_keys(*groups: str) -> dict[str, Key]:
+    """The run options of these groups that a config may set."""
+    kinds = {"amount": "number", "mapping": "texts"}
+    return {
+        field.key: Key(
+            "path" if field.opt.metavar == "FILE" else kinds.get(field.kind, field.kind),
+            field.opt.help.partition("  [default")[0].removesuffix(" Repeatable."),
+            field.choices,
+            least=field.opt.least or 0,
+        )
+        for field in run_fields(*groups).values()
+        if field.opt.config
+    }
+
+
+DRIVING = {
     "target": Key("text", "The [targets.NAME] that `check --run` sends the questions to; else [target]."),
-    "seeds": Key("numbers", "Seeds to send."),
-    "jitters": Key("words", "Rewordings to send: none, ws, punct, syn, order, para."),
-    "paraphrases": Key("flag", "Also send each paraphrase of the gold set."),
+    **_run_keys("grid"),
 }
 
 
@@ -57,7 +72,7 @@ def options_of(suite: str) -> dict[str, Key]:
         for name, field in fields_of(loaded.options).items()
         if field.opt.config
     }
-    return options | (_DRIVEN if any(spec.driven for spec in loaded.inputs) else {})
+    return options | (DRIVING if any(spec.driven for spec in loaded.inputs) else {})
 
 
 def configurable() -> list[str]:
@@ -65,34 +80,25 @@ def configurable() -> list[str]:
     return [name for name in SUITES if load_suite(name).configurable]
 
 
-TARGET = {
+# What a target is: one of these.
+KINDS = {
     "url": Key("text", "An HTTP endpoint: send one question, get one JSON object or a stream of events back."),
-    "method": Key("text", "HTTP method: POST, or GET where the query carries the question."),
-    "body": Key("template", 'Request body: a JSON text or a table, such as { question = "{question}" }.'),
-    "query": Key("texts", "Query parameters of the URL; values may contain {question} and the other placeholders."),
-    "proxy": Key("text", "Send requests through this proxy."),
-    "trust_env": Key("flag", "Use the proxies of the environment."),
-    "ca_file": Key("path", "Certificates to trust besides the system's, PEM."),
     "chat": Key("text", "An OpenAI-compatible chat endpoint."),
     "cmd": Key("text", "A command, started once a question."),
     "py": Key("text", "A Python function, package.module:function."),
     "replay": Key("path", "A trace file whose traces are given again."),
     "demo": Key("text", "The embedded pipeline, with faults separated by commas, or an empty text."),
-    "headers": Key("texts", "Sent with each request; ${NAME} is filled in from the environment and never written."),
-    "map": Key("texts", "As [map], for this target's responses alone."),
-    "model": Key("text", "Model of a chat target."),
-    "concurrency": Key("whole", "Requests in flight."),
-    "rate": Key("number", "Requests per second at most."),
-    "timeout_sec": Key("number", "For one attempt, to the last byte."),
-    "retries": Key("whole", "On 429, 5xx and lost connections."),
 }
+ASKING = _run_keys("request", "target", "limits") | {
+    "map": Key("texts", "As [map], for this target's responses alone.")
+}
+TARGET = KINDS | ASKING
 METRIC = {name: Key(key.kind, key.says, key.choices) for name, key in KEYS.items()}
 CALIBRATED = {
     name: Key(key.kind, key.says, required=name == "labels", least=int(name == "items"))
     for name, key in CALIBRATION.items()
 }
 MAP = 'Where fields are in responses, traces and gold: claim = "answer", retrieved_ids = "sources[*].id".'
-TARGET_KINDS = ("url", "chat", "cmd", "py", "replay", "demo")
 
 WAIVER = {
     "gate": Key("text", "The gate's name: precision, precision[type=table], or answers:precision.", required=True),

@@ -117,6 +117,7 @@ class Job(msgspec.Struct, frozen=True):
     watch: Callable[[], Watch] | None
     last_wins: bool
     by_records: bool
+    checks: bool  # gold is read by its contract, and not made here
     left: frozenset[str]  # questions that nobody asked about
     apart: frozenset[str]  # … and those that count for no gate
     notes: bool = True  # whether this pass is the one that checks gold
@@ -139,6 +140,7 @@ class Job(msgspec.Struct, frozen=True):
             watch=material.watch,
             last_wins=material.last_wins,
             by_records=material.gold is None or material.by_records,
+            checks=material.gold is not None and isinstance(material.gold.format, Contract),
             left=left,
             apart=apart,
         )
@@ -155,22 +157,18 @@ class Job(msgspec.Struct, frozen=True):
 
     def records(self, opened: Opened, choice: Choice) -> dict[str, list[Numbered]]:
         """The records of a question that count, by input."""
-        name, placed = opened.question.name, opened.placed
-        return {
-            source: choice.records(
-                name,
-                source,
-                placed.get(source, []),
-                self.keep.get(source, "all"),
-                self.once.get(source),
-                self.runs.get(source),
-            )
-            for source in self.sources
-        }
+        placed, found = opened.placed, {}
+        for source in self.sources:
+            some = placed.get(source, [])
+            if len(some) > 1:
+                keep, once, run_of = self.keep.get(source, "all"), self.once.get(source), self.runs.get(source)
+                some = choice.records(opened.question.name, source, some, keep, once, run_of)
+            found[source] = some
+        return found
 
     def case(self, name: str, gold: Numbered | None, records: Mapping[str, list[Numbered]]) -> Case:
         item = None if gold is None else gold[1] if self.ready is None else self.ready(gold[1], gold[0])
-        first = min((placed[0][0] for placed in records.values() if placed), default=0)
+        first = min((placed[0][0] for placed in records.values() if placed), default=0) if self.by_records else 0
         return Case(name, item, {source: [one for _, one in placed] for source, placed in records.items()}, first)
 
 
@@ -199,22 +197,18 @@ class Pass:
     def gold_of(self, job: Job, placed: list[Numbered]) -> Numbered | None:
         """The gold item of a question; what is wrong with the others is noted."""
         gold: Numbered | None = None
-        checked = isinstance(job.formats[GOLD], Contract)
         for place, item in placed:
-            odd = checked and (gold is not None or not shows(item))
+            odd = job.checks and (gold is not None or not shows(item))
             if odd and (what := wrong(item, None if gold is None else gold[0] % FILE, job.last_wins)):
                 if job.notes:
                     self.refuse(GOLD, Refusal(place, *what, counted=True))
                 continue
             gold = place, item
-        if gold is not None and job.notes and checked:
-            self.digests_of(gold[1])
+        if gold is not None and job.notes and job.checks:
+            self._digests.append(((gold[1].qid,), item_digest(gold[1]).encode()))
             if self.watch is not None and self.watch.meet(gold[1], gold[0]) is False:
                 self.unfit.add(gold[1].qid)
         return gold
-
-    def digests_of(self, item: Any) -> None:
-        self._digests.append(((item.qid,), item_digest(item).encode()))
 
     def close(self) -> None:
         self.digests.extend(self._digests)
@@ -256,6 +250,9 @@ def look(job: Job, questions: Sequence[Question]) -> Pass:
 
 
 def _ignore(source: str, refusal: Refusal) -> None: ...
+
+
+def _let_go(refusal: Refusal) -> None: ...
 
 
 def _look_at(job: Job, opened: Opened, found: Pass, alike: dict[object, list[Any]]) -> None:
@@ -332,7 +329,7 @@ def _close(material: Material, job: Job, total: Pass) -> None:
     """Raise what is wrong with the inputs as a whole: gold first, as it would be read first."""
     if material.gold is not None:
         read = material.gold.read
-        if isinstance(material.gold.format, Contract):
+        if job.checks:
             read.items, read.content = len(total.digests), digest_of_names(total.digests)
         material.gold.close(total.refused.get(GOLD))
         if total.watch is not None:
@@ -374,6 +371,12 @@ class Gathered:
     def cases(self) -> Iterator[Case]:
         """The questions as cases, in any order, for callers that look for examples."""
         return (case for case, _ in self.placed_cases())
+
+    def golds(self) -> Iterator[Any]:
+        """The gold items alone, in any order."""
+        for batch in self._joined.batches():
+            lines = [one.slots[GOLD].lines[0] for one in batch if GOLD in one.slots and one.name not in self._job.left]
+            yield from (item for item in self._job.formats[GOLD].records(lines, _let_go) if item is not None)
 
     def placed_cases(self) -> Iterator[tuple[Case, int]]:
         """The same, with the places of their gold items."""

@@ -48,7 +48,7 @@ class Case(msgspec.Struct):
     key: str
     gold: Any
     records: dict[str, list[Any]]
-    first: int = 0  # the place of the first of them
+    first: int = 0  # the place of the first of them, where records make the cases
 
 
 class Survey(Protocol):
@@ -216,15 +216,31 @@ def open_all(
     """All lines of some questions, decoded together."""
     made: dict[str, Iterator[Any]] = {}
     for name, format in formats.items():
-        lines = [line for one in questions if name in one.slots for line in one.slots[name].lines]
-        made[name] = iter(format.records(lines, lambda refusal, name=name: refuse(name, refusal)))  # type: ignore[misc]
+        flat = [line for one in questions if name in one.slots for line in one.slots[name].lines]
+        made[name] = iter(format.records(flat, lambda refusal, name=name: refuse(name, refusal)))  # type: ignore[misc]
     for question in questions:
-        placed = {}
-        for name, slot in question.slots.items():
+        placed: dict[str, list[Numbered]] = {}
+        for name, (lines, _, _) in question.slots.items():
             records = made[name]
-            found = [(line[0], record) for line in slot.lines if (record := next(records)) is not None]
-            placed[name] = found if len(found) < 2 else sorted(found, key=itemgetter(0))
+            if len(lines) == 1:
+                record = next(records)
+                placed[name] = [] if record is None else [(lines[0][0], record)]
+            else:
+                several = [(line[0], record) for line in lines if (record := next(records)) is not None]
+                placed[name] = sorted(several, key=itemgetter(0))
         yield Opened(question, placed)
+
+
+def first_error(cases: Iterable[tuple[Case, int]], check: Callable[[Case], None]) -> None:
+    """Check every question, and raise the error of the first of them, by place."""
+    found: dict[int, DataError] = {}
+    for case, place in cases:
+        try:
+            check(case)
+        except DataError as error:
+            found[place] = error
+    if found:
+        raise found[min(found)]
 
 
 class Choice:

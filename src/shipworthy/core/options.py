@@ -12,8 +12,9 @@ import msgspec
 from ..errors import UsageError
 from .gates import Gate, as_written, written
 
-Kind = Literal["flag", "whole", "number", "numbers", "text", "words", "lines", "pairs", "gates", "metrics"]
-_LISTS = ("numbers", "words", "lines", "pairs", "gates")
+# What an option takes; run options have amount, amounts, texts, mapping, template and table besides.
+Kind = str  # flag, whole, number, numbers, text, words, lines, pairs, gates, metrics
+_LISTS = ("numbers", "amounts", "words", "lines", "pairs", "gates")
 
 
 class Opt(msgspec.Struct, frozen=True):
@@ -22,8 +23,12 @@ class Opt(msgspec.Struct, frozen=True):
     help: str
     metavar: str = ""
     flags: tuple[str, ...] = ()  # further spellings on the command line
+    flag: str = ""  # on the command line, where it is not the name
+    key: str = ""  # in a config, where it is not the name
+    group: str = ""  # of run options: the part of a run that it is about
     kind: str = ""  # where the type alone does not say: `number` (exact), `lines` (a file of texts), `pairs`
     least: int | None = None  # smallest value of a whole number
+    most: int | None = None
     shown: bool = True  # part of the report's `options`, and so of what two runs must share to be compared
     cli: bool = True
     config: bool = True
@@ -85,21 +90,30 @@ class Field(msgspec.Struct, frozen=True):
     @property
     def flag(self) -> str:
         """On the command line; of what is true unless somebody says otherwise, the flag that says so."""
-        return self.opt.flags[0] if self.default is True else f"--{self.name.replace('_', '-')}"
+        return self.opt.flag or (self.opt.flags[0] if self.default is True else f"--{self.name.replace('_', '-')}")
+
+    @property
+    def key(self) -> str:
+        """In a config."""
+        return self.opt.key or self.name
 
 
-Chosen = TypeVar("Chosen", bound=SuiteOptions)
+Chosen = TypeVar("Chosen", bound=msgspec.Struct)
 
 
 @cache
-def fields_of(options: type[SuiteOptions]) -> dict[str, Field]:
-    """Every option of a suite by name, in the order of its declaration."""
+def fields_of(options: type[msgspec.Struct]) -> dict[str, Field]:
+    """Every option by name, in the order of its declaration."""
     hints = _hints(options)
     defaults = dict(zip(options.__struct_fields__[::-1], options.__struct_defaults__[::-1], strict=False))
-    return {name: _field(name, hints[name], defaults.get(name)) for name in options.__struct_fields__}
+    return {
+        name: _field(name, hints[name], defaults.get(name))
+        for name in options.__struct_fields__
+        if get_origin(hints[name]) is Annotated
+    }
 
 
-def _hints(options: type[SuiteOptions]) -> Mapping[str, Any]:
+def _hints(options: type[msgspec.Struct]) -> Mapping[str, Any]:
     """The annotations as types; to have `typing` evaluate them is slow, and needed only where they are texts."""
     own = [vars(part).get("__annotations__", {}) for part in reversed(options.__mro__)]
     hints = {name: hint for annotations in own for name, hint in annotations.items()}
@@ -123,10 +137,10 @@ def _kind(name: str, hint: Any, opt: Opt) -> Kind:
     if name == "gates":
         return "gates"
     if opt.kind:
-        return opt.kind  # type: ignore[return-value]
+        return opt.kind
     if get_origin(hint) is tuple:
-        return "numbers" if get_args(hint)[0] is int else "words"
-    return "flag" if hint is bool else "whole" if hint is int else "text"
+        return {int: "numbers", float: "amounts"}.get(get_args(hint)[0], "words")
+    return {bool: "flag", int: "whole", float: "amount"}.get(hint, "text")
 
 
 def make_options(options: type[Chosen], given: Mapping[str, Any], suite: str = "") -> Chosen:
@@ -188,7 +202,14 @@ def _fits(field: Field, value: Any) -> bool:
     if field.kind in ("words", "lines", "pairs"):
         return all(isinstance(one, str) for one in value)
     if field.kind == "whole":
-        return _is_whole(value) and (least is None or value >= least)
+        most = field.opt.most
+        return _is_whole(value) and (least is None or value >= least) and (most is None or value <= most)
+    if field.kind in ("amount", "amounts"):
+        return all(map(_is_amount, value if field.kind == "amounts" else (value,)))
+    if field.kind in ("texts", "mapping"):
+        return _are_texts(value, listed=field.kind == "mapping")
+    if field.kind in ("template", "table"):
+        return True
     return isinstance(value, bool if field.kind == "flag" else str)
 
 
@@ -205,11 +226,32 @@ def _expected(field: Field) -> str:
         "lines": "a list of texts",
         "pairs": "FIELD=PATH, such as claim=answer",
         "gates": "gates such as precision>=0.80",
+        "amount": "a number",
+        "amounts": "numbers, such as 0,0.2",
+        "texts": "names with texts",
+        "mapping": "FIELD=PATH, such as claim=answer",
     }.get(field.kind, "a text")
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_texts(value: Any, listed: bool) -> bool:
+    """Texts by name; a list of NAME=TEXT where that is allowed."""
+    if isinstance(value, Mapping):
+        value = (*value, *value.values())
+    elif not listed or isinstance(value, str) or not isinstance(value, Iterable):
+        return False
+    return all(isinstance(text, str) for text in value)
+
+
+def _is_amount(value: Any) -> bool:
+    """A number, or a text that is one."""
+    try:
+        return not isinstance(value, bool) and float(value) is not None
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def shown(options: SuiteOptions) -> dict[str, Any]:

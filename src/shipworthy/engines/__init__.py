@@ -48,7 +48,7 @@ def engine(name: str = "memory", *, sources: Iterable[object] = (), **settings: 
         raise UsageError(f"there is no engine {name!r}", hint=hint, code="engine-unknown")
     given = {key: value for key, value in settings.items() if value is not None}
     for key in given:
-        if key not in _TAKES[name]:
+        if key not in _TAKES.get(name, ()):
             raise UsageError(
                 f"the engine {name} takes no {key}",
                 where=f"--{key.replace('_', '-')}",

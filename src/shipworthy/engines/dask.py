@@ -7,6 +7,7 @@ travels is bytes. The cluster is never started, stopped or configured from here.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import unicodedata
 import warnings
@@ -20,7 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from .. import _version
-from ..core.inputs import Format, Input, Stream
+from ..core.inputs import Input, Stream
 from ..core.join import Joined, Keep, Question, Total, Work, work_on
 from ..core.rows import MEMORY
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
@@ -75,9 +76,9 @@ class OnCluster:
             )
             for number, piles in enumerate(held):
                 if piles:
-                    self._piles[number].append(self._client.scatter(piles, hash=False))
+                    self._piles[number].append(self._client.submit(_as_it_is, piles, pure=False))
         formats = {name: stream.format for name, stream in streams.items()}
-        (shared,) = self._client.scatter([(formats, dict(self._keep), self._ways)], broadcast=True, hash=False)
+        shared = pickle.dumps((formats, dict(self._keep), self._ways))  # sent with each task
         tasks = list(plan)
         made = [self._client.submit(split_there, shared, _moved(task), pure=False) for task in tasks]
         told = [self._client.submit(itemgetter(0), one, pure=False) for one in made]
@@ -98,7 +99,7 @@ class OnCluster:
         plan.close()
 
     def over(self, work: Work[Total], total: Total) -> Total:
-        (shared,) = self._client.scatter([(work, dict(self._keep))], broadcast=True, hash=False)
+        shared = pickle.dumps((work, dict(self._keep)))
         calls = [self._client.submit(work_there, shared, *piles, pure=False) for piles in self._piles]
         failed: dict[int, Exception] = {}
         for number, result in self._results(calls):
@@ -135,17 +136,21 @@ class OnCluster:
 # --- what runs on a worker ---
 
 
-def split_there(shared: tuple[Mapping[str, Format], Mapping[str, Keep], int], pieces: Pieces) -> list[Any]:
+def split_there(shared: bytes, pieces: Pieces) -> list[Any]:
     """What reading has told, or an error; and the piles as bytes, by number."""
-    formats, keep, ways = shared
+    formats, keep, ways = pickle.loads(shared)
     held: list[list[bytes]] = [[] for _ in range(ways)]
     told = attempt(lambda given: split(formats, keep, ways, ROUND, given, partial(_hold, held)), pieces)
     return [(made_with(), told), *held]
 
 
-def work_there(shared: tuple[Work[Any], Mapping[str, Keep]], *piles: list[bytes]) -> tuple[tuple[str, str], object]:
-    work, keep = shared
+def work_there(shared: bytes, *piles: list[bytes]) -> tuple[tuple[str, str], object]:
+    work, keep = pickle.loads(shared)
     return made_with(), attempt(lambda given: work_on(work, questions_in(_opened(given), keep)), piles)
+
+
+def _as_it_is(piles: list[bytes]) -> list[bytes]:
+    return piles
 
 
 def _hold(held: list[list[bytes]], number: int, pile: Pile) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from ..core.inputs import FILE, Format, Input, Stream, joined
 from ..core.join import TOGETHER, Keep, Lot, Question, Slot, merged
 from ..core.records import is_other_format
+from ..errors import DataError
 from ..reading.archives import PACKED, Part
 from ..reading.files import is_remote
 from ..text import visible
@@ -61,6 +62,7 @@ class Plan:
         self._streams, self._size = streams, size
         self._digests: dict[tuple[str, int], str] = {}
         self._reads: list[tuple[Piece, Input]] = []
+        self._stamps: dict[str, tuple[int, int]] = {}  # size and time of files that are read twice: cut, then split
         self.here = [name for name, stream in streams.items() if not _is_read_elsewhere(stream)]
 
     def __iter__(self) -> Iterator[Pieces]:
@@ -83,6 +85,7 @@ class Plan:
                 if stream.whole or not _has_parts(path) or size_of(path) <= self._size:
                     yield Piece(name, file, path), size_of(path)
                     continue
+                self._stamps[path] = _stamp(path)
                 lines = Ranges(path, self._size)
                 for part in lines:
                     yield Piece(name, file, part), part.end - part.start
@@ -93,6 +96,11 @@ class Plan:
 
     def close(self) -> None:
         """Add up what reading has told, in the order of the files."""
+        for path, (size, time) in self._stamps.items():
+            size_now, time_now = _stamp(path)
+            if size_now < size or (size_now == size and time_now != time):  # what is only added is no harm
+                what, hint = "changed while it was read", "Score it again when nothing writes to it."
+                raise DataError(what, where=visible(path), hint=hint, code="input-changed")
         order = {name: number for number, name in enumerate(self._streams)}
         for piece, read in sorted(self._reads, key=lambda one: _order(order, one[0])):
             self._streams[piece.source].add(read)
@@ -105,6 +113,11 @@ class Plan:
                     if isinstance(stream.source, (str, os.PathLike)) and not hasattr(stream.source, "paths")
                     else joined(digests)
                 )
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
 
 
 def _order(sources: Mapping[str, int], piece: Piece) -> tuple[int, int, int]:

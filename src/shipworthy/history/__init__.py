@@ -2,6 +2,7 @@
 
 store    SQLite or PostgreSQL, migrations
 records  a run as it is kept
+items    one question over the runs
 spool    runs that could not be recorded yet
 nightly  evidence that gathers over repeated runs
 page     eval/report.md with its pictures
@@ -18,8 +19,9 @@ from functools import partial
 import msgspec
 
 from ..errors import DataError, UsageError
-from ..reading.reports import is_edited
+from ..reading.reports import is_edited, row_name
 from ..text import visible
+from .items import ANSWERS, ItemAnswer, ItemHistory, ItemRun, item_rows
 from .records import (
     Baseline,
     GateHealth,
@@ -36,12 +38,13 @@ from .records import (
     stored_results,
 )
 from .spool import keep, left, spool_folder, waiting
-from .store import DatabaseRow, HistoryStore, Values, masked, opened, retried
+from .store import COMMIT_COLUMNS, ITEMS, DatabaseRow, HistoryStore, Values, masked, opened, retried
 
 __all__ = [
     "Baseline",
     "GateHealth",
     "History",
+    "ItemHistory",
     "RecordedRun",
     "TrendPoint",
     "exact_value",
@@ -53,6 +56,7 @@ TIMEOUT = 10.0  # seconds that a busy database is waited for
 SHORT = 12  # characters of a run's id that people type
 
 _COLUMNS = "seq, id, recorded_at, suite, profile, decision, definitions, digest, inputs, commit_id, branch, label"
+_SAME = "{columns}"  # in a statement: what the database's version has of these
 
 
 class History:
@@ -62,29 +66,46 @@ class History:
         self.url, self.timeout = os.fspath(url), timeout
 
     def record(
-        self, report: Report, *, commit: str = "", branch: str = "", label: str = "", recorded_at: str = ""
+        self,
+        report: Report,
+        *,
+        commit: str = "",
+        branch: str = "",
+        label: str = "",
+        recorded_at: str = "",
+        project: str = "",
+        committed_at: str = "",
+        subject: str = "",
+        parent: str = "",
     ) -> str:
         """Add a run and return its id; the same report of the same commit and label is added once."""
-        row, metrics, gates = rows_of(report, commit, branch, label, recorded_at or _now())
+        about = (project, committed_at, subject, parent)
+        row, metrics, gates = rows_of(report, commit, branch, label, recorded_at or _now(), about)
 
         def add() -> None:
             with opened(self.url, self.timeout) as store:
-                _insert(store, row, metrics, gates)
+                _insert(store, row, metrics, gates, report)
 
         retried(add, self.timeout)
         return str(row[0])
 
     def runs(
-        self, *, suite: str = "", branch: str = "", label: str = "", limit: int | None = None
+        self, *, suite: str = "", branch: str = "", label: str = "", project: str = "", limit: int | None = None
     ) -> list[RecordedRun]:
-        """Runs in the order in which they were recorded; with a limit, the last of them."""
+        """Runs in the order in which they were recorded; with a limit, the last of them.
+
+        Runs that an earlier version recorded have no project, and belong to any.
+        """
         wanted = [
             (column, value) for column, value in (("suite", suite), ("branch", branch), ("label", label)) if value
         ]
         where = "".join(f" AND {column} = ?" for column, _ in wanted)
-        sql = f"SELECT {_COLUMNS} FROM shipworthy_runs WHERE seq > 0{where} ORDER BY seq DESC"
-        rows = self._read(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [value for _, value in wanted])
-        return [run_of(row, self.url) for row in reversed(rows)]
+        sql = f"SELECT {_SAME} FROM shipworthy_runs WHERE seq > 0{where} ORDER BY seq DESC"
+        most = f" LIMIT {int(limit)}" if limit is not None and not project else ""
+        found = [run_of(row, self.url) for row in reversed(self._read(sql + most, [value for _, value in wanted]))]
+        if project:
+            found = [run for run in found if run.project in ("", project)][-(limit or 0) :]
+        return found
 
     def find(self, name: str) -> RecordedRun:
         """A run by its id, its number, its label, the beginning of its id, or `last`: the first that fits, the newest.
@@ -96,7 +117,7 @@ class History:
         else:
             number = int(name) if name.isdecimal() and len(name) < SHORT else -1
             sql = (
-                f"SELECT {_COLUMNS} FROM shipworthy_runs WHERE id = ? OR seq = ? OR label = ? OR substr(id, 1, ?) = ? "
+                f"SELECT {_SAME} FROM shipworthy_runs WHERE id = ? OR seq = ? OR label = ? OR substr(id, 1, ?) = ? "
                 "ORDER BY CASE WHEN id = ? THEN 3 WHEN seq = ? THEN 2 WHEN label = ? THEN 1 ELSE 0 END, seq"
             )
             values = (name, number, name, len(name), name, name, number, name)
@@ -135,9 +156,11 @@ class History:
             found = [store.rows(sql, (run.id,)) for run in runs]
             return [rows[0][0] if rows else None for rows in found]
 
-    def trend(self, metric: str, *, suite: str = "", branch: str = "", limit: int = 30) -> list[TrendPoint]:
+    def trend(
+        self, metric: str, *, suite: str = "", branch: str = "", project: str = "", limit: int = 30
+    ) -> list[TrendPoint]:
         """A metric over the last runs that have it, oldest first."""
-        runs = {run.id: run for run in self.runs(suite=suite, branch=branch)}
+        runs = {run.id: run for run in self.runs(suite=suite, branch=branch, project=project)}
         rows = self._read("SELECT run_id, kind, num, den FROM shipworthy_metrics WHERE name = ?", (shown_name(metric),))
         found = {row[0]: row[1:] for row in rows}
         if not found:
@@ -165,6 +188,10 @@ class History:
 
         def drop() -> None:
             with opened(self.url, self.timeout) as store:
+                store.many(
+                    "DELETE FROM shipworthy_items WHERE run = (SELECT seq FROM shipworthy_runs WHERE id = ?)",
+                    [(name,) for name in dropped],
+                )
                 for table, column in (("metrics", "run_id"), ("gates", "run_id"), ("runs", "id")):
                     store.many(f"DELETE FROM shipworthy_{table} WHERE {column} = ?", [(name,) for name in dropped])
 
@@ -182,7 +209,8 @@ class History:
         for count, row in enumerate(rows, 1):
             if not isinstance(row.get("report"), Mapping):
                 raise DataError("is not an exported run: it has no report", where=f"run {count}", code="history-export")
-            known = {name: str(row.get(name, "")) for name in ("commit", "branch", "label", "recorded_at")}
+            names = ("commit", "branch", "label", "recorded_at", *COMMIT_COLUMNS)
+            known = {name: str(row.get(name, "")) for name in names}
             try:
                 self.record(row["report"], **known)
             except DataError as error:
@@ -232,6 +260,75 @@ class History:
             )
         return {suite: self.report(baseline.run_id) for suite, baseline in sorted(latest.items())}
 
+    def item(
+        self, qid: str, *, suite: str = "", branch: str = "", project: str = "", limit: int | None = None
+    ) -> list[ItemHistory]:
+        """One question over the runs, for each suite, arm, project and branch that has it. Subsets count too.
+
+        With a limit, over the last runs that have it.
+        """
+        self._fill_items()
+        name = shown_name(qid)
+        rows = self._read(
+            "SELECT run, qid, passed, reason, answer FROM shipworthy_items WHERE qid = ? OR substr(qid, 1, ?) = ? "
+            "ORDER BY qid, run",
+            (name, len(name) + 2, f"{name} ("),  # of suites with several arms
+        )
+        runs = {run.seq: run for run in self.runs(suite=suite, branch=branch, project=project)}
+        found: dict[tuple[str, ...], ItemHistory] = {}
+        for seq, shown, passed, reason, answer in rows:
+            if (run := runs.get(seq)) is not None:
+                key = (run.suite, shown, run.project, run.branch)
+                one = found.setdefault(key, ItemHistory(shown, run.suite, run.project, run.branch, []))
+                one.runs.append(ItemRun(run, bool(passed), reason, answer))
+        if not found:
+            raise UsageError(
+                f"no recorded run has the question {visible(qid)!r}",
+                where=masked(self.url),
+                hint="`shipworthy history list` shows the runs; their reports name the questions.",
+                code="history-no-item",
+            )
+        for one in found.values():
+            one.runs = one.runs[-(limit or 0) :]
+            self._answer(one)
+        return [found[key] for key in sorted(found)]
+
+    def _answer(self, item: ItemHistory) -> None:
+        """Look up the texts of the different answers, each in the report of the last run that gave it."""
+        last = {one.answer: one for one in item.runs if one.answer}
+        wanted = sorted(last.values(), key=lambda one: one.run.seq)[-ANSWERS:]
+        turn = [one for one in (item.before, item.since) if one is not None and one.answer and one not in wanted]
+        chosen = [*wanted, *turn]
+        for one, report in zip(chosen, self.reports([one.run for one in chosen]), strict=True):
+            rows = {shown_name(row_name(row)): row for row in report.get("items", ())}
+            row: Report = rows.get(item.qid, {})
+            item.texts[one.answer] = visible(str(row.get("claim", "")))
+        item.answers = [
+            ItemAnswer(
+                item.texts[one.answer],
+                one.passed,
+                one.reason,
+                [other.run.seq for other in item.runs if other.answer == one.answer],
+            )
+            for one in wanted
+        ]
+
+    def _fill_items(self) -> None:
+        """Keep the items of runs that an earlier version recorded, a few runs at a time."""
+        missing = f"FROM shipworthy_runs WHERE has_items = 0 ORDER BY seq LIMIT {TOGETHER}"
+
+        def complete() -> bool:
+            with opened(self.url, self.timeout, write=False) as store:
+                return store.version() >= ITEMS and not store.rows(f"SELECT seq {missing}")
+
+        def fill_some() -> None:
+            with opened(self.url, self.timeout) as store:
+                for seq, report in store.rows(f"SELECT seq, report {missing}"):
+                    _insert_items(store, seq, stored(report, self.url))
+
+        while not retried(complete, self.timeout):
+            retried(fill_some, self.timeout)
+
     def gate_health(self, *, least: int = 5) -> list[GateHealth]:
         """Each gate over all recorded runs; only gates seen in at least `least` runs."""
         rows = self._read(
@@ -250,7 +347,7 @@ class History:
     def _read(self, sql: str, values: Values = ()) -> list[DatabaseRow]:
         def read() -> list[DatabaseRow]:
             with opened(self.url, self.timeout, write=False) as store:
-                return store.rows(sql, values)
+                return store.rows(sql.replace(_SAME, _columns(store)) if _SAME in sql else sql, values)
 
         return retried(read, self.timeout)
 
@@ -310,15 +407,31 @@ class History:
         return count, warnings, None
 
 
-def _insert(store: HistoryStore, run: Values, metrics: Sequence[Values], gates: Sequence[Values]) -> None:
-    added = store.count(
-        "INSERT INTO shipworthy_runs (id, recorded_at, suite, profile, decision, definitions, digest, inputs, "
-        "commit_id, branch, label, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-        run,
-    )
+def _columns(store: HistoryStore) -> str:
+    """The columns of a run; a database that nobody wrote to since an earlier version made it has fewer."""
+    more = COMMIT_COLUMNS if store.version() >= ITEMS else [f"'' AS {name}" for name in COMMIT_COLUMNS]
+    return ", ".join((_COLUMNS, *more))
+
+
+def _insert(
+    store: HistoryStore, run: Values, metrics: Sequence[Values], gates: Sequence[Values], report: Report
+) -> None:
+    names = f"{_COLUMNS.removeprefix('seq, ')}, {', '.join(COMMIT_COLUMNS)}, report"
+    places = ", ".join("?" * len(run))
+    added = store.count(f"INSERT INTO shipworthy_runs ({names}) VALUES ({places}) ON CONFLICT (id) DO NOTHING", run)
     if added:
+        ((seq,),) = store.rows("SELECT seq FROM shipworthy_runs WHERE id = ?", (run[0],))
+        _insert_items(store, seq, report)
         store.many("INSERT INTO shipworthy_metrics (run_id, name, kind, num, den) VALUES (?, ?, ?, ?, ?)", metrics)
         store.many("INSERT INTO shipworthy_gates (run_id, gate, state, holds) VALUES (?, ?, ?, ?)", gates)
+
+
+def _insert_items(store: HistoryStore, seq: int, report: Report) -> None:
+    store.many(
+        "INSERT INTO shipworthy_items (run, qid, passed, reason, answer) VALUES (?, ?, ?, ?, ?)",
+        [*item_rows(seq, report)],
+    )
+    store.rows("UPDATE shipworthy_runs SET has_items = 1 WHERE seq = ?", (seq,))
 
 
 def _int(text: str | None) -> int | None:

@@ -39,6 +39,10 @@ class RecordedRun(msgspec.Struct, frozen=True):
     commit: str
     branch: str
     label: str
+    project: str = ""
+    committed_at: str = ""
+    subject: str = ""  # of the commit
+    parent: str = ""
 
     @property
     def subset(self) -> bool:
@@ -110,9 +114,12 @@ def exact_value(measure: Report) -> Fraction | None:
 
 
 def rows_of(
-    report: Report, commit: str, branch: str, label: str, recorded_at: str
+    report: Report, commit: str, branch: str, label: str, recorded_at: str, about: Iterable[str] = ()
 ) -> tuple[Values, list[Values], list[Values]]:
-    """What is kept of a report, which must be as it was written: the run itself, its metrics, its gates."""
+    """What is kept of a report, which must be as it was written: the run itself, its metrics, its gates.
+
+    `about` is what else is known of the run, in the order of `COMMIT_COLUMNS`.
+    """
     try:
         head = report["shipworthy"]
         known = (*(visible(text) for text in (commit, branch, label)),)  # a database takes no NUL, a reader no escapes
@@ -125,6 +132,7 @@ def rows_of(
             *(visible(str(text)) for text in (head.get("definitions", ""), report["digest"])),
             json.dumps(dict(report.get("inputs", {})), sort_keys=True),
             *known,
+            *(visible(text, LONGEST_NAME) for text in about),
             compressed(json.dumps(report)),
         )
         metrics, gates = _metric_rows(name, report), _gate_rows(name, report)

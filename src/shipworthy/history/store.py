@@ -23,6 +23,8 @@ Values = Sequence[Value]
 DatabaseRow = tuple[Any, ...]  # what the statement that was asked says it is
 T = TypeVar("T")
 
+COMMIT_COLUMNS = ("project", "committed_at", "subject", "parent")
+
 # Numbered; what was published is never edited, only added to. No literal question mark or per cent sign:
 # placeholders are rewritten by plain replacement.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -46,9 +48,19 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             blessed_at TEXT NOT NULL, reason TEXT NOT NULL)""",
     ),
     3: (),  # reports are compressed: HistoryStore._compress_reports
+    4: (
+        *(f"ALTER TABLE shipworthy_runs ADD COLUMN {name} TEXT NOT NULL DEFAULT ''" for name in COMMIT_COLUMNS),
+        "ALTER TABLE shipworthy_runs ADD COLUMN has_items BIGINT NOT NULL DEFAULT 0",  # whether they are kept below
+        """CREATE TABLE shipworthy_items (
+            run BIGINT NOT NULL, qid TEXT NOT NULL, passed BIGINT NOT NULL, reason TEXT NOT NULL, answer TEXT NOT NULL,
+            PRIMARY KEY (qid, run)){compact}""",
+        "CREATE INDEX shipworthy_items_run ON shipworthy_items (run)",
+        "CREATE INDEX shipworthy_runs_items ON shipworthy_runs (has_items)",
+    ),
 }
 VERSION = max(MIGRATIONS)
 COMPRESSED = 3
+ITEMS = 4
 READABLE = 2  # from this one on a database can be read as it is; only who writes brings it up to date
 
 _LOCK = 7_312_004_119  # of PostgreSQL, so that two programs don't migrate at once
@@ -91,10 +103,11 @@ class HistoryStore:
     def migrate(self, name: str) -> None:
         """Bring the schema up to date; the caller holds the lock."""
         serial = "BIGSERIAL PRIMARY KEY" if self._postgres else "INTEGER PRIMARY KEY AUTOINCREMENT"
+        compact = "" if self._postgres else " WITHOUT ROWID"
         self.rows("CREATE TABLE IF NOT EXISTS shipworthy_schema (version BIGINT NOT NULL)")
         for number in range(_known(self.version(), name) + 1, VERSION + 1):
             for statement in MIGRATIONS[number]:
-                self.rows(statement.replace("{serial}", serial))
+                self.rows(statement.replace("{serial}", serial).replace("{compact}", compact))
             if number == COMPRESSED:
                 self._compress_reports()
             self.rows("INSERT INTO shipworthy_schema (version) VALUES (?)", (number,))

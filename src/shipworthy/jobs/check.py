@@ -18,6 +18,7 @@ from ..core.decision import Decision, encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
+from ..core.run_options import of_config
 from ..core.subset import choose, parse_where
 from ..core.temporary import parse_size
 from ..engines import engine as engine_named
@@ -31,7 +32,7 @@ from ..reading.reports import is_edited, passing
 from ..suites import load_suite
 from ..text import first_few, plural, visible
 from .baselines import Reports, is_file, load_baseline
-from .commit import where_from
+from .commit import about_commit, where_from
 from .compare import Comparison, compare_reports, incomparable, sentence, worse_than
 from .evaluate import run_suite
 from .narrowing import narrowed, note_quarantine, without_quarantined
@@ -194,7 +195,7 @@ def _ask(
     sending: dict[str, Any],
 ) -> str:
     from ..core.sources import read_gold
-    from ..runner import TargetOptions, run
+    from ..runner import run
     from ..runner.journal import beside
     from ..runner.plan import make_plan
 
@@ -211,23 +212,11 @@ def _ask(
         )
     if not gold:
         return f"{suite.name}: nothing failed, so nothing was sent"
-    seeds = suite.driving.get("seeds", 0)
-    grid = {
-        "seeds": [seeds] if isinstance(seeds, int) else seeds,
-        "jitters": suite.driving.get("jitters", ["none"]),
-        "paraphrases": suite.driving.get("paraphrases", False),
-    }
-    limits = {
-        "timeout" if name == "timeout_sec" else name: target.options[name]
-        for name in ("concurrency", "rate", "timeout_sec", "retries")
-        if name in target.options
-    }
-    request = ("headers", "model", "method", "body", "query", "proxy", "trust_env", "ca_file")
-    given = {name: target.options[name] for name in request if name in target.options}
-    options = TargetOptions(mapping=target.options.get("map") or fields, **given)
+    grid = of_config(suite.driving)
+    options = {"mapping": fields} | of_config(target.options) | grid
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     fresh = f"{out}.rerun"  # beside them, so that the old traces stay until the new ones are whole
-    summary = run(gold, target.spec, fresh, options=options, overwrite=True, **grid, **limits, **sending)
+    summary = run(gold, target.spec, fresh, overwrite=True, **options, **sending)
     summary.check_mapping("[map]")
     if failing is None and not (where and os.path.exists(out)):
         os.replace(fresh, out)
@@ -526,12 +515,13 @@ def record_board(board: Board, config: Config, label: str = "") -> None:
     except ShipworthyError as error:
         board.run = board.run | {"history": {}, "warnings": [f"the run is not in history: {error}"]}
         return
-    known = {**where_from(config.folder), "label": label}
+    place = where_from(config.folder)
+    known = {**place, **about_commit(place["commit"], config.folder), "label": label}
     ids, warnings = history.record_all([report_of(decision) for decision in board.decisions], **known)
     if not warnings:
         with suppress(ShipworthyError):  # a picture is not worth a warning
             for decision in board.decisions:
-                board.trends |= _trends(history, decision)
+                board.trends |= _trends(history, decision, place["branch"], known["project"])
     suites = [decision.suite for decision in board.decisions]
     board.run = board.run | {
         "history": dict(zip(suites, ids, strict=True)),
@@ -539,13 +529,13 @@ def record_board(board: Board, config: Config, label: str = "") -> None:
     }
 
 
-def _trends(history: History, decision: Decision) -> dict[str, list[dict[str, Any]]]:
-    """The gated metrics over the last runs of the suite, this one last."""
+def _trends(history: History, decision: Decision, branch: str, project: str) -> dict[str, list[dict[str, Any]]]:
+    """The gated metrics over the last runs of the suite in this project and branch, this one last."""
     found = {}
     if "subset" in decision.sections:
         return {}  # the trend is that of the whole gold set
     for key in dict.fromkeys(outcome.gate.key for outcome in decision.outcomes):
-        points = history.trend(key, suite=decision.suite)
+        points = history.trend(key, suite=decision.suite, branch=branch, project=project)
         found[f"{decision.suite} {key}"] = [
             {
                 "value": None if point.value is None else float(point.value),

@@ -6,7 +6,7 @@ import os
 
 
 def where_from(folder: str = ".", *, ask_git: bool = True) -> dict[str, str]:
-    """Commit and branch, from the CI's environment or from git; blank where neither knows."""
+    """Project, commit and branch, from the CI's environment or from git; blank where neither knows."""
     env = os.environ
     commit = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or ""
     branch = env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME") or env.get("CI_COMMIT_REF_NAME") or ""
@@ -14,6 +14,17 @@ def where_from(folder: str = ".", *, ask_git: bool = True) -> dict[str, str]:
         commit = commit or _git(folder, "rev-parse", "HEAD")
         branch = branch or _git(folder, "rev-parse", "--abbrev-ref", "HEAD")
     return {"commit": commit, "branch": branch}
+
+
+def about_commit(commit: str, folder: str = ".") -> dict[str, str]:
+    """What history keeps of a commit besides: the project, when it was made, its subject and its parent."""
+    env = os.environ
+    project = env.get("GITHUB_REPOSITORY") or env.get("CI_PROJECT_PATH") or ""
+    project = project or os.path.basename(_git(folder, "rev-parse", "--show-toplevel"))
+    lines = _git(folder, "show", "--no-patch", "--format=%cI%n%P%n%s", commit).split("\n") if commit else []
+    committed_at, parents, subject = lines if len(lines) == 3 else ("", "", "")
+    parent = parents.split(" ")[0]
+    return {"project": project, "committed_at": committed_at, "subject": subject, "parent": parent}
 
 
 def _git(folder: str, *words: str) -> str:

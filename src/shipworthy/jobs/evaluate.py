@@ -15,7 +15,7 @@ from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
 from ..errors import UsageError
 from ..reading.files import expanded, is_remote
-from ..suites import load_suite
+from ..suites import load_suite, suite_for
 
 
 @overload
@@ -93,6 +93,7 @@ def run_suite(
     check_inputs(suite, sources)
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
+    suite = suite_for(suite, options, sources)
     chosen = engine_named(engine, sources=sources.values(), **settings)
     decision = core.evaluate(suite, sources, options, chosen, tick)
     paths = {

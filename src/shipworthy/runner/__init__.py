@@ -13,7 +13,6 @@ from __future__ import annotations
 from .jitter import JITTERS, jitter
 from .journal import Journal
 from .load import LoadSummary, run_load
-from .pace import Limits
 from .plan import Arm, Ask, Plan, make_plan, read_arms
 from .sweep import RunSummary, run, run_async
 from .targets import Target, TargetOptions, parse_target
@@ -23,7 +22,6 @@ __all__ = [
     "Arm",
     "Ask",
     "Journal",
-    "Limits",
     "LoadSummary",
     "Plan",
     "RunSummary",

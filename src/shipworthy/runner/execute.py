@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 
+from ..core.run_options import RunOptions
 from ..errors import EnvironmentFailure, ShipworthyError
 from ..reading.jsonl import MAX_LINE
 from ..reading.plans import HEADER_KEY
 from ..text import visible
 from .failures import AskFailed
 from .journal import Header, Journal, encoded
-from .pace import Budget, BudgetSpent, Limits, Pacer, wait_before
 from .plan import Ask, Plan, digest_of, gold_digest
 from .progress import Progress
 from .redact import Secrets, without_passwords
@@ -53,13 +55,72 @@ _NOT_TAKEN = frozenset(
 )
 
 
+class BudgetSpent(Exception):
+    """No further request may start; says which budget ended."""
+
+
+class Budget:
+    """Counts requests, seconds and dollars against the limits."""
+
+    def __init__(self, limits: RunOptions) -> None:
+        self.limits, self.requests, self.cost = limits, 0, Decimal(0)
+        self._clock = asyncio.get_running_loop().time
+        self._started = self._clock()
+
+    def take(self) -> None:
+        """One more request, or BudgetSpent."""
+        limits = self.limits
+        if limits.max_requests is not None and self.requests >= limits.max_requests:
+            raise BudgetSpent(f"max-requests {limits.max_requests} reached")
+        if limits.max_seconds is not None and self._clock() - self._started >= limits.max_seconds:
+            raise BudgetSpent(f"max-seconds {limits.max_seconds:g} reached")
+        if limits.max_cost_usd is not None and self.cost >= Decimal(str(limits.max_cost_usd)):
+            raise BudgetSpent(f"max-cost-usd {limits.max_cost_usd} reached")
+        self.requests += 1
+
+    def spend(self, cost: object) -> None:
+        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost > 0:
+            self.cost += Decimal(str(cost))
+
+
+class Pacer:
+    """Spaces requests evenly, and holds all of them back when the target asks for a pause."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._gap = 1 / rate if rate else 0.0
+        self._clock = asyncio.get_running_loop().time
+        self._next = 0.0
+
+    def hold(self, seconds: float) -> None:
+        self._next = max(self._next, self._clock() + seconds)
+
+    async def turn(self) -> None:
+        now = self._clock()
+        mine = max(now, self._next)
+        self._next = mine + self._gap if self._gap else self._next
+        if mine > now:
+            await asyncio.sleep(mine - now)
+
+
+def wait_before(attempt: int, run_id: str, limits: RunOptions, retry_after: float | None) -> float:
+    """Seconds before attempt number `attempt` (2, 3, …): what the target asked for, else a doubling backoff.
+
+    The scatter comes from the run_id, so that the same run waits the same time.
+    """
+    if retry_after is not None:
+        return min(retry_after, limits.longest_wait)
+    scatter = int.from_bytes(hashlib.sha256(f"{run_id}/{attempt}".encode("utf-8", "replace")).digest()[:4], "big")
+    share = 0.5 + scatter / 2**33
+    return float(min(limits.backoff * 2 ** (attempt - 2), limits.longest_wait) * share)
+
+
 class Execution:
     """One run of a plan against a target: the workers share its budget, its pace and its view of the target."""
 
-    def __init__(self, target: Target, journal: Journal, limits: Limits, secrets: Secrets, progress: Progress) -> None:
-        self.target, self.journal, self.limits = target, journal, limits
-        self.secrets, self.progress = secrets, progress
-        self.budget, self.pacer = Budget(limits), Pacer(limits.rate)
+    def __init__(self, target: Target, journal: Journal, options: TargetOptions, progress: Progress) -> None:
+        self.target, self.journal, self.limits = target, journal, options
+        self.secrets, self.progress = options.secrets, progress
+        self.budget, self.pacer = Budget(options), Pacer(options.rate)
         self.finished = self.failed = self.reused = 0
         self.errors: Counter[str] = Counter()  # failures by kind
         self.first_error = ""
@@ -192,9 +253,8 @@ async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, 
     began, trace, failure = clock(), {}, None
     deadline = asyncio.timeout(timeout)
     try:
-        if ready := getattr(target, "ready", None):
-            await ready()
-            began = clock()  # starting a process is our doing
+        await make_ready(target)
+        began = clock()  # starting a process is our doing
         async with deadline:
             trace = await target.ask(ask)
     except ShipworthyError:
@@ -209,6 +269,11 @@ async def ask_once(target: Target, ask: Ask, timeout: float) -> tuple[dict[str, 
         trace, failure = {}, AskFailed("wrong-shape", f"the target gave {type(trace).__name__}, expected a dict")
     elapsed = trace.elapsed_ms if isinstance(trace, Timed) and failure is None else None
     return trace, (clock() - began) * 1000 if elapsed is None else elapsed, failure
+
+
+async def make_ready(target: Target) -> None:
+    if ready := getattr(target, "ready", None):
+        await ready()
 
 
 def _is_cancelled() -> bool:

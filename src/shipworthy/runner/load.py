@@ -21,12 +21,13 @@ from ..errors import UsageError
 from ..reading.files import write_whole
 from ..text import FORMULA
 from ..web.blocking import run_blocking
-from .execute import ask_once, header_of, record_of, written
+from .execute import ask_once, header_of, make_ready, record_of, written
 from .journal import Journal
-from .plan import Arm, Ask, Plan, Question, make_plan, run_id_of
-from .redact import Secrets
+from .plan import Ask, Plan, Question, make_plan, run_id_of
 from .targets import Target, TargetOptions, parse_target
+from .targets.base import chosen
 
+MOST_PROCESSES = 64  # of a Python function: an open loop has no other bound
 LATE_MS = 10.0  # a start later than this is counted
 CSV_FIELDS = (
     "run_id",
@@ -84,31 +85,39 @@ def run_load(
     target: str | Target,
     out: str | os.PathLike[str],
     *,
-    arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None = None,
     loads: Sequence[float] = (1, 5, 20),
     duration: float | None = None,
-    max_requests: int | None = None,
-    warmup: int = 5,
-    timeout: float = 60.0,
     csv_path: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
     options: TargetOptions | None = None,
+    **given: Any,
 ) -> LoadSummary:
     """Ask every question on every arm at each load; `duration` (seconds) and `max_requests` bound each load.
 
-    Traces go to `out`, one row per request to `csv_path` (`latency.csv` beside `out` by default).
+    What is given by name besides are run options: arms, warmup (5 unless said), timeout and so on. Traces go to `out`,
+    one row per request to `csv_path` (`latency.csv` beside `out` by default).
     """
     if not loads or min(loads) <= 0:
         raise UsageError("loads are requests per second, more than 0", where="--loads", code="load")
-    options = options or TargetOptions()
+    options = chosen(options, {"warmup": 5, "connections": MOST_PROCESSES} | given)
     asked = parse_target(target, options) if isinstance(target, str) else target
     table = Path(csv_path) if csv_path is not None else Path(out).with_name("latency.csv")
-    generator = Generator(make_plan(gold, arms=arms), asked, options.secrets, timeout)
-    bounds = {load: _limit(len(generator.plan), load, duration, max_requests) for load in loads}
-    header = header_of(generator.plan, asked, options, planned=sum(bounds.values()))
-    with Journal(out, header, resume=None, overwrite=overwrite) as journal:
-        steps = run_blocking(generator.run(bounds, warmup, journal, table))
+    plan = make_plan(gold, arms=options.arms)
+    bounds = {load: _limit(len(plan), load, duration, options.max_requests) for load in loads}
+    steps = run_blocking(_run_load(Generator(plan, asked, options), bounds, out, table))
     return LoadSummary(os.fspath(out), str(table), steps)
+
+
+async def _run_load(
+    generator: Generator, bounds: Mapping[float, int], out: str | os.PathLike[str], table: Path
+) -> list[LoadStep]:
+    options, target = generator.options, generator.target
+    try:
+        await make_ready(target)
+        header = header_of(generator.plan, target, options, planned=sum(bounds.values()))
+        with Journal(out, header, resume=None, overwrite=options.overwrite) as journal:
+            return await generator.run(bounds, journal, table)
+    finally:
+        await target.close()
 
 
 def schedule(plan: Plan, load: float, number: int | None = None) -> list[Ask]:
@@ -131,14 +140,15 @@ def schedule(plan: Plan, load: float, number: int | None = None) -> list[Ask]:
 class Generator:
     """Asks a plan at several loads; records are written when their load is done, so that writing disturbs no timing."""
 
-    def __init__(self, plan: Plan, target: Target, secrets: Secrets, timeout: float) -> None:
-        self.plan, self.target, self.secrets, self.timeout = plan, target, secrets, timeout
+    def __init__(self, plan: Plan, target: Target, options: TargetOptions) -> None:
+        self.plan, self.target, self.options = plan, target, options
+        self.secrets, self.timeout = options.secrets, options.timeout
 
-    async def run(self, bounds: Mapping[float, int], warmup: int, journal: Journal, table: Path) -> list[LoadStep]:
+    async def run(self, bounds: Mapping[float, int], journal: Journal, table: Path) -> list[LoadStep]:
         rows: list[dict[str, object]] = []
         steps: list[LoadStep] = []
         try:
-            for ask in schedule(self.plan, 0, warmup):
+            for ask in schedule(self.plan, 0, self.options.warmup):
                 await ask_once(self.target, ask, self.timeout)
             for load, limit in bounds.items():
                 measured = await self._step(schedule(self.plan, load, limit), load)
@@ -147,7 +157,6 @@ class Generator:
                 journal.sync()
                 steps.append(_summed(load, len(self.plan), records))
         finally:
-            await self.target.close()
             write_csv(table, rows)
         return steps
 

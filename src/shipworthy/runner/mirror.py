@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from .failures import AskFailed
 from .plan import Ask
 from .shape import parsed
 from .sweep import RunSummary, run
-from .targets.base import TargetOptions
+from .targets.base import TargetOptions, chosen
 from .targets.http import HttpClient
 
 
@@ -52,22 +52,22 @@ def mirror(
     *,
     live_index: str = "",
     shadow_index: str = "",
-    seeds: Sequence[int] = (0,),
-    headers: Mapping[str, str] | None = None,
-    **limits: Any,
+    **given: Any,
 ) -> tuple[RunSummary, RunSummary]:
-    """Send every question × paraphrase × seed to both endpoints; each log is a journal that a later call can resume."""
+    """Send every question × paraphrase × seed to both endpoints; each log is a journal that a later call can resume.
+
+    What is given by name besides are run options.
+    """
     asked = list(questions)
     sides = (("live", live, live_index, live_out), ("shadow", shadow, shadow_index, shadow_out))
-    options = [TargetOptions(headers=headers or {}, connections=limits.get("concurrency", 8)) for _ in sides]
+    options = [chosen(None, {"paraphrases": True} | given) for _ in sides]  # each has secrets of its own
     # Both addresses are looked at before the first question is asked.
     targets = [
         RetrieveTarget(url, index, each, f"--{side}")
         for (side, url, index, _), each in zip(sides, options, strict=True)
     ]
     done = [
-        run(asked, target, out, seeds=seeds, paraphrases=True, options=each, **limits)
-        for (*_, out), target, each in zip(sides, targets, options, strict=True)
+        run(asked, target, out, options=each) for (*_, out), target, each in zip(sides, targets, options, strict=True)
     ]
     return done[0], done[1]
 

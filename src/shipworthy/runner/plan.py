@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from ..core.options import make_options
+from ..core.run_options import RunOptions
 from ..errors import DataError, UsageError
 from .jitter import jitter
 
@@ -115,27 +117,20 @@ class Plan(msgspec.Struct, frozen=True):
                     yield jitter(wording, name, self.profile, paraphrases=item.paraphrases, turn=turn)
 
 
-def make_plan(
-    gold: Iterable[Question],
-    *,
-    seeds: Sequence[int] = (0,),
-    jitters: Sequence[str] = ("none",),
-    paraphrases: bool = False,
-    arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None = None,
-    profile: str = "strict",
-    temperatures: Sequence[float] = (),
-) -> Plan:
-    """Check the parts of a plan and put them together."""
+def make_plan(gold: Iterable[Question], options: RunOptions | None = None, **given: Any) -> Plan:
+    """Check the parts of a plan, which are run options, and put them together."""
+    options = options or make_options(RunOptions, given, "a plan")
     questions = tuple(gold)
     _check_questions(questions)
+    seeds, jitters, temperatures = options.seeds, options.jitters, options.temperatures
     for what, values in (("seeds", seeds), ("jitters", jitters), ("temperatures", temperatures or (0,))):
         if not values or len(set(values)) != len(values):
             raise UsageError(
                 f"{what} must name each value once, and at least one", hint=f"Given: {list(values)}.", code="plan-grid"
             )
     for name in jitters:
-        jitter("", name, profile)  # an unknown name is refused here, before anything is asked
-    if paraphrases and "para" in jitters:
+        jitter("", name, options.profile)  # an unknown name is refused here, before anything is asked
+    if options.paraphrases and "para" in jitters:
         raise UsageError(
             "the jitter para already sends the paraphrases",
             where="--paraphrases",
@@ -143,7 +138,7 @@ def make_plan(
             code="plan-grid",
         )
     heats = tuple(map(float, temperatures)) or (None,)
-    return Plan(questions, tuple(seeds), tuple(jitters), paraphrases, _arms(arms), profile, heats)
+    return Plan(questions, seeds, jitters, options.paraphrases, _arms(options.arms), options.profile, heats)
 
 
 def run_id_of(qid: str, seed: int, jitter: str, paraphrase: int = 0, arm: str = "", **further: object) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..text import one_line
 
@@ -43,53 +44,50 @@ class Progress:
 class ProgressLines(Progress):
     """One plain line every ten seconds, and one at the end."""
 
+    every = EVERY
+
     def __init__(self, total: int, done: int = 0, stream: TextIO | None = None) -> None:
         super().__init__(total, done)
-        self._stream, self._next = stream or sys.stderr, time.monotonic() + EVERY
+        self._stream, self._next = stream or sys.stderr, time.monotonic() + self.every
 
     def update(self, *, failed: bool = False) -> None:
         super().update(failed=failed)
         if time.monotonic() >= self._next:
-            self._next = time.monotonic() + EVERY
-            self._say()
-
-    def close(self) -> None:
-        if self.done > self._before:
-            self._say()
-
-    def _say(self) -> None:
-        with suppress(OSError, ValueError):  # nobody reads along any more, which is no reason to stop
-            self._stream.write(one_line(f"run  {self.text()}") + "\n")
-            self._stream.flush()
-
-
-class ProgressBar(Progress):
-    """A bar that is redrawn a few times a second, whatever the rate."""
-
-    def __init__(self, total: int, done: int = 0) -> None:
-        super().__init__(total, done)
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as RichProgress
-
-        columns: list[Any] = [TextColumn("run"), BarColumn(), TextColumn("{task.fields[text]}", markup=False)]
-        self._bar = RichProgress(*columns, console=Console(stderr=True), auto_refresh=False)
-        self._task = self._bar.add_task("run", total=total, completed=done, text=self.text())
-        self._drawn = 0.0
-        self._bar.start()
-
-    def update(self, *, failed: bool = False) -> None:
-        super().update(failed=failed)
-        if time.monotonic() - self._drawn >= 0.2:
+            self._next = time.monotonic() + self.every
             self._draw()
 
     def close(self) -> None:
-        self._draw()
-        self._bar.stop()
+        if self.done > self._before:
+            self._draw()
 
     def _draw(self) -> None:
-        self._drawn = time.monotonic()
-        self._bar.update(self._task, completed=self.done, text=self.text(), refresh=True)
+        self._write(one_line(f"run  {self.text()}") + "\n")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # nobody reads along any more, which is no reason to stop
+            self._stream.write(text)
+            self._stream.flush()
+
+
+class ProgressBar(ProgressLines):
+    """A bar that is redrawn in its line a few times a second, whatever the rate. Plain characters, no colour."""
+
+    every = 0.2
+
+    def __init__(self, total: int, done: int = 0, stream: TextIO | None = None) -> None:
+        super().__init__(total, done, stream)
+        self._draw()
+
+    def close(self) -> None:
+        self._draw()
+        self._write("\n")
+
+    def _draw(self) -> None:
+        columns, text = shutil.get_terminal_size().columns - 1, f"  {self.text()}"
+        width = max(0, min(40, columns - len(text) - 6))
+        full = width * self.done // self.total if self.total else width
+        line = f"run [{'=' * full}{' ' * (width - full)}]{text}"[:columns]  # a line that wraps can't be drawn over
+        self._write(f"\r{line}\x1b[K")
 
 
 def progress_for(total: int, done: int = 0) -> Progress:

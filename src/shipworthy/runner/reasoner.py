@@ -27,9 +27,8 @@ from .redact import without_password
 from .shape import parsed
 from .targets.base import Target, TargetOptions
 from .targets.command import as_argument, output_of
-from .targets.function import Function
 from .targets.http import HttpClient
-from .targets.pool import workers_for
+from .targets.python import Function, Workers
 
 TIMEOUT = 240.0  # seconds for one case
 MOST_OUTPUT = 10_000_000  # bytes; more is an error of that case
@@ -170,19 +169,18 @@ class NamedReasoner:
     replays = False
 
     def __init__(self, place: str) -> None:
-        self.name = f"py:{place}"
-        options = TargetOptions(max_response_bytes=MOST_OUTPUT)
+        self.name, self._place = f"py:{place}", place
+        self._workers = Workers(place, TargetOptions(max_response_bytes=MOST_OUTPUT), drops=True)
+
+    async def ready(self) -> None:
         try:
-            self._workers = workers_for(place, options, drops=True)
+            await self._workers.ready()
         except UsageError as error:
             raise UsageError(
-                f"{place!r} {error.what}",
+                f"{self._place!r} {error.what}",
                 hint="Write it as module:function, importable from here.",
                 code="reason-callable",
             ) from None
-
-    async def ready(self) -> None:
-        await self._workers.ready()
 
     async def ask(self, ask: Ask) -> dict[str, object]:
         output = await self._workers.ask(ask.question, ask.knobs)

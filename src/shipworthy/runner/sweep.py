@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Iterable
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -14,13 +14,12 @@ from ..core.sources import read_gold
 from ..errors import UsageError
 from ..text import plural
 from ..web.blocking import run_blocking
-from .execute import Execution, header_of
+from .execute import Execution, header_of, make_ready
 from .journal import Journal
-from .pace import Limits
-from .plan import Arm, Plan, Question, make_plan
+from .plan import Plan, Question, make_plan
 from .progress import Progress, progress_for
 from .targets import Target, TargetOptions, parse_target
-from .targets.base import MappedTarget
+from .targets.base import MappedTarget, chosen
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,101 +63,50 @@ def run(
     target: str | Target,
     out: str | os.PathLike[str],
     *,
-    seeds: Sequence[int] = (0,),
-    jitters: Sequence[str] = ("none",),
-    paraphrases: bool = False,
-    arms: Sequence[Arm] | Mapping[str, Mapping[str, object]] | None = None,
-    profile: str = "strict",
-    temperatures: Sequence[float] = (),
-    concurrency: int = 8,
-    rate: float | None = None,
-    timeout: float = 60.0,
-    retries: int = 3,
-    max_requests: int | None = None,
-    max_seconds: float | None = None,
-    max_cost_usd: Decimal | float | str | None = None,
-    warmup: int = 0,
-    resume: bool = False,
-    overwrite: bool = False,
-    dedupe: bool = True,
     options: TargetOptions | None = None,
-    limits: Limits | None = None,
     progress: bool = False,
     announce: Callable[[str], None] | None = None,
+    **given: Any,
 ) -> RunSummary:
     """Ask the target every question of a gold set (a path, or its items) and journal the traces to `out`.
 
-    Ctrl-C raises KeyboardInterrupt after the journal is closed; what was finished is kept. `limits` replaces the
-    single limits where more of them are needed. A question that a jitter leaves as it is isn't sent again, unless
-    `dedupe` is off. `announce` is told what will be sent before anything is.
+    What is given by name are run options (`core/run_options.py`): seeds, jitters, concurrency, headers and so on, as
+    the flags of `shipworthy run` have them. Ctrl-C raises KeyboardInterrupt after the journal is closed; what was
+    finished is kept. `announce` is told what will be sent before anything is.
     """
-    limits = limits or Limits(
-        concurrency=concurrency,
-        rate=rate,
-        timeout=timeout,
-        retries=retries,
-        max_requests=max_requests,
-        max_seconds=max_seconds,
-        max_cost_usd=None if max_cost_usd is None else Decimal(str(max_cost_usd)),
-    )
-    questions = read_gold(gold) if isinstance(gold, (str, os.PathLike)) else gold
-    plan = make_plan(
-        questions,
-        seeds=seeds,
-        jitters=jitters,
-        paraphrases=paraphrases,
-        arms=arms,
-        profile=profile,
-        temperatures=temperatures,
-    )
-    options = options or TargetOptions(connections=max(64, limits.concurrency))
-    # Before the loop runs, so that Ctrl-C ends an import that takes long.
+    options = chosen(options, given)
+    plan = make_plan(read_gold(gold) if isinstance(gold, (str, os.PathLike)) else gold, options)
     asked = parse_target(target, options) if isinstance(target, str) else target
-    running = run_async(
-        plan,
-        asked,
-        out,
-        limits=limits,
-        warmup=warmup,
-        resume=resume,
-        overwrite=overwrite,
-        dedupe=dedupe,
-        options=options,
-        progress=progress,
-        announce=announce,
-    )
-    return run_blocking(running)
+    return run_blocking(run_async(plan, asked, out, options=options, progress=progress, announce=announce))
 
 
 async def run_async(
     plan: Plan,
-    target: str | Target,
+    asked: Target,
     out: str | os.PathLike[str],
     *,
-    limits: Limits,
-    warmup: int = 0,
-    resume: bool = False,
-    overwrite: bool = False,
-    dedupe: bool = True,
-    options: TargetOptions | None = None,
+    options: TargetOptions,
     progress: bool = False,
     announce: Callable[[str], None] | None = None,
 ) -> RunSummary:
-    """`run` for a plan, within a loop that is running already."""
-    options = options or TargetOptions(connections=max(64, limits.concurrency))
-    asked = parse_target(target, options) if isinstance(target, str) else target
+    """`run` for a plan and a target, within a loop that is running already."""
     clock = asyncio.get_running_loop().time
     began = clock()
-    journal = Journal(out, header_of(plan, asked, options), resume=resume, overwrite=overwrite)
+    try:
+        await make_ready(asked)
+        journal = Journal(out, header_of(plan, asked, options), resume=options.resume, overwrite=options.overwrite)
+    except BaseException:
+        await asked.close()
+        raise
     resumed, failed_before = len(journal.finished), journal.failed
-    alike = dedupe and getattr(asked, "by_wording", False)
+    alike = options.dedupe and getattr(asked, "by_wording", False)
     if announce:
         requests = sum(1 for _ in plan.requests(journal.finished, alike=alike))
-        announce(_to_send(requests, len(plan) - resumed, warmup, limits, options.secrets.hide(asked.name)))
+        announce(_to_send(requests, len(plan) - resumed, options, asked.name))
     shown = progress_for(len(plan), resumed) if progress else Progress(len(plan), resumed)
-    execution = Execution(asked, journal, limits, options.secrets, shown)
+    execution = Execution(asked, journal, options, shown)
     try:
-        await execution.run(plan.requests(journal.finished, alike=alike), islice(plan, warmup))
+        await execution.run(plan.requests(journal.finished, alike=alike), islice(plan, options.warmup))
     finally:
         shown.close()
     return RunSummary(
@@ -180,13 +128,14 @@ async def run_async(
     )
 
 
-def _to_send(requests: int, runs: int, warmup: int, limits: Limits, name: str) -> str:
+def _to_send(requests: int, runs: int, options: TargetOptions, name: str) -> str:
     """What is about to be sent, so that its cost can be told before it is spent."""
+    warmup = options.warmup
     total = requests + warmup
-    most = total if limits.max_requests is None else min(total, limits.max_requests)
+    most = total if options.max_requests is None else min(total, options.max_requests)
     noun = "request" if total == 1 else "requests"
     number = f"{most:,} of {total:,}" if most < total else f"{total:,}"
     details = [f"{runs:,} runs", f"{runs - requests:,} reused"] if runs > requests else []
     details += [f"{warmup:,} to warm up"] if warmup else []
     counted = f" ({', '.join(details)})" if details else ""
-    return f"Sending {number} {noun}{counted} to {name}"
+    return f"Sending {number} {noun}{counted} to {options.secrets.hide(name)}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from ..core.suite import Suite
+    from ..core.suite import Sources, Suite
 
 # name → the question that it answers, as `shipworthy --help` says it; the folder of that name has `suite.SUITE`
 SUITES = {
@@ -34,3 +34,13 @@ def load_suite(name: str) -> Suite:
         raise UsageError(f"there is no suite {name!r}", hint=hint, code="suite-unknown")
     suite: Suite = import_module(f".{name}.suite", __name__).SUITE
     return suite
+
+
+def suite_for(suite: Suite, options: Any, sources: Sources) -> Suite:
+    """The suite that judges these inputs: `retrieval`, as users name it, leaves lists of ids to `ranking`."""
+    if suite.name != "retrieval":
+        return suite
+    from .ranking.options import ranks_ids
+    from .ranking.suite import SUITE
+
+    return SUITE if ranks_ids(options, sources) else suite

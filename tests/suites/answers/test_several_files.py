@@ -65,6 +65,16 @@ def test_where_nothing_tells_it_is_an_error_that_names_both(
     assert "'A'" in caught.value.what and "--on-duplicate" in str(caught.value.hint)
 
 
+def test_records_that_say_the_same_need_no_time(tmp_path: Path) -> None:
+    """A last line without its end is read in another way than those before it."""
+    same = json.dumps(trace("A", "right", 0) | {"q": "A?", "retrieved_ids": ["d1", "d2"]})
+    (tmp_path / "a.jsonl").write_text(same, "utf-8")
+    (tmp_path / "b.jsonl").write_text(f"{same}\n{same}", "utf-8")
+    decision = evaluate(GOLD[:1], str(tmp_path / "*.jsonl"))
+    assert decision.counts["superseded"] == 2
+    assert decision.report()["items"][0]["claim"] == "right"
+
+
 @pytest.mark.parametrize("names", list(permutations(["a.jsonl", "b.jsonl"])))
 def test_the_worst_needs_no_time(tmp_path: Path, names: tuple[str, str]) -> None:
     files = [[trace("B", "right"), trace("A", "right")], [trace("A", "wrong")]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from shipworthy.core.contracts import Gold
@@ -13,7 +12,6 @@ from shipworthy.core.sources import read_gold
 from shipworthy.jobs.evaluate import evaluate
 
 HALF = Fraction(1, 2)
-METRICS = "P@1,P@3,P@5,R@1,R@3,R@10,nDCG,nDCG@3,nDCG@10,MRR,MAP,success@3"
 RANGED = {"id": "S.1.p.Bk001", "offsets": [100, 200]}  # a gold block that says where it stands
 
 
@@ -37,17 +35,3 @@ def value(decision: Decision, name: str) -> Fraction | None:
 
 def demo_gold() -> list[Gold]:
     return read_gold(str(files("shipworthy.demo") / "gold.jsonl"))
-
-
-def measure(qrels: Path, run: Path, metrics: str | None, **options: Any) -> Decision:
-    return evaluate("retrieval", qrels=qrels, run=run, metrics=metrics, **options)
-
-
-def measure_ids(gold: Any, log: Any, metrics: str, **options: Any) -> Decision:
-    return evaluate("retrieval", gold=gold, shadow=log, metrics=metrics, **options)
-
-
-def values(decision: Any) -> dict[str, float | None]:
-    return {
-        name: None if measure.value is None else float(measure.value) for name, measure in decision.measures.items()
-    }

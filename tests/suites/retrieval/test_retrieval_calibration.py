@@ -7,8 +7,7 @@ import pytest
 
 from shipworthy.core.contracts import Gold
 from shipworthy.errors import DataError
-from shipworthy.suites.retrieval.calibration import calibrate
-from shipworthy.suites.retrieval.embedders import Lexical
+from shipworthy.suites.retrieval.embedders import Lexical, calibrate
 
 
 def test_calibration_suggests_bars_from_relevant_blocks_and_negatives() -> None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from retrieval_helpers import HALF, RANGED, line, question, score, value
 
-from shipworthy.suites.retrieval.citations import ranges_fit
 from shipworthy.suites.retrieval.embedders import Lexical
+from shipworthy.suites.retrieval.places import ranges_fit
 
 
 @pytest.mark.parametrize(

@@ -87,25 +87,6 @@ def test_bars_for_distances_are_suggested(tmp_path: Path, cli: Any) -> None:
     assert ran.code == 2 and "[embedder-setting]" in ran.err
 
 
-@pytest.mark.one_process
-def test_rows_are_made_only_for_an_output_that_shows_them(
-    tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from shipworthy.suites.retrieval import rows
-
-    made: list[Any] = []
-    whole = rows.list_item
-    monkeypatch.setattr(rows, "list_item", lambda *given: made.append(given) or whole(*given))
-    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
-    qrels.write_text("q1 0 a 1\nq2 0 b 1\n")
-    run.write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\n")
-    call = ("retrieval", "score", "--qrels", qrels, "--run", run, "--metrics", "P@5,MRR")
-    printed = cli(*call).out
-    assert not made
-    assert len(cli(*call, "--json").json["items"]) == len(made) == 2
-    assert cli(*call, "-o", tmp_path / "report.json").out == printed and len(made) == 4
-
-
 def test_a_log_in_many_files_and_a_run_in_one(tmp_path: Path, cli: Any) -> None:
     gold = write_lines(tmp_path / "gold.jsonl", [question("q1"), question("q2")])
     (tmp_path / "logs").mkdir()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from retrieval_helpers import line, question, score, value
 
-from shipworthy.suites.retrieval.lambda_states import StatedRun, converged, derive
+from shipworthy.suites.retrieval.places import StatedRun, converged, derive
 
 
 def run(seed: str = "0", paraphrase: str = "0", **more: Any) -> StatedRun:

@@ -12,7 +12,7 @@ from retrieval_helpers import HALF, RANGED, line, question, score, value
 
 from conftest import EFFORT
 from shipworthy.errors import DataError
-from shipworthy.suites.retrieval.matching import shares_text
+from shipworthy.suites.retrieval.places import shares_text
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from shipworthy.core.evaluate import evaluate
 from shipworthy.core.options import make_options
 from shipworthy.engines.memory import run
 from shipworthy.errors import DataError
+from shipworthy.suites import suite_for
 from shipworthy.suites.retrieval.suite import SUITE
 
 
@@ -97,9 +98,10 @@ def test_however_the_work_is_dealt_out_the_report_is_the_same(options: dict[str,
 def test_however_lists_are_dealt_out_the_report_is_the_same(options: dict[str, Any]) -> None:
     sources = {name: source for name, source in mixed().items() if name != "live"}
     chosen = make_options(SUITE.options, options)
-    whole = encode(report(evaluate(SUITE, sources, chosen, run)))
+    suite = suite_for(SUITE, chosen, sources)
+    whole = encode(report(evaluate(suite, sources, chosen, run)))
     for seed in range(20):
-        assert encode(report(evaluate(SUITE, sources, chosen, scattered(seed)))) == whole
+        assert encode(report(evaluate(suite, sources, chosen, scattered(seed)))) == whole
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,6 @@ def test_however_the_work_is_dealt_out_the_error_is_the_same(options: dict[str, 
     errors = set()
     for engine in (run, *map(scattered, range(6))):
         with pytest.raises(DataError, match=code) as error:
-            evaluate(SUITE, sources, chosen, engine)
+            evaluate(suite_for(SUITE, chosen, sources), sources, chosen, engine)
         errors.add(str(error.value))
     assert len(errors) == 1

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipworthy.errors import DataError
-from shipworthy.suites.retrieval.sections import (
+from shipworthy.suites.retrieval.places import (
     distance,
     document_of_id,
     inside,

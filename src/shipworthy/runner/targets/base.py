@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from ...core.options import make_options
+from ...core.run_options import RunOptions
 from ..plan import Ask
 from ..redact import Secrets
 
@@ -14,8 +16,9 @@ from ..redact import Secrets
 class Target(Protocol):
     """What the runner can ask. `replays` targets bring their own latencies along.
 
-    One that has to start something first may have `async def ready()`: it is awaited before the clock starts. One whose
-    answer can't depend on the name of a jitter says `by_wording = True`: an unchanged question is not sent again.
+    One that has to start something first may have `async def ready()`: it is awaited before anything is written, and
+    before the clock of each call starts. One whose answer can't depend on the name of a jitter says
+    `by_wording = True`: an unchanged question is not sent again.
     """
 
     name: str
@@ -32,24 +35,18 @@ class MappedTarget(Protocol):
     def unmatched(self) -> dict[str, tuple[str, str]]: ...
 
 
-class TargetOptions(msgspec.Struct, kw_only=True):
-    """How a target is asked; each kind takes what concerns it."""
+class TargetOptions(RunOptions, kw_only=True):
+    """The run options, and the secrets of the run; each kind of target takes what concerns it."""
 
-    headers: Mapping[str, str] = {}
-    mapping: Mapping[str, str] | Sequence[str] = {}
-    method: str = ""  # POST, or GET where the query carries the question and there is no body
-    query: Mapping[str, str] = {}  # values may hold placeholders
-    body: Any = None  # a template: JSON text, @FILE or a parsed tree; None sends the runner's own request
-    proxy: str = ""
-    trust_env: bool = False  # use the proxies of the environment
-    ca_file: str = ""  # certificates to trust besides the system's
-    allow_redirects: bool = False
-    max_response_bytes: int = 4_000_000
-    connections: int = 64  # calls at a time: processes of a Python function at most
-    start_seconds: float = 120.0  # for a process to import a Python function
-    model: str = ""
-    evidence: str = ""
     secrets: Secrets = msgspec.field(default_factory=Secrets)
+
+
+def chosen(options: TargetOptions | None, given: Mapping[str, Any]) -> TargetOptions:
+    """The options with what was given by name; None is the default, and a misspelt name is an error."""
+    made = make_options(TargetOptions, given, "a run")
+    if options is None:
+        return made
+    return msgspec.structs.replace(options, **{name: getattr(made, name) for name in given if given[name] is not None})
 
 
 class Timed(dict[str, Any]):

@@ -1,8 +1,9 @@
 """Worker: the process in which a Python function of the pipeline under test runs. Started as a program, not imported.
 
-Whatever the function does (exit, crash, loop, print, close files) happens here and not in the judge. Requests and
-results are frames on a socket of their own: eight bytes of length, then JSON. Nothing of the package is imported, so
-that a worker starts fast and the pipeline finds its own modules.
+Whatever the function does (exit, crash, loop, print, close files) happens here and not in the judge. Requests come as
+lines of JSON on standard input and results leave as lines of JSON on standard output, as with any command; both are
+moved out of the pipeline's way first. Nothing of the package is imported, so that a worker starts fast and the
+pipeline finds its own modules.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import json
 import os
 import queue
 import signal
-import socket
 import sys
 import threading
 import time
@@ -23,14 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 try:
     import fcntl
-except ImportError:  # Windows, where no file is inherited by its number
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 if TYPE_CHECKING:
     import asyncio
 
-INHERITS = fcntl is not None  # a socket by its number; else a worker connects to the judge and shows a token
-SIZE = 8  # bytes of a frame's length
 NO_CHANNEL = 70  # exit code: the result has nowhere to go
 _HIGH = 200  # a number that open() won't give away again when a pipeline has closed "all" files
 _TEXT = 2000  # characters of an exception that are sent
@@ -38,34 +36,35 @@ _LAST_WORDS = 2.0  # seconds for clean-up once the judge has hung up
 
 
 class Channel:
-    """The socket to the judge, out of the way of whatever the pipeline does with its files."""
+    """What standard input and output were, out of the way of whatever the pipeline does with its files."""
 
-    def __init__(self, given: socket.socket) -> None:
-        self._socket, self._owner, self._identity = given, os.getpid(), _identity(given.fileno())
+    def __init__(self) -> None:
+        self._in, self._out = os.fdopen(_moved(0), "rb"), _moved(1)
+        self._owner, self._identity = os.getpid(), _identity(self._out)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)  # what is printed is noise
+        os.close(nothing)
 
     def read(self) -> dict[str, Any]:
         """The next request; EOFError when the judge has hung up."""
-        frame: dict[str, object] = json.loads(self._exactly(int.from_bytes(self._exactly(SIZE), "big")))
-        return frame
+        line = self._in.readline()
+        if not line:
+            raise EOFError
+        request: dict[str, object] = json.loads(line)
+        return request
 
-    def write(self, payload: bytes) -> None:
+    def write(self, line: bytes) -> None:
         if os.getpid() != self._owner:
             os._exit(0)  # a fork of the pipeline's that came back here: its parent answers
+        rest = memoryview(line.replace(b"\n", b" ") + b"\n")
         try:
-            if _identity(self._socket.fileno()) != self._identity:
+            if _identity(self._out) != self._identity:
                 os._exit(NO_CHANNEL)
-            self._socket.sendall(len(payload).to_bytes(SIZE, "big") + payload)
+            while rest:
+                rest = rest[os.write(self._out, rest) :]
         except OSError:
             os._exit(NO_CHANNEL)
-
-    def _exactly(self, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = self._socket.recv(min(size - len(parts), 1 << 20))
-            if not part:
-                raise EOFError
-            parts += part
-        return bytes(parts)
 
 
 class Calls:
@@ -82,12 +81,12 @@ class Calls:
         return sorted(self._accepts or ())
 
     def reply(self, request: Mapping[str, Any]) -> bytes:
-        """The frame that answers a request, whatever the function does in Python."""
+        """The line that answers a request, whatever the function does in Python."""
         try:
             value = encoded(self._result(request), self._drops)
             if len(value) > self._limit:
                 return _failed(request, "too-large", f"the result is larger than {self._limit:,} bytes")
-            return b'{"id":%d,"value":%s}' % (request["id"], value)
+            return b'{"id":"%s","value":%s}' % (request["id"].encode(), value)
         except NoResult as wrong:
             return _failed(request, "wrong-shape", str(wrong))
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: a pipeline can't end the judge
@@ -112,9 +111,9 @@ class NoResult(Exception):
     """What the function gave is not an answer."""
 
 
-def main(given: socket.socket) -> None:
+def main() -> None:
     """Answer requests until the judge hangs up."""
-    channel = Channel(given)
+    channel = Channel()
     start = channel.read()
     requests: queue.SimpleQueue[dict[str, object] | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(channel, requests), daemon=True).start()
@@ -226,31 +225,22 @@ def _refusal(error: BaseException) -> str:
     return str(error) if isinstance(error, NoResult) else f"can't be imported: {text_of(error)}"
 
 
-def _inherited(given: int) -> socket.socket:
-    """The socket that the judge left open for us, under a high number."""
-    try:
-        fd = fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, _HIGH)
-        os.close(given)
-    except OSError:  # so few files are allowed that there is no high number
-        fd = given
-        os.set_inheritable(fd, False)
-    return socket.socket(fileno=fd)
-
-
-def _connected(port: int) -> socket.socket:
-    """A connection to the judge; what it wrote to our standard input shows that we are who it started."""
-    token = sys.stdin.buffer.read()
-    connection = socket.create_connection(("127.0.0.1", port))
-    connection.sendall(token)
-    return connection
+def _moved(fd: int) -> int:
+    """The same file under a high number, which no child inherits."""
+    if fcntl is not None:
+        try:
+            return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+        except OSError:  # so few files are allowed that there is no high number
+            pass
+    return os.dup(fd)
 
 
 def _identity(fd: int) -> tuple[int, int]:
     if fcntl is None:
-        return 0, 0  # a socket of Windows has no status
+        return 0, 0
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
 
 
 if __name__ == "__main__":
-    main((_connected if sys.argv[1] == "port" else _inherited)(int(sys.argv[2])))
+    main()

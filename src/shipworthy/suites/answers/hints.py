@@ -12,7 +12,7 @@ from ...core.metrics import decimal
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
-from .judge import CITING, Expected, Judging
+from .judge import CITING, Judging
 from .metrics import CITED, LOGGED, MISSED, NOT_CITING, NOT_LOGGING, SOURCED
 from .options import JudgingOptions
 
@@ -77,7 +77,7 @@ def _cause(tally: Tally, *, enforced: bool, cited: bool) -> tuple[str, list[str]
     miscited = max(tally["citable"] - leaks - tally["citation_hit"], 0) if cited else 0
     denied = min(tally["denied"], missed)
     # What is wrong for no other reason contradicts the gold claim, or says what is forbidden.
-    opposed = denied + max(answered - leaks - tally["said_right"] - missed, 0)
+    opposed = denied + max(answered - leaks - tally["said_right"] - tally["right_unchecked"] - missed, 0)
     causes = {"text": missed - denied, "constraints": broken, "citations": miscited, "opposed": opposed}
     cause = max(causes, key=lambda name: causes[name])
     if not causes[cause]:
@@ -114,7 +114,7 @@ def _unkept(broken: int, unechoed: int, answered: int) -> str:
 
 def _said_wrong(tally: Tally) -> list[str]:
     """Wrong answers come before wrong citations, also where there are fewer of them."""
-    wrong = tally["answered"] - tally["under_refused"] - tally["said_right"]
+    wrong = tally["answered"] - tally["under_refused"] - tally["said_right"] - tally["right_unchecked"]
     if not wrong:
         return []
     return [
@@ -203,9 +203,8 @@ def _unreachable(tally: Tally, k: int, bound: Fraction) -> list[str]:
 def first_lines(findings: Findings) -> dict[str, str]:
     """What of a service is not judged, or can't be, for the report's first lines; see `lines`."""
     tally, failing = findings.tally, {one.gate.metric for one in findings.outcomes if _stops(one)}
-    unchecked = tally["right_unchecked"]
-    checked = tally["answered"] - unchecked
-    right = f"; {tally['said_right'] - unchecked} of {plural(checked, 'answer')} say what is expected"
+    checked = tally["answered"] - tally["right_unchecked"]
+    right = f"; {tally['said_right']} of {plural(checked, 'answer')} say what is expected"
     return lines(
         findings.context.options,
         answered=tally["answered"],
@@ -309,9 +308,9 @@ def _cited_ids(findings: Findings, judging: Judging) -> list[str]:
     return [explained.sentence] if explained else []
 
 
-def _golds(findings: Findings) -> Iterator[Gold | Expected]:
-    """Some of the gold items, as they were made ready."""
-    return (getattr(case.gold, "gold", case.gold) for case in islice(findings.gathered.cases(), SAMPLED))
+def _golds(findings: Findings) -> Iterator[Gold]:
+    """Some of the gold items."""
+    return islice(findings.gathered.golds(), SAMPLED)
 
 
 def _used(findings: Findings) -> Iterator[Iterable[str]]:

@@ -213,9 +213,7 @@ def _answered(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
     if verdict.correct:
         yield "correct"
     if verdict.answerable and verdict.contained and not verdict.wrong:
-        yield "said_right"
-        if verdict.vacuous:
-            yield "right_unchecked"  # the gold item names no text that an answer could miss
+        yield "right_unchecked" if verdict.vacuous else "said_right"  # no text is named that an answer could miss
     if not verdict.answerable:
         yield "under_refused"
     elif not verdict.contained:

@@ -11,8 +11,7 @@ from ...core.contracts import Place as Block
 from ...core.control import Control, Setup, draws, with_gold
 from ...core.evidence import Row
 from ...language.refusal import TOKEN
-from .lambda_states import wordings_needed
-from .sections import inside, parse_section, section_of
+from .places import inside, parse_section, section_of, wordings_needed
 
 Blocks = list[Row]
 NEAR, FAR = 0.1, 0.9  # distance of a right and of a wrong block from the question

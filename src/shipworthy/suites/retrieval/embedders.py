@@ -17,14 +17,19 @@ import math
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import msgspec
+
+from ... import stats
+from ...core.contracts import Gold, ids_of
 from ...errors import DataError, EnvironmentFailure, UsageError
 from ...text import fold, visible
+from ..ranking.options import check_embedder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
 PLACES = 4  # distances are recorded rounded to so many places
 BATCH = 64
 _DIGITS = Context(prec=40)
-NAMES = ("precomputed", "lexical", "http", "local")
 
 
 class Embedder(Protocol):
@@ -99,23 +103,16 @@ class Dense:
         left, right = self._cache.get(self.id, one), self._cache.get(self.id, other)
         assert left is not None and right is not None
         if len(left) != len(right):
-            raise DataError(
-                f"{self.id} gave vectors of {len(left)} and {len(right)} numbers",
-                code="embedding-shape",
-                hint="If the model changed under the same name, use a new --embed-cache.",
-            )
+            what = f"{self.id} gave vectors of {len(left)} and {len(right)} numbers"
+            hint = "If the model changed under the same name, use a new --embed-cache."
+            raise DataError(what, hint=hint, code="embedding-shape")
         return _recorded(1 - Fraction(_cosine(left, right)))
 
     def _checked(self, texts: Sequence[str]) -> list[array[float]]:
         vectors = [array("d", vector) for vector in self.vectors(texts)]
-        if len(vectors) != len(texts) or any(
-            not len(vector) or not all(map(math.isfinite, vector)) for vector in vectors
-        ):
-            raise DataError(
-                f"{self.id} did not return one vector of finite numbers per text",
-                code="embedding-shape",
-                hint="Check what the server returns.",
-            )
+        if len(vectors) != len(texts) or not all(len(one) and all(map(math.isfinite, one)) for one in vectors):
+            what = f"{self.id} did not return one vector of finite numbers per text"
+            raise DataError(what, hint="Check what the server returns.", code="embedding-shape")
         return vectors
 
     def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
@@ -127,11 +124,8 @@ class Http(Dense):
 
     def __init__(self, url: str, model: str, key: str = "", cache: str | None = None, timeout: float = 60.0) -> None:
         if not url.startswith(("http://", "https://")) or not model:
-            raise UsageError(
-                "the http embedder needs a URL and a model",
-                code="embedder-setting",
-                hint="Add --embed-url http://127.0.0.1:11434/v1 --embed-model NAME.",
-            )
+            hint = "Add --embed-url http://127.0.0.1:11434/v1 --embed-model NAME."
+            raise UsageError("the http embedder needs a URL and a model", hint=hint, code="embedder-setting")
         super().__init__(cache)
         self.id = f"http:{model}"
         self._url = url if url.rstrip("/").endswith(("/embeddings", "/api/embed")) else f"{url.rstrip('/')}/embeddings"
@@ -154,9 +148,8 @@ class Http(Dense):
         try:
             return _vectors_in(json.loads(body), self._url)
         except (ValueError, RecursionError):
-            raise DataError(
-                "the embedding server did not answer with JSON", where=self._url, code="embedding-shape"
-            ) from None
+            what = "the embedding server did not answer with JSON"
+            raise DataError(what, where=self._url, code="embedding-shape") from None
 
 
 def _vectors_in(answer: Any, url: str) -> list[list[float]]:
@@ -168,12 +161,9 @@ def _vectors_in(answer: Any, url: str) -> list[list[float]]:
             vectors = [row["embedding"] for row in sorted(answer["data"], key=lambda row: int(row.get("index", 0)))]
         return [[float(number) for number in vector] for vector in vectors]
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(
-            "the embedding server's answer has neither data[].embedding nor embeddings[]",
-            where=url,
-            hint="Use an OpenAI-compatible /v1/embeddings or Ollama's /api/embed.",
-            code="embedding-shape",
-        ) from None
+        what = "the embedding server's answer has neither data[].embedding nor embeddings[]"
+        hint = "Use an OpenAI-compatible /v1/embeddings or Ollama's /api/embed."
+        raise DataError(what, where=url, hint=hint, code="embedding-shape") from None
 
 
 class Local(Dense):
@@ -181,11 +171,8 @@ class Local(Dense):
 
     def __init__(self, model: str, cache: str | None = None) -> None:
         if not model:
-            raise UsageError(
-                "the local embedder needs a model",
-                code="embedder-setting",
-                hint="Add --embed-model FOLDER, or the name of a model that is in the local model cache.",
-            )
+            hint = "Add --embed-model FOLDER, or the name of a model that is in the local model cache."
+            raise UsageError("the local embedder needs a model", hint=hint, code="embedder-setting")
         super().__init__(cache)
         self._name = model
         self._model: StaticModel | None = None
@@ -217,20 +204,14 @@ def _load_static(name: str) -> StaticModel:
     try:
         from model2vec import StaticModel as Model2Vec
     except ImportError:
-        raise UsageError(
-            "the local embedder needs model2vec, which is not installed",
-            code="embedder-missing",
-            hint="Install it: pip install 'shipworthy[embed]'.",
-        ) from None
+        what = "the local embedder needs model2vec, which is not installed"
+        raise UsageError(what, hint="Install it: pip install 'shipworthy[embed]'.", code="embedder-missing") from None
     try:
         return cast(StaticModel, Model2Vec.from_pretrained(name, force_download=False))
     except Exception as error:  # whatever a missing, foreign or broken model makes the library raise
-        raise EnvironmentFailure(
-            f"the embedding model can't be loaded: {visible(str(error), 200)}",
-            where=visible(name, 200),
-            code="embedder-model",
-            hint="Name the folder of a model2vec model. Models are not downloaded while scoring.",
-        ) from None
+        what = f"the embedding model can't be loaded: {visible(str(error), 200)}"
+        hint = "Name the folder of a model2vec model. Models are not downloaded while scoring."
+        raise EnvironmentFailure(what, where=visible(name, 200), hint=hint, code="embedder-model") from None
 
 
 def _digest_of_model(name: str, model: StaticModel) -> str:
@@ -280,12 +261,8 @@ def _opened(path: str) -> sqlite3.Connection:
         file = sqlite3.connect(path, timeout=30, isolation_level=None)
         file.execute("CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, numbers BLOB NOT NULL)")
     except (sqlite3.Error, OSError) as error:
-        raise EnvironmentFailure(
-            f"the cache can't be opened: {error}",
-            where=visible(path),
-            code="embedding-cache",
-            hint="Name another file with --embed-cache.",
-        ) from None
+        what, hint = f"the cache can't be opened: {error}", "Name another file with --embed-cache."
+        raise EnvironmentFailure(what, where=visible(path), hint=hint, code="embedding-cache") from None
     return file
 
 
@@ -311,16 +288,12 @@ def make_embedder(
     `py:module:function`, or `module:function`, names a function without arguments that makes an embedder of your own.
     `key_env` names the environment variable that holds the server's key.
     """
-    check_name(name)
+    check_embedder(name)
     unused = {"embed-url": url, "embed-key-env": key_env} if name != "http" else {}
     unused |= {"embed-model": model} if name not in ("http", "local") else {}
     if flag := next((flag for flag, value in unused.items() if value), ""):
-        raise UsageError(
-            f"has no effect with the embedder {name!r}",
-            where=flag,
-            hint="Add --embedder http (or local, for --embed-model), or leave it out.",
-            code="embedder-setting",
-        )
+        hint = "Add --embedder http (or local, for --embed-model), or leave it out."
+        raise UsageError(f"has no effect with the embedder {name!r}", where=flag, hint=hint, code="embedder-setting")
     if name == "precomputed":
         return None
     if name == "lexical":
@@ -330,24 +303,11 @@ def make_embedder(
     return _own(name) if ":" in name else Http(url, model, _key(key_env), cache)
 
 
-def check_name(name: str) -> None:
-    """There is an embedder of that name, or it names a function."""
-    if name not in NAMES and not all(name.removeprefix("py:").partition(":")):
-        raise UsageError(
-            f"unknown embedder {name!r}",
-            hint=f"Use one of {', '.join(NAMES)}, or py:module:function.",
-            code="embedder-setting",
-        )
-
-
 def _key(variable: str | None) -> str:
     if variable and variable not in os.environ:
-        raise UsageError(
-            f"the environment variable {variable} is not set",
-            where="embed-key-env",
-            code="embedder-setting",
-            hint="Set it to the server's key, or leave out --embed-key-env.",
-        )
+        what = f"the environment variable {variable} is not set"
+        hint = "Set it to the server's key, or leave out --embed-key-env."
+        raise UsageError(what, where="embed-key-env", hint=hint, code="embedder-setting")
     return os.environ.get(variable or "", "")
 
 
@@ -359,10 +319,95 @@ def _own(place: str) -> Embedder:
     try:
         make = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(
-            f"the embedder {place!r} can't be imported: {error}",
-            hint="Write py:package.module:function.",
-            code="embedder-setting",
-        ) from None
+        what, hint = f"the embedder {place!r} can't be imported: {error}", "Write py:package.module:function."
+        raise UsageError(what, hint=hint, code="embedder-setting") from None
     embedder: Embedder = make()
     return embedder
+
+
+# --- calibration: bars for one embedder, from the gold set's own relevant blocks against its hard negatives ---
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """How far relevant and negative blocks lie from their questions, and the bars that follow."""
+
+    embedder: str
+    relevant: int
+    negative: int
+    relevant_median: float
+    relevant_p90: float
+    negative_median: float
+    auc: float | None  # how often a negative is farther than a relevant block
+    delta_s_median: float  # suggested: the most that the median of relevant blocks may be, 95 %
+    delta_s_p90: float
+    risk: float  # separates the two best
+    without_text: int
+
+    @property
+    def gates(self) -> str:
+        return f"delta_s_median<={self.delta_s_median},delta_s_p90<={self.delta_s_p90}"
+
+
+def calibrate(gold: Iterable[Gold], texts: Mapping[str, str], embedder: Embedder) -> Calibration:
+    """Distances of every question to its relevant blocks and to its negatives, and bars between them."""
+    near, far, without = _pairs(gold, texts)
+    if not near or not far:
+        what, field = ("relevant", "relevant") if not near else ("negative", "negatives")
+        hint = f"Name blocks as {field} in the gold set, and give their texts by id with --texts."
+        raise DataError(f"no {what} block has a text to measure", hint=hint, code="calibrate-texts")
+    embedder.prepare(text for pair in [*near, *far] for text in pair)
+    relevant = sorted(embedder.distance(*pair) for pair in near)
+    negative = sorted(embedder.distance(*pair) for pair in far)
+    area = stats.auc([float(-value) for value in relevant], [float(-value) for value in negative])
+    return Calibration(
+        embedder=embedder.id,
+        relevant=len(relevant),
+        negative=len(negative),
+        relevant_median=_percentile(relevant, 50),
+        relevant_p90=_percentile(relevant, 90),
+        negative_median=_percentile(negative, 50),
+        auc=None if area is None else round(float(area), 4),
+        delta_s_median=_bound(relevant, Fraction(1, 2)),
+        delta_s_p90=_bound(relevant, Fraction(9, 10)),
+        risk=float(_separating(relevant, negative)),
+        without_text=without,
+    )
+
+
+def _pairs(gold: Iterable[Gold], texts: Mapping[str, str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]], int]:
+    near: list[tuple[str, str]] = []
+    far: list[tuple[str, str]] = []
+    without = 0
+    for item in gold:
+        question = item.question or next(iter(item.paraphrases), "")
+        own = {place.id: place.text for place in item.relevant if not isinstance(place, str) and place.text is not None}
+        for names, pairs in ((ids_of(item.relevant) or item.citations, near), (item.negatives, far)):
+            for name in names:
+                text = own.get(name) or texts.get(name)
+                if text and question:
+                    pairs.append((question, text))
+                else:
+                    without += 1
+    return near, far, without
+
+
+def _percentile(values: Sequence[Fraction], p: int) -> float:
+    value = stats.percentile(values, p)
+    assert value is not None
+    return round(float(value), 4)
+
+
+def _bound(values: Sequence[Fraction], q: Fraction) -> float:
+    """The order statistic that bounds the quantile from above (95 %), or the largest value where there are too few."""
+    rank = stats.upper_rank(len(values), q)
+    return float(values[-1] if rank is None else values[rank - 1])
+
+
+def _separating(relevant: Sequence[Fraction], negative: Sequence[Fraction]) -> Fraction:
+    """The smallest distance at which relevant blocks kept plus negatives refused, as shares, is largest."""
+
+    def worth(bar: Fraction) -> Fraction:
+        kept = Fraction(sum(value <= bar for value in relevant), len(relevant))
+        return kept + Fraction(sum(value > bar for value in negative), len(negative))
+
+    return max(sorted({*relevant, *negative}), key=lambda bar: (worth(bar), -bar))

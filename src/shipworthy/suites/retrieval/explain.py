@@ -1,43 +1,53 @@
-"""What a report says about retrieval beyond its gates: states, bands, short lists, the comparison, top-level keys."""
+"""What a report says about retrieval beyond its gates: what the data lacks, diagnosis, comparison, text for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
+from typing import NamedTuple
 
+from ... import stats
 from ...core.decision import number
+from ...core.evaluate import measure_all, slice_measures
 from ...core.evidence import Row, Rows
+from ...core.gates import Outcome
 from ...core.metrics import Measure, decimal
 from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
-from .board import details
-from .hints import diagnose
+from ...text import plural, visible
+from ..ranking.options import Choices
 from .judge import Context
-from .lambda_states import STATES
-from .metrics import LIVE
-from .pairs import Live, compare_logs, compare_measures, fallen_slices, measure_live
-from .remarks import list_remarks, remarks
+from .metrics import DIFFERENCE, GAINED, LIVE, LOST
+from .places import STATES
 from .rows import ITEM, bad, changed
+from .survey import Noticed, noticed_in
 
+SEED = 0  # of the permutation test, so that the same logs give the same p
+SLIP = Fraction(2, 100)
+SHOWN = 10
+HARDLY = Fraction(1, 10)  # a smaller share of questions with any gold id in the log is no retrieval, but other ids
+_HEADS = {"citation_accuracy": "cited place"}  # so that the table fits 80 columns
 _COUNTED = (
-    "items",
-    "rankable",
-    "no_relevant",
-    "placeless",
-    "citable",
-    "missing",
-    "runs",
-    "failed_runs",
-    "answered_runs",
-    "groups_converged",
-    "groups_split",
-    "groups_undecided",
+    *("items", "rankable", "no_relevant", "placeless", "citable", "missing", "runs", "failed_runs", "answered_runs"),
+    *("groups_converged", "groups_split", "groups_undecided"),
 )
+Slices = Mapping[str, Mapping[str, Measure]]
 
 
-def explain(findings: Findings) -> Explanation:
-    return _explain_lists(findings) if findings.context.ids_only else _explain_logs(findings)
+class Live(NamedTuple):
+    """What the index that serves measures."""
+
+    measures: Mapping[str, Measure]
+    slices: Slices
+
+
+class Fallen(NamedTuple):
+    """A slice whose metric fell."""
+
+    name: str
+    now: Fraction
+    before: Fraction
 
 
 def baseline(findings: Findings) -> dict[str, Fraction]:
@@ -50,30 +60,10 @@ def baseline(findings: Findings) -> dict[str, Fraction]:
     return values
 
 
-# --- lists of ids ---
-
-
-def _explain_lists(findings: Findings) -> Explanation:
-    context: Context = findings.context
-    tally, measures = findings.tally, findings.measures
-    unknown = findings.gathered.unknown_of("shadow")
-    names = [one.name(context.choices.preset) for one in context.wanted]
-    return Explanation(
-        counts={name: tally[name] for name in ("items", "scored", "missing", "no_relevant")}
-        | {"unknown_qid": unknown.lines},
-        named={name: tally.named(name) for name in ("missing", "no_relevant")} | {"unknown_qids": unknown.names},
-        headline={name: number(measures[name].value) for name in names} | {"settings": context.choices.header},
-        warnings=list(list_remarks(findings)),
-    )
-
-
-# --- logs ---
-
-
-def _explain_logs(findings: Findings) -> Explanation:
+def explain(findings: Findings) -> Explanation:
     context: Context = findings.context
     tally, rows = findings.tally, findings.evidence.rows.of_kind(ITEM)
-    live = measure_live(findings.evidence.part(LIVE), findings.known) if context.compared else None
+    live, unknown = _live(findings) if context.compared else None, findings.gathered.unknown_of("shadow")
     metric = f"recall@{context.choices.canary_k}"
     fallen = fallen_slices(findings.slices, live.slices, metric) if live else []
     measures = {name: one for name, one in findings.measures.items() if _worth_showing(name, findings)}
@@ -85,8 +75,13 @@ def _explain_logs(findings: Findings) -> Explanation:
         sections["comparison"] = _comparison(findings, live, metric)
     sections["details"] = details(headline["settings"], context.choices.canary_k, findings.slices, sections)
     return Explanation(
-        counts=_counts(findings),
-        named=_named(findings),
+        counts={name: tally[name] for name in _COUNTED}
+        | {"superseded": tally["superseded_lines"], "unknown_qid": unknown.lines},
+        named={
+            "bad_qids": bad(findings.evidence.rows),  # all of them
+            **{name: tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")},
+            "unknown_qids": unknown.names,
+        },
         diagnosis=diagnose(findings, fallen),
         offenders=findings.evidence.offenders(),
         sections=sections,
@@ -122,22 +117,6 @@ def _worth_showing(name: str, findings: Findings) -> bool:
         if measures[name].value is None or name == "bad_qids":
             return False
     return not name.startswith("P_") or measures[name].value != measures[f"precision@{name[2:]}"].value
-
-
-def _counts(findings: Findings) -> dict[str, int]:
-    tally = findings.tally
-    unknown = findings.gathered.unknown_of("shadow")
-    return {name: tally[name] for name in _COUNTED} | {
-        "superseded": tally["superseded_lines"],
-        "unknown_qid": unknown.lines,
-    }
-
-
-def _named(findings: Findings) -> dict[str, Sequence[str]]:
-    """Names behind the counts; bad_qids are all listed."""
-    few = {name: findings.tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")}
-    unknown = findings.gathered.unknown_of("shadow").names
-    return {"bad_qids": bad(findings.evidence.rows), **few, "unknown_qids": unknown}
 
 
 def _sections(tally: Tally, rows: Rows, made_with: str) -> Row:
@@ -176,3 +155,314 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
 def shown(context: Context) -> Row:
     """Every choice, those of the preset among them."""
     return context.choices.shown()
+
+
+# --- shadow beside live ---
+
+
+def _live(findings: Findings) -> Live:
+    tally, known = findings.evidence.part(LIVE), findings.known
+    return Live(measure_all(tally, known, ())[0], slice_measures(tally, known))
+
+
+def compare_logs(tally: Tally, lists: Row, metric: str) -> Row:
+    """The questions that changed, and the paired tests."""
+    pairs, lost, gained = tally["pairs"], tally[LOST], tally[GAINED]
+    differences = {Fraction(value): count for value, count in tally.values(DIFFERENCE).items()}
+    total = sum((value * count for value, count in differences.items()), Fraction(0))
+    return {
+        "metric": metric,
+        "pairs": pairs,
+        "difference": number(total / pairs) if pairs else None,
+        **lists,
+        "mcnemar_two_sided_p": float(stats.mcnemar_two_sided(lost, gained)),
+        "mcnemar_drop_p": float(stats.mcnemar_one_sided(lost, gained)),
+        "permutation_p": stats.paired_permutation(differences, SEED) if pairs else None,
+        "permutation_seed": SEED,
+    }
+
+
+def compare_measures(measures: Mapping[str, Measure], slices: Slices, live: Live, metric: str, distances: bool) -> Row:
+    """Every metric on both sides; distances only where one embedder made them."""
+    return {
+        "metrics": {
+            name: {"shadow": number(measure.value), "live": number(live.measures[name].value)}
+            for name, measure in measures.items()
+            if distances or not name.startswith("delta_s")
+        },
+        "slices": {
+            name: {"shadow": number(measures[metric].value), "live": number(live.slices[name][metric].value)}
+            for name, measures in slices.items()
+            if name in live.slices
+        },
+    }
+
+
+def fallen_slices(slices: Slices, live: Slices, metric: str) -> list[Fallen]:
+    """Slices whose metric fell by more than the slip, deepest fall first."""
+    fallen = []
+    for name, measures in slices.items():
+        now = measures[metric].value
+        before = live[name][metric].value if name in live else None
+        if now is not None and before is not None and before - now > SLIP:
+            fallen.append(Fallen(name, now, before))
+    return sorted(fallen, key=lambda one: (one.now - one.before, one.name))
+
+
+# --- diagnosis: which way to look ---
+
+_DRIFT = (
+    "{n} of {all} answered runs cite the right section, but at offsets outside every gold range. "
+    "Offsets may have shifted (OCR, normalisation), or are not in bytes."
+)
+_MEANING = "{n} cited a similar but wrong text. The embeddings do not separate the topics well enough."
+_ORDER = "{n} had the relevant block at different ranks from run to run. Check the reranker."
+_LEAK = "{n} cited a section next to or below the right one. Check section detection and chunk boundaries."
+_TYPED = "Only {slices} {verb}. Index tables, code and figures as blocks of their own type, not as prose."
+_MIGRATED = "Hardly any gold id is in the log. If the index has new ids, migrate the gold set, or use --match offsets."
+
+
+def diagnose(findings: Findings, fallen: Sequence[Fallen]) -> list[str]:
+    """What the pattern of failures points to, in words."""
+    tally: Tally = findings.tally
+    failed = any(outcome.state.startswith("FAIL") for outcome in findings.outcomes)
+    hints = [_MIGRATED] if findings.context.choices.match == "ids" and hardly_any(tally) else []
+    hints += _fallen(fallen, findings.slices)
+    drifted, answered = tally["drifted_runs"], tally["answered_runs"]
+    if drifted and 10 * drifted >= answered:
+        hints.append(_DRIFT.format(n=drifted, all=answered))
+    for fact, words in (("near_but_wrong", _MEANING), ("order_flips", _ORDER), ("leaks", _LEAK)):
+        if tally[fact] and failed and 20 * tally[fact] >= tally["items"]:
+            hints.append(words.format(n=plural(tally[fact], "question")))
+    return hints
+
+
+def _fallen(fallen: Sequence[Fallen], slices: Slices) -> list[str]:
+    """The slices that fell against live; where these are types, the others stand, and the type is the cause."""
+    hints = [f"{name} fell from {decimal(before)} (live) to {decimal(now)} (shadow)." for name, now, before in fallen]
+    types = [name for name, _, _ in fallen if name.startswith("type=")]
+    known = [name for name in slices if name.startswith("type=")]
+    blamed = [name.removeprefix("type=") for name in types]
+    if blamed and len(types) < len(known) and {"table", "code", "figure"} >= set(blamed):
+        hints.append(_TYPED.format(slices=" and ".join(blamed), verb="fail" if len(blamed) > 1 else "fails"))
+    return hints
+
+
+def hardly_any(tally: Tally) -> bool:
+    """Whether gold ids turn up in fewer than a tenth of the questions that have some."""
+    return tally["searched"] > 0 and tally["retrieved"] < HARDLY * tally["searched"]
+
+
+# --- what the data lacks to be judged, and what a reader should know before believing the numbers ---
+
+
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    """What makes the data unfit to judge."""
+    return findings.outcomes, list(_lacking(findings))
+
+
+def _lacking(findings: Findings) -> Iterator[str]:
+    """What live lacks to be a baseline even where questions may go missing, and what the grid of runs lacks."""
+    holes = findings.evidence.part(LIVE)["missing"]
+    if 0 < holes <= findings.context.options.allow_missing and any(gate.bound.sign for gate in findings.gates):
+        among = plural(findings.tally["items"], "question")
+        yield f"{holes} of {among} have no line in live's log, so live is not a fair baseline"
+    yield from seeds_lacking(findings)
+    if any(gate.metric == "lambda_convergent" for gate in findings.gates):
+        yield from _holes(findings.tally, len(noticed_in(findings.gathered, "shadow").seeds))
+
+
+def seeds_lacking(findings: Findings) -> Iterator[str]:
+    for name, seeds in _seeds(findings).items():
+        if seeds < (least := findings.context.options.min_seeds):
+            yield f"the log {name} has {plural(seeds, 'seed')}; --min-seeds asks for {least}"
+
+
+def _seeds(findings: Findings) -> dict[str, int]:
+    return {name: len(noticed_in(findings.gathered, name).seeds) for name in findings.context.logs}
+
+
+def _holes(tally: Tally, seeds: int) -> Iterator[str]:
+    if undecided := tally["groups_undecided"]:
+        groups = plural(undecided, "group")
+        yield f"{groups} of paraphrases are too small to say whether they converge"
+    run = tally["groups_converged"] + tally["groups_split"] + undecided
+    if holes := seeds * tally["grouped"] - run:
+        yield f"{holes} of {seeds * tally['items']} groups of paraphrases were not run"
+
+
+def remarks(findings: Findings) -> Iterator[str]:
+    context: Context = findings.context
+    shadow, superseded = noticed_in(findings.gathered, "shadow"), findings.tally["superseded_lines"]
+    yield from log_warnings("run" if context.plain else "shadow", shadow, superseded, context.choices)
+    yield from _about_gold(findings, context)
+    few = [name for name, seeds in _seeds(findings).items() if seeds == 1]
+    if few and any(gate.metric == "lambda_convergent" for gate in findings.gates):
+        yield (
+            f"{' and '.join(few)}: only one seed, so nothing shows whether another seed finds the same. "
+            "Run at least two (--min-seeds 2 insists on it) [seeds-few]"
+        )
+    made_with = context.logs["shadow"].made_with
+    if len(shadow.embedders) > 1:
+        yield f"the log has distances of several embedders: {made_with} [delta-mixed]"
+    if any(gate.severity == "warn" and gate.metric.startswith("delta_s_") for gate in findings.gates):
+        yield (
+            f"semantic distance (ΔS) was computed with {made_with}; the default thresholds are for a sentence model "
+            "and don't block. Find your own with `retrieval calibrate` [delta-uncalibrated]"
+        )
+    if context.compared:
+        yield from _about_live(findings, context)
+
+
+def _about_gold(findings: Findings, context: Context) -> Iterator[str]:
+    """Where gold and log don't fit together."""
+    tally, choices = findings.tally, context.choices
+    if choices.match == "ids" and hardly_any(tally):
+        yield (
+            "gold ids occur in fewer than a tenth of the lists. After re-chunking, use --match offsets or --match text "
+            "[ids-hardly-match]"
+        )
+    if placeless := tally["placeless"]:
+        yield (
+            f"{placeless} questions have relevant blocks without what --match {choices.match} needs; they are left out "
+            "[gold-placeless]"
+        )
+    if unknown := tally["unknown_section"]:
+        first = tally.named("unknown_sections")[0].partition(" ")[2]
+        yield (
+            f"the section of {plural(unknown, 'retrieved block')} is unknown ({visible(first, 60)!r} is the first); "
+            "they don't count as inside the anchor. Log section_id, or give --sections [section-unknown]"
+        )
+    for field in choices.by:
+        if not any(name.startswith(f"{field}=") for name in findings.slices):
+            yield f"no gold item has the field {visible(field, 60)!r} that --by names [by-unknown]"
+
+
+def _about_live(findings: Findings, context: Context) -> Iterator[str]:
+    live, superseded = noticed_in(findings.gathered, "live"), findings.evidence.part(LIVE)["superseded_lines"]
+    yield from log_warnings("live", live, superseded, context.choices)
+    yield from pair_warnings(noticed_in(findings.gathered, "shadow"), live)
+    made_with = {name: log.made_with for name, log in context.logs.items()}
+    if made_with["shadow"] != made_with["live"]:
+        yield (
+            f"semantic distance (ΔS) is not compared: shadow has {made_with['shadow']}, live {made_with['live']} "
+            "[delta-embedders]"
+        )
+
+
+def log_warnings(name: str, noticed: Noticed, superseded: int, choices: Choices) -> Iterator[str]:
+    """What a reader should know about a log before believing its numbers."""
+    if len(noticed.hashes) > 1:
+        counts = ", ".join(
+            f"{visible(value, 40)} ({plural(count, 'line')})" for value, count in sorted(noticed.hashes.items())[:4]
+        )
+        yield f"{name}: the log mixes {len(noticed.hashes)} values of index_hash: {counts} [index-mixed]"
+    if len(noticed.rerankers) > 1:
+        yield f"{name}: the log mixes rerankers: {_listed(noticed.rerankers)} [reranker-mixed]"
+    if superseded:
+        yield (
+            f"{name}: {plural(superseded, 'line')} replaced by a later one with the same qid, paraphrase and seed "
+            "[log-repeated]"
+        )
+    if noticed.negative_scores:
+        yield (
+            f"{name}: negative scores that rise along the list in {plural(noticed.negative_scores, 'line')}; "
+            "they may be distances [scores-negative]"
+        )
+    if noticed.out_of_order and choices.order == "list":
+        yield (
+            f"{name}: scores rise along the list in {plural(noticed.out_of_order, 'line')}; the list's order "
+            "counts (--order score to rank by score) [scores-order]"
+        )
+
+
+def pair_warnings(shadow: Noticed, live: Noticed) -> Iterator[str]:
+    """What makes a comparison of two logs doubtful."""
+    if shared := sorted(set(shadow.hashes) & set(live.hashes)):
+        yield (
+            f"shadow and live have the same index_hash {visible(shared[0], 40)}: this may be the same index twice "
+            "[index-same]"
+        )
+    if set(shadow.rerankers) != set(live.rerankers):
+        names = [_listed(noticed.rerankers) or "none named" for noticed in (shadow, live)]
+        yield f"the rerankers differ: shadow {names[0]}; live {names[1]} [reranker-differs]"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(visible(name, 40) for name in sorted(names)[:4])
+
+
+# --- text below the gates, from nothing but what the report says ---
+
+
+def details(settings: str, depth: int, slices: Slices, sections: Row) -> list[str]:
+    """Lines of text, from nothing but what the report says; empty ones part its tables."""
+    return [
+        "",
+        f"Settings: {settings}",
+        *_slices(slices, depth),
+        *_states(sections["lambda"], sections["delta_s"]),
+        *_short(sections["short_lists"]),
+        *_comparison_lines(sections.get("comparison")),
+    ]
+
+
+def _slices(slices: Slices, depth: int) -> Iterator[str]:
+    names = (f"precision@{depth}", f"recall@{depth}", f"ndcg@{depth}", "coverage", "citation_accuracy")
+    if not slices:
+        return
+    yield ""
+    yield "By slice".ljust(18) + "".join(_HEADS.get(name, name).rjust(12) for name in names)
+    for slice_name, measures in slices.items():
+        yield "  " + visible(slice_name, 16).ljust(16) + "".join(_cell(measures, name).rjust(12) for name in names)
+
+
+def _cell(measures: Mapping[str, Measure], name: str) -> str:
+    measure = measures.get(name)
+    return "–" if measure is None or measure.value is None else f"{decimal(measure.value)} n={measure.n}"
+
+
+def _states(converging: Row, distance: Row) -> Iterator[str]:
+    if not any(converging["states"].values()):
+        return
+    states = "  ".join(f"{state} {count}" for state, count in converging["states"].items())
+    yield ""
+    yield f"Convergence (λ): {states}  ({converging['read']} read from the log, {converging['derived']} derived)"
+    if any(distance["bands"].values()):
+        bands = ", ".join(f"{name} {count}" for name, count in distance["bands"].items())
+        yield f"Semantic distance (ΔS) by {visible(distance['embedder'])}: {bands}"
+
+
+def _short(short: Mapping[str, str]) -> Iterator[str]:
+    if short:
+        yield ""
+        yield "Result lists shorter than k"
+    for qid, text in list(short.items())[:SHOWN]:
+        yield f"  {visible(qid, 40)}  {text}"
+
+
+def _comparison_lines(compared: Row | None) -> Iterator[str]:
+    if not compared:
+        return
+    lost, gained = len(compared["hits_lost"]), len(compared["hits_gained"])
+    yield ""
+    yield (
+        f"Shadow against live on {plural(compared['pairs'], 'question')}: {compared['metric']} "
+        f"{_signed(compared['difference'])} (permutation test p = {_p(compared['permutation_p'])}); hits lost {lost}, "
+        f"gained {gained} (exact McNemar p = {compared['mcnemar_two_sided_p']:.3g})"
+    )
+    for name in ("worse", "better"):
+        rows = compared[name]
+        for row in rows[:SHOWN]:
+            types = f" ({visible(', '.join(row['type']), 40)})" if row["type"] else ""
+            yield f"  {name}  {visible(row['qid'], 40)}{types}  {row['live']:.3f} → {row['shadow']:.3f}"
+        if len(rows) > SHOWN:
+            yield f"  … and {len(rows) - SHOWN} more are {name}; the JSON report lists all"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"

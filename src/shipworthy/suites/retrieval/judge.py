@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.contracts import Gold, Place
+from ... import stats
+from ...core.contracts import Gold, Place, ids_of
 from ...core.join import Case
 from ...core.tally import Fact
-from ...errors import DataError
 from ...language import refusal
-from . import citations
-from .lambda_states import StatedRun, converged, states, wordings_needed
+from ..ranking.lists import arrange_list
+from ..ranking.metrics import Ranked, Wanted, mean, mean_value
+from ..ranking.options import Choices, Options
+from . import places
 from .log import LogLine, runs_of
-from .matching import GoldPlaces, covered, in_anchor, text_of
-from .options import Choices, Options
-from .pseudocode import facts_of
-from .ranking import Duplicate, Ranked, RankedList, Wanted, arrange, mean, mean_value
+from .places import GoldPlaces, StatedRun, converged, covered, in_anchor, states, text_of, wordings_needed
 
 if TYPE_CHECKING:
     from .embedders import Embedder
@@ -48,7 +47,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     choices: Choices
     wanted: tuple[Wanted, ...]  # the ranking metrics, in the order of the report
     plain: bool = False  # one log against a gold set, without the canary gates
-    ids_only: bool = False  # records are ranked lists, and there is nothing to judge beyond the metrics wanted
     sections: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
     embedder: Embedder | None = None
@@ -128,34 +126,14 @@ class Verdict(msgspec.Struct):
     live: LogVerdict | None = None
 
 
-class ListVerdict(msgspec.Struct):
-    """One question where only ids are ranked: what there was to find, and its lists, of which metrics make numbers."""
-
-    qid: str
-    relevant: int
-    lists: tuple[Ranked, ...]
-    scored: bool  # whether it takes part in the means
-
-
-def judge(case: Case, context: Context) -> Verdict | ListVerdict:
+def judge(case: Case, context: Context) -> Verdict:
     """A verdict on one question from all its lines."""
-    if context.ids_only:
-        return _judge_lists(case, context)
-    shadow, live = (case.records.get(source) for source in ("shadow", "live"))
-    assert shadow is not None
-    return Verdict(
-        case.key,
-        case.gold,
-        _judge_log(case.gold, shadow, context, context.logs["shadow"]),
-        None if live is None else _judge_log(case.gold, live, context, context.logs["live"]),
+    shadow, live = (
+        _judge_log(case.gold, case.records[name], context, context.logs[name]) if name in case.records else None
+        for name in ("shadow", "live")
     )
-
-
-def _judge_lists(case: Case, context: Context) -> ListVerdict:
-    records: list[RankedList] = case.records["shadow"]
-    choices, lists = context.choices, tuple([record.ranked for record in records])
-    scored = (bool(lists) or choices.missing_query == "zero") and (case.gold > 0 or choices.no_relevant == "zero")
-    return ListVerdict(case.key, case.gold, lists, scored)
+    assert shadow is not None
+    return Verdict(case.key, case.gold, shadow, live)
 
 
 def _judge_log(expected: Expected, records: Sequence[LogLine], context: Context, log: LogContext) -> LogVerdict:
@@ -169,7 +147,7 @@ def _judge_log(expected: Expected, records: Sequence[LogLine], context: Context,
     verdict.reason = _reason(verdict)
     if context.options.profile == "reference":
         last = runs[-1] if runs else None
-        verdict.reference = tuple(facts_of(expected.gold, last, context.choices, context.sections))
+        verdict.reference = tuple(reference_facts(expected.gold, last, context.choices, context.sections))
     return verdict
 
 
@@ -185,10 +163,10 @@ def _judge_line(expected: Expected, line: LogLine, context: Context, log: LogCon
     cited = [] if judged.failed else line.cited
     if cited:
         judged.cited = tuple(place.id for place in cited)
-        judged.covered = citations.covers_gold(target, cited, choices, context.sections, context.texts)
-        judged.accurate = citations.accurate(target, cited, choices, context.sections)
-        judged.proximity = citations.proximity(target, cited, context.sections)
-        judged.drifted = citations.drifted(target, cited, choices, context.sections)
+        judged.covered = places.covers_gold(target, cited, choices, context.sections, context.texts)
+        judged.accurate = places.accurate(target, cited, choices, context.sections)
+        judged.proximity = places.proximity(target, cited, context.sections)
+        judged.drifted = places.drifted(target, cited, choices, context.sections)
         judged.delta = _delta(line, cited, expected.gold, context, log)
     if not judged.failed:
         held = _held(judged, line, target, blocks, context)
@@ -229,22 +207,9 @@ def _place(judged: Line, target: GoldPlaces, blocks: Sequence[Place], sections: 
 def in_order(line: LogLine, choices: Choices) -> list[Place]:
     """The blocks by rank: list or score order, duplicates as was chosen."""
     blocks = line.blocks
-    ids = [block.id for block in blocks]
-    scores = [block.score for block in blocks] if choices.order == "score" else None
-    if scores is not None and None in scores:
-        raise DataError(
-            f"a block of qid {line.qid!r} has no score",
-            hint="Give each topk block a score, or use --order list.",
-            code="retrieval-no-score",
-        )
-    try:
-        order = arrange(ids, scores, choices)  # type: ignore[arg-type]
-    except Duplicate as repeated:
-        raise DataError(
-            f"qid {line.qid!r} retrieved {str(repeated)!r} twice",
-            code="retrieval-duplicate",
-            hint="Remove it, or choose --duplicates first or occupy_slot.",
-        ) from None
+    scores = [block.score for block in blocks if block.score is not None] if choices.order == "score" else []
+    known = scores if len(scores) == len(blocks) else None
+    order = arrange_list(line.qid, [block.id for block in blocks], known, choices)
     return blocks if order is None else [blocks[place] for place in order]
 
 
@@ -256,10 +221,10 @@ def _ranked(target: GoldPlaces, blocks: Sequence[Place], context: Context) -> Ra
         if block.id in names:  # a repeated block keeps its slot and adds nothing
             continue
         names.add(block.id)
-        if places := covered(target, block, context.choices, context.texts):
+        if numbers := covered(target, block, context.choices, context.texts):
             hits.append(rank)
-            news.append(len(set(places) - seen))
-            seen.update(places)
+            news.append(len(set(numbers) - seen))
+            seen.update(numbers)
     plain = all(count == 1 for count in news)
     return Ranked(len(blocks), len(target.places), tuple(hits), () if plain else tuple(news))
 
@@ -301,7 +266,7 @@ def _converge(verdict: LogVerdict, runs: Sequence[LogLine], context: Context, lo
             line.failed,
             _refused(run, line),
             line.covered,
-            citations.first_place([] if line.failed else run.cited, context.sections),
+            places.first_place([] if line.failed else run.cited, context.sections),
         )
         for run, line in told
     ]
@@ -387,3 +352,38 @@ def _reason(verdict: LogVerdict) -> str:
     if verdict.ranked and not any(line.ranked.hits for line in lines):
         return "not-retrieved"
     return "off-place" if values.get("citation_accuracy") == 0 else ""
+
+
+# --- the original pseudocode ---
+
+DISTANCES = (("delta_s_median", 50), ("delta_s_p90", 90))
+
+
+def reference_facts(gold: Gold, line: LogLine | None, choices: Choices, sections: Mapping[str, str]) -> Iterator[Fact]:
+    """What the pseudocode counts for one item, from its last run."""
+    yield "items"
+    for k in choices.k:
+        hits, returned, wanted = _hits(gold, line, k)
+        yield f"precision@{k}", Fraction(hits, max(1, returned))
+        yield f"recall@{k}", Fraction(hits, max(1, wanted))
+    target, cited = places.prepare(gold, choices, {}), line.cited[:1] if line else []
+    if places.covers_gold(target, cited, choices, sections, {}):
+        yield "coverage"
+    if places.accurate(target, cited, choices, sections):
+        yield "citation_accuracy"
+    if line and line.delta_s:
+        distances = sorted(Fraction(str(distance)) for distance in line.delta_s[: choices.canary_k])
+        for name, p in DISTANCES:
+            value = stats.percentile(distances, p)
+            assert value is not None
+            yield name, value
+    if line and line.lambda_state is not None:
+        yield "logged_states"
+        if line.lambda_state == "→":
+            yield "lambda_convergent"
+
+
+def _hits(gold: Gold, line: LogLine | None, k: int) -> tuple[int, int, int]:
+    wanted = set(ids_of(gold.relevant) or gold.citations)
+    retrieved = [block.id for block in line.blocks[:k]] if line else []
+    return len(wanted & set(retrieved)), len(retrieved), len(wanted)

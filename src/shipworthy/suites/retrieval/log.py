@@ -1,14 +1,19 @@
-"""Log lines: traces of a retrieval index, and the runs of one question among them."""
+"""Log lines: traces of a retrieval index, the runs of one question among them, and TREC files as logs and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import UNSET
 
-from ...core.contracts import NO_BLOCKS, Answer, DetailedTrace, Place
+from ...core.contracts import NO_BLOCKS, Answer, DetailedTrace, Gold, Place
+from ...core.inputs import Input, Stream
+from ...core.sources import gold_stream, read_gold, stream_traces
+from ...errors import DataError
 from ...language import refusal
+from ...text import visible
+from ..ranking.trec import grades_of, name_of, read_qrels, read_whole_run
 
 
 class LogLine(DetailedTrace):
@@ -93,3 +98,66 @@ def _natural(key: tuple[str, str]) -> tuple[tuple[int, int, str], ...]:
 
 def _is_number(text: str) -> bool:
     return text.lstrip("-").isascii() and text.lstrip("-").isdigit() and len(text) < 19
+
+
+# --- TREC files ---
+
+
+def gold_of_qrels(path: str, read: Input, rel_level: int = 1) -> Stream:
+    """Qrels as a gold set: the documents of at least `rel_level` are relevant."""
+    judged = Input()
+    items = [
+        Gold(qid=name_of(qid), relevant=[name_of(name) for name, grade in grades_of(one).items() if grade >= rel_level])
+        for qid, one in read_qrels(path, judged).items()
+    ]
+    stream = gold_stream(items, read)
+    read.path, read.digest = path, judged.digest
+    return stream
+
+
+def log_of_run(path: str, read: Input) -> Iterator[tuple[int, LogLine]]:
+    """A run as log lines, one a query."""
+    lists = 0
+    for qid, names, scores in read_whole_run(path, read):
+        lists += 1
+        topk = [Place(id=name_of(name), score=score) for name, score in zip(names, scores, strict=True)]
+        yield lists, LogLine(qid=name_of(qid), topk=topk)
+    read.records = lists
+
+
+def qrels_text(gold: str) -> bytes:
+    """A file of gold items as qrels."""
+    return "".join(qrels_lines(read_gold(gold))).encode()
+
+
+def run_text(log: str, tag: str = "shipworthy") -> bytes:
+    """A log as a run; where paraphrases or seeds give several lists a question, the first."""
+    first: dict[str, LogLine] = {}
+    for _, line in stream_traces(log, Input(), record=LogLine):
+        assert isinstance(line, LogLine)
+        first.setdefault(line.qid, line)
+    return "".join(run_lines(first.values(), tag)).encode()
+
+
+def qrels_lines(gold: Iterable[Gold]) -> Iterator[str]:
+    """Gold items as qrels; ids with white space can't be written."""
+    for item in gold:
+        for place in item.relevant or item.citations:
+            yield f"{_column(str(item.qid))} 0 {_column(_id(place))} 1\n"
+
+
+def run_lines(log: Iterable[LogLine], tag: str) -> Iterator[str]:
+    """Log lines as a run, one list a question; a list without scores gets falling ones, so that its order is kept."""
+    for line in log:
+        blocks = line.blocks
+        scored = all(block.score is not None for block in blocks)
+        for rank, block in enumerate(blocks, 1):
+            score = block.score if scored else len(blocks) - rank + 1
+            yield f"{_column(str(line.qid))} Q0 {_column(block.id)} {rank} {score!r} {tag}\n"
+
+
+def _column(name: str) -> str:
+    if name.split() != [name]:
+        what = f"the id {visible(name, 80)!r} has white space, which a TREC file can't represent"
+        raise DataError(what, hint="Rename it, or keep to JSON lines.", code="trec-space")
+    return name

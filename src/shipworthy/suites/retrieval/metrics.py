@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import cast
 
 import msgspec
 
 from ... import stats
 from ...core.evidence import Counted
-from ...core.gates import Gate, parse_gates
+from ...core.gates import Gate
 from ...core.metrics import Better, Computed, Count, Mean, Measure, Metric, Percentile
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
-from ...errors import UsageError
-from .hints import HINTED, hint_facts
-from .judge import Context, ListVerdict, LogVerdict, Verdict, band
-from .options import Choices, Options, at_depths, choices_of, distance_limit
-from .pairs import COMPARED, change_facts, change_of
-from .ranking import Ranked, Ratio, Wanted, default_metrics, mean_ratio, parse_wanted, rule, spellings
+from ..ranking.metrics import DESCRIPTIONS, default_metrics, spellings
+from ..ranking.options import Choices, Options, choices_of, distance_limit
+from .judge import Context, LogVerdict, Verdict, band
+from .rows import Change, change_of, is_bad
 
-LISTS = "lists"  # the fact whose values are the ranked lists of a question
 CITED = "cited_answers"  # answerable questions whose answer cites something
 LIVE = "live"  # the part of the evidence that counts what the index that serves does
 REFERENCE = "reference"  # the parts that count what the original pseudocode does
@@ -45,9 +41,6 @@ CANARY = (
 def aliases(options: Options) -> dict[str, str]:
     """Other spellings of the metrics, such as trec_eval's."""
     choices = choices_of(options)
-    if options.metrics is not None:
-        wanted = parse_wanted(options.metrics)
-        return {spelling: one.name(choices.preset) for one in wanted for spelling in spellings(one)}
     spelt = {name: one.name() for one in default_metrics(choices.k) for name in spellings(one)}
     kept = {f"P_{k}": f"P_{k}" for k in choices.k}  # trec_eval's precision is a metric of its own here
     shallow = {name: f"{name}@{choices.canary_k}" for name in ("precision", "recall")}
@@ -57,24 +50,9 @@ def aliases(options: Options) -> dict[str, str]:
 # --- facts ---
 
 
-def facts(verdict: Verdict | ListVerdict, context: Context) -> Iterable[Counted]:
-    if isinstance(verdict, ListVerdict):  # there may be millions of them, so no generator is made for each
-        return (_counted_lists(verdict),)
-    return _counted(verdict, context)
-
-
-def _counted_lists(verdict: ListVerdict) -> Counted:
-    # What was seen of the question is its lists themselves; many questions of a large file share theirs with others.
-    scored = ("scored", cast(Fact, (LISTS, verdict.lists))) if verdict.scored else ()
-    if verdict.lists and verdict.relevant:
-        return Counted(("items", *scored))
-    named = [name for name, there in (("missing", verdict.lists), ("no_relevant", verdict.relevant)) if not there]
-    return Counted(("items", *named, *scored), name=verdict.qid, named=named)
-
-
-def _counted(verdict: Verdict, context: Context) -> Iterator[Counted]:
+def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
     qid, slices, shadow, live = verdict.qid, verdict.expected.slices, verdict.shadow, verdict.live
-    named = [name for name, applies in _named(shadow) if applies]
+    named = [name for name, applies in (("missing", not shadow.lines), ("no_relevant", not shadow.ranked)) if applies]
     yield Counted(log_facts(shadow), slices, "", qid, named)
     yield Counted(change_facts(change_of(verdict, context)))
     yield from _particulars(verdict)
@@ -85,11 +63,6 @@ def _counted(verdict: Verdict, context: Context) -> Iterator[Counted]:
     if context.options.profile == "reference":
         yield Counted(shadow.reference, part=REFERENCE)
         yield Counted(live.reference if live is not None else (), part=LIVE_REFERENCE)
-
-
-def _named(verdict: LogVerdict) -> tuple[tuple[str, bool], ...]:
-    """The facts whose items somebody will want to look up."""
-    return (("missing", not verdict.lines), ("no_relevant", not verdict.ranked))
 
 
 def _values_held(verdict: LogVerdict, qid: str, slices: tuple[str, ...], part: str = "") -> Counted:
@@ -161,35 +134,62 @@ def _group_facts(verdict: LogVerdict) -> Iterator[Fact]:
         yield group("groups_of_question", (sum(decided), len(decided)))
 
 
-def is_bad(verdict: LogVerdict) -> bool:
-    """Nothing that it should cite is cited, or the cited snippet is far from the question."""
-    return verdict.values.get("coverage") == 0 or verdict.far
+def hint_facts(verdict: LogVerdict) -> Iterator[str]:
+    """What the diagnosis counts."""
+    if verdict.ranked and verdict.lines:
+        yield "searched"
+        if any(line.ranked.hits for line in verdict.lines):
+            yield "retrieved"
+    for name, applies in (("near_but_wrong", _near_but_wrong), ("order_flips", _order_flips), ("leaks", _leaks)):
+        if applies(verdict):
+            yield name
 
 
+def _near_but_wrong(verdict: LogVerdict) -> bool:
+    return any(
+        line.cited and not line.covered and line.delta is not None and band(line.delta) == "stable"
+        for line in verdict.lines
+    )
+
+
+def _order_flips(verdict: LogVerdict) -> bool:
+    """One wording, several seeds, and another rank each time: the question did not change, the order did."""
+    ranks: dict[str, set[tuple[int, ...]]] = {}
+    for line in verdict.lines:
+        if not line.failed:
+            ranks.setdefault(line.paraphrase, set()).add(line.ranked.hits[:1])
+    return any(len(first) > 1 for first in ranks.values())
+
+
+def _leaks(verdict: LogVerdict) -> bool:
+    return any(line.proximity in (1, 2) and not line.covered for line in verdict.lines)
+
+
+def change_facts(change: Change | None) -> Iterator[Fact]:
+    """What the paired tests count."""
+    if change is None:
+        return
+    yield "pairs"
+    if change.now != change.before:
+        yield DIFFERENCE, change.now - change.before
+    if change.hit != change.was_hit:
+        yield GAINED if change.hit else LOST
+
+
+DIFFERENCE, LOST, GAINED = "live difference", "live hit lost", "live hit gained"  # facts of the comparison
 VALUES = ("answer_citations", "delta_s", "offsets", "section_id", "topk.offsets", "topk.text")
 
 
 def fact_names(options: Options) -> set[str]:
     """Every fact that is counted of a question, on either side."""
-    if options.metrics is not None:
-        return {"items", "missing", "no_relevant", "scored", LISTS} | set(metrics(options))
     per_question = {metric.of for metric in metrics(options).values() if isinstance(metric, Mean)}
     return {
         *per_question,
-        *HINTED,
-        *COMPARED,
+        *("searched", "retrieved", "near_but_wrong", "order_flips", "leaks"),
+        *("pairs", DIFFERENCE, LOST, GAINED),
         *(HAS + value for value in VALUES),
         *("delta_s", "delta_s *", "state *", "missing", "citable", "ranged", "rankable", "no_relevant", "placeless"),
-        *(
-            "superseded_lines",
-            "runs",
-            "failed_runs",
-            "answered_runs",
-            "cited_answers",
-            "drifted_runs",
-            "derived_states",
-            "read_states",
-        ),
+        *("superseded_lines", "runs", "failed_runs", "answered_runs", "drifted_runs", "derived_states", "read_states"),
         *("groups_converged", "groups_split", "groups_undecided", "grouped", "groups_of_question"),
         *("cited_answers", "unknown_section", "bad_qid"),
     }
@@ -206,30 +206,8 @@ def compared(findings: Findings, gate: Gate) -> tuple[str, ...]:
 def metrics(options: Options) -> dict[str, Metric]:
     """Every metric of the suite by name, in the order of the report."""
     choices = choices_of(options)
-    if options.metrics is not None:
-        return _list_metrics(parse_wanted(options.metrics), choices)
     listed = [*_cited_metrics(choices, distance_limit(options.delta_s_limit)), *_ranking_metrics(choices), *_counts()]
     return {metric.name: metric for metric in listed}
-
-
-def _list_metrics(wanted: Iterable[Wanted], choices: Choices) -> dict[str, Metric]:
-    """The metrics that were named, and whether every question has a list."""
-    named: dict[str, Metric] = {}
-    for one in wanted:
-        name = one.name(choices.preset)
-        named[name] = MeanOfLists(name, _OF_LISTS[one.kind], of=name, wanted=one, choices=choices)
-    missing = Count("missing", "questions without a result list", "lower", high=None, of=("missing",), completes=True)
-    return named | {"missing": missing}
-
-
-_OF_LISTS = {
-    "precision": "share of retrieved blocks that are relevant",
-    "recall": "share of relevant blocks that were retrieved",
-    "ndcg": "discounted gain",
-    "mrr": "1 / rank of the first relevant block",
-    "map": "average precision",
-    "success": "share of questions with a relevant block",
-}
 
 
 def _absent(choices: Choices) -> tuple[str, ...]:
@@ -288,13 +266,7 @@ def _counts() -> Iterator[Metric]:
     yield Count("bad_qids", bad, "lower", high=None, needs=_DISTANCES, optional=True, of=("bad_qid",))
 
 
-_OF_BLOCKS = {
-    "precision": "relevant blocks among those retrieved",
-    "recall": "gold places found",
-    "ndcg": "discounted gain",
-    "mrr": "1 / rank of the first relevant block",
-    "map": "average precision",
-}
+_OF_BLOCKS = DESCRIPTIONS | {"precision": "relevant blocks among those retrieved", "recall": "gold places found"}
 _CITES = ("answer_citations",)
 _DISTANCES = (*_CITES, "delta_s")
 _UNSAID = "no line of the log says what its answer cites (answer_citations)"
@@ -357,32 +329,6 @@ class MeanShare(Mean, frozen=True, kw_only=True):
         return tally[self.could] > 0
 
 
-class MeanOfLists(Mean, frozen=True, kw_only=True):
-    """A mean over questions of what their lists are worth; lists that many questions have are valued once."""
-
-    wanted: Wanted
-    choices: Choices
-
-    def measure(self, tally: Tally) -> Measure:
-        denominator, recall = self.choices.denominator, self.choices.recall
-        values: dict[Ratio, int] = {}
-        one = rule(self.wanted, denominator, recall)
-        for lists, count in _lists(tally):
-            several = len(lists) != 1
-            worth = mean_ratio(self.wanted, lists, denominator, recall) if several else one(lists[0])
-            values[worth] = values.get(worth, 0) + count
-        spread = stats.ratio_spread(values)
-        if spread is None:  # no value, or an nDCG that is above 1 in its last bit
-            return super().measure(Tally({(self.of, Fraction(*worth)): count for worth, count in values.items()}))
-        n = sum(values.values())
-        return Measure(self.name, "mean", stats.ratio_sum(values) / n, n, None, spread.interval, spread.bounds)
-
-
-def _lists(tally: Tally) -> Iterator[tuple[tuple[Ranked, ...], int]]:
-    seen = ((fact[1], count) for fact, count in tally.counts.items() if fact[0] == LISTS)
-    return cast(Iterator[tuple[tuple[Ranked, ...], int]], seen)
-
-
 def _share(
     name: str,
     description: str,
@@ -416,7 +362,7 @@ def _convergent(tally: Tally) -> Measure:
 
 def gates(context: Context) -> list[Gate]:
     """The canary gates; the last asks that recall falls at most 0.02 below live's. A single log has none."""
-    if context.ids_only or context.plain:
+    if context.plain:
         return []
     compared = [f"recall@{context.choices.canary_k} >= baseline - 0.02"] if context.compared else []
     return [_softened(Gate.parse(text), context) for text in (*CANARY, *compared)]
@@ -428,13 +374,3 @@ def _softened(gate: Gate, context: Context) -> Gate:
     if foreign and gate.metric.startswith("delta_s_"):
         return msgspec.structs.replace(gate, severity="warn")
     return gate
-
-
-def wanted_gates(options: Options) -> list[Gate]:
-    """The gates that the options name. With --metrics, which names its own depths, another depth is named there."""
-    try:
-        return parse_gates(options.gates, metrics(options), aliases(options))
-    except UsageError as error:
-        if options.metrics in (None, at_depths(choices_of(options).k)) or "--k " not in error.hint:
-            raise
-        raise UsageError(error.what, hint="Name it in --metrics too.", code=error.code) from None

@@ -14,11 +14,10 @@ from ...core.metrics import Measure
 from ...core.suite import Findings, Reference
 from ...core.tally import Tally
 from ...errors import UsageError
-from .judge import Context
+from ..ranking.options import Choices
+from .explain import seeds_lacking
+from .judge import DISTANCES, Context
 from .metrics import LIVE_REFERENCE, REFERENCE, aliases, metrics
-from .options import Choices
-from .pseudocode import DISTANCES
-from .remarks import seeds_lacking
 
 
 def numbers(tally: Tally, choices: Choices) -> dict[str, Fraction | None]:

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from operator import itemgetter
+from typing import NamedTuple
 
 from ...core.contracts import ids_of
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, Rows, brief
 from ...core.long import Shaped
 from ...core.metrics import decimal
-from .judge import Context, Line, ListVerdict, LogVerdict, Verdict
-from .metrics import is_bad
-from .options import Choices
-from .pairs import Change, change_of
-from .ranking import Ranked, Wanted, mean_ratio
+from ..ranking.options import Choices
+from .judge import Context, Line, LogVerdict, Verdict
 
 # What a row is about: the question itself, its change against live, or just its name in a list of the report.
 ITEM, WORSE, BETTER, HIT_LOST, HIT_GAINED, BAD = range(6)
 
 RETRIEVED = 10  # retrieved ids that are shown of what failed
-_SEVERITY = {
-    reason: rank
-    for rank, reason in enumerate(
-        ("missing", "error", "uncited", "uncovered", "far", "answered", "not-retrieved", "off-place")
-    )
-}
-_WORDS = {
+_WORDS = {  # reason → what it means, the most severe first
     "missing": "the log has no line for it",
     "error": "every run failed",
     "uncited": "the answer cites nothing",
@@ -38,17 +30,34 @@ _WORDS = {
     "not-retrieved": "nothing relevant was retrieved",
     "off-place": "no citation is in the gold section and byte range",
 }
+SEVERITY = {reason: rank for rank, reason in enumerate(_WORDS)}
 
 
-def rows(verdict: Verdict | ListVerdict, context: Context) -> Iterable[tuple[Order, Row]]:
-    if isinstance(verdict, Verdict):
-        return _rows(verdict, context)
-    return (((ITEM, verdict.qid), list_item(verdict, context)),) if context.options.per_question else ()
+class Change(NamedTuple):
+    """A question that both logs answer: the metric on both sides, and whether every run hit something."""
+
+    now: Fraction
+    before: Fraction
+    hit: bool
+    was_hit: bool
 
 
-def _rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
+def change_of(verdict: Verdict, context: Context) -> Change | None:
+    """The question beside live; None where one of them has no value."""
+    shadow, live, metric = verdict.shadow, verdict.live, f"recall@{context.choices.canary_k}"
+    if live is None or metric not in shadow.values or metric not in live.values:
+        return None
+    return Change(shadow.values[metric], live.values[metric], shadow.hit, live.hit)
+
+
+def is_bad(verdict: LogVerdict) -> bool:
+    """Nothing that it should cite is cited, or the cited snippet is far from the question."""
+    return verdict.values.get("coverage") == 0 or verdict.far
+
+
+def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
     qid, change, place = verdict.qid, change_of(verdict, context), verdict.expected.number
-    yield (ITEM, qid), item(verdict, context.choices)
+    yield (ITEM, qid), _item(verdict, context.choices)
     if is_bad(verdict.shadow):
         yield (BAD, qid), {"qid": qid}
     if change is None:
@@ -88,24 +97,7 @@ def _names(rows: Rows, kind: int) -> Shaped[str]:
     return Shaped(rows.of_kind(kind), itemgetter("qid"))
 
 
-def list_item(verdict: ListVerdict, context: Context) -> Row:
-    returned = max((ranked.returned for ranked in verdict.lists), default=0)
-    shown: Row = {"qid": verdict.qid, "relevant": verdict.relevant, "returned": returned}
-    choices = context.choices
-    if verdict.scored:
-        return shown | _worth(verdict.lists, context.wanted, choices.preset, choices.denominator, choices.recall)
-    return shown | {one.name(choices.preset): None for one in context.wanted}
-
-
-@lru_cache(maxsize=1 << 16)
-def _worth(
-    lists: tuple[Ranked, ...], wanted: tuple[Wanted, ...], preset: str, denominator: str, recall: str
-) -> dict[str, float]:
-    ratios = {one.name(preset): mean_ratio(one, lists, denominator, recall) for one in wanted}
-    return {name: part / whole for name, (part, whole) in ratios.items()}
-
-
-def item(verdict: Verdict, choices: Choices) -> Row:
+def _item(verdict: Verdict, choices: Choices) -> Row:
     shadow, values = verdict.shadow, verdict.shadow.values
     shown: Row = {"qid": verdict.qid, "type": " ".join(shadow.target.types), "runs": len(shadow.lines)}
     shown["states"] = " ".join(line.state for line in shadow.lines)
@@ -113,14 +105,14 @@ def item(verdict: Verdict, choices: Choices) -> Row:
     names += ["mrr", "map", "coverage", "citation_accuracy", "anchor_proximity", "delta_s"]
     shown |= {name: number(values.get(name)) for name in names}
     return shown | {
-        "short": short_list(shadow, choices),
+        "short": _short_list(shadow, choices),
         "reason": shadow.reason,
         "question": brief(verdict.expected.gold.question),
         **({"retrieved_ids": list(line.blocks[:RETRIEVED])} if shadow.reason and (line := _telling(shadow)) else {}),
     }
 
 
-def short_list(verdict: LogVerdict, choices: Choices) -> str:
+def _short_list(verdict: LogVerdict, choices: Choices) -> str:
     """`precision@5 0.667 with 3 returned; trec_eval P_5 0.400` for the shallowest k that a list does not fill."""
     lengths = [line.ranked.returned for line in verdict.lines]
     k = next((k for k in choices.k if lengths and min(lengths) < k), None)
@@ -130,28 +122,24 @@ def short_list(verdict: LogVerdict, choices: Choices) -> str:
     return f"precision@{k} {decimal(value)} with {min(lengths)} returned; trec_eval P_{k} {decimal(trec)}"
 
 
-def offences(verdict: Verdict | ListVerdict, context: Context) -> Iterable[Offence]:
+def offences(verdict: Verdict, context: Context) -> Iterable[Offence]:
     """The worst questions first."""
-    if isinstance(verdict, ListVerdict) or not verdict.shadow.reason:
-        return ()
-    return (Offence((_SEVERITY[verdict.shadow.reason], verdict.qid), partial(card, verdict)),)
+    reason = verdict.shadow.reason
+    return (Offence((SEVERITY[reason], verdict.qid), partial(_card, verdict)),) if reason else ()
 
 
-def card(verdict: Verdict) -> Row:
+def _card(verdict: Verdict) -> Row:
     gold, shadow = verdict.expected.gold, verdict.shadow
     line = _telling(shadow)
-    retrieved = list(line.blocks) if line else []
-    shown: dict[str, object] = {
+    return {
         "qid": verdict.qid,
         "reason": shadow.reason,
         "says": _reason_in_words(shadow, line),
         "question": gold.question,
         "claim": "" if line else None,
         "citations": list(line.cited) if line else [],
-        "retrieved_ids": retrieved[:RETRIEVED],
+        "retrieved_ids": list(line.blocks[:RETRIEVED]) if line else [],
         "gold_rank": line.ranked.hits[0] if line and line.ranked.hits else None,
-    }
-    return shown | {
         "gold_citations": ids_of(gold.relevant) or gold.citations,
         "anchor_section": gold.anchor_section,
     }

@@ -1,17 +1,22 @@
-"""The survey of retrieval logs: what the judge and the reader must know of each log as a whole."""
+"""The survey of retrieval logs: what only whole logs tell, whether they fit the gold set, and what makes distances."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import UNSET
 
-from ...text import plural, visible
-from .log import LogLine
-from .options import Choices
+from ...core.join import first_error
+from ...core.suite import Material
+from ...errors import DataError
+from ..ranking.options import Choices
+from .judge import Context, Expected, LogContext, delta_texts, in_order
+from .log import LogLine, runs_of
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
@@ -51,16 +56,9 @@ class Noticed:
         self.has_offsets = self.has_offsets or any(place.offsets is not None for place in line.topk)
 
     def __iadd__(self, other: Noticed) -> Noticed:
-        self.lines += other.lines
-        self.cites = self.cites or other.cites
-        self.has_offsets = self.has_offsets or other.has_offsets
-        self.hashes += other.hashes
-        self.rerankers += other.rerankers
-        self.embedders += other.embedders
-        self.read_deltas += other.read_deltas
-        self.negative_scores += other.negative_scores
-        self.out_of_order += other.out_of_order
-        self.seeds |= other.seeds
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            setattr(self, name, own | value if isinstance(value, (bool, set)) else own + value)
         return self
 
     @property
@@ -95,43 +93,77 @@ def noticed_in(gathered: Gathered, source: str) -> Noticed:
     return gathered.survey.of(source)
 
 
-def log_warnings(name: str, noticed: Noticed, superseded: int, choices: Choices) -> Iterator[str]:
-    """What a reader should know about a log before believing its numbers."""
-    if len(noticed.hashes) > 1:
-        counts = ", ".join(
-            f"{visible(value, 40)} ({plural(count, 'line')})" for value, count in sorted(noticed.hashes.items())[:4]
-        )
-        yield f"{name}: the log mixes {len(noticed.hashes)} values of index_hash: {counts} [index-mixed]"
-    if len(noticed.rerankers) > 1:
-        yield f"{name}: the log mixes rerankers: {_listed(noticed.rerankers)} [reranker-mixed]"
-    if superseded:
-        yield (
-            f"{name}: {plural(superseded, 'line')} replaced by a later one with the same qid, paraphrase and seed "
-            "[log-repeated]"
-        )
-    if noticed.negative_scores:
-        yield (
-            f"{name}: negative scores that rise along the list in {plural(noticed.negative_scores, 'line')}; "
-            "they may be distances [scores-negative]"
-        )
-    if noticed.out_of_order and choices.order == "list":
-        yield (
-            f"{name}: scores rise along the list in {plural(noticed.out_of_order, 'line')}; the list's order "
-            "counts (--order score to rank by score) [scores-order]"
+def settle(context: Context, gathered: Gathered, material: Material) -> Context:
+    """The context with what is known of each log; errors of the data as a whole are raised here."""
+    logs = {}
+    for name in material.streams:
+        noticed = noticed_in(gathered, name)
+        _check_log(name, noticed, gathered, context, material)
+        logs[name] = _log_context(name, noticed, gathered, context)
+    return msgspec.structs.replace(context, logs=logs)
+
+
+def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context, material: Material) -> None:
+    path = material.reads[name].path
+    if not noticed.lines:
+        others = gathered.unknown_of(name).lines
+        about = f"; its {others} lines are about other questions" if others else ""
+        what = f"the log has no line for any question of the gold set{about}"
+        raise DataError(what, where=path, hint="Check that gold set and log belong together.", code="log-empty")
+    choices = context.choices
+    if choices.match == "offsets":
+        _check_offsets(gathered, material.reads["gold"].path, noticed, path)
+    if _strict(choices):
+        first_error(
+            gathered.placed_cases(),
+            lambda case: _check_question(case.gold, runs_of(case.records[name]), choices),
         )
 
 
-def pair_warnings(shadow: Noticed, live: Noticed) -> Iterator[str]:
-    """What makes a comparison of two logs doubtful."""
-    if shared := sorted(set(shadow.hashes) & set(live.hashes)):
-        yield (
-            f"shadow and live have the same index_hash {visible(shared[0], 40)}: this may be the same index twice "
-            "[index-same]"
-        )
-    if set(shadow.rerankers) != set(live.rerankers):
-        names = [_listed(noticed.rerankers) or "none named" for noticed in (shadow, live)]
-        yield f"the rerankers differ: shadow {names[0]}; live {names[1]} [reranker-differs]"
+def _check_offsets(gathered: Gathered, gold: str, noticed: Noticed, log: str) -> None:
+    relevant = (place for case in gathered.cases() for place in case.gold.gold.relevant if not isinstance(place, str))
+    if not any(place.offsets is not None for place in relevant):
+        hint = 'Write relevant as {"id": …, "offsets": [start, end]}, or use --match ids.'
+        raise DataError("no relevant block has offsets to match by", where=gold, hint=hint, code="retrieval-no-offsets")
+    if not noticed.has_offsets:
+        hint = "Log topk with offsets in bytes, or use --match ids."
+        raise DataError("no retrieved block has offsets to match by", where=log, hint=hint, code="retrieval-no-offsets")
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(visible(name, 40) for name in sorted(names)[:4])
+def _strict(choices: Choices) -> bool:
+    """Whether something about a question can be an error. It is looked for here, so that the first is always told."""
+    return choices.order == "score" or "error" in (choices.missing_query, choices.no_relevant, choices.duplicates)
+
+
+def _check_question(item: Expected, runs: Sequence[LogLine], choices: Choices) -> None:
+    qid = item.gold.qid
+    if not runs and choices.missing_query == "error":
+        hint = "Run it, or choose --missing-query zero or skip."
+        raise DataError(f"qid {qid!r} has no log line", hint=hint, code="retrieval-missing")
+    if not item.target.places and choices.no_relevant == "error":
+        hint = "Add one, or choose --no-relevant skip or zero."
+        raise DataError(f"qid {qid!r} has no relevant block", hint=hint, code="retrieval-no-relevant")
+    for line in runs:
+        in_order(line, choices)
+
+
+def _log_context(name: str, noticed: Noticed, gathered: Gathered, context: Context) -> LogContext:
+    """ΔS is made where the log has none at all; logged and made distances are never mixed."""
+    if noticed.read_deltas:
+        return LogContext(cites=noticed.cites, made_with=noticed.embedder_names)
+    embedder = context.embedder
+    # Where nothing is cited, to look for it takes another pass.
+    pairs = _pairs(name, gathered, context) if embedder is not None and noticed.cites else []
+    if embedder is None or not pairs:
+        return LogContext(cites=noticed.cites)
+    embedder.prepare(text for pair in pairs for text in pair)
+    return LogContext(cites=noticed.cites, embedder=embedder, made_with=embedder.id)
+
+
+def _pairs(name: str, gathered: Gathered, context: Context) -> list[tuple[str, str]]:
+    """The question and the first cited text of each run, where both are at hand, in the order of the gold set."""
+    placed: list[tuple[int, tuple[str, str]]] = []
+    for case, place in gathered.placed_cases():
+        pairs = (delta_texts(line, case.gold.gold, context.texts) for line in runs_of(case.records[name]))
+        placed += [(place, pair) for pair in pairs if pair is not None]
+    return [pair for _, pair in sorted(placed, key=itemgetter(0))]

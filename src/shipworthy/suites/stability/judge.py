@@ -11,7 +11,7 @@ from ...core.gates import Gate
 from ...core.join import Case
 from ...text import canon
 from ..answers import judge as answers
-from ..retrieval.sections import parse_section
+from ..retrieval.places import parse_section
 from .grid import cell_of, holes, one_per_cell
 from .options import BARS, CITING
 from .reference import by_reference, compared, is_plain

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...core.contracts import Place, Trace
-from ..retrieval import lambda_states
-from ..retrieval.sections import Section, inside, section_of
+from ..retrieval.places import Section, StatedRun, inside, section_of
+from ..retrieval.places import states as states_of
 from .verdict import ExpectedRuns, RunFacts
 
 
@@ -26,10 +26,10 @@ def _within(trace: Trace, anchor: Section) -> bool:
 def states(runs: Sequence[RunFacts], answerable: bool) -> list[str]:
     """The state of each run, given all the runs of its question."""
     pointed = [_pointed(run, answerable) for run in runs]
-    return [state for state, _ in lambda_states.states(pointed, answerable)]
+    return [state for state, _ in states_of(pointed, answerable)]
 
 
-def _pointed(run: RunFacts, answerable: bool) -> lambda_states.StatedRun:
+def _pointed(run: RunFacts, answerable: bool) -> StatedRun:
     """An answer without citations leads nowhere; where there is nothing to cite, only a refusal is one."""
     refused = run.status == "refused" or (answerable and not run.citations)
-    return lambda_states.StatedRun("", "", run.logged, run.status == "error", refused, run.arrived, None)
+    return StatedRun("", "", run.logged, run.status == "error", refused, run.arrived, None)

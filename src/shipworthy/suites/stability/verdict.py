@@ -12,7 +12,7 @@ from ...core.contracts import Gold, Trace
 from ...core.gates import Gate
 from ...core.tally import Fact
 from ..answers import judge as answers
-from ..retrieval.sections import Section
+from ..retrieval.places import Section
 from .grid import Axes, Cell, Holes, asked_for
 from .options import Options
 from .sweeps import in_sweep

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from retrieval_helpers import METRICS, measure, measure_ids, values
+from ranking_helpers import METRICS, measure, measure_ids, values
 
 from conftest import EFFORT, write_lines
 from counting import calls
 from shipworthy.core.sources import read_gold
 from shipworthy.errors import DataError, UsageError
+from shipworthy.suites.ranking.metrics import parse_wanted
 from shipworthy.suites.retrieval.log import LogLine
-from shipworthy.suites.retrieval.ranking import parse_wanted
 
 
 def test_metrics_are_named_in_both_spellings_and_unknown_ones_refused() -> None:
@@ -52,7 +52,7 @@ def test_json_lines_of_ids_say_what_is_wrong(tmp_path: Path) -> None:
 @settings(max_examples=17 * EFFORT, deadline=None)
 @given(st.lists(st.booleans(), max_size=12), st.integers(0, 4))
 def test_values_stay_within_bounds(hits: list[bool], missed: int) -> None:
-    from shipworthy.suites.retrieval.ranking import Ranked, Wanted, value
+    from shipworthy.suites.ranking.metrics import Ranked, Wanted, value
 
     ranks = tuple(rank for rank, hit in enumerate(hits, 1) if hit)
     ranked = Ranked(len(hits), len(ranks) + missed, ranks)
@@ -109,7 +109,7 @@ def test_records_in_memory_are_ranked_as_files_are(tmp_path: Path) -> None:
 
 
 def test_lists_that_many_questions_share_are_valued_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shipworthy.suites.retrieval import metrics
+    from shipworthy.suites.ranking import metrics
 
     asked: list[Any] = []
     chosen = metrics.rule
@@ -149,3 +149,22 @@ def test_without_rows_the_numbers_are_the_same(tmp_path: Path) -> None:
     whole, brief = (measure_ids(gold, log, METRICS, per_question=rows) for rows in (True, False))
     assert brief.measures == whole.measures and brief.counts == whole.counts and brief.named == whole.named
     assert brief.reasons == whole.reasons and whole.counts["missing"] == 3 and whole.counts["no_relevant"] == 14
+
+
+@pytest.mark.one_process
+def test_rows_are_made_only_for_an_output_that_shows_them(
+    tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shipworthy.suites.ranking import suite
+
+    made: list[Any] = []
+    whole = suite.row_of
+    monkeypatch.setattr(suite, "row_of", lambda *given: made.append(given) or whole(*given))
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text("q1 0 a 1\nq2 0 b 1\n")
+    run.write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 2 t\n")
+    call = ("retrieval", "score", "--qrels", qrels, "--run", run, "--metrics", "P@5,MRR")
+    printed = cli(*call).out
+    assert not made
+    assert len(cli(*call, "--json").json["items"]) == len(made) == 2
+    assert cli(*call, "-o", tmp_path / "report.json").out == printed and len(made) == 4

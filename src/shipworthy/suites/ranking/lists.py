@@ -13,17 +13,17 @@ from msgspec import UNSET, UnsetType
 
 from ...core.contracts import NO_BLOCKS, gold_keys, trace_keys
 from ...core.inputs import Input, Numbered, Records, Stream
-from ...core.join import Once, Repeated
 from ...core.records import is_other_format, mapped_records
 from ...core.sources import check_mapping, raise_misfit, read_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
+from ...reading.limits import MAX_SHOWN
 from ...reading.mapping import shaped
 from ...reading.values import without_nulls
+from .metrics import Duplicate, Ranked, RankedList, arrange, fall, sort_keys
 from .options import Choices, Options
-from .ranking import Duplicate, Ranked, RankedList, arrange
-from .trec import FALLING, Block, Judged, Scattered, grades_of, name_of, read_qrels, read_run, read_whole_run
+from .trec import Block, Judged, Scattered, grades_of, name_of, read_run, read_whole_run
 
 Source = str | os.PathLike[str] | Iterable[object]  # a file, or the records themselves
 Name = str | bytes  # bytes as a TREC file has them, text as JSON lines have it
@@ -87,14 +87,10 @@ def relevant_counts(slots: Slots) -> dict[str, int]:
 # --- TREC files ---
 
 
-def qrels_slots(path: str, read: Input, choices: Choices) -> Slots:
-    """What there is to find for each query of the qrels."""
-    return slots_of(read_qrels(path, read), choices)
-
-
-def slots_of(found: Mapping[bytes, Judged], choices: Choices) -> Slots:
+def slots_of(judgements: Mapping[bytes, Judged], choices: Choices) -> Slots:
+    """What there is to find for each query of qrels."""
     slots: Slots = {}
-    for qid, judged in found.items():
+    for qid, judged in judgements.items():
         if isinstance(judged, tuple) and choices.rel_level == 1:
             slots[qid] = Slot(name_of(qid), judged)
             continue
@@ -105,71 +101,70 @@ def slots_of(found: Mapping[bytes, Judged], choices: Choices) -> Slots:
     return slots
 
 
-def run_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
+def run_lists(path: str, read: Input, slots: Slots, choices: Choices, text: bool = False) -> Iterator[Numbered]:
     """The lists of a run. It is read anew where the lines of a query don't stand together, before any list is told."""
+    bits, rounded = choices.score_bits, msgspec.structs.replace(choices, score_bits=64)  # they are rounded once
     try:
-        records = list(ranked_lists(slots, enumerate(read_run(path, read, choices.score_bits), 1), choices))
+        records = list(_run_lists(read_run(path, read, bits), slots, rounded, text))
     except Scattered:
-        records = list(ranked_lists(slots, enumerate(read_whole_run(path, read, choices.score_bits), 1), choices))
+        records = list(_run_lists(read_whole_run(path, read, bits), slots, rounded, text))
     yield from records
+
+
+def _run_lists(blocks: Iterator[Block], slots: Slots, choices: Choices, text: bool) -> Iterator[Numbered]:
+    return ranked_lists(slots, enumerate(map(as_text, blocks) if text else blocks, 1), choices)
+
+
+def as_text(block: Block) -> Listed:
+    """A list of a TREC run as JSON lines would have it."""
+    qid, names, scores = block
+    return name_of(qid), [name_of(name) for name in names], scores
 
 
 # --- JSON lines ---
 
-
-def _named(slot: Slot) -> tuple[str]:
-    return (slot.name,)
-
-
-ONE_EACH = Once(_named, "duplicate qid {!r}", "Give each question its own qid.", "gold-repeated")
+ONE_EACH = "Give each question its own qid."
 
 
 def gold_slots(source: Source, read: Input, map: tuple[str, ...] = ()) -> Slots:
     """What there is to find for each question; bad lines are in `read`."""
-    repeated = Repeated()
-    slots = first_slots(gold_items(source, read, map), repeated)
-    close_gold(read, len(slots), repeated)
-    return slots
-
-
-def first_slots(given: Iterable[Slot], repeated: Repeated) -> Slots:
-    slots: Slots = {}
-    for slot in given:
+    slots, repeated = dict[Name, Slot](), Problems()
+    for slot in gold_items(source, read, map):
         first = slots.setdefault(slot.name, slot)
         if first is not slot:
-            repeated.meet((slot.line, first.line, (slot.name,)))
+            what = f"duplicate qid {slot.name!r} (first on line {first.line})"
+            repeated.add(Problem(read.path, slot.line, what, ONE_EACH, "gold-repeated"))
+    read.found.total += repeated.total
+    read.found.first = sorted([*read.found.first, *repeated.first], key=attrgetter("line"))[:MAX_SHOWN]
+    close_gold(read, len(slots))
     return slots
 
 
 def gold_items(source: Source, read: Input, map: tuple[str, ...]) -> Iterator[Slot]:
     """The same one by one, a repeated question each time."""
-    for line, item in _records(source, _GoldIds, read, "gold", read.found, gold_keys(), map):
+    for line, item in _records(source, _GoldIds, read, "gold", gold_keys(), map):
         qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
         if qid in _NAMELESS:
-            what, hint = "the qid is missing", "Give each question its own qid."
-            read.found.add(Problem(read.path, line, what, hint, "gold-repeated"))
+            read.found.add(Problem(read.path, line, "the qid is missing", ONE_EACH, "gold-repeated"))
         else:
             yield Slot(str(qid), tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))), None, line)
 
 
-def close_gold(read: Input, count: int, repeated: Repeated) -> None:
+def close_gold(read: Input, count: int) -> None:
     """What only the whole gold set tells. Bad lines are told together with those of the log."""
-    read.found = ONE_EACH.problems(read.files or [read.path], read.found, repeated)
     read.records = count
     check_mapping(read)
     read.bad, read.problems = read.found.total, [str(problem) for problem in read.found.first]
     if not count and not read.bad:
-        raise DataError(
-            "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
-        )
+        what, hint = "the gold set has no questions", "Write at least one question."
+        raise DataError(what, where=read.path, hint=hint, code="gold-empty")
 
 
 def log_lists(source: Source, read: Input, slots: Slots, choices: Choices, gold: Input, options: Options) -> Stream:
     """The lists of a log; bad lines, the gold's among them, are raised together when it is exhausted."""
     records = partial(ranked_records, slots=slots, choices=choices, map=options.map)
-    return Stream(
-        source, read, Records(records, attrgetter("qid")), partial(close_lists, gold=gold, lenient=options.lenient)
-    )
+    close = partial(close_lists, gold=gold, lenient=options.lenient)
+    return Stream(source, read, Records(records, attrgetter("qid")), close)
 
 
 def ranked_records(
@@ -192,23 +187,13 @@ def close_lists(source: Source, read: Input, gold: Input, lenient: bool) -> None
         problems.raise_any()
 
 
-def trec_lists(path: str, read: Input, slots: Slots, choices: Choices) -> Iterator[Numbered]:
-    """The lists of a TREC run that is held against a gold set."""
-    return ranked_lists(slots, enumerate(map(as_text, read_whole_run(path, read)), 1), choices)
-
-
-def as_text(block: Block) -> Listed:
-    """A list of a TREC run as JSON lines would have it."""
-    qid, names, scores = block
-    return name_of(qid), [name_of(name) for name in names], scores
-
-
 def listed(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
-    for line, run in _records(source, _LogIds, read, "trace", read.found, trace_keys(), map):
+    for line, run in _records(source, _LogIds, read, "trace", trace_keys(), map):
         qid = run.qid or run.q_id
         given: Sequence[str | _Scored] | UnsetType = run.topk if run.topk is not UNSET else run.retrieved_ids
         if qid in _NAMELESS or (given is UNSET and not run.error):
-            read.found.add(Problem(read.path, line, _lacking(given), "", "type"))
+            lacking = NO_BLOCKS if given is UNSET else "qid: expected a name for the question, found none"
+            read.found.add(Problem(read.path, line, lacking, "", "type"))
             continue
         places = [] if given is UNSET else given
         if _all_strings(places):
@@ -218,32 +203,20 @@ def listed(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
             yield line, (str(qid), _names(places), scores if len(scores) == len(places) else None)
 
 
-def _lacking(given: object) -> str:
-    if given is UNSET:
-        return NO_BLOCKS
-    return "qid: expected a name for the question, found none"
-
-
 def _records(
-    source: Source,
-    record: type[Record],
-    read: Input,
-    name: str,
-    problems: Problems,
-    keys: Keys,
-    map: tuple[str, ...] = (),
+    source: Source, record: type[Record], read: Input, name: str, keys: Keys, map: tuple[str, ...]
 ) -> Iterator[tuple[int, Record]]:
     """Records of a file, decoded at once, or of an iterable."""
     if not isinstance(source, (str, os.PathLike)):
         plain = (msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value for value in source)
         bare = (without_nulls(dict(value)) if isinstance(value, Mapping) else value for value in plain)
-        yield from read_records(bare, record, read, name, problems)
+        yield from read_records(bare, record, read, name, read.found)
         return
     if map or is_other_format(source):
         yield from mapped_records(source, record, read, keys, name, map)
         return
     read.path = os.fspath(source)
-    reader = Reader(source, record, problems, keys=keys, shaped=partial(shaped, kind=name))
+    reader = Reader(source, record, read.found, keys=keys, shaped=partial(shaped, kind=name))
     yield from reader
     read.learn(reader)
     read.records = reader.records
@@ -264,18 +237,18 @@ def _all_strings(places: Sequence[object]) -> TypeGuard[list[str]]:
 # --- lists of either kind ---
 
 
-def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Numbered]:
+def ranked_lists(slots: Slots, lists: Iterable[tuple[int, Listed]], choices: Choices) -> Iterator[Numbered]:
     """What each list hits; lists of questions that the gold does not have are passed on without their ids."""
     shared: dict[tuple[int, ...], Ranked] = {}
-    as_listed = choices.depth is None and choices.order == "list"
-    falling = choices.depth is None and choices.order == "score"
+    by_score = choices.order == "score"
     for place, (qid, names, scores) in lists:
         slot = slots.get(qid)
         if slot is None:
             yield place, RankedList(shown(qid), _NOTHING)
             continue
         known = set(names)
-        if len(known) < len(names) or not (as_listed or (falling and scores is FALLING)):
+        as_listed = not by_score or (scores is not None and fall(sort_keys(scores, choices)))
+        if len(known) < len(names) or not as_listed or choices.depth is not None:
             names = _in_order(qid, names, scores, choices)
             known = set(names)
         if slot.grades is not None:
@@ -291,21 +264,21 @@ def ranked_lists(slots: Slots, lists: Lists, choices: Choices) -> Iterator[Numbe
 
 
 def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> Sequence[Name]:
-    if choices.order == "score" and scores is None:
-        raise DataError(
-            f"a block of qid {shown(qid)!r} has no score",
-            hint="Give each topk block a score, or use --order list.",
-            code="retrieval-no-score",
-        )
-    try:
-        order = arrange(names, scores, choices)
-    except Duplicate as repeated:
-        raise DataError(
-            f"qid {shown(qid)!r} retrieved {shown(repeated.args[0])!r} twice",
-            code="retrieval-duplicate",
-            hint="Remove it, or choose --duplicates first or occupy_slot.",
-        ) from None
+    order = arrange_list(shown(qid), names, scores, choices)
     return names if order is None else [names[place] for place in order]
+
+
+def arrange_list(qid: str, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:
+    """The order of a question's list; an error where its choices can't be followed."""
+    if choices.order == "score" and scores is None:
+        what, hint = f"a block of qid {qid!r} has no score", "Give each topk block a score, or use --order list."
+        raise DataError(what, hint=hint, code="retrieval-no-score")
+    try:
+        return arrange(names, scores, choices)
+    except Duplicate as repeated:
+        what = f"qid {qid!r} retrieved {shown(repeated.args[0])!r} twice"
+        hint = "Remove it, or choose --duplicates first or occupy_slot."
+        raise DataError(what, code="retrieval-duplicate", hint=hint) from None
 
 
 def _places(found: set[Name], names: Sequence[Name]) -> list[int]:

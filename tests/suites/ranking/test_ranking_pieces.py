@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from retrieval_helpers import METRICS, measure, measure_ids
+from ranking_helpers import METRICS, measure, measure_ids
 
 from shipworthy.errors import DataError
-from shipworthy.suites.retrieval.trec import PIECE
+from shipworthy.suites.ranking.trec import PIECE
 
 Line = tuple[str, str, int, float]  # query, document, rank, score
 QUERIES, RANKS = 60, 40

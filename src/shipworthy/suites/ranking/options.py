@@ -1,19 +1,34 @@
-"""Options: the choices that make retrieval tools disagree, each with a name, printed and part of the digest."""
+"""Options of `shipworthy retrieval`, one set for the two suites behind it, and what the inputs decide about them.
+
+The choices that make retrieval tools disagree have names, are printed, and are part of the digest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from ...core.gates import as_written
-from ...core.options import AllowMissing, Mapped, Opt, ReadingOptions
+from ...core.options import AllowMissing, Mapped, Opt, ReadingOptions, fields_of
+from ...core.suite import InputSpec, Sources
 from ...errors import UsageError
-from ..answers.options import check_depths
-from .embedders import NAMES, check_name
+from ..answers.options import check_depths, slice_fields
 
+INPUTS = (
+    InputSpec("gold", "Gold set with relevant (or gold_citations) for each question.", False),
+    InputSpec("run", "What was retrieved: traces, a retrieval log, or a TREC run.", False, driven=True, many=True),
+    InputSpec(
+        "shadow", "Log of a new index, to be compared with --live or judged by the canary gates.", False, many=True
+    ),
+    InputSpec("live", "Log of the index in production, on the same questions (a run with --qrels).", False, many=True),
+    InputSpec("qrels", "TREC judgements in place of --gold.", False),
+    InputSpec("sections", "Sections of blocks: JSON lines with id and section_id.", False, table=True),
+    InputSpec("texts", "Texts of blocks: JSON lines with id and text.", False, table=True),
+)
+EMBEDDERS = ("precomputed", "lexical", "http", "local")
 _TREC: dict[str, str | int] = {
     "denominator": "k",
     "order": "score",
@@ -100,8 +115,8 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
     embedder: Annotated[
         str,
         Opt(
-            f"What computes semantic distance (ΔS) where the log has none and texts are given: {', '.join(NAMES)}, or "
-            "py:module:function.",
+            "What computes semantic distance (ΔS) where the log has none and texts are given: "
+            f"{', '.join(EMBEDDERS)}, or py:module:function.",
             "NAME",
             shown=False,
             inert=False,
@@ -125,9 +140,9 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         check_depths(self.k)
-        _overlap(self.min_overlap)
+        as_share(self.min_overlap)
         distance_limit(self.delta_s_limit)
-        check_name(self.embedder)
+        check_embedder(self.embedder)
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,32 +185,13 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def make_choices(preset: str | None = None, **given: Any) -> Choices:
-    """A preset with what was asked for in its place; None leaves the preset's choice."""
-    preset = preset or "native"
-    chosen = {**PRESETS[preset], **{name: value for name, value in given.items() if value is not None}}
-    if "k" in chosen:
-        chosen["k"] = tuple(sorted(set(chosen["k"])))
-    if "min_overlap" in chosen:
-        chosen["min_overlap"] = _overlap(chosen["min_overlap"])
-    return Choices(preset=preset, **chosen)
-
-
 def choices_of(options: Options) -> Choices:
-    """The choices that the options stand for."""
-    return make_choices(**{name: getattr(options, name) for name in Choices.__struct_fields__})
-
-
-def resolved(options: Options) -> Options:
-    """The options with what the preset decides written out, so that every report shows it."""
-    choices = choices_of(options)
-    left = {name: getattr(choices, name) for name in Choices.__struct_fields__ if getattr(options, name) is None}
-    return msgspec.structs.replace(options, **left)
-
-
-def at_depths(depths: Iterable[int]) -> str:
-    """The ranking metrics of TREC files, as --metrics would name them."""
-    return ",".join([f"{kind}@{k}" for kind in ("P", "R", "nDCG") for k in depths] + ["MRR", "MAP"])
+    """The preset with what was asked for in its place; None leaves the preset's choice."""
+    given = {name: value for name in Choices.__struct_fields__ if (value := getattr(options, name)) is not None}
+    chosen: dict[str, Any] = {"preset": "native"} | PRESETS[options.preset or "native"] | given
+    chosen["k"] = tuple(sorted(set(options.k)))
+    chosen["min_overlap"] = as_share(options.min_overlap)
+    return Choices(**chosen)
 
 
 def canary_depth(k: Iterable[int]) -> int:
@@ -203,7 +199,7 @@ def canary_depth(k: Iterable[int]) -> int:
     return 5 if 5 in depths else max(depths)
 
 
-def _overlap(text: str) -> Fraction:
+def as_share(text: str) -> Fraction:
     share = as_written(text)
     if share is None or not 0 < share <= 1:
         raise UsageError("min-overlap must be above 0 and at most 1", hint="0.5 is half.", code="retrieval-option")
@@ -215,3 +211,77 @@ def distance_limit(text: str) -> Fraction:
     if limit is None or not 0 <= limit <= 1:
         raise UsageError("delta-s-limit must be between 0 and 1", hint="0.45 is usual.", code="retrieval-option")
     return limit
+
+
+def check_embedder(name: str) -> None:
+    """There is an embedder of that name, or it names a function."""
+    if name not in EMBEDDERS and not all(name.removeprefix("py:").partition(":")):
+        hint = f"Use one of {', '.join(EMBEDDERS)}, or py:module:function."
+        raise UsageError(f"unknown embedder {name!r}", hint=hint, code="embedder-setting")
+
+
+# --- what the inputs decide ---
+
+
+def ranks_ids(options: Options, sources: Sources) -> bool:
+    """Whether nothing but ids is to be compared, so that the ranking suite judges."""
+    return options.metrics is not None or (is_given(sources, "qrels") and not is_given(sources, "live"))
+
+
+def is_given(sources: Sources, name: str) -> bool:
+    return sources.get(name) is not None
+
+
+def is_plain(sources: Sources) -> bool:
+    """One log or run against a gold set: how good is it? Nothing is compared, and no canary gate is in force."""
+    return is_given(sources, "gold") and is_given(sources, "run")
+
+
+def complete(options: Options, sources: Sources, **more: object) -> Options:
+    """The options with what inputs and preset decide written out, so that every report shows it."""
+    check_inputs(options, sources)
+    preset = options.preset or ("trec" if is_given(sources, "qrels") else "native")
+    by = tuple(name for name in slice_fields(options.by, options.gates) if name != "type")  # by which is always sliced
+    options = msgspec.structs.replace(options, preset=preset, by=by, **more)
+    choices = choices_of(options)
+    left = {name: getattr(choices, name) for name in Choices.__struct_fields__ if getattr(options, name) is None}
+    return msgspec.structs.replace(options, **left)
+
+
+_PLACES = (
+    *("match", "min_overlap", "window", "offset_match", "delta_s_limit", "min_seeds", "by", "sections", "texts"),
+    *("embedder", "embed_url", "embed_model", "embed_key_env", "embed_cache", "profile"),
+)
+
+
+def check_inputs(options: Options, sources: Sources) -> None:
+    """Two files that belong together, and no flag that would be without effect."""
+    gold, shadow, qrels, run, live = (is_given(sources, name) for name in ("gold", "shadow", "qrels", "run", "live"))
+    what = hint = ""
+    if gold == qrels or shadow == run or (qrels and shadow):
+        what = "retrieval needs a gold set (or qrels) and a result log"
+        hint = "Give --gold with --run; --gold with --shadow and --live to compare two; or --qrels with --run."
+    elif gold and run and live:
+        what, hint = "--live needs --shadow to compare with", "Write --shadow instead of --run."
+    elif options.metrics is not None and live:
+        what, hint = "--metrics measures a single log", "Leave out --live, or --metrics."
+    if what:
+        raise UsageError(what, hint=hint, code="retrieval-inputs")
+    chosen = set(_chosen(options, sources))
+    if qrels:
+        _refuse(chosen, "with --qrels, which has only ids", *_PLACES, "lenient", "map")
+    else:
+        _refuse(chosen, "with --gold, which has no grades", "rel_level")
+    if options.metrics is not None:
+        _refuse(chosen, "with --metrics, which compares ids and names its own depths", *_PLACES, "k")
+
+
+def _chosen(options: Options, sources: Sources) -> Iterator[str]:
+    """Options that are not as they are by themselves, and inputs that are there."""
+    yield from (name for name, field in fields_of(Options).items() if getattr(options, name) != field.default)
+    yield from (name for name in sources if is_given(sources, name))
+
+
+def _refuse(chosen: set[str], why: str, *names: str) -> None:
+    if flag := next((f"--{name.replace('_', '-')}" for name in names if name in chosen), ""):
+        raise UsageError(f"has no effect {why}", where=flag, hint="Leave it out.", code="retrieval-inputs")

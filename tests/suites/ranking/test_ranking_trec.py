@@ -11,16 +11,15 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from retrieval_helpers import METRICS, measure, measure_ids, values
+from ranking_helpers import METRICS, measure, measure_ids, values
 
 from conftest import EFFORT, write_lines
 from shipworthy.core.decision import report
 from shipworthy.core.sources import Input, read_gold
 from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
-from shipworthy.suites.retrieval.log import LogLine
-from shipworthy.suites.retrieval.trec import PIECE, qrels_lines, run_lines
-from shipworthy.suites.retrieval.trec_logs import gold_of_qrels, log_of_run
+from shipworthy.suites.ranking.trec import PIECE
+from shipworthy.suites.retrieval.log import LogLine, gold_of_qrels, log_of_run, qrels_lines, run_lines
 
 PRINTED = re.compile(r"P_\d+|recall_\d+|map|map_cut_\d+|recip_rank|ndcg|ndcg_cut_\d+|success_\d+")
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
@@ -294,7 +293,7 @@ def test_written_files_are_read_back_to_the_same_numbers(tmp_path: Path) -> None
 
 
 def test_the_input_is_named_in_the_record(tmp_path: Path) -> None:
-    from shipworthy.suites.retrieval.trec import read_qrels
+    from shipworthy.suites.ranking.trec import read_qrels
 
     read = Input()
     read_qrels(str(write(tmp_path, QRELS, RUN)[0]), read)

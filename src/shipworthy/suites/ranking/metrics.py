@@ -1,4 +1,4 @@
-"""Rankings: the order of a list, the ranks at which it hits, and every metric that follows from those ranks.
+"""Ranking metrics: the order of a list, the ranks at which it hits, and every number that follows from those ranks.
 
 The numbers are exact fractions, but for nDCG, whose logarithms are floating point: its gains are added with
 `math.fsum` in rank order and divided once; that value is then carried on exactly.
@@ -10,17 +10,23 @@ import math
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import gcd, lcm
-from typing import NamedTuple
+from operator import gt
+from typing import NamedTuple, cast
 
 import msgspec
 
+from ... import stats
+from ...core.gates import Gate, parse_gates
+from ...core.metrics import Count, Mean, Measure, Metric
+from ...core.tally import Tally
 from ...errors import UsageError
-from .options import Choices
+from .options import Choices, Options, choices_of
 
+LISTS = "lists"  # the fact whose values are the ranked lists of a question
 Ratio = tuple[int, int]  # numerator and denominator
 
 
@@ -95,6 +101,11 @@ def parse_wanted(text: str) -> list[Wanted]:
     return list(dict.fromkeys(named))
 
 
+def at_depths(depths: Iterable[int]) -> str:
+    """The ranking metrics of TREC files, as --metrics would name them."""
+    return ",".join([f"{kind}@{k}" for kind in ("P", "R", "nDCG") for k in depths] + ["MRR", "MAP"])
+
+
 def default_metrics(k: Iterable[int]) -> tuple[Wanted, ...]:
     """The ranking metrics that are reported where none are named, in the order of the report."""
     depths = tuple(k)
@@ -126,16 +137,22 @@ class Duplicate(ValueError):
     """A list has a duplicate id although the choices call that an error."""
 
 
-def arrange(ids: Sequence[object], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:
-    """Positions in the order of their ranks; None when that is the order in which they came, all of them.
+def fall(scores: Sequence[float]) -> bool:
+    """Whether scores fall all along the list, as they mostly do."""
+    return all(map(gt, scores, scores[1:]))
 
-    No scores at all mean that they fall along the list.
-    """
+
+def sort_keys(scores: Sequence[float], choices: Choices) -> Sequence[float]:
+    return array("f", scores).tolist() if choices.score_bits == 32 else scores
+
+
+def arrange(ids: Sequence[object], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:
+    """Positions in the order of their ranks; None when that is the order in which they came, all of them."""
     order: list[int] | None = None
     if choices.order == "score" and scores:
-        keys = array("f", scores).tolist() if choices.score_bits == 32 else list(scores)
-        if sorted(set(keys), reverse=True) == keys:
-            order = None  # the scores fall along the list, as they mostly do
+        keys = sort_keys(scores, choices)
+        if fall(keys):
+            order = None
         elif choices.ties == "docid_desc":
             order = [place for _, _, place in sorted(zip(keys, ids, range(len(ids)), strict=True), reverse=True)]
         else:
@@ -154,20 +171,15 @@ def arrange(ids: Sequence[object], scores: Sequence[float] | None, choices: Choi
 
 def value(wanted: Wanted, ranked: Ranked, denominator: str = "returned", recall: str = "fraction") -> Fraction:
     """The metric of one list; nothing relevant to find, or nothing retrieved, gives 0."""
-    return _fraction(*ratio(wanted, ranked, denominator, recall))
+    return _fraction(*rule(wanted, denominator, recall)(ranked))
 
 
 _fraction = lru_cache(maxsize=1 << 16)(Fraction)
 
 
-def ratio(wanted: Wanted, ranked: Ranked, denominator: str = "returned", recall: str = "fraction") -> Ratio:
-    """The same as two integers without a common divisor: a million lists are added up without making fractions."""
-    return rule(wanted, denominator, recall)(ranked)
-
-
 @lru_cache
 def rule(wanted: Wanted, denominator: str = "returned", recall: str = "fraction") -> Callable[[Ranked], Ratio]:
-    """What makes a metric's number of a list, chosen once for all lists."""
+    """What makes a metric's number of a list, chosen once for all lists: two integers without a common divisor."""
     k = wanted.k
     if wanted.kind == "precision":
         return lambda ranked: _precision(ranked, ranked.returned if k is None else k, denominator)
@@ -181,6 +193,17 @@ def rule(wanted: Wanted, denominator: str = "returned", recall: str = "fraction"
     }
     score = scores[wanted.kind]
     return lambda ranked: score(ranked, ranked.returned if k is None else k) if ranked.relevant else (0, 1)
+
+
+def mean_value(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Fraction:
+    """The metric of one question: the mean over its lists, 0 where it has none."""
+    return mean([value(one, ranked, denominator, recall) for ranked in lists])
+
+
+def mean(values: Sequence[Fraction]) -> Fraction:
+    if len(values) == 1:
+        return values[0]
+    return Fraction(sum(values, Fraction(0)), len(values)) if values else Fraction(0)
 
 
 def _precision(ranked: Ranked, k: int, denominator: str) -> Ratio:
@@ -201,24 +224,6 @@ def _reduced(part: int, whole: int) -> Ratio:
 
 
 _lowest = lru_cache(maxsize=1 << 12)(_reduced)  # for counts, which are few
-
-
-def mean_value(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Fraction:
-    """The metric of one question: the mean over its lists, 0 where it has none."""
-    return mean([value(one, ranked, denominator, recall) for ranked in lists])
-
-
-def mean(values: Sequence[Fraction]) -> Fraction:
-    if len(values) == 1:
-        return values[0]
-    return Fraction(sum(values, Fraction(0)), len(values)) if values else Fraction(0)
-
-
-def mean_ratio(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Ratio:
-    """The same as two integers."""
-    if len(lists) == 1:
-        return ratio(one, lists[0], denominator, recall)
-    return mean_value(one, lists, denominator, recall).as_integer_ratio()
 
 
 def _recall(ranked: Ranked, k: int, recall: str) -> Ratio:
@@ -269,3 +274,73 @@ def _discount(rank: int) -> float:
 @lru_cache(maxsize=1 << 12)
 def _best(ranks: int) -> float:
     return math.fsum(map(_discount, range(1, ranks + 1)))
+
+
+# --- what the suite measures ---
+
+DESCRIPTIONS = {
+    "precision": "share of retrieved blocks that are relevant",
+    "recall": "share of relevant blocks that were retrieved",
+    "ndcg": "discounted gain",
+    "mrr": "1 / rank of the first relevant block",
+    "map": "average precision",
+    "success": "share of questions with a relevant block",
+}
+
+
+def fact_names(options: Options) -> set[str]:
+    return {"items", "missing", "no_relevant", "scored", LISTS} | set(metrics(options))
+
+
+def metrics(options: Options) -> dict[str, Metric]:
+    """The metrics that were named, and whether every question has a list."""
+    choices, named = choices_of(options), dict[str, Metric]()
+    for one in parse_wanted(options.metrics or ""):
+        name = one.name(choices.preset)
+        named[name] = MeanOfLists(name, DESCRIPTIONS[one.kind], of=name, wanted=one, choices=choices)
+    missing = Count("missing", "questions without a result list", "lower", high=None, of=("missing",), completes=True)
+    return named | {"missing": missing}
+
+
+def aliases(options: Options) -> dict[str, str]:
+    """Other spellings of the metrics, such as trec_eval's."""
+    preset = choices_of(options).preset
+    return {spelling: one.name(preset) for one in parse_wanted(options.metrics or "") for spelling in spellings(one)}
+
+
+def named_gates(options: Options) -> list[Gate]:
+    """The gates that the options name. With --metrics, which names its own depths, another depth is named there."""
+    try:
+        return parse_gates(options.gates, metrics(options), aliases(options))
+    except UsageError as error:
+        if options.metrics == at_depths(choices_of(options).k) or "--k " not in error.hint:
+            raise
+        raise UsageError(error.what, hint="Name it in --metrics too.", code=error.code) from None
+
+
+class MeanOfLists(Mean, frozen=True, kw_only=True):
+    """A mean over questions of what their lists are worth; lists that many questions have are valued once."""
+
+    wanted: Wanted
+    choices: Choices
+
+    def measure(self, tally: Tally) -> Measure:
+        denominator, recall = self.choices.denominator, self.choices.recall
+        values: dict[Ratio, int] = {}
+        one = rule(self.wanted, denominator, recall)
+        for lists, count in _lists(tally):
+            if len(lists) == 1:
+                worth = one(lists[0])
+            else:
+                worth = mean_value(self.wanted, lists, denominator, recall).as_integer_ratio()
+            values[worth] = values.get(worth, 0) + count
+        spread = stats.ratio_spread(values)
+        if spread is None:  # no value, or an nDCG that is above 1 in its last bit
+            return super().measure(Tally({(self.of, Fraction(*worth)): count for worth, count in values.items()}))
+        n = sum(values.values())
+        return Measure(self.name, "mean", stats.ratio_sum(values) / n, n, None, spread.interval, spread.bounds)
+
+
+def _lists(tally: Tally) -> Iterator[tuple[tuple[Ranked, ...], int]]:
+    seen = ((fact[1], count) for fact, count in tally.counts.items() if fact[0] == LISTS)
+    return cast(Iterator[tuple[tuple[Ranked, ...], int]], seen)
