@@ -35,7 +35,7 @@ test: $(VENV)/.dev
 
 # The tests of every suite again, evaluated by the other engines; tests/engines/under.py has them.
 EVERY_ENGINE := tests/reading/test_same_in_every_format.py::test_the_same_records_give_the_same_report_in_every_format
-ENGINES := spilled spilled-2 processes scattered-1 dask
+ENGINES := disk disk-2 scattered-1 dask
 engines: $(VENV)/.dev
 	@for engine in $(ENGINES); do echo "== $$engine"; \
 	  SHIPWORTHY_ENGINE=$$engine $(BIN)/python -m pytest tests/suites $(EVERY_ENGINE) -n $(WORKERS) --dist worksteal || exit 1; done

@@ -43,7 +43,7 @@ def race(gold: Path, trace: Path, repeats: int) -> None:
         for n in (1, 2)
     }
     engines = {f"dask, {n}": ("dask", "--scheduler", one.scheduler_address) for n, one in clusters.items()}
-    engines |= {"inline": ("inline",), "processes, 2": ("processes", "--jobs", "2")}
+    engines |= {"memory": ("memory",), "disk, 2": ("disk", "--jobs", "2")}
     digests = set()
     for _ in range(repeats):
         for name, engine in engines.items():

@@ -136,12 +136,12 @@ def answers(folder: Path, lines: int, items: int, repeats: int) -> None:
     contenders = {
         base: command,
         "bare typed decode": [sys.executable, "-c", DECODE, str(trace)],
-        "inline": scored(folder, gold, trace, "inline"),
-        "processes, 2": scored(folder, gold, trace, "processes", "--jobs", "2"),
+        "memory": scored(folder, gold, trace, "memory"),
+        "disk, 2": scored(folder, gold, trace, "disk", "--jobs", "2"),
     }
     if importlib.util.find_spec("pyarrow"):
-        contenders["inline, Parquet"] = scored(folder, gold, to_parquet(trace), "inline")
-    contenders["inline, --memory-limit 128MB"] = [*contenders["inline"], "--memory-limit", "128MB"]
+        contenders["memory, Parquet"] = scored(folder, gold, to_parquet(trace), "memory")
+    contenders["memory, --memory-limit 128MB"] = [*contenders["memory"], "--memory-limit", "128MB"]
     race(f"{items:,} gold items, {lines:,} traces, JSON report written", contenders, lines, repeats)
 
 

@@ -97,8 +97,8 @@ def commands(suite: str, folder: Path, size: int) -> Iterator[tuple[str, list[st
     if suite == "answers":
         gold, trace = make(folder, size, 400)
         score = [*call, "score", "--gold", str(gold), "--trace", str(trace)]
-        yield "answers, 400 questions, inline", [*score, "--engine", "inline"]
-        yield "answers, 400 questions, processes", [*score, "--engine", "processes", "--jobs", "2"]
+        yield "answers, 400 questions, inline", [*score, "--engine", "memory"]
+        yield "answers, 400 questions, disk", [*score, "--engine", "disk", "--jobs", "2"]
     elif suite == "retrieval":
         qrels, run = make_trec(folder, size // 10)
         yield (
@@ -111,13 +111,13 @@ def commands(suite: str, folder: Path, size: int) -> Iterator[tuple[str, list[st
     elif suite == "live":
         gold, shadow, live = make_logs(folder, size // 10)
         score = [*call, "retrieval", "score", "--gold", str(gold), "--shadow", str(shadow), "--live", str(live)]
-        score += ["-o", str(folder / "report.json"), "--engine", "inline"]
+        score += ["-o", str(folder / "report.json"), "--engine", "memory"]
         yield "retrieval beside live, a tenth as many questions, seven in ten changed", score
         yield f"the same, {' '.join(LIMIT)}", [*score, *LIMIT]
     else:
         gold, log = make_runs(folder, size)
         flag = "--runs" if suite == "stability" else "--trace"
-        score = [*call, suite, "score", "--gold", str(gold), flag, str(log), "--engine", "inline"]
+        score = [*call, suite, "score", "--gold", str(gold), flag, str(log), "--engine", "memory"]
         yield f"{suite}, {RUNS} runs a question", score
         yield f"{suite}, {' '.join(LIMIT)}", [*score, *LIMIT]
 

@@ -121,7 +121,7 @@ def main() -> None:
         gold, trace = make(Path(folder), chosen.items, chosen.items)
         peers = contenders(chosen.tools.split(","), chosen.home, gold, trace)
         own = {
-            "shipworthy, inline": scored(Path(folder), gold, trace, "inline"),
+            "shipworthy, inline": scored(Path(folder), gold, trace, "memory"),
             **dict([yardstick(gold, trace)]),
         }
         quick = own | {tool: command for tool, command in peers.items() if tool not in SLOW}

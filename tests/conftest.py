@@ -64,7 +64,7 @@ def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
 
 @pytest.fixture(autouse=True)
 def chosen_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests of every suite on any engine: `make engines`, or `SHIPWORTHY_ENGINE=spilled pytest tests/suites`."""
+    """The tests of every suite on any engine: `make engines`, or `SHIPWORTHY_ENGINE=disk pytest tests/suites`."""
     if ENGINE and ("suites" in request.path.parts or request.node.get_closest_marker("every_engine")):
         from under import ELSEWHERE, use_engine
 

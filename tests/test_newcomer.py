@@ -359,20 +359,40 @@ def test_a_report_format_is_one_module_and_one_line(copy: Copy) -> None:
     assert "telegram" in copy.run("score", "--help").stdout
 
 
-ENGINE = '''"""Backwards: the last record first."""
+ENGINE = '''"""Backwards: the last question first."""
 
-from ..core.evaluate import gather, judged
+from contextlib import contextmanager
+
+from ..core.join import Lot, questions_of
 
 
-def run(suite, material):
-    streams = {name: list(stream)[::-1] for name, stream in material.streams.items()}
-    return judged(suite, material, gather(suite, material, streams))
+@contextmanager
+def run(streams, keep, tick):
+    lots = {name: Lot(keep.get(name, "all")) for name in streams}
+    for name, stream in streams.items():
+        for block in stream.blocks():
+            lots[name].take(*block)
+    yield Backwards(lots)
+
+
+class Backwards:
+    def __init__(self, lots):
+        self.lots = lots
+
+    def over(self, work, total):
+        for batch in self.batches():
+            total += work(batch)
+        return total
+
+    def batches(self):
+        names = {name for lot in self.lots.values() for name in lot.names}
+        yield list(questions_of(self.lots, sorted(names, reverse=True)))
 '''
 
 
 def test_an_engine_is_one_file_and_one_line(copy: Copy) -> None:
     (copy.package / "engines" / "backwards.py").write_text(ENGINE, "utf-8")
-    copy.edit("engines/__init__.py", "ENGINES = {", 'ENGINES = {"backwards": "the last record first", ')
+    copy.edit("engines/__init__.py", "ENGINES = {", 'ENGINES = {"backwards": "the last question first", ')
     usual, backwards = (
         json.loads(copy.run("score", "--gold", "gold.jsonl", "--trace", "trace.jsonl", "--json", *engine).stdout)
         for engine in ([], ["--engine", "backwards"])

@@ -125,6 +125,7 @@ CODES: dict[str, str] = {
     "engine-setting": "The engine does not take that setting. Leave it out, or choose another --engine.",
     "engine-unknown": "No engine has that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or contains a line break. Export it before the run.",
+    "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
     "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
     "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",
     "environment": (

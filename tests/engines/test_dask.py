@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -12,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from test_any_split import CASES
+from test_same_report import CASES
+from test_workers import hungry, killed, odd_suite
 from under import loopback_cluster
 
 from conftest import Cli, gold, refusal, trace, write_lines
@@ -24,7 +23,6 @@ from shipworthy.core.decision import report
 from shipworthy.engines import dask as engine
 from shipworthy.errors import EnvironmentFailure
 from shipworthy.jobs import evaluate as door
-from shipworthy.suites import load_suite
 
 distributed = pytest.importorskip("distributed", reason="the package distributed (extra: dask) is not installed")
 
@@ -63,99 +61,34 @@ def test_files_at_an_address_are_read_by_the_workers(tmp_path: Path, inputs: tup
     (tmp_path / "logs").mkdir()
     for number in range(3):
         (tmp_path / "logs" / f"{number}.jsonl").write_text("".join(lines[number * 140 : (number + 1) * 140]))
-    seen: list[str] = []
-    unit = engine.Plan.__iter__
     address = f"file://{tmp_path}/logs/*.jsonl"
-
-    def watched(plan: Any) -> Iterator[Any]:
-        for one in unit(plan):
-            seen.append(one.path)
-            yield one
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.Plan, "__iter__", watched)
-        found = evaluate(inputs[0], address, engine="dask", scheduler=cluster.scheduler_address)
-    assert len(seen) == 3 and all(path.startswith("file://") for path in seen)
+    found = evaluate(inputs[0], address, engine="dask", scheduler=cluster.scheduler_address)
     assert report(found)["digest"] == report(evaluate(inputs[0], address))["digest"]
 
 
-def _killing_key(marker: str, here: int, record: Any) -> str:
-    """The key of a record; the first worker that sees a certain one is killed."""
-    if record.qid == "q033" and os.getpid() != here and not os.path.exists(marker):
-        Path(marker).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return str(record.qid)
-
-
+@pytest.mark.parametrize("when", ["read", "judge"])
 def test_a_killed_worker_changes_nothing(
-    tmp_path: Path, inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     marker = tmp_path / "killed"
-    suite = msgspec.structs.replace(load_suite("answers"), key=partial(_killing_key, str(marker), os.getpid()))
     run = partial(engine.run, scheduler=cluster.scheduler_address, part=3_000)
     whole = report(evaluate(*inputs))
     monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+    suite = odd_suite(when, partial(killed, str(marker), os.getpid()))
     found = evaluate(suite, gold=inputs[0], trace=inputs[1])
     assert marker.exists()
     assert report(found)["digest"] == whole["digest"]
 
 
-def _hungry_key(here: int, record: Any) -> str:
-    if record.qid == "q033" and os.getpid() != here:
-        bytearray(1 << 60)
-    return str(record.qid)
-
-
+@pytest.mark.parametrize("when", ["read", "judge"])
 def test_a_worker_out_of_memory_is_an_error_that_names_its_part(
-    inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch
+    inputs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    suite = msgspec.structs.replace(load_suite("answers"), key=partial(_hungry_key, os.getpid()))
     run = partial(engine.run, scheduler=cluster.scheduler_address, part=3_000)
     monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
-    with pytest.raises(EnvironmentFailure, match=r"out of memory at .*trace\.jsonl:\d+.*\[worker-died\]"):
-        evaluate(suite, gold=inputs[0], trace=inputs[1])
-
-
-def _killing_judge(marker: str, here: int, judge: Any, case: Any, context: Any) -> Any:
-    """The verdict; the first worker that is to judge a certain case is killed, with the records that it had."""
-    if case.key == "q033" and os.getpid() != here and not os.path.exists(marker):
-        Path(marker).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return judge(case, context)
-
-
-def test_records_that_are_lost_with_a_worker_are_read_again(
-    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stability needs all runs of a question, which are on the workers: the client has none of them."""
-    rows = [
-        trace(f"q{n:03}", "yes" if n % 5 else f"no {s}", seed=s, jitter="none") for n in range(60) for s in range(4)
-    ]
-    golds, runs = write_lines(tmp_path / "g.jsonl", [gold(f"q{n:03}") for n in range(60)]), tmp_path / "runs.jsonl"
-    write_lines(runs, rows)
-    marker, known = tmp_path / "killed", load_suite("stability")
-    killing = partial(_killing_judge, str(marker), os.getpid(), known.judge)
-    merged: list[Any] = []
-    monkeypatch.setattr(engine, "merge", lambda *given: merged.append(given))
-    whole = report(evaluate("stability", gold=golds, runs=runs))
-    run = partial(engine.run, scheduler=cluster.scheduler_address, part=3_000)
-    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
-    found = evaluate(msgspec.structs.replace(known, judge=killing), gold=golds, runs=runs)
-    assert marker.exists() and not merged
-    assert report(found)["digest"] == whole["digest"]
-
-
-def test_many_questions_are_judged_on_the_workers(
-    tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "WORTH_SHARING", 100)
-    monkeypatch.setattr(engine, "judge", lambda *given: pytest.fail("the client judges nothing"))
-    golds = write_lines(tmp_path / "g.jsonl", [gold(f"q{n:03}") for n in range(200)])
-    rows = [trace(f"q{n:03}", retrieved_ids=["other/d1"]) for n in range(190)] + [trace("q005"), trace("x")]
-    traces = write_lines(tmp_path / "t.jsonl", rows)
-    whole = report(evaluate(golds, traces))
-    found = evaluate(golds, traces, engine="dask", scheduler=cluster.scheduler_address)
-    assert report(found)["digest"] == whole["digest"] and whole["diagnosis"]
+    what = r"trace\.jsonl:\d+" if when == "read" else "a group of questions"
+    with pytest.raises(EnvironmentFailure, match=rf"out of memory at .*{what}.*\[worker-died\]"):
+        evaluate(odd_suite(when, partial(hungry, os.getpid())), gold=inputs[0], trace=inputs[1])
 
 
 def test_another_release_on_the_workers_is_refused(

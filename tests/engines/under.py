@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
@@ -10,20 +10,18 @@ from typing import Any
 import pytest
 from scattered import scattered
 
-from shipworthy.core import spill
-from shipworthy.core.suite import Judged, Material, Suite
-from shipworthy.engines import processes, spilled
-from shipworthy.engines.inputs import size_of
+from shipworthy.core.inputs import Stream
+from shipworthy.core.join import Joined, Keep
+from shipworthy.engines import disk
 from shipworthy.jobs import evaluate as door
 
-ENGINES = {
+ENGINES: dict[str, Any] = {
     "scattered-1": scattered(1),
     "scattered-2": scattered(2),
-    "spilled": spilled.run,
-    "spilled-2": partial(spilled.run, jobs=2, part=700),
-    "processes": partial(processes.run, jobs=2, part=700),  # a few lines each
+    "disk": partial(disk.run, piles=7, part=700),  # a few lines each
+    "disk-2": partial(disk.run, piles=3, part=700, jobs=2),
 }
-ELSEWHERE = ("spilled-2", "dask")  # every case is judged in another process
+ELSEWHERE = ("disk-2", "dask")  # every case is judged in another process
 
 
 @cache
@@ -44,29 +42,18 @@ def loopback_cluster(distributed: Any, workers: int) -> Any:
     )
 
 
-def on_cluster(suite: Suite, material: Material) -> Judged:
+@contextmanager
+def on_cluster(
+    streams: Mapping[str, Stream], keep: Mapping[str, Keep], tick: Callable[[int], None] | None
+) -> Iterator[Joined]:
     from shipworthy.engines import dask
 
-    part = max(700, size_of(material) // 20)  # a few lines each, and not thousands of parts
-    return dask.run(suite, material, scheduler=cluster().scheduler_address, part=part)
+    with dask.run(streams, keep, tick, scheduler=cluster().scheduler_address, part=3_000) as joined:
+        yield joined
 
 
 def use_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "dask":
         cluster()
-    if name.startswith("spilled"):
-        over = spilled.Workers(2).over if name == "spilled-2" else None
-        monkeypatch.setattr(door, "limited", partial(in_buckets, over))
     engine = on_cluster if name == "dask" else ENGINES[name]
     monkeypatch.setattr(door, "engine_named", lambda _name, **settings: engine)
-
-
-@contextmanager
-def in_buckets(over: spill.Over | None, limit: object, sources: Iterable[object], *given: object) -> Iterator[None]:
-    """As within a limit, with buckets of a few questions, pieces of two records, and next to no memory for rows."""
-    with spill.limited("32MB", sources):
-        store = spill.active()
-        assert store is not None
-        store.buckets, store.together, store.limit = 7, 2, 20_000
-        store.over, store.part = over, 400
-        yield

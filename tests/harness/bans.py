@@ -37,7 +37,9 @@ PROCESS_CALLS = {
 }
 PICKLES = {"pickle", "pickle.load", "pickle.loads"}
 MAY_PICKLE = {
-    "core/spill.py": "reads back what the same process wrote to its own temporary file, and nothing else",
+    "engines/dask.py": "what this program sent to the workers of the cluster that it was told to use",
+    "engines/piles.py": "reads back what this program wrote to its own folder or cluster, and nothing else",
+    "core/temporary.py": "reads back what the same process wrote to its own temporary file, and nothing else",
 }
 MAY_CONNECT = {
     "runner": "asks the targets that the user names",
@@ -47,7 +49,7 @@ MAY_CONNECT = {
 }
 MAY_START = {
     "runner": "runs the commands and Python targets that the user names",
-    "engines/pool.py": "worker processes that read and judge parts",
+    "engines/workers.py": "worker processes that read and judge parts",
     "jobs/commit.py": "asks git for the commit",
 }
 # Where a name that is imported does not stand in the source.

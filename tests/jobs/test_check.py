@@ -104,11 +104,11 @@ def test_only_the_suites_that_were_asked_for(project: Path) -> None:
 
 def test_any_engine_gives_the_same_board(project: Path) -> None:
     (project / "runs.jsonl").write_text("{broken")
-    alone = run(project, record=False, engine="inline").report()
-    apart = run(project, record=False, engine="processes", jobs=2).report()
+    alone = run(project, record=False, engine="memory").report()
+    apart = run(project, record=False, engine="disk", jobs=2).report()
     assert alone["digest"] == apart["digest"] and alone["failures"] == apart["failures"]
     with pytest.raises(UsageError, match="engine-setting"):
-        run(project, record=False, engine="inline", jobs=2)
+        run(project, record=False, engine="dask", jobs=2)
 
 
 def test_waivers_of_the_config(project: Path) -> None:

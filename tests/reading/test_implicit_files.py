@@ -15,8 +15,7 @@ from conftest import write_lines as write
 from shipworthy.errors import DataError, EnvironmentFailure
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.reading import lock as goldlock
-from shipworthy.reading.files import write_whole
-from shipworthy.reading.many import Files, expanded
+from shipworthy.reading.files import Files, expanded, write_whole
 from shipworthy.report.tsv import cell
 
 

@@ -63,7 +63,7 @@ def meaning(decision: Any) -> dict[str, Any]:
     return {name: value for name, value in report(decision).items() if name != "run"}
 
 
-@pytest.mark.parametrize("how", [{}, {"engine": "auto"}, {"engine": "processes", "jobs": 2}, {"memory_limit": "32MB"}])
+@pytest.mark.parametrize("how", [{}, {"engine": "auto"}, {"engine": "disk", "jobs": 2}, {"memory_limit": "32MB"}])
 @pytest.mark.parametrize("traces", ["t.jsonl", "logs", "logs/*.jsonl*"])
 def test_the_report_is_that_of_the_files_here(here: Path, memory: str, how: dict[str, Any], traces: str) -> None:
     found = evaluate(f"{memory}/gold.jsonl", f"{memory}/{traces}", **how)

@@ -386,13 +386,12 @@ def test_a_refusal_flag_is_true_or_false(ending: str, tmp_path: Path) -> None:
 
 
 def test_a_long_file_whose_later_lines_are_flat_is_read_alike(tmp_path: Path) -> None:
-    """The shape of the first lines is learnt: what follows may have another."""
+    """Lines are checked many at a time: those of another shape are told from the others."""
     nested = [{"qid": f"A{n}", "retrieved_ids": ["d1"], "answer_json": {"claim": "x"}} for n in range(3000)]
     flat = [{"qid": f"B{n}", "retrieved_ids": ["d1"], "claim": "y"} for n in range(3000)]
     for records in (nested + flat, flat + nested):
         path = written(tmp_path, "t", records, "jsonl")
-        stream = stream_traces(path, Input())
-        read = [trace for batch in stream.batches(lambda trace: trace.qid) for _, trace in batch]
+        read = [trace for _, trace in stream_traces(path, Input())]
         assert {(trace.qid[0], trace.answer.claim) for trace in read} == {("A", "x"), ("B", "y")}
         assert len(read) == 6000
 

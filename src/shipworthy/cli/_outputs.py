@@ -67,8 +67,8 @@ def _written(context: click.Context) -> Iterator[tuple[str, str]]:
 def _read(context: click.Context) -> Iterator[str]:
     """Every file that the command may read: those of its other flags, its config and what that names, their locks."""
     from ..config import find_config, load_config
+    from ..reading.files import STANDARD_INPUT, files_of
     from ..reading.lock import locks_of
-    from ..reading.many import STANDARD_INPUT, files_of
 
     named = [
         text

@@ -1,7 +1,7 @@
 """Contracts: what a gold item and a trace are, and what makes a record invalid."""
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, cast
+from collections.abc import Iterable
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -10,7 +10,6 @@ from ..reading.keys import Keys
 
 Offsets = tuple[int, int]
 NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
-_NAME = Annotated[str, msgspec.Meta(min_length=1, pattern=r"\S")]
 NO_QID = "qid: expected a name for the question, found none"
 
 
@@ -73,10 +72,9 @@ class Gold(msgspec.Struct, omit_defaults=True):
         if not self.qid or self.qid.isspace() or self.q_id is not UNSET or self.id is not UNSET:
             self.qid = _one_qid(self.qid, self.q_id, self.id)
 
-    @staticmethod
-    def __lean__(value: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Types by which decoding an object like this one checks what is checked above; None where it can't."""
-        return None if "qid" not in value or "q_id" in value or "id" in value else {"qid": _NAME}
+    def __reduce__(self) -> tuple[object, ...]:
+        """By its fields: what is left out when it is written is told by identity, which plain pickling loses."""
+        return _gold_of, (msgspec.to_builtins(self),)
 
     @property
     def citations(self) -> list[str]:
@@ -85,6 +83,10 @@ class Gold(msgspec.Struct, omit_defaults=True):
     @property
     def substrings(self) -> list[str]:
         return [] if self.gold_claim_substr is UNSET else self.gold_claim_substr
+
+
+def _gold_of(fields: dict[str, Any]) -> Gold:
+    return msgspec.convert(fields, Gold)
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
@@ -161,13 +163,6 @@ class Trace(msgspec.Struct, omit_defaults=True):
             self.qid = _one_qid(self.qid, self.q_id)
         if self.answer_json is None:
             self.answer_json = UNSET
-
-    @staticmethod
-    def __lean__(value: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Types by which decoding an object like this one checks what is checked above; None where it can't."""
-        if "qid" not in value or "q_id" in value or not isinstance(value.get("answer_json", {}), dict):
-            return None
-        return {"qid": Annotated[str, msgspec.Meta(min_length=1)]}
 
     @property
     def answer(self) -> Answer:

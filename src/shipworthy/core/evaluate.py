@@ -1,31 +1,39 @@
-"""Evaluate: read, survey, judge, add, measure, compare, decide. The only place that runs a suite and decides."""
+"""Evaluate: read, join, survey, judge, add, measure, compare, decide. The only place that runs a suite and decides.
+
+`--where`, quarantine, `--closed`, unknown and missing questions are the business of this place alone.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
-from itertools import islice, repeat
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import msgspec
 
-from ..errors import UsageError
-from ..text import first_few, plural, visible
-from .cases import Gathered, Numbered
-from .decision import NOTHING_JUDGED, UNJUDGED, Decision, decide
+from ..errors import DataError, UsageError
+from ..reading.lock import item_digest
+from ..text import visible
+from .decision import Decision, decide
 from .evidence import Evidence
-from .gates import Gate, Outcome, check_repeated, compare
-from .inputs import Input, relative
-from .metrics import Measure, Metric
+from .gates import Gate, compare
+from .goldset import Watch, shows, wrong
+from .inputs import FILE, Format, Input, Numbered, Refusal, Refusals, Stream, relative
+from .join import Case, Choice, Engine, Joined, Keep, Once, Opened, Question, RunOf, Unknown, open_all
+from .measuring import choose_gates, lost_data, measure, measure_all, slice_measures, tolerated
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
-from .suite import Engine, Explanation, Findings, Judged, Material, Reference, Sources, Suite
-from .tally import HAS, FactNames, Tally
+from .records import Contract
+from .rows import MEMORY, Order, Row, Rows, digest_of_names
+from .suite import Explanation, Findings, Material, Reference, Sources, Suite, no_change
+from .tally import FactNames
+
+__all__ = ["choose_gates", "evaluate", "gc_paused", "measure_all", "slice_measures"]
 
 Tick = Callable[[int], None]
-_SAMPLED = 1000  # questions whose errors are looked at where every run failed
+GOLD = "gold"
 OWN_FACTS = ("items", "superseded", "unknown_qid")  # what is counted here, and the one fact that every suite has
 
 
@@ -33,381 +41,373 @@ def evaluate(
     suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None = None
 ) -> Decision:
     """Run a suite on its inputs and decide; quarantined questions are judged too, and count for no gate."""
-    quarantined = getattr(options, "quarantine", ())
-    if not quarantined:
-        with gc_paused():
-            return _evaluated(suite, sources, options, engine, tick)
-    from .quarantine import set_apart  # these two here and below: most runs judge every question
-    from .subset import kept
-
-    sources = kept(sources)
     with gc_paused():
-        counted = _evaluated(suite, sources, options, engine, tick)
-        whole = _evaluated(suite, sources, _all_counted(options), engine, None)
-    return set_apart(counted, whole, quarantined)
+        options = suite.complete(options, sources)
+        wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
+        quarantined = tuple(getattr(options, "quarantine", ()))
+        left, subset = frozenset[str](), None
+        if getattr(options, "where", ()) or quarantined:
+            from .subset import left_out, require_gold  # most runs judge every question
+
+            sources = require_gold(sources)
+            left, subset = left_out(sources, options)
+        material = suite.read(sources, options)
+        material.subset = subset
+        job = Job.of(suite, material, left, frozenset(quarantined))
+        with engine(job.streams(material), material.keep, tick) as joined:
+            gathered = _look_over(suite, material, job, joined)
+            decided = partial(_decided, suite, material, gathered, wanted)
+            if not quarantined:
+                return decided(gathered.total.evidence)
+            return _set_apart(decided, gathered.total, quarantined, options)
 
 
-def _all_counted(options: SuiteOptions) -> SuiteOptions:
-    return msgspec.structs.replace(options, quarantine=())
+def _set_apart(
+    decided: Callable[[Evidence], Decision], total: Pass, quarantined: Sequence[str], options: SuiteOptions
+) -> Decision:
+    """The decision without the quarantined questions, with what they did and what the gates say of all questions."""
+    from .quarantine import set_apart
+
+    if not total.evidence.questions:
+        hint = "Leave at least one question to decide by."
+        raise UsageError("every question is quarantined", where="[[quarantine]]", hint=hint, code="quarantine-all")
+    whole = Evidence(options.offenders)
+    whole += total.evidence
+    whole += total.apart
+    whole.make_card = total.evidence.make_card
+    return set_apart(decided(total.evidence), decided(whole), quarantined)
 
 
-def _evaluated(suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None) -> Decision:
-    options = suite.complete(options, sources)
-    wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
-    material = _read(suite, sources, options)
-    material.tick = tick
-    judged = engine(suite, material)
-    _miss_named(material, judged)
-    _declare(suite, judged)
-    gates = choose_gates(suite, suite.gates(judged.context), wanted, options)
+def _look_over(suite: Suite, material: Material, job: Job, joined: Joined) -> Gathered:
+    """Everything that is known of the questions once all of them were judged."""
+    room, survey = getattr(joined, "room", MEMORY), None
+    two = suite.settle is not no_change and (suite.survey is None or suite.survey(job.context) is not None)
+    if two:
+        first = job.of_pass(notes=True, survey=True, judges=False)
+        total = joined.over(partial(look, first), Pass(first, room))
+        _close(material, job, total)
+        survey = total.survey
+        material.context = suite.settle(material.context, Gathered(joined, job, total, survey), material)
+        job = job.with_context(material.context)
+    last = job.of_pass(notes=not two, survey=False, judges=True)
+    total = joined.over(partial(look, last), Pass(last, room))
+    if not two:
+        _close(material, job, total)
+    elif total.error is not None:
+        raise total.error[1]
+    total.evidence.make_card = partial(make_card, job)
+    return Gathered(joined, job, total, survey)
+
+
+# --- a pass over questions: any batch of them, anywhere; what comes out adds up ---
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What looking at questions takes. It can be pickled, and is the same for all of them."""
+
+    suite: Suite
+    context: Any
+    formats: dict[str, Format]  # by input
+    sources: tuple[str, ...]  # the inputs that records come from
+    keep: dict[str, Keep]
+    once: dict[str, Once]
+    runs: dict[str, RunOf]
+    ready: Callable[[Any, int], Any] | None
+    watch: Callable[[], Watch] | None
+    last_wins: bool
+    by_records: bool
+    checks: bool  # gold is read by its contract, and not made here
+    left: frozenset[str]  # questions that nobody asked about
+    apart: frozenset[str]  # … and those that count for no gate
+    notes: bool = True  # whether this pass is the one that checks gold
+    survey: bool = False
+    judges: bool = True
+
+    @staticmethod
+    def of(suite: Suite, material: Material, left: frozenset[str], apart: frozenset[str]) -> Job:
+        streams = {name: stream.format for name, stream in material.streams.items()}
+        gold = {} if material.gold is None else {GOLD: material.gold.format}
+        return Job(
+            suite=suite,
+            context=material.context,
+            formats=gold | streams,
+            sources=tuple(streams),
+            keep=material.keep,
+            once=material.once,
+            runs=material.runs,
+            ready=material.ready,
+            watch=material.watch,
+            last_wins=material.last_wins,
+            by_records=material.gold is None or material.by_records,
+            checks=material.gold is not None and isinstance(material.gold.format, Contract),
+            left=left,
+            apart=apart,
+        )
+
+    def of_pass(self, *, notes: bool, survey: bool, judges: bool) -> Job:
+        return msgspec.structs.replace(self, notes=notes, survey=survey, judges=judges)
+
+    def with_context(self, context: Any) -> Job:
+        return msgspec.structs.replace(self, context=context)
+
+    @staticmethod
+    def streams(material: Material) -> dict[str, Stream]:
+        return ({} if material.gold is None else {GOLD: material.gold}) | material.streams
+
+    def records(self, opened: Opened, choice: Choice) -> dict[str, list[Numbered]]:
+        """The records of a question that count, by input."""
+        placed, found = opened.placed, {}
+        for source in self.sources:
+            some = placed.get(source, [])
+            if len(some) > 1:
+                keep, once, run_of = self.keep.get(source, "all"), self.once.get(source), self.runs.get(source)
+                some = choice.records(opened.question.name, source, some, keep, once, run_of)
+            found[source] = some
+        return found
+
+    def case(self, name: str, gold: Numbered | None, records: Mapping[str, list[Numbered]]) -> Case:
+        item = None if gold is None else gold[1] if self.ready is None else self.ready(gold[1], gold[0])
+        first = min((placed[0][0] for placed in records.values() if placed), default=0) if self.by_records else 0
+        return Case(name, item, {source: [one for _, one in placed] for source, placed in records.items()}, first)
+
+
+class Pass:
+    """What a look at some questions amounts to; `+=` of any split is the whole."""
+
+    def __init__(self, job: Job, room: int = MEMORY) -> None:
+        self.evidence = Evidence(job.context.options.offenders, room)
+        self.apart = Evidence(job.context.options.offenders, room)  # of questions in quarantine
+        self.choice = Choice()
+        self.refused: dict[str, Refusals] = {}  # by input: lines that can't be read
+        self.survey = job.suite.survey(job.context) if job.survey and job.suite.survey else None
+        self.watch = job.watch() if job.notes and job.watch is not None else None
+        self.digests = Rows(room=room)  # of gold items
+        self.error: tuple[int, DataError] | None = None  # the first, by the place of its question
+        self.unfit: set[str] = set()  # questions that can't be judged, of which gold says why
+        self._digests: list[tuple[Order, bytes]] = []
+
+    def refuse(self, source: str, refusal: Refusal) -> None:
+        self.refused.setdefault(source, Refusals()).add(refusal)
+
+    def fail(self, place: int, error: DataError) -> None:
+        if self.error is None or place < self.error[0]:
+            self.error = place, error
+
+    def gold_of(self, job: Job, placed: list[Numbered]) -> Numbered | None:
+        """The gold item of a question; what is wrong with the others is noted."""
+        gold: Numbered | None = None
+        for place, item in placed:
+            odd = job.checks and (gold is not None or not shows(item))
+            if odd and (what := wrong(item, None if gold is None else gold[0] % FILE, job.last_wins)):
+                if job.notes:
+                    self.refuse(GOLD, Refusal(place, *what, counted=True))
+                continue
+            gold = place, item
+        if gold is not None and job.notes and job.checks:
+            self._digests.append(((gold[1].qid,), item_digest(gold[1]).encode()))
+            if self.watch is not None and self.watch.meet(gold[1], gold[0]) is False:
+                self.unfit.add(gold[1].qid)
+        return gold
+
+    def close(self) -> None:
+        self.digests.extend(self._digests)
+        self._digests = []
+
+    def __iadd__(self, other: Pass) -> Pass:
+        self.evidence += other.evidence
+        self.apart += other.apart
+        self.choice += other.choice
+        for source, refused in other.refused.items():
+            own = self.refused.setdefault(source, Refusals())
+            own += refused
+        if self.survey is not None:
+            self.survey += other.survey
+        if self.watch is not None:
+            self.watch += other.watch
+        self.digests += other.digests
+        if other.error is not None:
+            self.fail(*other.error)
+        return self
+
+
+def look(job: Job, questions: Sequence[Question]) -> Pass:
+    """Survey or judge some questions."""
+    found = Pass(job)
+    alike: dict[object, list[Any]] = {}  # kind → the first case of it, its question, and how many there are
+    refuse = found.refuse if job.notes else _ignore
+    for opened in open_all(questions, job.formats, refuse):
+        if opened.question.name not in job.left:
+            _look_at(job, opened, found, alike)
+        elif job.notes and GOLD in opened.placed:
+            found.gold_of(
+                job, opened.placed[GOLD]
+            )  # the gold set is the whole set, whoever chooses among its questions
+    for case, question, times in alike.values():
+        _judge(job, case, question, found, found.evidence, times)
+    found.close()
+    return found
+
+
+def _ignore(source: str, refusal: Refusal) -> None: ...
+
+
+def _let_go(refusal: Refusal) -> None: ...
+
+
+def _look_at(job: Job, opened: Opened, found: Pass, alike: dict[object, list[Any]]) -> None:
+    question, placed = opened
+    gold = found.gold_of(job, placed[GOLD]) if GOLD in placed else None
+    if gold is None and not job.by_records:
+        _meet_unknown(job, opened, found)
+        return
+    evidence = found.apart if question.name in job.apart else found.evidence
+    records = job.records(opened, found.choice)
+    recorded = any(records.values())
+    if gold is not None:
+        evidence.questions += 1
+        evidence.without_record += not recorded
+    for source, keep in job.keep.items():
+        if keep in ("last", "first", "worst") and placed.get(source):
+            evidence.superseded += question.slots[source].replaced + len(placed[source]) - 1
+    if found.survey is not None:
+        for source in job.sources:
+            for place, record in records[source] if source in job.once else placed.get(source, ()):
+                found.survey.add(source, place, record, True)
+    if job.by_records and not recorded:
+        evidence.miss(question.name)
+    elif job.judges and question.name not in found.unfit:
+        try:
+            case = job.case(question.name, gold, records)
+            kind = None if job.suite.alike is None or evidence is found.apart else job.suite.alike(case, job.context)
+            if kind is None:
+                _judge(job, case, question, found, evidence, 1)
+            else:
+                alike.setdefault(kind, [case, question, 0])[2] += 1
+        except DataError as error:  # raised when all are known, so that the first is told whoever meets it
+            found.fail(gold[0] if gold is not None else 0, error)
+
+
+def _judge(job: Job, case: Case, question: Question, found: Pass, evidence: Evidence, times: int) -> None:
+    verdict = job.suite.judge(case, job.context)
+    evidence.add(job.suite, verdict, job.context, times, question)
+    if job.suite.unjudged(case, verdict):
+        evidence.miss(case.key)
+
+
+def _meet_unknown(job: Job, opened: Opened, found: Pass) -> None:
+    question, placed = opened
+    for source in job.sources:
+        if source in question.slots:
+            slot = question.slots[source]
+            if lines := slot.replaced + len(placed[source]):
+                found.evidence.meet_unknown(source, slot.first, question.name, lines)
+            if found.survey is not None:
+                for place, record in placed[source]:
+                    found.survey.add(source, place, record, False)
+
+
+def cases_of(job: Job, questions: Sequence[Question]) -> Iterator[tuple[Case, int]]:
+    """Questions as cases, with the places of their gold items, where nothing has to be noted any more."""
+    job = job.of_pass(notes=False, survey=False, judges=False)
+    nothing = Pass(job)
+    for opened in open_all(questions, job.formats, _ignore):
+        gold = nothing.gold_of(job, opened.placed[GOLD]) if GOLD in opened.placed else None
+        records = job.records(opened, nothing.choice)
+        if any(records.values()) if job.by_records else gold is not None:
+            yield job.case(opened.question.name, gold, records), gold[0] if gold is not None else 0
+
+
+def make_card(job: Job, kind: str, order: Order, question: Question) -> Row:
+    """A failing item in detail, from its lines."""
+    ((case, _),) = cases_of(job, [question])
+    offences = job.suite.offences(job.suite.judge(case, job.context), job.context)
+    return next(one.card() for one in offences if one.kind == kind and one.order == order)
+
+
+def _close(material: Material, job: Job, total: Pass) -> None:
+    """Raise what is wrong with the inputs as a whole: gold first, as it would be read first."""
+    if material.gold is not None:
+        read = material.gold.read
+        if job.checks:
+            read.items, read.content = len(total.digests), digest_of_names(total.digests)
+        material.gold.close(total.refused.get(GOLD))
+        if total.watch is not None:
+            total.watch.require(read)
+            material.warnings = [*total.watch.warnings(), *material.warnings]
+    for name, stream in material.streams.items():
+        stream.close(total.refused.get(name))
+    for name, once in material.once.items():
+        read = material.reads[name]
+        repeated = total.choice.repeated.get(name)
+        if repeated is not None:
+            read.found = once.problems(read.files or [read.path], read.found, repeated)
+        read.close(read.found, once.lenient)
+    total.choice.refuse(job.keep, job.runs, {name: read.files for name, read in material.reads.items()})
+    if material.closed:
+        unknown = Unknown()
+        for met in total.evidence.unknown.values():
+            unknown += met
+        unknown.refuse()
+    total.choice.refuse_second()
+    if total.error is not None:
+        raise total.error[1]
+
+
+class Gathered:
+    """What a suite may ask of all questions, once they were looked at."""
+
+    def __init__(self, joined: Joined, job: Job, total: Pass, survey: Any) -> None:
+        self._joined, self._job, self.total, self.survey = joined, job, total, survey
+        self.watch = total.watch
+
+    def unknown_of(self, source: str) -> Unknown:
+        return self.total.evidence.unknown.get(source) or Unknown()
+
+    @property
+    def unknown_total(self) -> int:
+        return sum(met.lines for met in self.total.evidence.unknown.values())
+
+    def cases(self) -> Iterator[Case]:
+        """The questions as cases, in any order, for callers that look for examples."""
+        return (case for case, _ in self.placed_cases())
+
+    def golds(self) -> Iterator[Any]:
+        """The gold items alone, in any order."""
+        for batch in self._joined.batches():
+            lines = [one.slots[GOLD].lines[0] for one in batch if GOLD in one.slots and one.name not in self._job.left]
+            yield from (item for item in self._job.formats[GOLD].records(lines, _let_go) if item is not None)
+
+    def placed_cases(self) -> Iterator[tuple[Case, int]]:
+        """The same, with the places of their gold items."""
+        left = self._job.left | self._job.apart
+        for batch in self._joined.batches():
+            yield from cases_of(self._job, [one for one in batch if one.name not in left] if left else batch)
+
+
+# --- from evidence to the decision ---
+
+
+def _decided(suite: Suite, material: Material, gathered: Gathered, wanted: list[Gate], evidence: Evidence) -> Decision:
+    context = material.context
+    names = FactNames((*OWN_FACTS, *suite.fact_names(context.options)))
+    for name, tally in evidence.tallies.items():
+        if name not in suite.asides:  # refuse facts that the suite does not declare, wherever metrics are made of them
+            tally.declare(names)
+    gates = choose_gates(suite, suite.gates(context), wanted, context.options)
     named = {suite.gate_key(gate) for gate in wanted}
     findings = Findings(
-        context=judged.context,
+        context=context,
         material=material,
-        gathered=judged.gathered,
-        evidence=judged.evidence,
-        known=suite.metrics(judged.context.options),
+        gathered=gathered,
+        evidence=evidence,
+        known=suite.metrics(context.options),
         gates=gates,
         defaults=frozenset(gate.key for gate in gates if suite.gate_key(gate) not in named),
     )
-    if getattr(options, "profile", "") == "reference" and suite.reference is not None:
+    if getattr(context.options, "profile", "") == "reference" and suite.reference is not None:
         return _decision(suite, findings, _by_reference(suite, findings, suite.reference(findings)))
-    _measure(suite, findings)
+    measure(suite, findings)
     return _decision(suite, findings, suite.explain(findings))
-
-
-def _read(suite: Suite, sources: Sources, options: SuiteOptions) -> Material:
-    """What the suite makes of its inputs, narrowed to the questions that the options choose."""
-    if not (getattr(options, "where", ()) or getattr(options, "quarantine", ())):
-        return suite.read(sources, options)
-    from .subset import keep_gold, narrow
-
-    sources = keep_gold(sources)
-    material = suite.read(sources, options)
-    narrow(material, sources, options, suite.key)
-    return material
-
-
-def _declare(suite: Suite, judged: Judged) -> None:
-    """Refuse facts that the suite does not declare, wherever metrics are made of them."""
-    names = FactNames((*OWN_FACTS, *suite.fact_names(judged.context.options)))
-    for name, tally in judged.evidence.tallies.items():
-        if name not in suite.asides:
-            tally.declare(names)
-
-
-# --- the steps that an engine puts together ---
-
-
-def gather(suite: Suite, material: Material, streams: Mapping[str, Iterable[Numbered]]) -> Gathered:
-    """Records by question, and the survey of them."""
-    gathered = Gathered(
-        material.expected, suite.survey(material) if suite.survey else None, material.once, material.runs
-    )
-    for source, records in streams.items():
-        gathered.take(source, records, material.keep.get(source, "all"), suite.key, material.tick)
-    return gathered
-
-
-def settle(suite: Suite, material: Material, gathered: Gathered) -> Any:
-    """The context with what only the whole data can tell; errors of the data as a whole are raised here."""
-    gathered.drop_repeated()
-    for name, once in material.once.items():
-        read = material.reads[name]
-        read.close(once.problems(read.files or [read.path], read.found, gathered.repeated[name]), once.lenient)
-    refuse(material, gathered)
-    return suite.settle(material.context, gathered, material)
-
-
-def refuse(material: Material, gathered: Gathered) -> None:
-    """Raise the errors that only all records together show."""
-    gathered.refuse(material.keep, material.closed, {name: read.files for name, read in material.reads.items()})
-
-
-def judge(suite: Suite, cases: Iterable[Any], context: Any, evidence: Evidence | None = None) -> Evidence:
-    """The evidence of some cases, added to what there is."""
-    evidence = Evidence(context.options.offenders) if evidence is None else evidence
-    for case, times in _times(suite, cases, context):
-        verdict = suite.judge(case, context)
-        evidence.add(suite, verdict, context, times)
-        if suite.unjudged(case, verdict):
-            evidence.miss(case.key)
-    return evidence
-
-
-def _times(suite: Suite, cases: Iterable[Any], context: Any) -> Iterable[tuple[Any, int]]:
-    """Each case with how often it counts."""
-    return zip(cases, repeat(1), strict=False) if suite.alike is None else _alike(suite.alike, cases, context)
-
-
-def _alike(kind_of: Callable[[Any, Any], Any], cases: Iterable[Any], context: Any) -> Iterator[tuple[Any, int]]:
-    """Each case once with 1, but one of each kind with how many there are of it."""
-    first: dict[object, object] = {}
-    counts: dict[object, int] = {}
-    for case in cases:
-        kind = kind_of(case, context)
-        if kind is None:
-            yield case, 1
-        elif kind in counts:
-            counts[kind] += 1
-        else:
-            first[kind], counts[kind] = case, 1
-    yield from ((case, counts[kind]) for kind, case in first.items())
-
-
-def judged(suite: Suite, material: Material, gathered: Gathered) -> Judged:
-    """Everything that follows once all records are gathered, in one process."""
-    context = settle(suite, material, gathered)
-    return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
-
-
-# --- gates and measures ---
-
-
-def choose_gates(suite: Suite, defaults: list[Gate], wanted: list[Gate], options: SuiteOptions) -> list[Gate]:
-    """The default gates with the wanted ones in their place; `only_gates` drops the defaults."""
-    check_repeated(wanted, suite.gate_key)
-    chosen: dict[str, Gate] = {} if options.only_gates else {suite.gate_key(gate): gate for gate in defaults}
-    chosen |= {suite.gate_key(gate): gate for gate in wanted}
-    if not chosen and (defaults or options.only_gates):
-        raise UsageError("no gate is left to decide by", hint="Name one with --gates.", code="gate-none")
-    if options.require_proof:
-        return [msgspec.structs.replace(gate, on_unproven="fail") for gate in chosen.values()]
-    return list(chosen.values())
-
-
-def _measure(suite: Suite, findings: Findings) -> None:
-    """Measures, outcomes, verdict and reasons, in that order, each from what came before."""
-    findings.part = suite.part(findings)
-    findings.baseline = suite.baseline(findings)
-    tally, known = findings.tally, findings.known
-    tally.counts["superseded"] = findings.gathered.superseded
-    tally.counts.setdefault("unknown_qid", findings.gathered.unknown_total)  # unless the suite leaves some out
-    findings.measures, findings.outcomes = measure_all(
-        tally, known, findings.gates, findings.baseline, findings.defaults
-    )
-    findings.slices = slice_measures(tally, known)
-    findings.outcomes, found = suite.review(findings)
-    findings.incomplete = [*findings.material.incomplete, *lost_data(suite, findings, findings.gates), *found]
-    findings.verdict, findings.reasons = decide_or_measure(findings.outcomes, findings.incomplete)
-
-
-def measure_all(
-    tally: Tally,
-    known: Mapping[str, Metric],
-    gates: Iterable[Gate],
-    baseline: Mapping[str, Fraction] | None = None,
-    defaults: Collection[str] = (),
-) -> tuple[dict[str, Measure], list[Outcome]]:
-    """Every metric measured over everything, and every gate compared, the sliced ones on their slice.
-
-    `defaults` are the keys of gates that nobody named.
-    """
-    measures = {name: _measured(metric, tally) for name, metric in known.items()}
-    outcomes = []
-    for gate in gates:
-        part = tally.slice(gate.slice) if gate.slice else tally
-        measure = _measured(known[gate.metric], part) if gate.slice else measures[gate.metric]
-        base = (baseline or {}).get(gate.key)
-        # A slice that nobody is in is most likely misspelt: that is missing data, not a gate that does not apply.
-        applies = known[gate.metric].applies(part) or (bool(gate.slice) and gate.slice not in tally.slices)
-        applies = applies and not (gate.key in defaults and _nobody_has(known[gate.metric], part))
-        outcomes.append(compare(gate, known[gate.metric], measure, applies, base))
-    return measures, outcomes
-
-
-def _nobody_has(metric: Metric, tally: Tally) -> bool:
-    """Whether the metric takes a value that this pipeline does not record at all."""
-    return metric.optional and any(not tally[HAS + value] for value in metric.needs)
-
-
-def _measured(metric: Metric, tally: Tally) -> Measure:
-    return msgspec.structs.replace(
-        metric.measure(tally),
-        better=metric.better,
-        against=metric.against,
-        words=metric.words,
-    )
-
-
-def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[str, Measure]]:
-    slices = ((name, tally.slice(name)) for name in sorted(tally.slices))
-    return {name: {metric.name: _measured(metric, part) for metric in known.values()} for name, part in slices}
-
-
-def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[str, list[str]]:
-    """The decision; where no gate was named and the suite has none of its own, there is nothing to decide."""
-    if outcomes:
-        return decide(outcomes, incomplete)
-    return "MEASURED", ["no gate was set: these are measurements, not a decision", *incomplete]
-
-
-# --- nothing lost ---
-
-
-def lost_data(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> list[str]:
-    """The invariant: no verdict unless the data is complete, or the user allows what is missing.
-
-    Complete is: every question that gold, plan or fixture names was judged, from every run that was planned, with
-    every value that a gate in force needs. It holds for every suite, profile and policy: no gate has to ask for it,
-    and no waiver, severity or choice of gates gets around it.
-    """
-    return [*_unjudged(suite, findings, gates), *_unfinished(findings)]
-
-
-def _miss_named(material: Material, judged: Judged) -> None:
-    """Where the records make the cases, a question without a record makes none, and is missed all the same."""
-    for name in judged.gathered.lacking(material.named):
-        judged.evidence.miss(name)
-
-
-class Lack(NamedTuple):
-    """A value that gates need and some questions lack."""
-
-    value: str
-    part: str  # of the evidence
-    questions: int
-    names: list[str]
-    gates: list[str]
-
-
-def _unjudged(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> list[str]:
-    lost = _lost(suite, findings, gates)
-    if lost.total <= _allowed(findings):
-        return []
-    count, total = lost.unjudged, _questions(findings)
-    allow = f", or allow them with --allow-missing {lost.total}" if lost.total < total else ""  # never all of them
-    sentences = []
-    if count:
-        names = first_few(findings.evidence.unjudged.named("unjudged"), total=count)
-        why = f", because the run is missing or failed: {names}. Run them again{allow}"
-        if count == total and (cause := _common_cause(findings)):
-            why = NOTHING_JUDGED + cause
-        sentences.append(f"{count} of {plural(total, 'question')} {UNJUDGED}{why}")
-    for lack in lost.values:
-        items = findings.evidence.part(lack.part)["items"]
-        where = f" of {lack.part}" if lack.part and lack.part != findings.part else ""
-        sentences.append(
-            f"{lack.value} is missing for {lack.questions} of {plural(items, 'question')}{where}, "
-            f"and {first_few(lack.gates)} {'needs' if len(lack.gates) == 1 else 'need'} it: "
-            f"{first_few(lack.names, total=lack.questions)}. Record it for every run{allow}"
-        )
-    return sentences
-
-
-def _common_cause(findings: Findings) -> str:
-    """Why no question could be judged: the error that all runs have in common, or that there is no run.
-
-    Blank where some run of a question succeeded: its other runs are then the question's own matter.
-    """
-    errors: dict[str, str] = {}  # by the kind of error, the first
-    for case in islice(findings.gathered.some_cases(findings.material.expected), _SAMPLED):
-        for record in (record for records in case.records.values() for record in records):
-            if error := getattr(record, "error", None):
-                kind, _, text = str(error).partition(": ")
-                errors.setdefault(kind, text or kind)
-            else:
-                return ""
-    if not errors:
-        return "none has a run. Check that gold and runs name the same questions"
-    shown = visible(next(iter(errors.values())), 300)
-    if len(errors) == 1:
-        return f"every run failed: {shown}. Fix that, and run them again"
-    return f"every run failed, for {len(errors)} reasons, such as: {shown}. Fix them, and run again"
-
-
-class Lost(NamedTuple):
-    """Questions that were not judged at all, and those that lack a value; no question counts twice in one part."""
-
-    unjudged: int
-    lacking: int
-    values: list[Lack]
-
-    @property
-    def total(self) -> int:
-        return self.unjudged + self.lacking
-
-
-def _lost(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> Lost:
-    needed: dict[tuple[str, str], dict[str, list[str]]] = {}  # part and slice → value → the gates that need it
-    for gate in gates:
-        for part in suite.compared(findings, gate):
-            tally = findings.evidence.part(part)
-            metric, field = findings.known[gate.metric], suite.slice_values.get(gate.slice.partition("=")[0])
-            values = [(value, gate.slice) for value in metric.needs if not metric.optional or tally[HAS + value]]
-            values += [(field, "")] if field and gate.slice else []
-            for value, within in values:
-                needed.setdefault((part, within), {}).setdefault(value, []).append(gate.key)
-    lacking, lacks = 0, []
-    for (part, within), wanted in needed.items():
-        whole = findings.evidence.part(part)
-        tally = whole.slice(within) if within else whole
-        if within:  # what a gate on everything needs is counted there
-            wanted = {value: keys for value, keys in wanted.items() if value not in needed.get((part, ""), {})}
-        lacking += sum(tally.lacking(wanted).values())
-        for value, keys in wanted.items():
-            if facts := tally.lacking([value]):
-                names = sorted({name for fact in facts for name in whole.named(fact)})
-                lacks.append(Lack(value, part, sum(facts.values()), names, keys))
-    return Lost(findings.evidence.unjudged["unjudged"], lacking, lacks)
-
-
-def _unfinished(findings: Findings) -> list[str]:
-    """Plans that are not complete, each on its own: what was never sent can't have failed.
-
-    Questions that may be missing take their own runs along, and no others.
-    """
-    chosen = getattr(findings.context.options, "sweep", None)
-    return [
-        f"{name} has {plan.held} of {plural(plan.planned, 'planned run')}{_plan_named(sweep, read)}: "
-        "finish the run, or repeat it"
-        for name, read in findings.material.reads.items()
-        for sweep, plan in sorted(read.plans.items())
-        if plan.held < plan.planned - _runs_of_missing(findings, plan.planned) and chosen in (None, "", "all", sweep)
-    ]
-
-
-def _runs_of_missing(findings: Findings, planned: int) -> int:
-    """How many of the planned runs are of questions that have no record at all, where so many may be missing."""
-    names: Collection[str] = findings.material.expected or findings.material.named
-    if not _allowed(findings) or not names:
-        return 0
-    missing = sum(1 for _ in findings.gathered.lacking(names))
-    return missing * (planned // len(names)) if missing <= _allowed(findings) else 0
-
-
-def _plan_named(sweep: str, read: Input) -> str:
-    """Which of several plans it is."""
-    return f" of sweep {visible(sweep)}" if len(read.plans) > 1 else ""
-
-
-def _questions(findings: Findings) -> int:
-    return len(findings.material.expected or findings.material.named)
-
-
-def _allowed(findings: Findings) -> int:
-    return int(getattr(findings.context.options, "allow_missing", 0))
-
-
-def _tolerated(suite: Suite, findings: Findings) -> list[str]:
-    """What the user allowed to be lost, for the report's first line."""
-    first = [_subset(findings.material.subset)] if findings.material.subset else []
-    lost, allowed = _lost(suite, findings, findings.gates), _allowed(findings)
-    if not lost.total or lost.total > allowed:
-        return first
-    total = plural(_questions(findings), "question")
-    said = [f"{lost.unjudged} of {total} not judged"] if lost.unjudged else []
-    said += [f"{lack.value} missing for {plural(lack.questions, 'question')}" for lack in lost.values]
-    return [*first, f"{' and '.join(said)}, as --allow-missing {allowed} permits"]
-
-
-def _subset(subset: Mapping[str, object]) -> str:
-    from .subset import said
-
-    return said(subset)
-
-
-# --- the decision ---
 
 
 def _by_reference(suite: Suite, findings: Findings, reference: Reference) -> Explanation:
@@ -441,12 +441,12 @@ def _by_reference(suite: Suite, findings: Findings, reference: Reference) -> Exp
 
 def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
     material, options = findings.material, findings.context.options
-    reads, tolerated = material.reads, [*told.first, *_tolerated(suite, findings)]
+    reads, allowed = material.reads, [*told.first, *tolerated(suite, findings)]
     decision = Decision(
         suite=suite.name,
         profile=getattr(options, "profile", "strict"),
         verdict=findings.verdict,
-        reasons=[*tolerated, *(findings.reasons if told.reasons is None else told.reasons)],
+        reasons=[*allowed, *(findings.reasons if told.reasons is None else told.reasons)],
         outcomes=findings.outcomes,
         measures=findings.measures if told.measures is None else told.measures,
         slices=findings.slices if told.slices is None else told.slices,
@@ -463,7 +463,7 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         compat=told.compat,
         warnings=[*_reading_notes(reads), *material.warnings, *told.warnings],
         incomplete=findings.incomplete,
-        tolerated=tolerated,
+        tolerated=allowed,
         partial=any(read.bad for read in reads.values()),
         run={name: read.path for name, read in reads.items() if read.path},
         display=suite.display,
@@ -499,9 +499,6 @@ def _unpathed(text: str, name: str, read: Input) -> str:
     return text
 
 
-# --- reading ---
-
-
 @contextmanager
 def gc_paused() -> Iterator[None]:
     """Without the cyclic collector: what is read has no cycles, and it would look at each record in vain."""
@@ -512,11 +509,3 @@ def gc_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def ticking(stream: Iterable[Numbered], tick: Tick) -> Iterator[Numbered]:
-    """The stream, with the count of what has gone by told now and then."""
-    for count, pair in enumerate(stream):
-        if not count & 0x3FFF:
-            tick(count)
-        yield pair

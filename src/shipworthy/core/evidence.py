@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import IO, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import msgspec
 
-from . import spill
-from .names import Names
-from .rows import Order, Row, Rows
+from .join import Unknown
+from .rows import MEMORY, Order, Row, Rows
 from .tally import Fact, Tally
 
 __all__ = ["Order", "Row", "Rows"]
@@ -81,17 +80,20 @@ class Counting(Protocol):
 class Evidence:
     """Counts by part, the worst few by kind, rows by item, and names that were seen; `+=` of any split is the whole."""
 
-    def __init__(self, worst: int = 10, cut: Mapping[str, Order] | None = None) -> None:
+    def __init__(self, worst: int = 10, room: int = MEMORY) -> None:
         self.limit = worst  # offenders that a report names
         self._kept = max(worst, CARDS)
-        self._cut = cut or {}  # by kind, from where on nobody would keep an item
         self._tallies: dict[str, Tally] = {}
         self._alike: dict[Alike, int] = {}  # not yet in the tallies
-        self.worst: dict[str, list[tuple[Order, Callable[[], Row]]]] = {}  # made into cards when somebody reads them
-        self.rows = Rows()
-        self.seen: dict[str, Names] = {}
-        self._stored: StoredCards | None = None
+        self.worst: dict[str, list[tuple[Order, Any]]] = {}  # questions, made into cards when somebody reads them
+        self.make_card: Callable[[str, Order, Any], Row] = _called
+        self.rows = Rows(room=room)
+        self.seen: dict[str, set[str]] = {}
         self.unjudged = Tally()  # questions that nobody could judge: how many, and the first names
+        self.questions = 0  # that were to be judged
+        self.without_record = 0
+        self.superseded = 0  # records that another one of the same question replaced
+        self.unknown: dict[str, Unknown] = {}  # by input: records of questions that nobody expected
 
     @property
     def tally(self) -> Tally:
@@ -123,8 +125,8 @@ class Evidence:
         for fact in counted.named:
             tally.name(fact, counted.name)
 
-    def add(self, suite: Counting, verdict: object, context: object, times: int = 1) -> None:
-        """Count a verdict so many times, keep its rows, and keep its card if it is among the worst."""
+    def add(self, suite: Counting, verdict: object, context: object, times: int = 1, question: object = None) -> None:
+        """Count a verdict so many times, keep its rows, and keep its question if it is among the worst."""
         facts = suite.facts(verdict, context)
         if type(facts) is Alike:
             self._alike[facts] = self._alike.get(facts, 0) + times
@@ -134,38 +136,21 @@ class Evidence:
         for order, row in suite.rows(verdict, context):
             self.rows.append(order, row)
         for offence in suite.offences(verdict, context):
-            self._offend(offence)
+            self._offend(offence.kind, offence.order, offence.card if question is None else question)
         for kind, names in suite.sees(verdict, context):
             self.see(kind, names)
 
     def see(self, kind: str, names: Iterable[str]) -> None:
-        known = self.seen.get(kind)
-        if known is None:
-            known = self.seen[kind] = Names()
-        known.update(names)
+        self.seen.setdefault(kind, set()).update(names)
 
-    def store_cards(self) -> None:
-        """Put the cards that are kept so far on disk, because each holds on to a gold item and a trace."""
-        self._stored = self._stored or StoredCards()
-        for kept in self.worst.values():
-            for place, (order, card) in enumerate(kept):
-                if not _is_stored(card):
-                    kept[place] = order, self._stored.keep(card())
+    def _offend(self, kind: str, order: Order, question: object) -> None:
+        worst = self.worst.setdefault(kind, [])
+        if len(worst) < self._kept or (worst and order < worst[-1][0]):
+            insort(worst, (order, question), key=_order_of)
+            del worst[self._kept :]
 
-    def cut(self) -> dict[str, Order]:
-        """The last of the worst by kind, where no more are kept: what comes behind need not be made elsewhere."""
-        return {kind: kept[-1][0] for kind, kept in self.worst.items() if len(kept) >= self._kept}
-
-    def _offend(self, offence: Offence) -> None:
-        if self._cut and not self._counts_against(offence):
-            return
-        kept = self.worst.setdefault(offence.kind, [])
-        if len(kept) < self._kept or (kept and offence.order < kept[-1][0]):
-            insort(kept, (offence.order, offence.card), key=_order_of)
-            del kept[self._kept :]
-
-    def _counts_against(self, offence: Offence) -> bool:
-        return offence.kind not in self._cut or offence.order < self._cut[offence.kind]
+    def meet_unknown(self, source: str, place: int, name: str, lines: int) -> None:
+        self.unknown.setdefault(source, Unknown()).meet(place, name, lines)
 
     def miss(self, name: str) -> None:
         """A question that should have been judged and was not."""
@@ -178,29 +163,35 @@ class Evidence:
 
     def cards(self, *kinds: str) -> Cards:
         """All failing items of some kinds in detail, worst first; each is made when it is read."""
-        found = [pair for kind in kinds or ("",) for pair in self.worst.get(kind, ())]
-        return Cards([card for _, card in sorted(found, key=_order_of)[: self._kept]])
+        found = [(order, kind, one) for kind in kinds or ("",) for order, one in self.worst.get(kind, ())]
+        found = sorted(found, key=_order_of)[: self._kept]
+        return Cards([partial(self.make_card, kind, order, one) for order, kind, one in found])
 
     def __iadd__(self, other: Evidence) -> Evidence:
         for name, tally in other.tallies.items():
             part = self.part(name)
             part += tally
-        cut = self.cut()
-        for kind, cards in other.worst.items():
-            worse = [card for card in cards if kind not in cut or card[0] < cut[kind]]
-            if worse or kind not in self.worst:
-                merged = sorted([*self.worst.get(kind, ()), *worse], key=_order_of)
-                self.worst[kind] = merged[: self._kept]
+        for kind, worst in other.worst.items():
+            merged = sorted([*self.worst.get(kind, ()), *worst], key=_order_of)
+            self.worst[kind] = merged[: self._kept]
         for kind, names in other.seen.items():
             self.see(kind, names)
         self.unjudged += other.unjudged
+        self.questions += other.questions
+        self.without_record += other.without_record
+        self.superseded += other.superseded
+        for source, met in other.unknown.items():
+            unknown = self.unknown.setdefault(source, Unknown())
+            unknown += met
         self.rows += other.rows
         return self
 
     def __getstate__(self) -> dict[str, object]:
-        """What goes to another process: cards that are made already, because how to make them can't go."""
-        made = {kind: [(order, partial(_same, card())) for order, card in kept] for kind, kept in self.worst.items()}
-        return self.__dict__ | {"_tallies": self.tallies, "_alike": {}, "worst": made, "_stored": None}
+        return self.__dict__ | {"_tallies": self.tallies, "_alike": {}}
+
+
+def _called(kind: str, order: Order, card: Callable[[], Row]) -> Row:
+    return card()
 
 
 def _part_of(tallies: dict[str, Tally], name: str) -> Tally:
@@ -210,39 +201,12 @@ def _part_of(tallies: dict[str, Tally], name: str) -> Tally:
     return tally
 
 
-def _order_of(pair: tuple[Order, Callable[[], Row]]) -> Order:
+def _order_of(pair: tuple[Any, ...]) -> Any:
     return pair[0]
 
 
 def _same(card: Row) -> Row:
     return card
-
-
-class StoredCards:
-    """Cards in a temporary file."""
-
-    def __init__(self) -> None:
-        self._file: IO[bytes] = spill.temporary()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_file"):
-            self._file.close()
-
-    def keep(self, card: Row) -> Callable[[], Row]:
-        data = spill.packed(card)
-        with spill.told("write", "the temporary folder/"):
-            offset = self._file.seek(0, 2)
-            self._file.write(data)
-        return partial(self.read, offset, len(data))
-
-    def read(self, offset: int, length: int) -> Row:
-        with spill.told("read", "the temporary folder/"):
-            self._file.seek(offset)
-            return dict(spill.unpacked(self._file.read(length)))
-
-
-def _is_stored(card: Callable[[], Row]) -> bool:
-    return isinstance(card, partial) and getattr(card.func, "__func__", None) is StoredCards.read
 
 
 class Cards(Sequence[Row]):
@@ -263,8 +227,6 @@ class Cards(Sequence[Row]):
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
         place = range(len(self))[at]
-        if _is_stored(self._makers[place]):
-            return self._makers[place]()
         if place not in self._made:
             self._made[place] = self._makers[place]()
         return self._made[place]

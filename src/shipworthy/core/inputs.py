@@ -1,24 +1,37 @@
-"""Inputs: what was read of a file and what was wrong with it, and streams that can be read whole or in parts."""
+"""Inputs: what was read of a file and what was wrong with it, and streams of lines, read whole or in parts."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from ..reading.jsonl import Problems, Reader
-from ..reading.many import Files
+from ..reading.files import Files
+from ..reading.jsonl import Problem, Problems, Reader
+from ..reading.limits import MAX_SHOWN
 from ..reading.plans import Plans, add_plans, note_runs
-from ..reading.quick import is_checked
-from .cases import Numbered
-from .once import FILE
 
+FILE = 1 << 40  # places of the second file of an input begin here: no file has so many lines
 _SHOWN = 3  # warnings of a kind
+_RECORDS = 1_000  # records that are read together where they are checked as they come
+
+Line = tuple[int, Any]  # a place, and the bytes of the line; the record itself where it came as an object
+Block = tuple[Sequence[int], Sequence[str], Sequence[Any]]  # places, questions, and what stands there
+Numbered = tuple[int, Any]  # a record with its place
+
+
+class Refusal(NamedTuple):
+    """What is wrong with a line that was read in good faith."""
+
+    place: int
+    what: str
+    hint: str
+    code: str
+    counted: bool = False  # it stays among the records that were read
 
 
 class Warned(msgspec.Struct, frozen=True):
@@ -48,6 +61,27 @@ class Mapped(msgspec.Struct):
         return self
 
 
+class Refusals:
+    """Lines that were refused: how many, and the first of them. They add up in any order."""
+
+    def __init__(self) -> None:
+        self.total = self.uncounted = 0
+        self.first: list[Refusal] = []
+
+    def add(self, refusal: Refusal) -> None:
+        self.total += 1
+        self.uncounted += not refusal.counted
+        self.first.append(refusal)
+        if len(self.first) > 4 * MAX_SHOWN:
+            self.first = sorted(self.first)[:MAX_SHOWN]
+
+    def __iadd__(self, other: Refusals) -> Refusals:
+        self.total += other.total
+        self.uncounted += other.uncounted
+        self.first = sorted([*self.first, *other.first])[:MAX_SHOWN]
+        return self
+
+
 class Input(msgspec.Struct):
     """One thing that was read: its digest, how much of it, and what was wrong with it."""
 
@@ -58,11 +92,11 @@ class Input(msgspec.Struct):
     problems: list[str] = []
     warnings: list[Warned] = []
     plans: Plans = {}  # of the runs that `run` wrote: how many were planned, and which are there
+    items: int = 0  # of a gold set: its questions
     content: str = ""  # of a gold set: digest of what scoring reads of it, whatever the order of its lines
     files: tuple[str, ...] = ()  # where it is several files
     # What is known while it is read, part by part, and looked at when all of it was:
     found: Problems = msgspec.field(default_factory=Problems)
-    values: Problems = msgspec.field(default_factory=Problems)  # what the suite itself finds wrong with records
     fits: dict[str, bool] = {}  # file with records → whether any of them is of the kind that was asked for
     mapped: Mapped | None = None
 
@@ -73,6 +107,18 @@ class Input(msgspec.Struct):
     def _keep(self, warned: Warned) -> None:
         if sum(1 for one in self.warnings if one.code == warned.code) < _SHOWN:
             self.warnings.append(warned)
+
+    def refuse(self, refusals: Refusals) -> None:
+        """Add what was found wrong with lines when they were judged, in the order of the lines."""
+        if refusals.total:
+            paths = self.files or (self.path,)
+            more = (Problem(paths[one.place // FILE], one.place % FILE, *one[1:4]) for one in refusals.first)
+            order = {path: number for number, path in enumerate(paths)}
+            self.found.first = sorted([*self.found.first, *more], key=lambda one: (order.get(one.path, 0), one.line))[
+                :MAX_SHOWN
+            ]
+            self.found.total += refusals.total
+            self.records -= refusals.uncounted
 
     def learn(self, reader: Reader[Any]) -> None:
         """Keep what only the end of a file tells."""
@@ -91,7 +137,6 @@ class Input(msgspec.Struct):
         self.records += part.records
         add_plans(self.plans, part.plans)
         self.found += part.found
-        self.values += part.values
         for warned in part.warnings:
             self._keep(warned)
         for path, fits in part.fits.items():
@@ -101,10 +146,6 @@ class Input(msgspec.Struct):
         return self
 
 
-Key = Callable[[Any], str]  # record → the question it is about
-Batch = Iterable[Numbered]  # records with their places, or `Lines` of them
-Records = Callable[[Any, Input], Iterator[Numbered]]  # (source, input to note things in) → records with their places
-Batches = Callable[[Any, Input, Key | None], Iterator[Batch]]  # the same in batches
 Close = Callable[[Any, Input], None]  # what is checked once all of an input was read
 
 
@@ -131,38 +172,50 @@ def numbered_rows(source: Any, read: Input, name: str) -> Iterator[Numbered]:
     read.learn(reader)
 
 
-class Pairs:
-    """Records with their places, one by one or in batches."""
+class Format(Protocol):
+    """What the lines of an input are. It can be pickled, so that another process can have it."""
 
-    def __init__(self, batches: Callable[[Key | None], Iterator[Batch]]) -> None:
-        self.batches = batches
+    def blocks(self, source: Any, read: Input, /) -> Iterator[Block]:
+        """Lines with their questions, of a file, a part of one, or an iterable."""
 
-    def __iter__(self) -> Iterator[Numbered]:
-        return chain.from_iterable(self.batches(None))
+    def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None], /) -> list[Any]:
+        """A record for each line; None for one that is refused."""
+
+
+class Records(msgspec.Struct, frozen=True):
+    """Records that are checked as they are read, by a top-level function or a partial of one."""
+
+    read: Callable[[Any, Input], Iterator[Numbered]]
+    key: Callable[[Any], str]
+
+    def blocks(self, source: Any, read: Input) -> Iterator[Block]:
+        records = iter(self.read(source, read))
+        while some := list(islice(records, _RECORDS)):
+            yield [place for place, _ in some], [self.key(record) for _, record in some], [one for _, one in some]
+
+    def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
+        return [record for _, record in lines]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Records by question, as a mapping has them."""
+
+    def blocks(self, source: Mapping[str, Any], read: Input) -> Iterator[Block]:
+        yield range(1, len(source) + 1), list(source), list(source.values())
+
+    def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
+        return [record for _, record in lines]
 
 
 class Stream:
-    """The records of one input, in order. Iterating reads it whole; `parts` of it may be read anywhere.
-
-    `records`, `close` and `batches` are top-level functions, or partials of such, so that another process can have
-    them.
-    """
+    """The lines of one input, read whole or part by part."""
 
     def __init__(
-        self,
-        source: object,
-        read: Input,
-        records: Records,
-        close: Close = raise_found,
-        *,
-        splits: bool = True,
-        light: bool = False,
-        batches: Batches | None = None,
+        self, source: object, read: Input, format: Format, close: Close = raise_found, *, whole: bool = False
     ) -> None:
-        self.source, self.read = source, read
-        self._close, self._batches = close, partial(_one_batch, records) if batches is None else batches
-        self.splits = splits and isinstance(source, (str, os.PathLike))  # whether a record can be read without others
-        self.light = light  # what is kept of a record takes longer to send to another process than to read
+        self.source, self.read, self.format = source, read, format
+        self._close = close
+        self.whole = whole  # a line can't be read without those before it
 
     @property
     def paths(self) -> Sequence[str]:
@@ -171,29 +224,23 @@ class Stream:
             return self.source.paths
         return [os.fspath(self.source)] if isinstance(self.source, (str, os.PathLike)) else []
 
-    def __iter__(self) -> Iterator[Numbered]:
-        return chain.from_iterable(self.batches(None))
-
-    def batches(self, key: Key | None) -> Iterator[Batch]:
-        """All records; with a key, as lines that are not yet made records where that is possible."""
-        if isinstance(self.source, Files):
-            yield from self._many(self.source, key)
-        else:
-            yield from self._batches(self.source, self.read, key)
-        self._close(self.source, self.read)
-
-    def _many(self, files: Files, key: Key | None) -> Iterator[Batch]:
+    def blocks(self) -> Iterator[Block]:
+        """All lines, file by file."""
+        if not isinstance(self.source, Files):
+            yield from self.format.blocks(self.source, self.read)
+            return
         digests = []
-        for index, path in enumerate(files.paths):
+        for index, path in enumerate(self.source.paths):
             part = Input()
-            yield from self.part(index, path, part).batches(key)
+            yield from self.part(index, path, part)
             self.add(part)
             digests.append(part.digest)
         self.read.digest = joined(digests)
 
-    def part(self, file: int, source: object, read: Input) -> Pairs:
-        """Records of a file, or of a part of one, with places that tell files apart."""
-        return Pairs(lambda key: (_moved(batch, file * FILE) for batch in self._batches(source, read, key)))
+    def part(self, file: int, source: object, read: Input) -> Iterator[Block]:
+        """The lines of a file, or of a part of one, with places that tell files apart."""
+        for places, names, lines in self.format.blocks(source, read):
+            yield [place + file * FILE for place in places] if file else places, names, lines
 
     def add(self, part: Input) -> None:
         """Keep what reading a part has told; parts are added in their order."""
@@ -201,20 +248,19 @@ class Stream:
             self.read.path, self.read.files = self.source.pattern, self.source.paths
         self.read += part
 
-    def close(self, digests: Sequence[str]) -> None:
-        """Check what only the whole input tells, after all parts were added; `digests` are those of its files."""
-        self.read.digest = digests[0] if not isinstance(self.source, Files) else joined(digests)
+    def close(self, refusals: Refusals | None = None) -> None:
+        """Check what only the whole input tells, after all of it was read and opened."""
+        if refusals is not None:
+            self.read.refuse(refusals)
         self._close(self.source, self.read)
 
-
-def _one_batch(records: Records, source: Any, read: Input, _key: Key | None) -> Iterator[Batch]:
-    yield records(source, read)
-
-
-def _moved(batch: Batch, by: int) -> Batch:
-    if not by:
-        return batch
-    return batch.moved(by) if is_checked(batch) else ((place + by, record) for place, record in batch)
+    def __iter__(self) -> Iterator[Numbered]:
+        """Every record with its place, one after the other."""
+        refusals = Refusals()
+        for places, _, lines in self.blocks():
+            records = self.format.records(list(zip(places, lines, strict=True)), refusals.add)
+            yield from (pair for pair in zip(places, records, strict=True) if pair[1] is not None)
+        self.close(refusals)
 
 
 def joined(digests: Iterable[str]) -> str:

@@ -1,122 +1,344 @@
-"""Records: those of a file, of a part of one, or of an iterable, each checked by its contract."""
+"""Records: what the lines of a gold set or a trace file are.
+
+Lines are skimmed while they are read: each must be JSON in UTF-8 and name one question. A line that counts is checked
+in full when its question is judged. Rows of other formats, and mapped ones, are written as lines first.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import islice
+from typing import Any, Protocol
 
-from ..reading.jsonl import Problem, Problems, Reader, Refused
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ..reading.jsonl import JOURNAL, Problem, Reader, Refused, deep, suspicious
 from ..reading.keys import Keys
-from ..reading.mapping import FLAT, MOVED, shaped
-from ..reading.parts import Part
-from ..reading.plans import note_runs
-from ..reading.strict import as_record
-from .inputs import Batch, Input, Key
+from ..reading.mapping import FLAT, shaped
+from ..reading.plans import add_plans, note_runs
+from ..reading.strict import as_record, strict_object
+from .contracts import Gold, Trace, gold_keys, trace_keys
+from .inputs import Block, Input, Line, Refusal
 
-if TYPE_CHECKING:
-    from ..reading.tables import ParquetRows
-
-
-def typed_records(
-    source: object,
-    record: type[object],
-    problems: Problems,
-    read: Input,
-    keys: Keys,
-    mapping: tuple[str, Iterable[str]] = ("trace", ()),
-) -> Iterator[tuple[int, Any]]:
-    """Records of a file, of a part of one, or of an iterable, each checked by its contract."""
-    return chain.from_iterable(typed_batches(source, record, problems, read, keys, (), False, mapping))
+_TOGETHER = 64  # lines that are checked together where something among many is odd
+_ROWS = 256  # rows that are written as lines together
 
 
-def typed_batches(
-    source: Any,
-    record: type[Any],
-    problems: Problems,
-    read: Input,
-    keys: Keys,
-    fields: Iterable[str],
-    unnamed: bool,
-    mapping: tuple[str, Iterable[str]],
-    key: Key | None = None,
-    with_records: bool = False,
-) -> Iterator[Batch]:
-    """The same in batches.
+class Contract(msgspec.Struct, frozen=True):
+    """How the lines of an input become records. It can be pickled."""
 
-    With a key they come as checked lines where that is possible, with or without the records that are made of them.
-    """
-    kind, pairs = mapping[0], tuple(mapping[1])
-    if is_path(source):
+    kind: str  # gold or trace
+    record: type[Any]
+    map: tuple[str, ...] = ()  # where fields are in another system's record
+    fields: tuple[str, ...] = ()  # further fields of a gold item, to slice by
+    unnamed: bool = False  # leave out records without a qid, as the original scripts did
+    needs: tuple[str, ...] = ()  # at least one record of a file has at least one of these
+    check_first: bool = False  # in full before one line replaces another: where bad lines are left out
+    check: Callable[[Any], tuple[str, str, str] | None] | None = None  # what else is wrong with a record
+
+    def blocks(self, source: Any, read: Input) -> Iterator[Block]:
+        """The lines of a file, of a part of one, or the records of an iterable, with their questions."""
+        if not is_path(source):
+            yield from self._given(source, read)
+            return
         read.path = os.fspath(source)
-    rows = _rows_of(source, problems)
-    if rows is None and not (fields or unnamed or pairs):
-        typed = reader_of(source, record, problems, read, keys, kind)
-        yield from typed.batches(key, with_records=with_records)
-        read.learn(typed)
-        read.records = typed.records
-        return
-    if kind == "trace" and hasattr(rows, "typed") and not (fields or unnamed or pairs):
-        yield from _column_batches(rows, record, problems, read, keys, key is not None)
-        read.digest = rows.digest
-        return
-    from .mapped import mapped_rows
+        rows = open_table(source, read)
+        reader = self._reader(source, read, dict if self.map and rows is None else self.record)
+        strict = Strict(self, read)
+        if rows is None and not self.map:
+            for first, text, lines in reader.blocks():
+                yield from strict.skimmed(range(first, first + len(lines)), text, lines)
+            read.learn(reader)
+            return
+        from .mapped import mapped_rows
 
-    reader = Reader(source, dict, problems, warn=read.warn) if rows is None else None
-    plain = mapped_rows(rows if reader is None else reader, kind, pairs, read, problems)
-    yield _converted(plain, record, problems, read, keys, fields, unnamed)
-    if reader is not None:
-        read.learn(reader)
-    elif is_path(source):
-        read.digest = getattr(rows, "digest", "")
-
-
-def reader_of(source: Any, record: type[Any], problems: Problems, read: Input, keys: Keys, kind: str) -> Reader[Any]:
-    """JSON lines as records of a gold set or a trace file; a line that the fast path refuses is brought into shape."""
-    return Reader(
-        source,
-        record,
-        problems,
-        keys=keys,
-        warn=read.warn,
-        amend=partial(_name_as_text, read),
-        shaped=partial(shaped, kind=kind),
-        flat=FLAT if kind == "trace" else frozenset(),
-    )
-
-
-def _column_batches(
-    table: ParquetRows, record: type[object], problems: Problems, read: Input, keys: Keys, lazy: bool
-) -> Iterator[Batch]:
-    """Records of a Parquet file by column; batches with a row that needs a look of its own, row by row."""
-    from .mapped import mapped_rows
-
-    for checked, rows in table.typed(record, keys, MOVED):
-        if checked is None:
-            yield _converted(mapped_rows(rows, "trace", (), read, problems), record, problems, read, keys, (), False)
+        plain = mapped_rows(reader if rows is None else rows, self.kind, self.map, read, read.found)
+        while some := list(islice(plain, _ROWS)):
+            lines = [_written(row) for _, row in some]
+            yield from strict.skimmed([place for place, _ in some], b"\n".join(lines), lines)
+        if rows is None:
+            read.learn(reader)
         else:
-            read.records += len(checked)
-            if checked.planned:
-                note_runs(read.plans, (record for _, record in checked))
-            yield checked if lazy else iter(checked)
+            read.digest = rows.digest
+
+    def _reader(self, source: Any, read: Input, record: type[Any]) -> Reader[Any]:
+        return Reader(
+            source,
+            record,
+            read.found,
+            keys=self.keys() if record is not dict else None,
+            warn=read.warn,
+            amend=partial(_name_as_text, read),
+            shaped=partial(shaped, kind=self.kind) if record is not dict else None,
+            flat=FLAT if self.kind == "trace" else frozenset(),
+        )
+
+    def keys(self) -> Keys:
+        return gold_keys() if self.kind == "gold" else trace_keys()
+
+    def _given(self, source: Iterable[Any], read: Input) -> Iterator[Block]:
+        """Records of an iterable, which are checked as they come, and stay the objects that they are."""
+        from .mapped import mapped_rows
+
+        read.path = read.path or f"<{self.kind}>"
+        rows = mapped_rows(enumerate(source, 1), self.kind, self.map, read, read.found)
+        records = self._converted(rows, read)
+        while some := list(islice(records, _ROWS)):
+            if self.needs and not read.fits.get(read.path):
+                read.fits[read.path] = any(self.fits(record) for _, record in some)
+            note_runs(read.plans, (record for _, record in some))
+            yield [place for place, _ in some], [record.qid for _, record in some], [record for _, record in some]
+
+    def _converted(self, rows: Iterable[tuple[int, Any]], read: Input) -> Iterator[tuple[int, Any]]:
+        keys = self.keys()
+        for number, value in rows:
+            read.records += 1
+            if isinstance(value, self.record):
+                yield number, value
+                continue
+            if self.unnamed and isinstance(value, Mapping) and not (value.get("qid") or value.get("q_id")):
+                continue
+            try:
+                if isinstance(value, Mapping):
+                    value = dict(value)
+                    keys.check(value)
+                    _name_as_text(read, number, value)
+                record = as_record(value, self.record)
+            except Refused as refusal:
+                read.found.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
+                continue
+            if self.fields:
+                record.fields = fields_in(value, self.fields)
+            yield number, record
+
+    def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
+        """A record for each line, checked in full; None for one that is refused."""
+        found = _strict(self).records(lines, refuse)
+        if self.check is not None:
+            for at, record in enumerate(found):
+                if record is not None and (wrong := self.check(record)) is not None:
+                    refuse(Refusal(lines[at][0], *wrong, counted=True))
+                    found[at] = None
+        return found
+
+    def fits(self, record: Any) -> bool:
+        return any(getattr(record, name) not in (UNSET, None, "") for name in self.needs)
 
 
-def is_other_format(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is no JSON lines, by its name."""
-    return os.fspath(path).lower().endswith(_OTHER_FORMATS)
+class _Named(msgspec.Struct, gc=False):
+    qid: str
 
 
-def _rows_of(source: Any, problems: Problems) -> Any:
-    """Numbered rows of what is not a file of JSON lines; None where it is one."""
-    if not is_path(source):
-        return enumerate(source, 1)
+class _NamedItem(msgspec.Struct, gc=False):
+    qid: str
+    id: str | UnsetType = UNSET
+
+
+class _Run(msgspec.Struct, gc=False):
+    """What plans ask of a run, whatever it is."""
+
+    qid: Any = None
+    sweep_id: Any = None
+    planned_runs: Any = None
+    run_id: Any = None
+    seed: Any = None
+    jitter: Any = None
+    paraphrase: Any = None
+    temperature: Any = None
+    arm: Any = None
+    load_rps: Any = None
+
+
+_name_in = msgspec.json.Decoder(_Named).decode
+_item_name_in = msgspec.json.Decoder(_NamedItem).decode
+_run_in = msgspec.json.Decoder(_Run).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Strict:
+    """The lines of one file while they are read, or of some questions while they are judged."""
+
+    def __init__(self, contract: Contract, read: Input) -> None:
+        self._contract, self._read = contract, read
+        self._reader = contract._reader("", read, contract.record)
+        self._decode = msgspec.json.Decoder(contract.record).decode
+        self._typed = contract.record in (Gold, Trace)  # others make keys of keys, which would be miscounted
+
+    # --- while they are read ---
+
+    def skimmed(self, places: Sequence[int], text: bytes, lines: list[bytes]) -> Iterator[Block]:
+        """The lines with their questions; where something is odd, one by one, and without those that are refused."""
+        contract, read = self._contract, self._read
+        names = None if JOURNAL in text else self._names(text, lines)
+        if names is not None and contract.check_first and not self._all_right(lines):
+            names = None
+        if names is None:
+            for place, line in zip(places, lines, strict=True):
+                yield from self._one(place, line)
+            return
+        if contract.needs and not read.fits.get(read.path):
+            some = _strict(contract).records(list(zip(places, lines, strict=True)), _ignore)
+            read.fits[read.path] = any(contract.fits(record) for record in some if record is not None)
+        if b'"sweep_id"' in text:
+            note_runs(read.plans, map(_run_in, lines))
+        read.records += len(lines)
+        yield places, names, lines
+
+    def _all_right(self, lines: list[bytes]) -> bool:
+        found = self._at_once(lines) if self._typed else self._reader.at_once(b"\n".join(lines), lines)
+        check = self._contract.check
+        return found is not None and (check is None or not any(map(check, found)))
+
+    def _names(self, text: bytes, lines: list[bytes]) -> list[str] | None:
+        """The question of each line; None unless each is one JSON object in UTF-8 that names it once, plainly."""
+        if text.count(b'"qid"') != len(lines) or b'"q_id"' in text:
+            return None
+        try:
+            if suspicious(text):
+                return None
+            if self._contract.kind == "gold" and b'"id"' in text:
+                items = list(map(_item_name_in, lines))
+                names = [item.qid for item in items]
+                if any(item.id is not UNSET for item in items):
+                    return None
+            else:
+                names = [named.qid for named in map(_name_in, lines)]
+        except (ValueError, RecursionError):
+            return None
+        return None if "" in names else names
+
+    def _one(self, place: int, line: bytes) -> Iterator[Block]:
+        if not line or line.isspace():
+            return
+        contract, read = self._contract, self._read
+        names = None if JOURNAL in line or contract.check_first else self._names(line, [line])
+        record = None
+        if names is None or (contract.needs and not read.fits.get(read.path)):
+            if contract.unnamed and _is_nameless(line):
+                read.records += 1
+                return
+            found = None if JOURNAL in line else self._reader.at_once(line, [line])
+            record = found[0] if found else self._slowly(place, line)
+            if record is None:
+                return
+            names = [record.qid]
+            if contract.needs:
+                read.fits[read.path] = read.fits.get(read.path, False) or contract.fits(record)
+            if contract.check is not None and contract.check_first and (wrong := contract.check(record)) is not None:
+                read.records += 1
+                read.found.add(Problem(read.path, place, *wrong))
+                return
+        if b'"sweep_id"' in line:
+            note_runs(read.plans, [record or _run_in(line)])
+        read.records += 1
+        yield [place], names, [line.removeprefix(b"\xef\xbb\xbf")]
+
+    def _slowly(self, place: int, line: bytes) -> Any:
+        self._reader.path = self._read.path
+        record = self._reader.slowly(place, line)
+        add_plans(self._read.plans, self._reader.plans)
+        return record
+
+    # --- while they are judged ---
+
+    def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
+        """A record for each line; all at once where nothing is odd, else few at a time, and one by one."""
+        texts = [data for _, data in lines]
+        if not texts or type(texts[0]) is not bytes:
+            return texts  # they were records when they came
+        found = self._at_once(texts)
+        if found is None:
+            found = []
+            for start in range(0, len(lines), _TOGETHER):
+                some = lines[start : start + _TOGETHER]
+                found += self._at_once(texts[start : start + _TOGETHER]) or [self._record(one, refuse) for one in some]
+        if self._contract.fields:
+            for record, text in zip(found, texts, strict=True):
+                if record is not None:
+                    record.fields = fields_in(_object(text), self._contract.fields)
+        return found
+
+    def _at_once(self, lines: list[bytes]) -> list[Any] | None:
+        """Typed, and written again with as many colons, so that no key was lost; or by way of plain objects."""
+        text = b"\n".join(lines)
+        if self._typed and b'"q_id"' not in text:
+            try:
+                if suspicious(text) or deep(lines):
+                    return None
+                found = list(map(self._decode, lines))
+                if _encode(found).count(b":") == text.count(b":"):
+                    return found
+            except (ValueError, RecursionError):
+                pass
+        return self._reader.at_once(text, lines) if len(lines) <= _TOGETHER else None
+
+    def _record(self, line: Line, refuse: Callable[[Refusal], None]) -> Any:
+        place, text = line
+        if found := self._at_once([text]):
+            return found[0]
+        problems = self._read.found
+        before = problems.total
+        record = self._reader.slowly(place, text)
+        if problems.total > before:
+            last = problems.first[-1]
+            refuse(Refusal(place, last.what, last.hint, last.code))
+            problems.first.clear()  # of an input that nobody else sees
+        return record
+
+
+@lru_cache(maxsize=16)
+def _strict(contract: Contract) -> Strict:
+    """One for all questions of a run, so that what it learns of unknown keys is learnt once."""
+    return Strict(contract, Input())
+
+
+def _ignore(refusal: Refusal) -> None: ...
+
+
+class Table(Protocol):
+    @property
+    def digest(self) -> str: ...
+    def __iter__(self) -> Iterator[tuple[int, dict[str, object]]]: ...
+
+
+def open_table(source: Any, read: Input) -> Table | None:
+    """The rows of a file that is not JSON lines; None where it is."""
     if not is_other_format(source):
         return None
     from ..reading.formats import open_rows
 
-    return open_rows(source if isinstance(source, Part) else os.fspath(source), problems)
+    return open_rows(os.fspath(source), read.found)
+
+
+def mapped_records(
+    source: Any, record: type[Any], read: Input, keys: Keys, kind: str, pairs: tuple[str, ...]
+) -> Iterator[tuple[int, Any]]:
+    """Records of a table, or of a file whose fields are mapped, each checked as it comes."""
+    from .mapped import mapped_rows
+
+    read.path = os.fspath(source)
+    rows = open_table(source, read)
+    reader = Reader(source, dict, read.found, warn=read.warn)
+    for number, row in mapped_rows(reader if rows is None else rows, kind, pairs, read, read.found):
+        read.records += 1
+        try:
+            value = dict(row) if isinstance(row, Mapping) else row
+            if isinstance(value, dict):
+                keys.check(value)
+                _name_as_text(read, number, value)
+            found = as_record(value, record)
+        except Refused as refusal:
+            read.found.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
+            continue
+        note_runs(read.plans, [found])
+        yield number, found
+    if rows is None:
+        read.learn(reader)
+    else:
+        read.digest = rows.digest
 
 
 _OTHER_FORMATS = tuple(
@@ -124,41 +346,43 @@ _OTHER_FORMATS = tuple(
 )
 
 
-def _converted(
-    numbered: Iterable[tuple[int, Any]],
-    record: type[Any],
-    problems: Problems,
-    read: Input,
-    keys: Keys,
-    fields: Iterable[str],
-    unnamed: bool,
-) -> Iterator[tuple[int, object]]:
-    """Records of an iterable, or of a file whose further fields are wanted."""
-    for number, value in numbered:
-        read.records += 1
-        if isinstance(value, record):
-            note_runs(read.plans, [value])
-            yield number, value
-            continue
-        if unnamed and isinstance(value, Mapping) and not (value.get("qid") or value.get("q_id")):
-            continue
-        try:
-            if isinstance(value, Mapping):
-                value = dict(value)
-                keys.check(value)
-                _name_as_text(read, number, value)
-            found = as_record(value, record)
-        except Refused as refusal:
-            problems.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
-            continue
-        if fields:
-            found.fields = {name: text for name in fields if (text := _text_of(value.get(name)))}
-        note_runs(read.plans, [found])
-        yield number, found
+def is_other_format(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is no JSON lines, by its name."""
+    return os.fspath(path).lower().endswith(_OTHER_FORMATS)
+
+
+def _written(row: object) -> bytes:
+    """A row as a line."""
+    try:
+        return _encode(row)
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, a huge number
+        import json
+
+        return json.dumps(row, separators=(",", ":")).encode()
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = msgspec.json.decode(line)
+    except ValueError:
+        return strict_object(line.strip())
+    return found
+
+
+def _is_nameless(line: bytes) -> bool:
+    try:
+        value = strict_object(line.removeprefix(b"\xef\xbb\xbf").strip())
+    except Refused:
+        return False
+    return not (value.get("qid") or value.get("q_id"))
+
+
+def fields_in(value: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+    """Fields as a cell of a table has them, so that a slice has the same name in every format."""
+    return {name: text for name in names if (text := _text_of(value.get(name)))}
 
 
 def _text_of(value: object) -> str:
-    """A value as a cell of a table has it, so that a slice has the same name in every format."""
     text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
     return text if text.strip() else ""
 

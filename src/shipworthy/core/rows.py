@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints, overload
 import msgspec
 
 from ..reading.reports import Passing
-from . import spill
+from . import temporary
 
 if TYPE_CHECKING:
     from typing import IO
@@ -33,9 +34,8 @@ class Rows(Sequence[Row]):
     Rows that are records of one type, without fractions, are kept as the JSON that a report has of them.
     """
 
-    def __init__(self, rows: Iterable[tuple[Order, Row | msgspec.Struct]] = ()) -> None:
-        store = spill.active()
-        self._most = MEMORY if store is None else min(MEMORY, store.limit // 10)
+    def __init__(self, rows: Iterable[tuple[Order, Row | msgspec.Struct]] = (), room: int = MEMORY) -> None:
+        self._most = room
         self._entries: list[Entry] = []
         self._size = 0
         self._sorted = True
@@ -61,7 +61,7 @@ class Rows(Sequence[Row]):
         self._type = kind if new and issubclass(kind, msgspec.Struct) and _has_no_fraction(kind) else None
         self._mixed = self._type is None
 
-    def _extend(self, entries: Iterable[Entry]) -> None:
+    def extend(self, entries: Iterable[Entry]) -> None:
         """Add entries that are already encoded."""
         for some in batched(entries, TOGETHER):
             self._entries += some
@@ -145,11 +145,26 @@ class Rows(Sequence[Row]):
         if len(other):
             if other._type is None or other._type is not self._type:
                 self._meet(other._type or dict)
-            self._extend(other._whole())
+            self.extend(other._whole())
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (list(self._whole()), self._type)
+
+
+def digest_of_names(rows: Rows) -> str:
+    """sha256 of a table by name, as JSON has it: `lock.set_digest` of a set that need not be in memory."""
+    found = hashlib.sha256(b"{")
+    for number, ((name,), data) in enumerate(rows._whole()):
+        try:
+            key = _encode(name)
+        except UnicodeEncodeError:
+            import json
+
+            key = json.dumps(name, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        found.update(b',%s:"%s"' % (key, data) if number else b'%s:"%s"' % (key, data))
+    found.update(b"}")
+    return found.hexdigest()
 
 
 class _Entries(Sequence[Entry]):
@@ -216,12 +231,12 @@ class _Part(_Entries):
     """Entries in order in a temporary file, in blocks, and where each block begins."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self._file: IO[bytes] = spill.temporary()
+        self._file: IO[bytes] = temporary.temporary()
         self._starts = array("Q", [0])
         self._count = 0
-        with spill.told("write", "the temporary folder/"):
+        with temporary.told("write", "the temporary folder/"):
             for block in batched(entries, TOGETHER):
-                data = spill.packed(block)
+                data = temporary.packed(block)
                 self._file.write(data)
                 self._starts.append(self._starts[-1] + len(data))
                 self._count += len(block)
@@ -244,9 +259,9 @@ class _Part(_Entries):
 
     def _read(self, block: int) -> Sequence[Entry]:
         start, end = self._starts[block : block + 2]
-        with spill.told("read", "the temporary folder/"):
+        with temporary.told("read", "the temporary folder/"):
             self._file.seek(start)
-            entries: Sequence[Entry] = spill.unpacked(self._file.read(end - start))
+            entries: Sequence[Entry] = temporary.unpacked(self._file.read(end - start))
         return entries
 
     def __del__(self) -> None:
@@ -267,7 +282,6 @@ def failing_count(rows: Iterable[Row], passes: Passing) -> int:
 
 
 _NO_REASON = b'"reason":""'  # no string of JSON holds this: its quotes would be escaped
-
 TOGETHER = 256  # entries in one block of a file, and in one piece of a report
 
 
@@ -294,7 +308,7 @@ def _first_order(part: Sequence[Entry]) -> Order:
 def _restored(entries: list[Entry], kind: type[msgspec.Struct] | None) -> Rows:
     rows = Rows()
     rows._type, rows._mixed = kind, kind is None and bool(entries)
-    rows._extend(entries)
+    rows.extend(entries)
     return rows
 
 

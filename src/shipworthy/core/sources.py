@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
-from operator import attrgetter
 from typing import Any, TypeVar
 
-from msgspec import UNSET
-
 from ..errors import DataError
+from ..reading.files import Files
 from ..reading.jsonl import Problem, Problems, Reader, Refused
-from ..reading.lock import rows_of
-from ..reading.many import Files
+from ..reading.lock import item_digest, rows_of, set_digest
 from ..reading.plans import note_runs
-from ..reading.quick import is_checked
 from ..reading.strict import as_record
-from . import spill
-from .contracts import NO_BLOCKS, NO_QID, Gold, Trace, gold_keys, known_gold_keys, trace_keys
-from .goldset import Answerable, GoldSet, Watch, keep, require_answerable, require_expected
-from .inputs import Batch, Input, Key, Stream, Warned
-from .records import is_path, path_of, typed_batches
+from .contracts import NO_BLOCKS, NO_QID, Gold, Trace, known_gold_keys
+from .goldset import Answerable, GoldSet, require_answerable, require_expected, wrong
+from .inputs import Input, Refusal, Refusals, Stream, Warned
+from .records import Contract, is_path, path_of
 
 __all__ = ["Answerable", "GoldSet", "Input", "Stream", "Warned", "require_answerable", "require_expected"]
 
@@ -43,6 +37,33 @@ def read_gold(path: str | os.PathLike[str], map: Iterable[str] = (), by: Iterabl
     return list(load_gold(path, map=map, by=by).items.values())
 
 
+def gold_stream(
+    source: GoldSource,
+    read: Input,
+    *,
+    lenient: bool = False,
+    by: Iterable[str] = (),
+    map: Iterable[str] = (),
+) -> Stream:
+    """The lines of a gold set; bad ones are raised together when all of it was read."""
+    fields = tuple(name for name in by if name not in Gold.__struct_fields__)
+    contract = Contract("gold", Gold, map=tuple(map), fields=fields)
+    read.path = path_of(source, "gold")
+    return Stream(source, read, contract, partial(close_gold, lenient=lenient))
+
+
+def close_gold(source: GoldSource, read: Input, *, lenient: bool) -> None:
+    """What only the whole set tells: whether paths matched, whether it is one of questions, which lines are bad."""
+    check_mapping(read)
+    if not read.items:
+        raise_misfit(source, "gold", read.found)
+    read.close(read.found, lenient)
+    if not read.items:
+        raise DataError(
+            "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
+        )
+
+
 def load_gold(
     source: GoldSource,
     *,
@@ -50,45 +71,25 @@ def load_gold(
     last_wins: bool = False,
     by: Iterable[str] = (),
     map: Iterable[str] = (),
-    watch: Watch | None = None,
 ) -> GoldSet:
     """Read gold from a file or an iterable. Repeated qids are errors that name both lines, unless `last_wins`."""
-    read = Input(path=path_of(source, "gold"))
-    problems = read.found
-    fields = [name for name in by if name not in Gold.__struct_fields__]
-    pairs = tuple(map)
-    batches = partial(gold_batches, fields=fields, map=pairs)
-    items: Mapping[str, Gold]
-    lines: Mapping[str, int]
-    if (store := spill.active()) is not None and store.shelves(source):
-        from .shelving import shelve, shelve_in_parts
-
-        plain = is_path(source) and not (fields or pairs)
-        shelved = shelve_in_parts(store, read.path, batches, read, watch) if plain else None
-        items, lines = shelved or shelve(store, batches(source, read), read, problems, last_wins=last_wins, watch=watch)
-    else:
-        items, lines = keep(batches(source, read), read, problems, last_wins=last_wins, watch=watch)
-    check_mapping(read)
-    if not items:
-        raise_misfit(source, "gold", problems)
-    read.close(problems, lenient)
-    if not items:
-        raise DataError(
-            "the gold set has no questions", where=read.path, hint="Write at least one question.", code="gold-empty"
-        )
+    read = Input()
+    stream = gold_stream(source, read, lenient=lenient, by=by, map=map)
+    items, lines, refusals = dict[str, Gold](), dict[str, int](), Refusals()
+    for places, _, texts in stream.blocks():
+        records = stream.format.records(list(zip(places, texts, strict=True)), refusals.add)
+        for place, item in zip(places, records, strict=True):
+            if item is None:
+                continue
+            if what := wrong(item, lines.get(item.qid), last_wins):
+                refusals.add(Refusal(place, *what, counted=True))
+                continue
+            items.pop(item.qid, None)
+            items[item.qid], lines[item.qid] = item, place
+    read.items = len(items)
+    read.content = set_digest({qid: item_digest(item) for qid, item in items.items()})
+    stream.close(refusals)
     return GoldSet(items, lines, read)
-
-
-_QID = attrgetter("qid")
-
-
-def gold_batches(
-    source: GoldSource, read: Input, _key: Key | None = None, *, fields: Sequence[str], map: tuple[str, ...]
-) -> Iterator[Batch]:
-    """Gold items of a file, of a part of one, or of an iterable, in batches; what is wrong with them is in `read`."""
-    return typed_batches(
-        source, Gold, read.found, read, gold_keys(), fields, False, ("gold", map), _QID, with_records=True
-    )
 
 
 def unknown_gold_keys(source: GoldSource, map: Iterable[str] = ()) -> Counter[str]:
@@ -122,56 +123,19 @@ def stream_traces(
     unnamed: bool = False,
     map: Iterable[str] = (),
     needs: Sequence[str] = (),
+    check: Callable[[Any], tuple[str, str, str] | None] | None = None,
 ) -> Stream:
-    """Traces one by one with their line numbers; bad lines are raised together when the source is exhausted.
+    """Traces as lines; bad ones are raised together when all of them were read.
 
     `unnamed` drops traces without a qid, as the reference scripts did, instead of refusing them. A file none of whose
-    traces has any of the fields in `needs` is a file of something else, and an error.
+    traces has any of the fields in `needs` is a file of something else, and an error. `check` says what else is wrong
+    with a trace.
     """
-    how: dict[str, Any] = {"record": record, "unnamed": unnamed, "map": tuple(map), "needs": tuple(needs)}
-    close = partial(close_traces, lenient=lenient, needs=bool(needs))
-    return Stream(source, read, partial(trace_records, **how), close, batches=partial(trace_batches, **how))
-
-
-def trace_records(source: TraceSource, read: Input, **how: Any) -> Iterator[tuple[int, Trace]]:
-    """Traces of a file, of a part of one, or of an iterable; what is wrong with them is noted in `read`."""
-    return chain.from_iterable(trace_batches(source, read, **how))
-
-
-def trace_batches(
-    source: TraceSource,
-    read: Input,
-    key: Key | None = None,
-    *,
-    record: type[Trace],
-    unnamed: bool,
-    map: tuple[str, ...],
-    needs: Sequence[str],
-) -> Iterator[Batch]:
-    """The same in batches."""
+    contract = Contract(
+        "trace", record, map=tuple(map), unnamed=unnamed, needs=tuple(needs), check_first=lenient, check=check
+    )
     read.path = path_of(source, "trace")
-    batches = typed_batches(source, record, read.found, read, trace_keys(), (), unnamed, ("trace", map), key)
-    for batch in batches:
-        if not needs or read.fits.get(read.path):
-            yield batch
-        elif is_checked(batch):
-            read.fits[read.path] = any(_fits(trace, needs) for _, trace in batch)
-            yield batch
-        else:
-            yield from _until_one_fits(iter(batch), read, needs)
-
-
-def _until_one_fits(records: Iterator[tuple[int, Trace]], read: Input, needs: Sequence[str]) -> Iterator[Batch]:
-    for numbered in records:
-        read.fits[read.path] = _fits(numbered[1], needs)
-        yield (numbered,)
-        if read.fits[read.path]:
-            break
-    yield records
-
-
-def _fits(trace: Trace, needs: Sequence[str]) -> bool:
-    return any(getattr(trace, name) not in (UNSET, None, "") for name in needs)
+    return Stream(source, read, contract, partial(close_traces, lenient=lenient, needs=bool(needs)))
 
 
 def close_traces(source: TraceSource, read: Input, *, lenient: bool, needs: bool) -> None:

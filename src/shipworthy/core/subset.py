@@ -2,69 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ShipworthyError, UsageError
 from ..reading.jsonl import read_objects
 from ..text import first_few, plural, visible
-from .cases import Numbered
 from .contracts import Gold
 from .records import is_path
 from .sources import load_gold
 
 if TYPE_CHECKING:
-    from .suite import Material, Sources
+    from .suite import Sources
 
 
-def keep_gold(sources: Sources) -> Sources:
-    """The sources with a gold set that can be read twice."""
+def left_out(sources: Sources, options: Any) -> tuple[frozenset[str], dict[str, Any] | None]:
+    """The questions that `--where` leaves out, and what a report says of those that it keeps."""
+    wanted = parse_where(getattr(options, "where", ()))
+    if not wanted:
+        return frozenset(), None
+    last_wins = getattr(options, "profile", "") == "reference"
+    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=last_wins, by=wanted, map=options.map)
+    chosen = {item.qid for item in choose(gold.items.values(), wanted, sources["gold"])}
+    shown = sorted(f"{field}={value}" for field, values in wanted.items() for value in values)
+    subset = {"where": shown, "questions": len(chosen), "of": len(gold.items)}
+    return frozenset(gold.items.keys() - chosen), subset
+
+
+def require_gold(sources: Sources) -> Sources:
+    """The sources with a gold set that can be read twice: where questions are chosen, their fields are read first."""
     gold = sources.get("gold")
     if gold is None:
         hint = "Give --gold, or leave out --where."
         raise UsageError("this suite reads no gold set, so no questions can be chosen", hint=hint, code="where-gold")
     return sources if is_path(gold) or isinstance(gold, Sequence) else {**sources, "gold": list(gold)}
-
-
-def kept(sources: Sources) -> Sources:
-    """The sources, each of which can be read twice."""
-    again = (str, bytes, Mapping, Sequence)
-    return {
-        name: source if is_path(source) or source is None or isinstance(source, again) else list(source)
-        for name, source in sources.items()
-    }
-
-
-def narrow(material: Material, sources: Sources, options: Any, key: Callable[[Any], str]) -> None:
-    """Leave only the chosen questions in the material, and records of the others out; unknown ones stay unknown."""
-    wanted = parse_where(options.where)
-    lenient, last_wins = options.lenient, getattr(options, "profile", "") == "reference"
-    gold = load_gold(sources["gold"], lenient=lenient, last_wins=last_wins, by=wanted, map=options.map)
-    apart = set(options.quarantine)
-    within = choose(gold.items.values(), wanted, sources["gold"])
-    chosen = {item.qid for item in within if item.qid not in apart}
-    if not chosen:
-        hint = "Leave at least one question to decide by."
-        raise UsageError("every question is quarantined", where="[[quarantine]]", hint=hint, code="quarantine-all")
-    left = gold.items.keys() - chosen
-    if material.expected is not None:
-        material.expected = _only(material.expected, chosen)
-    material.named = [name for name in material.named if name in chosen]
-    material.streams = {name: _without(stream, left, key) for name, stream in material.streams.items()}
-    if not wanted:
-        return
-    shown = sorted(f"{field}={value}" for field, values in wanted.items() for value in values)
-    material.subset = {"where": shown, "questions": len(within), "of": len(gold.items)}
-
-
-def _only(expected: Mapping[str, object], chosen: set[str]) -> Mapping[str, object]:
-    only: Callable[[set[str]], Mapping[str, object]] | None = getattr(expected, "only", None)  # of a set on disk
-    return {qid: item for qid, item in expected.items() if qid in chosen} if only is None else only(chosen)
-
-
-def _without(stream: Iterable[Numbered], left: Collection[str], key: Callable[[object], str]) -> Iterator[Numbered]:
-    return (numbered for numbered in stream if key(numbered[1]) not in left)
 
 
 def said(subset: Mapping[str, Any]) -> str:

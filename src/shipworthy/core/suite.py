@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .cases import Case, Gathered, Keep, Numbered, RunOf, Survey
 from .decision import Display
 from .evidence import Alike, Counted, Evidence, Offence, Order, Row
 from .gates import Gate, Outcome, parse_gates
+from .goldset import Watch
+from .inputs import Input, Stream
+from .join import Case, Keep, Once, RunOf, Survey
 from .metrics import Measure, Metric, Words
-from .once import Once
 from .options import SuiteOptions
-from .sources import Input
 
 if TYPE_CHECKING:
     from .control import Control, Setup
@@ -40,9 +40,12 @@ class Material(msgspec.Struct, kw_only=True):
     """What a suite makes of its inputs before a record is judged."""
 
     context: Any  # what every judgement shares; can be pickled, has `options`
-    streams: dict[str, Iterable[Numbered]]  # records by input, with their places
-    expected: Mapping[str, Any] | None = None  # question → its gold item made ready; None: the records make the cases
-    named: Collection[str] = ()  # questions that gold names, where the records make the cases
+    streams: dict[str, Stream]  # records by input
+    gold: Stream | None = None  # the questions; None: the records make the cases
+    ready: Callable[[Any, int], Any] | None = None  # (gold item, its place) → the item made ready; can be pickled
+    watch: Callable[[], Watch] | None = None  # told of every gold item
+    last_wins: bool = False  # of two gold items of one qid, as the original scripts had it
+    by_records: bool = False  # the records make the cases, and gold only names questions that should have some
     reads: dict[str, Input] = {}  # filled while the streams are read
     keep: dict[str, Keep] = {}  # which of several records of a question count; all where nothing is said
     once: dict[str, Once] = {}  # inputs in which a record may not be repeated
@@ -50,16 +53,7 @@ class Material(msgspec.Struct, kw_only=True):
     closed: bool = False  # a record of an unknown question is an error
     incomplete: list[str] = []  # what is known already to make the data unfit to judge
     warnings: list[str] = []
-    tick: Callable[[int], None] | None = None  # told now and then how many records were read
     subset: dict[str, Any] | None = None  # where only some of the questions are judged: which, and how many
-
-
-class Judged(msgspec.Struct, frozen=True):
-    """What an engine gives back."""
-
-    context: Any
-    gathered: Gathered
-    evidence: Evidence
 
 
 class Findings(msgspec.Struct, kw_only=True):
@@ -67,7 +61,7 @@ class Findings(msgspec.Struct, kw_only=True):
 
     context: Any
     material: Material
-    gathered: Gathered
+    gathered: Any  # evaluate.Gathered
     evidence: Evidence
     known: dict[str, Metric]
     gates: list[Gate]
@@ -109,12 +103,6 @@ class Explanation(msgspec.Struct, kw_only=True):
     items: Sequence[Row] | None = None  # in place of the evidence's rows
 
 
-class Engine(Protocol):
-    """How evidence is gathered, never what it means."""
-
-    def __call__(self, suite: Suite, material: Material) -> Judged: ...
-
-
 class Reference(msgspec.Struct, kw_only=True):
     """What the original script of a suite prints and decides."""
 
@@ -138,16 +126,12 @@ def no_rows(verdict: Any, context: Any) -> Iterable[Any]:
     return ()
 
 
-def no_change(context: object, gathered: Gathered, material: Material) -> object:
+def no_change(context: object, gathered: object, material: Material) -> object:
     return context
 
 
 def no_records(case: Case, verdict: object) -> bool:
     return case.gold is not None and not all(case.records.values())
-
-
-def tenfold(options: object, sources: Sources) -> int:
-    return 10
 
 
 def no_aliases(options: object) -> Mapping[str, str]:
@@ -191,10 +175,9 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     rows: Callable[[Any, Any], Iterable[tuple[Order, Row | msgspec.Struct]]] = no_rows
     offences: Callable[[Any, Any], Iterable[Offence]] = no_rows
     sees: Callable[[Any, Any], Iterable[tuple[str, Iterable[str]]]] = no_rows
-    key: Callable[[Any], str] = attrgetter("qid")  # record → the question it is about
     complete: Callable[[Any, Sources], Any] = as_given  # (options, inputs) → options with what the inputs decide
-    survey: Callable[[Material], Survey | None] | None = None
-    settle: Callable[[Any, Gathered, Material], Any] = no_change
+    survey: Callable[[Any], Survey | None] | None = None  # (context)
+    settle: Callable[[Any, Any, Material], Any] = no_change  # (context, evaluate.Gathered, material) → context
     shown: Callable[[Any], Mapping[str, Any]] = no_aliases  # (context): what options stand for once files are read
     aliases: Callable[[Any], Mapping[str, str]] = no_aliases
     wanted: Callable[[Any], list[Gate]] | None = None  # gates that the options name; default: those of `gates`
@@ -211,7 +194,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     reference: Callable[[Findings], Reference] | None = None
     controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
     configurable: bool = True  # whether a config may name it
-    growth: Callable[[Any, Sources], int] = tenfold  # bytes in memory for each byte of a file: when records go to disk
     terms: Callable[[], Mapping[str, Words]] = no_terms  # of values that are no metric by default
     display: Display = Display()
     refers_to: str = ""  # the suite that decides about wrong answers, where `check` runs both

@@ -1,21 +1,23 @@
-"""Engines: how evidence is gathered, never what it means. Each engine is one file here."""
+"""Engines: how lines come together and who works on them, never what is right. Each engine is one file here."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..reading.files import is_remote
 
 if TYPE_CHECKING:
-    from ..core.suite import Engine
+    from ..core.join import Engine
 
 ENGINES = {
-    "auto": "all cores where there is enough to read, else one process",
-    "inline": "one process, one case after the other",
-    "processes": "all cores of this machine",
+    "auto": "memory or disk, whichever suits the size of the files, on all cores",
+    "memory": "everything in memory",
+    "disk": "a temporary folder, for files that are larger than memory",
     "dask": "an existing Dask cluster (extra: dask)",
 }
 SETTINGS = {
@@ -25,18 +27,25 @@ SETTINGS = {
 }
 _TAKES = {
     "auto": ("jobs", "memory_limit"),
-    "inline": ("memory_limit",),
-    "processes": ("jobs", "memory_limit"),
+    "memory": ("jobs", "memory_limit"),
+    "disk": ("jobs", "memory_limit"),
     "dask": ("scheduler",),
 }
+_BEFORE = {"inline": "memory", "processes": "auto", "spilled": "disk"}  # what engines were called
+LARGE = 64_000_000  # bytes of files above which they are judged from disk …
+ROOM = 3  # … if the disk has so many times as much free
+PACKED = 8  # bytes that one byte of an archive may stand for
 
 
-def engine(name: str = "inline", **settings: Any) -> Engine:
-    """An engine by name, imported only now; `settings` are those that were given, such as `jobs`."""
+def engine(name: str = "memory", *, sources: Iterable[object] = (), **settings: Any) -> Engine:
+    """An engine by name, imported only now; `settings` are those that were given, such as `jobs`.
+
+    A memory limit is worked within on disk. `sources` are the inputs, by whose size `auto` chooses.
+    """
     if name not in ENGINES:
-        raise UsageError(
-            f"there is no engine {name!r}", hint=f"Use one of {', '.join(ENGINES)}.", code="engine-unknown"
-        )
+        now = f"It is {_BEFORE[name]} now: use" if name in _BEFORE else "Use"
+        hint = f"{now} one of {', '.join(ENGINES)}."
+        raise UsageError(f"there is no engine {name!r}", hint=hint, code="engine-unknown")
     given = {key: value for key, value in settings.items() if value is not None}
     for key in given:
         if key not in _TAKES.get(name, ()):
@@ -46,18 +55,45 @@ def engine(name: str = "inline", **settings: Any) -> Engine:
                 hint="Leave it out, or choose another --engine.",
                 code="engine-setting",
             )
-    given.pop("memory_limit", None)  # the limit was applied before: large inputs are on disk by now
+    if name in ("auto", "disk"):
+        given.setdefault("jobs", cores())
+    if name == "auto":
+        name = "disk" if _is_large(sources) else "memory"
+    if given.get("memory_limit"):
+        from ..core.temporary import parse_size
+
+        name, given["memory_limit"] = "disk", parse_size(given["memory_limit"])
     run: Engine = import_module(f".{name}", __name__).run
     return partial(run, **given) if given else run
 
 
-def workers(name: str, jobs: int | None) -> int:
-    """How many processes an engine would use on this machine; 0 if the work is done elsewhere."""
-    if name == "dask":
-        return 0
-    if name == "inline":
-        return 1
-    return jobs or cores()
+def _is_large(sources: Iterable[object]) -> bool:
+    """Whether the inputs that are files are large, and the temporary folder has room for them."""
+    size = sum(map(size_of, paths_of(sources)))
+    if size < LARGE:
+        return False
+    from ..core.temporary import has_room
+
+    return has_room(ROOM * size)
+
+
+def paths_of(sources: Iterable[object]) -> Iterator[str]:
+    """The files of some inputs."""
+    for source in sources:
+        for path in getattr(source, "paths", [source]):
+            if isinstance(path, (str, os.PathLike)):
+                yield os.fspath(path)
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file; an archive counts for what it may unpack to, and what is no file for nothing."""
+    if is_remote(path) and not os.path.exists(path):
+        from ..reading.remote import size_of as remote_size
+
+        size = remote_size(path) or 0
+    else:
+        size = os.path.getsize(path) if os.path.isfile(path) else 0
+    return size * (PACKED if path.lower().endswith((".gz", ".zst", ".parquet")) else 1)
 
 
 def cores() -> int:

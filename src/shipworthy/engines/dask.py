@@ -1,209 +1,164 @@
-"""The dask engine: the same units of work on an existing Dask cluster, whose workers see the same files.
+"""The dask engine: the same piles on the workers of an existing Dask cluster, which see the same files.
 
-The graph is made of `dask.delayed` calls of top-level functions and nothing else, so that whatever runs such a graph
-can run it. The cluster is never started, stopped or configured from here.
+Two functions are submitted, one that splits a part of a file and one that works on the piles of one number; what
+travels is bytes. The cluster is never started, stopped or configured from here.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from copy import deepcopy
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from operator import itemgetter
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import _version
-from ..core.evaluate import judge, settle
-from ..core.inputs import Input
-from ..core.suite import Judged, Material, Suite
+from ..core.inputs import Input, Stream
+from ..core.join import Joined, Keep, Question, Total, Work, work_on
+from ..core.rows import MEMORY
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
-from ..reading.cutting import LineRanges, Parts, digest_of_file, parts_between, parts_of, scanned, scans_of
+from ..reading.archives import Part
 from ..reading.files import is_remote
-from ..reading.parts import Part
 from ..text import first_few, visible
-from . import inline, shuffled
-from .attempts import Failed, attempt
-from .inputs import keeps_many, size_of, splits
-from .units import MOST, Plan, ReadUnit, merge, read_unit
+from . import size_of
+from .piles import ROUND, Piece, Pieces, Pile, Plan, packed, put_lines, questions_in, split, unpacked
+from .workers import Failed, attempt
 
-WORTH_SHARING = 4_000  # questions from which the cluster judges them
-BUCKETS = (4, 64)  # fewest and most in a shuffle: every part sends something to every bucket
-PARTS = 4_000  # parts of a large input, each of which sends what it keeps of a question to the client …
-LARGEST = 256 << 20  # … and bytes that a part may have for that
+PILE = 32_000_000  # bytes of files for each pile …
+PILES = 64  # … and the most: every part sends something to every pile
+PER_WORKER = 4  # the least, for each worker
+PART = 16 << 20  # bytes of files that are split together
 PATIENCE = 10  # seconds until a scheduler that does not answer, or has no worker, counts as unreachable
-TRIES = 3  # attempts at a task whose data was lost with a worker
 
 
-def run(suite: Suite, material: Material, *, scheduler: str = "", part: int | None = None) -> Judged:
-    """Read and judge on the cluster; inputs that can't be split are read in this process."""
-    with ExitStack() as connection:
-        client = connection.enter_context(_connected(scheduler))
+@contextmanager
+def run(
+    streams: Mapping[str, Stream],
+    keep: Mapping[str, Keep],
+    tick: Callable[[int], None] | None,
+    *,
+    scheduler: str = "",
+    part: int = PART,
+) -> Iterator[Joined]:
+    """Read and judge on the cluster; what only this process can read is read here."""
+    with _connected(scheduler) as client:
         _check_workers(client)
-        if not splits(material):
-            return inline.run(suite, material)
-        size = part or max(MOST, min(LARGEST, size_of(material) // PARTS))
-        judged = _Cluster(client).evaluate(suite, material, size, share=WORTH_SHARING if part is None else 1)
-        if isinstance(judged.gathered, shuffled.ClusterGathered):  # explaining the decision may need records
-            shuffled.close_with(judged.gathered, connection.pop_all().close)
-        return judged
+        size = sum(size_of(path) for stream in streams.values() for path in stream.paths)
+        ways = min(PILES, max(PER_WORKER * len(client.scheduler_info(n_workers=-1)["workers"]), size // PILE))
+        cluster = OnCluster(client, keep, ways)
+        cluster.split(streams, part, tick)
+        yield cluster
 
 
-class _Cluster:
-    """One evaluation on a cluster."""
+class OnCluster:
+    """All questions, in piles on workers."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    room = MEMORY
 
-    def evaluate(self, suite: Suite, material: Material, part: int, share: int) -> Judged:
-        """`share`: how many questions make it worth judging on the cluster."""
-        cut: dict[str, Parts] = self._cut(Plan(material, part).paths, part)
-        plan = Plan(material, part, cut.get)
-        units = list(plan)
-        there = [unit.moved(whole_path(unit.path)) for unit in units]
+    def __init__(self, client: Any, keep: Mapping[str, Keep], ways: int) -> None:
+        self._client, self._keep, self._ways = client, keep, ways
+        self._piles: list[list[Any]] = [[] for _ in range(ways)]  # futures, by the number of the pile
 
-        def rename(number: int, result: Any) -> Any:
-            return renamed(result, units[number].path)
+    def split(self, streams: Mapping[str, Stream], part: int, tick: Callable[[int], None] | None) -> None:
+        plan, count = Plan(streams, part), 0
+        for name in plan.here:
+            held: list[list[bytes]] = [[] for _ in range(self._ways)]
+            count += put_lines(
+                name, self._keep.get(name, "all"), streams[name].blocks(), 0, self._ways, ROUND, partial(_hold, held)
+            )
+            for number, piles in enumerate(held):
+                if piles:
+                    self._piles[number].append(self._client.submit(_as_it_is, piles, pure=False))
+        formats = {name: stream.format for name, stream in streams.items()}
+        shared = pickle.dumps((formats, dict(self._keep), self._ways))  # sent with each task
+        tasks = list(plan)
+        made = [self._client.submit(split_there, shared, _moved(task), pure=False) for task in tasks]
+        told = [self._client.submit(itemgetter(0), one, pure=False) for one in made]
+        for number in range(self._ways):
+            self._piles[number] += [self._client.submit(itemgetter(1 + number), one, pure=False) for one in made]
+        failed: dict[int, Exception] = {}
+        for number, result in self._results(told):
+            if isinstance(result, Failed):
+                failed[number] = result.error
+                continue
+            reads = [_renamed(read, piece) for read, piece in zip(result, tasks[number].pieces, strict=True)]
+            plan.add(tasks[number], reads)
+            count += sum(read.records for read in reads)
+            if tick is not None:
+                tick(count)
+        if failed:
+            raise _named_here(failed[min(failed)], tasks[min(failed)])
+        plan.close()
 
-        if keeps_many(material) or len(material.expected or ()) >= share:
-            work = partial(shuffled.evaluate, self, suite, material, plan, there, rename, self._buckets())
-            return self._again(work, [stream.read for stream in plan.streams.values()])
-        results = self._run(read_unit, (suite, replace(material, tick=None)), there)
-        gathered = merge(suite, material, plan, ((number, rename(number, one)) for number, one in results), [])
-        context = settle(suite, material, gathered)
-        return Judged(context, gathered, judge(suite, gathered.cases(material.expected), context))
+    def over(self, work: Work[Total], total: Total) -> Total:
+        shared = pickle.dumps((work, dict(self._keep)))
+        calls = [self._client.submit(work_there, shared, *piles, pure=False) for piles in self._piles]
+        failed: dict[int, Exception] = {}
+        for number, result in self._results(calls):
+            if isinstance(result, Failed):
+                failed[number] = result.error
+            elif result is not None:
+                total += result
+        if failed:
+            raise failed[min(failed)]
+        return total
 
-    def _buckets(self) -> int:
-        workers = len(self._client.scheduler_info(n_workers=-1)["workers"])
-        return min(BUCKETS[1], max(BUCKETS[0], 4 * workers))
+    def batches(self) -> Iterator[Sequence[Question]]:
+        for piles in self._piles:
+            yield from questions_in(_opened(self._client.gather(piles)), self._keep)
 
-    def _cut(self, paths: list[str], part: int) -> dict[str, Parts]:
-        """The parts of each file, cut by the cluster; a file that can't be cut says why when it is read."""
-        found = dict(self._run(cut_file, (part,), [whole_path(path) for path in paths]))
-        known: dict[str, Parts] = {}
-        for number, path in enumerate(paths):
-            if isinstance(found[number], KnownParts):
-                known[path] = KnownParts([replace(one, path=path) for one in found[number]], found[number].digest)
-        return known | self._scanned(
-            {path: found[n] for n, path in enumerate(paths) if isinstance(found[n], int)}, part
-        )
-
-    def _scanned(self, sizes: Mapping[str, int], part: int) -> dict[str, Parts]:
-        """Files of lines, whose lines all workers count, range by range; digests are made while parts are read."""
-        scans = [scan for path, size in sizes.items() for scan in scans_of(whole_path(path), size, part)]
-        results = dict(self._run(scanned, (), scans))
-        cut: dict[str, Parts] = {}
-        for path, size in sizes.items():
-            own = [results[number] for number, scan in enumerate(scans) if scan.path == whole_path(path)]
-            if not any(isinstance(one, Failed) for one in own):
-                digest = self._client.submit(digest_of_file, whole_path(path), pure=False)
-                cut[path] = ScannedParts(parts_between(path, size, own), digest)
-        return cut
-
-    def _run(
-        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[object]
-    ) -> Iterator[tuple[int, Any]]:
-        """Results with their task numbers, as they complete. What is lost with a worker is sent and done again."""
+    def _results(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Results as they arrive, with their numbers. What is lost with a worker is done again by the scheduler."""
         distributed = _package("distributed")
-        left = {number: (task,) for number, task in enumerate(tasks)}
-        for tries in range(1, TRIES + 1):
-            try:
-                for number, result in self._done(work, shared, left):
-                    yield number, result
-                    del left[number]
-                return
-            except distributed.KilledWorker as error:
-                raise _died(error) from None
-            except distributed.client.FutureCancelledError as error:  # the only copy of what is shared was lost
-                if tries == TRIES:
-                    raise _died(error) from None
-
-    def _again(self, work: Callable[[], Judged], reads: Sequence[Input]) -> Judged:
-        """The same for work that keeps data on the workers: all of it is repeated, and reading starts over."""
-        distributed, before = _package("distributed"), deepcopy(reads)
-        for tries in range(1, TRIES + 1):
-            try:
-                return work()
-            except distributed.KilledWorker as error:
-                raise _died(error) from None
-            except distributed.client.FutureCancelledError as error:
-                if tries == TRIES:
-                    raise _died(error) from None
-            for read, was in zip(reads, deepcopy(before), strict=True):
-                for name in read.__struct_fields__:
-                    setattr(read, name, getattr(was, name))
-        raise AssertionError("the last try ends in a result or an error")
-
-    def over(
-        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Iterable[tuple[object, ...]]
-    ) -> Iterator[tuple[int, Any]]:
-        return self._done(work, shared, dict(enumerate(tasks)))
-
-    def _done(
-        self, work: Callable[..., object], shared: tuple[object, ...], tasks: Mapping[int, tuple[object, ...]]
-    ) -> Iterator[tuple[int, object]]:
-        distributed, delayed = _package("distributed"), _package("dask").delayed
-        sent = self._sent(shared)
-        calls = [delayed(told, pure=False)(work, number, *sent, *task) for number, task in tasks.items()]
-        for future in distributed.as_completed(self._client.compute(calls), loop=self._client.loop):
-            number, made, result = future.result()
-            _check_same(made)
-            future.release()
-            yield number, result
-
-    def _sent(self, shared: tuple[object, ...]) -> list[Any]:
-        """What all tasks share: gold is sent to each worker once."""
-        return [self._client.scatter(value, broadcast=True, hash=False) for value in shared]
-
-    def split(
-        self, work: Callable[..., Sequence[object]], shared: tuple[object, ...], tasks: Sequence[object], outputs: int
-    ) -> tuple[Iterator[tuple[int, Any]], list[list[object]]]:
-        """The first output of each task as it arrives; the others stay on the workers, by task."""
-        delayed = _package("dask").delayed
-        sent = self._sent(shared)
-        wide = outputs + 1
-        made = [
-            delayed(told_many, nout=wide, pure=False)(work, number, *sent, task) for number, task in enumerate(tasks)
-        ]
-        futures = self._client.compute([one[output] for one in made for output in range(wide)])
-        rest = [futures[start + 1 : start + wide] for start in range(0, len(futures), wide)]
-        return self._first(futures[::wide]), rest
-
-    def _first(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        distributed = _package("distributed")
-        for future in distributed.as_completed(futures, loop=self._client.loop):
-            number, made, result = future.result()
-            _check_same(made)
-            yield number, result
-
-
-def _died(error: Exception) -> EnvironmentFailure:
-    return EnvironmentFailure(
-        f"workers of the cluster died again and again: {visible(str(error), 200)}",
-        hint="Do they have enough memory? Their logs say why they ended.",
-        code="worker-died",
-    )
+        numbers = {future.key: number for number, future in enumerate(futures)}
+        try:
+            for future in distributed.as_completed(futures, loop=self._client.loop):
+                made, result = future.result()
+                _check_same(made)
+                future.release()
+                yield numbers[future.key], result
+        except (distributed.KilledWorker, distributed.client.FutureCancelledError) as error:
+            raise EnvironmentFailure(
+                f"workers of the cluster died again and again: {visible(str(error), 200)}",
+                hint="Do they have enough memory? Their logs say why they ended.",
+                code="worker-died",
+            ) from None
 
 
 # --- what runs on a worker ---
 
 
-def told(work: Callable[..., object], number: int, *given: object) -> tuple[int, tuple[str, str], object]:
-    """The number of a task, what it was done with, and what came of it."""
-    return number, made_with(), attempt(work, *given)
+def split_there(shared: bytes, pieces: Pieces) -> list[Any]:
+    """What reading has told, or an error; and the piles as bytes, by number."""
+    formats, keep, ways = pickle.loads(shared)
+    held: list[list[bytes]] = [[] for _ in range(ways)]
+    told = attempt(lambda given: split(formats, keep, ways, ROUND, given, partial(_hold, held)), pieces)
+    return [(made_with(), told), *held]
 
 
-def told_many(work: Callable[..., Sequence[object]], number: int, *given: object) -> list[object]:
-    """The same for work with several outputs, the first of which comes back."""
-    first, *others = work(*given)
-    return [(number, made_with(), first), *others]
+def work_there(shared: bytes, *piles: list[bytes]) -> tuple[tuple[str, str], object]:
+    work, keep = pickle.loads(shared)
+    return made_with(), attempt(lambda given: work_on(work, questions_in(_opened(given), keep)), piles)
+
+
+def _as_it_is(piles: list[bytes]) -> list[bytes]:
+    return piles
+
+
+def _hold(held: list[list[bytes]], number: int, pile: Pile) -> None:
+    held[number].append(packed(pile))
+
+
+def _opened(piles: Iterable[list[bytes]]) -> Iterator[Pile]:
+    return (unpacked(data) for some in piles for data in some)
 
 
 def made_with() -> tuple[str, str]:
@@ -211,69 +166,43 @@ def made_with() -> tuple[str, str]:
     return _version.__version__, unicodedata.unidata_version
 
 
-class KnownParts(Struct):
-    """The parts of a file, cut elsewhere."""
-
-    parts: list[Part]
-    digest: str
-
-    def __iter__(self) -> Iterator[Part]:
-        return iter(self.parts)
-
-
-class ScannedParts:
-    """The parts of a file whose digest is still being made."""
-
-    def __init__(self, parts: list[Part], digest: Any) -> None:
-        self._parts, self._digest = parts, digest
-
-    def __iter__(self) -> Iterator[Part]:
-        return iter(self._parts)
-
-    @property
-    def digest(self) -> str:
-        return str(self._digest.result())
-
-
-def cut_file(size: int, path: str) -> KnownParts | int | None:
-    """The parts of a file, or the size of one whose lines are to be counted; None where it has no parts."""
-    parts = parts_of(path, size)
-    if isinstance(parts, LineRanges):
-        return os.path.getsize(path)
-    return None if parts is None else KnownParts(list(parts), parts.digest)
-
-
 # --- paths: workers need absolute ones, and messages show the ones that the user wrote ---
 
 
-def whole_path(path: str) -> str:
-    """The absolute path of a file; an address stays as it is."""
+def _moved(pieces: Pieces) -> Pieces:
+    return Pieces(tuple(replace(piece, path=_absolute(piece.path)) for piece in pieces.pieces))
+
+
+def _absolute(path: str | Part) -> str | Part:
+    if isinstance(path, Part):
+        return replace(path, path=os.path.abspath(path.path))
     return path if is_remote(path) else os.path.abspath(path)
 
 
-def renamed(result: ReadUnit | Failed, path: str) -> ReadUnit | Failed:
-    """A worker's result with the file's path as the user gave it."""
-    whole = whole_path(path)
-    if whole == path:
-        return result
-    if isinstance(result, Failed):
-        if isinstance(result.error, ShipworthyError):
-            result.error.where = result.error.where.replace(visible(whole), visible(path))
-        return result
-    read = result.read
-    for problems in (read.found, read.values):
-        problems.first = [replace(problem, path=path) for problem in problems.first]
-    read.warnings = [replace(warned, where=path + warned.where.removeprefix(whole)) for warned in read.warnings]
-    read.fits = {path: any(read.fits.values())} if read.fits else {}
-    read.path = path
-    return result
+def _renamed(read: Input, piece: Piece) -> Input:
+    """What a worker read, with the file's path as the user gave it."""
+    path, whole = os.fspath(piece.path), os.fspath(_absolute(piece.path))
+    if whole != path:
+        read.found.first = [replace(problem, path=path) for problem in read.found.first]
+        read.warnings = [replace(one, where=path + one.where.removeprefix(whole)) for one in read.warnings]
+        read.fits = {path: any(read.fits.values())} if read.fits else {}
+        read.path = path
+    return read
+
+
+def _named_here(error: Exception, pieces: Pieces) -> Exception:
+    if isinstance(error, ShipworthyError):
+        for piece in pieces.pieces:
+            path, whole = os.fspath(piece.path), os.fspath(_absolute(piece.path))
+            error.where = error.where.replace(visible(whole), visible(path))
+    return error
 
 
 # --- the cluster ---
 
 
 @contextmanager
-def _connected(scheduler: str) -> Iterator[object]:
+def _connected(scheduler: str) -> Iterator[Any]:
     """A client of the scheduler, for as long as it is needed."""
     distributed = _package("distributed")
     if not scheduler:

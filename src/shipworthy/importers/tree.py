@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..core.spill import disk_failure, packed, unpacked
+from ..core.temporary import disk_failure, packed, unpacked
 from ..errors import DataError
 from ..text import visible
 from .spans import Late, Span

@@ -19,16 +19,16 @@ from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
 from ..core.run_options import of_config
-from ..core.spill import parse_size
 from ..core.subset import choose, parse_where
+from ..core.temporary import parse_size
 from ..engines import engine as engine_named
 from ..errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
 from ..history import SHORT, History, exact_value
+from ..reading.archives import KEPT, sharing
 from ..reading.files import write_whole
 from ..reading.jsonl import Problems, Reader, read_objects
 from ..reading.plans import Planned, Plans, add_plans, note_runs
 from ..reading.reports import is_edited, passing
-from ..reading.sharing import KEPT, sharing
 from ..suites import load_suite, passing_rule
 from ..text import first_few, plural, visible
 from .baselines import Reports, is_file, load_baseline
@@ -69,7 +69,7 @@ def check(
     settings = config if isinstance(config, Config) else load_config(config)
     limit = memory_limit or settings.memory_limit or None
     how = {"jobs": jobs, "scheduler": scheduler, "memory_limit": limit}
-    engine_named(engine, **how)  # a misspelt one is an error of the call, not of each suite
+    engine_named(engine, sources=(), **how)  # a misspelt one is an error of the call, not of each suite
     if limit is not None:
         parse_size(limit)
     day = today or datetime.datetime.now(datetime.UTC).date()
@@ -460,7 +460,7 @@ def refuse_incomparable(
         if not driven or _target_of(suite, config) is None or config.on_incomparable == "warn":
             continue
         empty = msgspec.structs.replace(suite, inputs=suite.inputs | {driven: ()})
-        decision, _, _ = _run(empty, False, "inline", {})
+        decision, _, _ = _run(empty, False, "memory", {})
         if decision is None:
             continue  # what is wrong with the suite is for the check to say
         policed = apply_policy(decision, waivers=config.waivers, policies=suite.policies, today=day)

@@ -11,13 +11,10 @@ from ..core import evaluate as core
 from ..core.decision import Decision
 from ..core.options import SuiteOptions, fields_of, make_options, recorded
 from ..core.sources import GoldSource, TraceSource
-from ..core.spill import active, limited
 from ..core.suite import InputSpec, Suite
 from ..engines import engine as engine_named
-from ..engines import workers
 from ..errors import UsageError
-from ..reading.files import is_remote
-from ..reading.many import expanded
+from ..reading.files import expanded, is_remote
 from ..suites import load_suite, suite_for
 
 
@@ -28,7 +25,7 @@ def evaluate(
     /,
     *,
     tick: core.Tick | None = None,
-    engine: str = "inline",
+    engine: str = "memory",
     jobs: int | None = None,
     scheduler: str | None = None,
     memory_limit: str | int | None = None,
@@ -40,7 +37,7 @@ def evaluate(
     /,
     *,
     tick: core.Tick | None = None,
-    engine: str = "inline",
+    engine: str = "memory",
     jobs: int | None = None,
     scheduler: str | None = None,
     memory_limit: str | int | None = None,
@@ -51,7 +48,7 @@ def evaluate(
     /,
     *inputs: object,
     tick: core.Tick | None = None,
-    engine: str = "inline",
+    engine: str = "memory",
     jobs: int | None = None,
     scheduler: str | None = None,
     memory_limit: str | int | None = None,
@@ -87,7 +84,7 @@ def run_suite(
     given: Mapping[str, object],
     *,
     tick: core.Tick | None = None,
-    engine: str = "inline",
+    engine: str = "memory",
     **settings: Any,
 ) -> Decision:
     """Run a suite; what it was called with stands in the decision's `run`, so that it can be computed again."""
@@ -97,17 +94,12 @@ def run_suite(
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
     suite = suite_for(suite, options, sources)
-    jobs = workers(engine, settings.get("jobs"))
-    with limited(settings.get("memory_limit"), sources.values(), jobs, suite.growth(options, sources)):
-        if jobs > 1 and (store := active()) is not None:
-            from ..engines.spilled import Workers  # a small run does without its imports
-
-            store.over = Workers(jobs).over
-        decision = core.evaluate(suite, sources, options, engine_named(engine, **settings), tick)
+    chosen = engine_named(engine, sources=sources.values(), **settings)
+    decision = core.evaluate(suite, sources, options, chosen, tick)
     paths = {
         name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
     }
-    if engine not in ("inline", "auto"):
+    if engine not in ("memory", "auto"):
         decision.run = decision.run | {"engine": engine}
     call: dict[str, object] = {"inputs": paths, "options": recorded(options) | _files(options, decision)}
     # How letters fold depends on Python's Unicode tables: a report says by which it was made, outside its digest.

@@ -10,7 +10,7 @@ from ..config import SuiteConfig
 from ..core.board import Board
 from ..core.policy import with_incomplete
 from ..errors import ShipworthyError
-from ..reading.many import Files, expanded
+from ..reading.files import Files, expanded
 
 
 def shared_files(suites: Sequence[SuiteConfig]) -> set[str]:

@@ -19,7 +19,7 @@ from ..core.gates import Gate
 from ..core.options import fields_of
 from ..core.policy import Waiver, apply_policy, with_incomplete, with_regressions
 from ..errors import DataError, UsageError
-from ..reading.many import files_of
+from ..reading.files import files_of
 from ..reading.reports import check_report, digest_of, exact_text, load_report, reports_of
 from ..suites import SUITES, load_suite
 from ..text import visible

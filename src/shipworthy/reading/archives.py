@@ -1,20 +1,39 @@
-"""Streams: plain, .gz and .zst files as bytes that end in an error, never early, where they are damaged."""
+"""Streams: plain, .gz and .zst files as bytes that end in an error, never early, where they are damaged.
+
+A small file that several suites read is read once (`sharing`), and all of them get the same bytes, even if the file
+changes meanwhile; one that lies elsewhere is fetched once. Large files are read anew by each.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, BinaryIO, cast
+
+import msgspec
 
 from ..errors import DataError, EnvironmentFailure, UsageError
 from ..text import visible
 from .files import is_remote
 from .limits import BLOCK, Damaged
-from .parts import PACKED, Part
-from .sharing import shared
+
+PACKED = (".gz", ".zst")  # endings of archives, which have no parts
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Bytes `start` to `end` of a file of lines, which are read as a file of their own. It is a path as well."""
+
+    path: str
+    start: int
+    end: int
+    first: int  # number of its first line
+
+    def __fspath__(self) -> str:
+        return self.path
 
 
 @contextmanager
@@ -42,7 +61,7 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
 
 
 def _opened(path: str, watch: Callable[[bytes], object] | None, part: Part | None) -> io.RawIOBase:
-    if (kept := shared()) is not None and part is None:
+    if (kept := _SHARED.get()) is not None and part is None:
         once = os.path.exists(path) and not os.path.isfile(path)
         return kept.open(path, watch, partial(_as_it_is, path), partial(_size_of, path), once)
     return _as_it_is(path, watch, part)
@@ -100,3 +119,87 @@ class _Watched(io.FileIO):
         if count and self._watch is not None:
             self._watch(view[:count])  # type: ignore[arg-type]
         return count
+
+
+# --- files that several suites read ---
+
+KEPT = 64_000_000  # bytes of all files together
+
+Watch = Callable[[bytes], object] | None
+Open = Callable[[Watch], io.RawIOBase]
+
+
+class Shared:
+    """Files as they were when they were first read."""
+
+    def __init__(self, paths: Iterable[str], room: int) -> None:
+        self._paths, self._room = frozenset(paths), room
+        self._kept: dict[str, bytes] = {}
+        self._gone: set[str] = set()  # read already, and can't be read again
+
+    def open(self, path: str, watch: Watch, opened: Open, size: Callable[[], int | None], once: bool) -> io.RawIOBase:
+        """The file's bytes; as `opened` gives them where nobody else will read it, or where they are too many.
+
+        What can be read only `once`, such as a pipe, must fit.
+        """
+        if path not in self._kept:
+            if path in self._gone:
+                raise _too_large(path)
+            length = size() if path in self._paths else None
+            if length is None or length > self._room:
+                return opened(watch)
+            with opened(None) as stream:
+                data = b"".join(_up_to(stream, self._room))
+            if len(data) > self._room:
+                if once:
+                    self._gone.add(path)
+                    raise _too_large(path)
+                return opened(watch)
+            self._kept[path] = data
+            self._room -= len(data)
+        return _Again(self._kept[path], watch)
+
+
+def _up_to(stream: io.RawIOBase, room: int) -> Iterator[bytes]:
+    """What there is; where it is more than there is room for, a little more than that."""
+    while room >= 0 and (data := stream.read(1 << 20)):
+        room -= len(data)
+        yield data
+
+
+def _too_large(path: str) -> UsageError:
+    return UsageError(
+        "several suites read it, and it can be read only once",
+        where=visible(path),
+        hint=f"Save it to a file first: up to {KEPT // 10**6} MB are kept, and none within a memory limit.",
+        code="read-once",
+    )
+
+
+class _Again(io.RawIOBase):
+    """Bytes that were read before, shown to `watch` as those of a file are."""
+
+    def __init__(self, data: bytes, watch: Watch) -> None:
+        self._stream, self._watch = io.BytesIO(data), watch
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto(buffer)
+        if count and self._watch is not None:
+            self._watch(memoryview(buffer)[:count])  # type: ignore[arg-type]
+        return count
+
+
+_SHARED: ContextVar[Shared | None] = ContextVar("shipworthy_shared", default=None)
+
+
+@contextmanager
+def sharing(paths: Iterable[str], room: int = KEPT) -> Iterator[None]:
+    """Read each of these files once, as many as there is room for."""
+    token = _SHARED.set(Shared(paths, room))
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all."""
+"""Files: which ones a path stands for, and how they are written: whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from ..errors import EnvironmentFailure
+import msgspec
+
+from ..errors import EnvironmentFailure, UsageError
 from ..text import visible
 
 
@@ -69,3 +71,96 @@ def is_remote(path: object) -> bool:
     """Whether it is an address; its scheme has two letters at least, because C:// is a drive."""
     scheme, sign, _ = path.partition("://") if isinstance(path, str) else ("", "", "")
     return bool(sign) and len(scheme) > 1 and scheme[0].isalpha() and scheme.isascii() and scheme.isalnum()
+
+
+# --- many files as one input: a glob or a folder, in an order that does not depend on the file system ---
+
+ENDINGS = tuple(
+    f"{name}{packed}"
+    for name in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+    for packed in ("", ".gz", ".zst")
+)
+
+
+BESIDE = (".journal", ".lock")  # what the runner keeps beside a file of traces
+
+
+STANDARD_INPUT = "/dev/stdin"
+
+
+class Files(msgspec.Struct, frozen=True):
+    """The files that a glob or a folder stands for, sorted by the bytes of their paths."""
+
+    pattern: str
+    paths: tuple[str, ...]
+
+    def __fspath__(self) -> str:
+        return self.pattern
+
+
+def expanded(source: object) -> object:
+    """The files that a glob or a folder stands for, standard input for `-`; anything else as it is."""
+    if isinstance(source, Files) or not isinstance(source, (str, os.PathLike)):
+        return source
+    path = os.fspath(source)
+    if path == "-" and os.path.exists(STANDARD_INPUT):  # a file of that name is ./-
+        return STANDARD_INPUT
+    if "://" in path and not os.path.lexists(path):
+        return _elsewhere(path)
+    if os.path.isdir(path):
+        return _some(path, _inside(path), "the folder has no file of traces")
+    if not any(sign in path for sign in "*?[") or os.path.lexists(path):
+        return source
+    from glob import glob  # few inputs are patterns, and every command starts by way of here
+
+    matches = glob(path, recursive=True)
+    found = [name for match in matches for name in (_inside(match) if os.path.isdir(match) else [match])]
+    found = [name for name in found if not name.endswith(BESIDE)]
+    return _some(path, found, "no file matches")
+
+
+def _elsewhere(path: str) -> object:
+    """The files of a pattern or a folder at an address."""
+    if not is_remote(path):
+        return path
+    from .remote import found_at
+
+    found = found_at(path)
+    if found is None:
+        return path
+    kept = [name for name in found if name.lower().endswith(ENDINGS) and not _hidden(name)]
+    return _some(path, kept, "no file of traces is there")
+
+
+def _hidden(name: str) -> bool:
+    return name.rpartition("/")[2].startswith((".", "_"))
+
+
+def files_of(path: str) -> tuple[str, ...]:
+    """The files that a path stands for: itself, those of a glob or a folder, or none."""
+    if os.path.exists(path) and not os.path.isdir(path):
+        return (path,)
+    try:
+        found = expanded(path)
+    except UsageError:
+        return ()
+    return found.paths if isinstance(found, Files) else ()
+
+
+def _inside(folder: str) -> Iterator[str]:
+    """The data files below a folder; hidden ones and those of other kinds, such as _SUCCESS, are none."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        yield from (
+            os.path.join(parent, name)
+            for name in names
+            if name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
+        )
+
+
+def _some(pattern: str, found: object, what: str) -> Files:
+    paths = tuple(sorted(set(found), key=os.fsencode))  # type: ignore[call-overload]
+    if not paths:
+        hint = "Check the pattern; quote it, so that it reaches shipworthy as it is."
+        raise UsageError(what, where=visible(pattern), hint=hint, code="no-match")
+    return Files(pattern, paths)

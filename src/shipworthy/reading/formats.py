@@ -17,7 +17,6 @@ from ..text import visible
 from .archives import open_binary
 from .jsonl import Problem, Problems, Reader, plain_object
 from .limits import BLOCK, MAX_LINE
-from .parts import Part
 from .strict import Refused, strict_json, strict_object
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -35,14 +34,13 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[tuple[int, dict[str, object]]]: ...
 
 
-def open_rows(source: str | Part, problems: Problems) -> Rows | None:
+def open_rows(path: str, problems: Problems) -> Rows | None:
     """The rows of a file that is not JSON lines; None where it is."""
-    path = os.fspath(source)
     name = path.removesuffix(".gz").removesuffix(".zst").lower()
     if name.endswith(".parquet"):
         from .tables import ParquetRows
 
-        return ParquetRows(source)
+        return ParquetRows(path)
     if name.endswith((".csv", ".tsv")):
         return TableRows(path, "\t" if name.endswith(".tsv") else ",", problems)
     if name.endswith(".json") and os.path.isfile(path):

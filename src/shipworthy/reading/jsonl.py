@@ -10,21 +10,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, repeat
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 import msgspec
 
 from ..errors import DataError
 from ..text import visible
-from .archives import open_binary
+from .archives import Part, open_binary
 from .keys import Keys
 from .limits import BLOCK, MAX_DEPTH, MAX_LINE, MAX_SHOWN, MAX_SKIPPED, Damaged
-from .parts import Part
 from .plans import HEADER_KEY, Plans, note_header, note_runs, planned_in
-from .quick import MISSES, Lines, Shape, learn
 from .strict import Refused, as_record, field_first, kind, strict_object
 from .values import MapError
 
@@ -42,9 +40,8 @@ __all__ = [
     "strict_object",
 ]
 
-TOGETHER = 1 << 20  # bytes of checked lines in one batch
 _BOM = b"\xef\xbb\xbf"
-_JOURNAL = f'"{HEADER_KEY}"'.encode()
+JOURNAL = f'"{HEADER_KEY}"'.encode()
 _PLAN = b'"sweep_id"'
 _NAMES = frozenset(("qid", "q_id", "id", "prompt_id"))  # a line that has one is about a question
 
@@ -143,75 +140,26 @@ class Reader(Generic[Record]):
         self._shaped = shaped  # brings an object into the record's shape; one without nulls and these keys has it
         self._flat = flat
         self._hash = hashlib.sha256()
-        self._shape: Shape | None = None
-        self._sample: dict[str, object] | None = (
-            None  # an object to learn the shape of, should there be a further block
-        )
-        self._misses = 0
 
     @property
     def digest(self) -> str:
         return self._hash.hexdigest() if self._part is None else ""
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
-        return chain.from_iterable(self.batches())
-
-    def batches(
-        self, key: Callable[[Record], str] | None = None, with_records: bool = False
-    ) -> Iterator[Iterable[tuple[int, Record]]]:
-        """The records block by block, so that no Python code runs for each line.
-
-        With a key, lines that are checked but not yet made records, wherever that is possible: `Lines`. They have the
-        records with them where somebody looks at them now and keeps the lines.
-        """
-        waiting: Lines | None = None
-        for first, text, lines in self._blocks():
-            self._learn()
-            if key is not None and (checked := self._checked(first, text, lines, key, with_records)) is not None:
-                waiting = checked if waiting is None else waiting.join(checked)
-                if with_records or waiting.size >= TOGETHER:
-                    yield waiting
-                    waiting = None
-                continue
-            if waiting is not None:
-                yield waiting
-                waiting = None
-            records = None if _JOURNAL in text else self._at_once(text, lines, learning=True)
+        """The records, block by block, so that no Python code runs for each line where nothing is odd."""
+        for first, text, lines in self.blocks():
+            records = None if JOURNAL in text else self.at_once(text, lines)
             if records is None:
-                yield self._one_by_one(first, lines)
+                yield from self._one_by_one(first, lines)
             else:
                 self.records += len(records)
-                yield zip(range(first, first + len(lines)), records, strict=True)
-        if waiting is not None:
-            yield waiting
+                self._note(records, _PLAN in text)
+                yield from zip(range(first, first + len(lines)), records, strict=True)
 
-    def _learn(self) -> None:
-        """Learn the shape of the lines before, now that there are more."""
-        if self._sample is not None:
-            self._shape, self._sample = learn(self._sample, self.record, self._keys), None
-
-    def _checked(
-        self, first: int, text: bytes, lines: list[bytes], key: Callable[[Record], str], with_records: bool
-    ) -> Lines | None:
-        """The lines, if they have the shape that was learnt; an older file's header does not."""
-        if self._shape is None or (records := self._shape.read(text, lines)) is None:
-            return None
-        self._note(records, self._shape.planned)
-        names = list(map(key, records))
-        self.records += len(names)
-        return Lines(first, lines, names, self._shape, records if with_records else None, size=len(text))
-
-    def _at_once(self, text: bytes, lines: list[bytes], learning: bool = False) -> list[Record] | None:
+    def at_once(self, text: bytes, lines: list[bytes]) -> list[Record] | None:
         """The records of unsuspicious lines, checked without running Python code for each line; otherwise None."""
-        if self._shape is not None:  # it decodes every text of a line, so nothing can hide there
-            if (records := self._shape.read(text, lines)) is not None:
-                self._misses = 0
-                self._note(records, self._shape.planned)
-                return records
-            if len(lines) > 2 and self._shape.read(lines[0], lines[:1]) and self._shape.read(lines[-1], lines[-1:]):
-                return None  # only a few lines differ: read them one by one
         try:
-            if _suspicious(text):
+            if suspicious(text):
                 return None
             objects = _plain_objects(text, lines)
             if objects is None or (self._keys is not None and self._keys.suspect(objects)):
@@ -219,14 +167,9 @@ class Reader(Generic[Record]):
             if self.record is dict:
                 return cast(list[Record], objects)
             flat = bool(self._flat) and not self._flat.isdisjoint(set[str]().union(*objects))
-            found = self._typed(lines, objects, b"null" in text, flat)
+            return self._typed(lines, objects, b"null" in text, flat)
         except (ValueError, RecursionError):
             return None
-        if learning and not flat and self._misses < MISSES:
-            self._misses += 1
-            self._sample = objects[-1]
-        self._note(found, _PLAN in text)
-        return found
 
     def _typed(self, lines: list[bytes], objects: list[dict[str, object]], nulls: bool, flat: bool) -> list[Record]:
         """The objects as records; those that are not in shape are brought into it first."""
@@ -249,13 +192,16 @@ class Reader(Generic[Record]):
         for number, line in enumerate(lines, first):
             if not line or line.isspace():
                 continue
-            found = self._at_once(line, [line]) if len(lines) > 1 and _JOURNAL not in line else None
-            record = found[0] if found else self._slowly(number, line)
+            found = self.at_once(line, [line]) if len(lines) > 1 and JOURNAL not in line else None
+            if found:
+                self._note(found, _PLAN in line)
+            record = found[0] if found else self.slowly(number, line)
             if record is not None:
                 self.records += 1
                 yield number, record
 
-    def _slowly(self, number: int, line: bytes) -> Record | None:
+    def slowly(self, number: int, line: bytes) -> Record | None:
+        """One record by the definition; None where the line is blank, a header, or refused."""
         stripped = line.removeprefix(_BOM).strip()
         if not stripped:
             return None
@@ -287,7 +233,7 @@ class Reader(Generic[Record]):
         note_header(self.plans, value, planned)
         return True
 
-    def _blocks(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
+    def blocks(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Whole lines with their newlines, a block at a time, with the number of the first."""
         rest, first = b"", 1 if self._part is None else self._part.first
         with open_binary(self.path, self._hash.update if self._part is None else None, self._part) as stream:
@@ -352,7 +298,7 @@ def _plain_objects(text: bytes, lines: list[bytes]) -> list[dict[str, object]] |
 
     A repeated key can't hide: writing the objects again gives as many colons as were read, unless one was dropped.
     """
-    if not all(lines) or _deep(lines):
+    if not all(lines) or deep(lines):
         return None
     objects = list(map(_decode, lines))
     if set(map(type, objects)) - {dict} or _encode(objects).count(b":") != text.count(b":"):
@@ -369,14 +315,14 @@ def plain_object(text: bytes) -> dict[str, object] | None:
     return objects[0] if objects else None
 
 
-def _suspicious(text: bytes) -> bool:
+def suspicious(text: bytes) -> bool:
     r"""Not UTF-8, or a plain letter written as \u0071, as only a writer who hides a key would."""
     if not text.isascii():
         text.decode()
     return b"\\u00" in text and re.search(rb"\\u00[2-7]", text) is not None
 
 
-def _deep(lines: list[bytes]) -> bool:
+def deep(lines: list[bytes]) -> bool:
     """Whether a line may be nested too deep. Brackets inside texts count too, so this can be a false alarm."""
     if max(map(len, lines), default=0) <= 2 * MAX_DEPTH:  # each level opens and closes
         return False

@@ -14,7 +14,6 @@ from ..text import plural, visible
 from .files import is_remote
 from .jsonl import Problems
 from .limits import MAX_LOCK
-from .quick import full
 from .strict import Refused, as_record, strict_json
 
 VERSION = 1  # 1: the first published lock format
@@ -189,16 +188,17 @@ def item_digest(item: object) -> str:
 _encode = msgspec.json.Encoder().encode  # once for all items of a large set
 
 
-def _encoded(item: object) -> bytes:
-    defaults: Iterable[bytes] | None = getattr(item, "__defaults__", None)
+def _encoded(item: Any) -> bytes:
+    """An item as scoring reads it: without the fields that are there to slice by.
+
+    Its language is one of those: reports that were made before it was read otherwise stay comparable.
+    """
+    if item.fields or item.lang:
+        item = msgspec.structs.replace(item, fields={}, lang="")
     try:
-        if defaults is not None:  # it has what the record would have, in the same order, and perhaps a default too many
-            data = _encode(item)
-            if not any(map(data.__contains__, (*defaults, b'"lang":'))):
-                return data
-        return msgspec.json.encode(_bare(item))
+        return _encode(item)
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8; the slower canonical form spells it out
-        return _canonical(msgspec.to_builtins(_bare(item)))
+        return _canonical(msgspec.to_builtins(item))
 
 
 def set_digest(items: dict[str, str]) -> str:
@@ -288,15 +288,6 @@ def _opened(path: str | os.PathLike[str]) -> Any:
 
 def _digests_of(path: str | os.PathLike[str], map: Iterable[str]) -> dict[str, str]:
     return read_lock(path).items if os.fspath(path).endswith(".lock") else item_digests(path, map)
-
-
-def _bare(item: Any) -> Any:
-    """An item as scoring reads it: without what it has besides, and without the fields that are there to slice by.
-
-    Its language is one of those: reports that were made before it was read otherwise stay comparable.
-    """
-    item = full(item)
-    return msgspec.structs.replace(item, fields={}, lang="") if item.fields or item.lang else item
 
 
 def _canonical(value: object) -> bytes:

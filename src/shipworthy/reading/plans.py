@@ -45,7 +45,7 @@ def note_runs(plans: Plans, records: Iterable[object]) -> None:
             continue
         known = plans.setdefault(plan, Planned())
         known.planned = max(known.planned, planned_in(get("planned_runs")))
-        name = get("run_id") or repr([get(field) for field in _IDENTITY])
+        name = get("run_id") or repr([_same(get(field)) for field in _IDENTITY])
         digest = blake2b(str(name).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         known.runs.add(int.from_bytes(digest))
 
@@ -66,6 +66,11 @@ def add_plans(plans: Plans, others: Plans) -> None:
 def planned_in(size: object) -> int:
     """A number of runs; 0 where it is none."""
     return size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else 0
+
+
+def _same(value: object) -> object:
+    """1.0 is 1, however a number was written."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _attribute(record: object, name: str) -> object:

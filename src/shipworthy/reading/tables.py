@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
 from ..errors import DataError, UsageError
 from ..text import visible
-from .columns import Columns, columns_of
-from .columns import Rows as Checked
 from .files import is_remote
-from .keys import Keys
 from .limits import MAX_ROW
-from .parts import Part
 from .values import without_nulls
 
 ROWS = 4096  # rows held in memory at a time
@@ -28,43 +25,24 @@ class ParquetRows:
 
     cells = False
 
-    def __init__(self, path: str | Part) -> None:
-        self.path = os.fspath(path)
-        self._part = path if isinstance(path, Part) else None
+    def __init__(self, path: str) -> None:
+        self.path = path
         self.digest = ""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, object]]]:
-        for first, batch in self._batches(None):
+        for first, batch in self._batches():
             with _readable(self.path):
                 yield from self._rows(batch, first)
 
-    def typed(
-        self, record: type[object], keys: Keys, moved: Collection[str]
-    ) -> Iterator[tuple[Checked | None, Iterable[tuple[int, dict[str, object]]]]]:
-        """Batches that were checked by column; where one was not, None and its rows."""
-        columns: Columns | None = None
-
-        def chosen(schema: object) -> list[str] | None:
-            nonlocal columns
-            columns = columns_of(schema, record, keys, moved)
-            return None if columns is None else columns.names
-
-        for first, batch in self._batches(chosen):
-            with _readable(self.path):
-                checked = None if columns is None else columns.checked(first, batch)
-                yield checked, () if checked is not None else self._rows(batch, first)
-
-    def _batches(self, chosen: Callable[[object], list[str] | None] | None) -> Iterator[tuple[int, object]]:
-        """The batches with the number of the first row of each; of the columns that are chosen, or all."""
+    def _batches(self) -> Iterator[tuple[int, object]]:
+        """The batches with the number of the first row of each."""
         with parquet_file(self.path) as table:
             _refuse_repeated(self.path, table.schema_arrow)
-            if self._part is None:
-                with open_for_reading(self.path) as stream:
-                    self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            number = 1 if self._part is None else self._part.first
-            groups = None if self._part is None else range(self._part.start, self._part.end)
-            for batch in table.iter_batches(ROWS, groups, None if chosen is None else chosen(table.schema_arrow)):
-                batch.validate(full=True)  # texts are UTF-8: later on, some of them are not looked at any more
+            with open_for_reading(self.path) as stream:
+                self.digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            number = 1
+            for batch in table.iter_batches(ROWS):
+                batch.validate(full=True)
                 if batch.nbytes > MAX_ROW:  # a batch that is small has no row that is large
                     self._measure(batch, number - 1)
                 yield number, batch
@@ -87,7 +65,7 @@ class ParquetRows:
         if not _finite(row):
             where, hint = f"{visible(self.path)}:{number}", "Write null, or leave the field out."
             raise DataError("a number is not finite", where=where, hint=hint, code="nonfinite")
-        found: dict[str, object] = without_nulls(row)
+        found: dict[str, object] = without_nulls(_as_json(row))
         return found
 
 
@@ -190,6 +168,19 @@ def _finite(value: object) -> bool:
         return math.isfinite(value)
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return all(map(_finite, parts))
+
+
+def _as_json(value: Any) -> Any:
+    """A value as JSON lines would have it: times as text, decimals as numbers, bytes as the text that they are."""
+    if isinstance(value, dict):
+        return {name: _as_json(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_as_json(part) for part in value]
+    if isinstance(value, bytes):
+        return value.decode()
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return float(value) if isinstance(value, Decimal) else str(value)
 
 
 def open_for_reading(path: str) -> Any:

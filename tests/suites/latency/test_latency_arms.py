@@ -16,7 +16,7 @@ from shipworthy.core.decision import report
 from shipworthy.core.evaluate import evaluate
 from shipworthy.core.metrics import Percentile
 from shipworthy.core.options import make_options
-from shipworthy.engines.inline import run
+from shipworthy.engines.memory import run
 from shipworthy.errors import DataError
 from shipworthy.suites.latency.arms import ArmPoint, choose, frontier
 from shipworthy.suites.latency.suite import SUITE

@@ -13,7 +13,7 @@ from latency_runs import GOLD, served
 from conftest import gold, trace
 from counting import calls
 from shipworthy import stats
-from shipworthy.core.cases import Unknown
+from shipworthy.core.join import Unknown
 from shipworthy.core.tally import NAMED, Tally
 from shipworthy.history.nightly import nightly
 from shipworthy.jobs.evaluate import evaluate

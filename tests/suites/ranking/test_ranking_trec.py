@@ -267,7 +267,7 @@ def test_the_options_are_in_the_report_and_in_its_digest(tmp_path: Path) -> None
 def test_json_lines_and_trec_files_agree(tmp_path: Path) -> None:
     qrels, run = write(tmp_path, QRELS, RUN)
     gold, log = tmp_path / "gold.jsonl", tmp_path / "log.jsonl"
-    write_lines(gold, map(msgspec.to_builtins, gold_of_qrels(str(qrels)).items.values()))
+    write_lines(gold, map(msgspec.to_builtins, gold_of_qrels(str(qrels), Input()).source))
     write_lines(log, (msgspec.to_builtins(line) for _, line in log_of_run(str(run), Input())))
     for preset in ("native", "trec", "trec-c"):
         theirs = {

@@ -20,7 +20,7 @@ from scattered import scattered
 
 from shipworthy.core import evaluate as core
 from shipworthy.core.options import make_options
-from shipworthy.engines.inline import run
+from shipworthy.engines.memory import run
 from shipworthy.errors import DataError, EnvironmentFailure, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.suites.retrieval.embedders import Dense, Http, Lexical, make_embedder

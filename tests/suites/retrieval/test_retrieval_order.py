@@ -13,10 +13,9 @@ from scattered import scattered
 
 from conftest import EFFORT
 from shipworthy.core.decision import encode, report
-from shipworthy.core.evaluate import evaluate, gather, judge, settle
-from shipworthy.core.evidence import Evidence
+from shipworthy.core.evaluate import evaluate
 from shipworthy.core.options import make_options
-from shipworthy.engines.inline import run
+from shipworthy.engines.memory import run
 from shipworthy.errors import DataError
 from shipworthy.suites import suite_for
 from shipworthy.suites.retrieval.suite import SUITE
@@ -44,29 +43,6 @@ def test_the_order_of_lines_changes_nothing(shuffled: random.Random) -> None:
     other = list(log)
     shuffled.shuffle(other)
     assert report(score(gold, other, log)) == report(score(gold, log, other))
-
-
-@settings(max_examples=7 * EFFORT, deadline=None)
-@given(st.permutations(range(12)), st.integers(0, 12))
-def test_facts_of_parts_add_up_to_the_whole(order: list[int], cut: int) -> None:
-    gold, log = drawn()
-    sources = {"gold": gold, "shadow": log, "live": drawn(6)[1]}
-    options = SUITE.complete(make_options(SUITE.options, {}), sources)
-    material = SUITE.read(sources, options)
-    gathered = gather(SUITE, material, material.streams)
-    context = settle(SUITE, material, gathered)
-    cases = list(gathered.cases(material.expected))
-
-    def evidence(numbers: list[int]) -> Evidence:
-        return judge(SUITE, [cases[number] for number in numbers], context)
-
-    whole, added = evidence(list(range(12))), evidence(order[:cut])
-    added += evidence(order[cut:])
-    assert added.part("") == whole.part("") and added.part("live") == whole.part("live")
-    assert added.rows == whole.rows and added.offenders() == whole.offenders()
-    assert {kind: sorted(names) for kind, names in added.seen.items()} == {
-        kind: sorted(names) for kind, names in whole.seen.items()
-    }
 
 
 def mixed() -> dict[str, list[dict[str, Any]]]:

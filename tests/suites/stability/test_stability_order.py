@@ -6,17 +6,14 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scattered import scattered
 from stability_helpers import grid, score
 
-from conftest import EFFORT, gold, trace, unanswerable
+from conftest import gold, trace, unanswerable
 from shipworthy.core.decision import encode, report
-from shipworthy.core.evaluate import evaluate, gather, judge, settle
-from shipworthy.core.evidence import Evidence
+from shipworthy.core.evaluate import evaluate
 from shipworthy.core.options import make_options
-from shipworthy.engines.inline import run
+from shipworthy.engines.memory import run
 from shipworthy.errors import DataError
 from shipworthy.suites.stability.suite import SUITE
 
@@ -29,27 +26,6 @@ def test_the_order_of_lines_changes_nothing() -> None:
         shuffled = runs[:]
         random.Random(number).shuffle(shuffled)
         assert report(score(items, shuffled))["digest"] == first
-
-
-@settings(max_examples=7 * EFFORT, deadline=None)
-@given(st.lists(st.sampled_from(["a", "b", "c", "u"]), unique=True), st.integers(0, 4))
-def test_facts_of_parts_add_up_to_the_whole(order: list[str], cut: int) -> None:
-    items = [gold("a"), gold("b"), gold("c"), unanswerable("u")]
-    runs = grid("a") + grid("b", **{"0/ws": "wrong"}) + grid("c", "wrong") + grid("u", "blue")
-    material = SUITE.read({"gold": items, "runs": runs}, make_options(SUITE.options, {"gates": "acr=0.95"}))
-    gathered = gather(SUITE, material, material.streams)
-    context = settle(SUITE, material, gathered)
-    cases = {case.key: case for case in gathered.cases(material.expected)}
-
-    def evidence(names: list[str]) -> Evidence:
-        return judge(SUITE, [cases[name] for name in names], context)
-
-    whole, added = evidence(sorted(order)), evidence(order[:cut])
-    added += evidence(order[cut:])
-    assert {part: tally for part, tally in added.tallies.items() if tally.counts} == {
-        part: tally for part, tally in whole.tallies.items() if tally.counts
-    }
-    assert added.rows == whole.rows and added.offenders() == whole.offenders()
 
 
 def _mixed() -> list[dict[str, Any]]:

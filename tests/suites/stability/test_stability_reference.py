@@ -102,7 +102,7 @@ def test_only_questions_that_the_profiles_can_read_differently_are_walked_again(
     items = [gold(name) for name in runs if name not in ("uncited", "unanswerable")]
     items += [gold("uncited", cite=()), unanswerable("unanswerable")]
     decision = score(items, [row for rows in runs.values() for row in rows])
-    assert sorted(walked) == ["failed", "letters", "number", "repeated", "uncited"]
+    assert sorted(set(walked)) == ["failed", "letters", "number", "repeated", "uncited"]
     walked.clear()
     score(items, [row for rows in runs.values() for row in rows], min_substr=4)
     assert "plain" in walked and "unanswerable" not in walked

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from ...core.cases import Case
 from ...core.contracts import Answer, Trace, ids_of
+from ...core.join import Case
 from ...core.tally import Fact, held
 from ...language import refusal
 from ..answers.judge import RETRIEVED, Expected, Judging, held_by, judge_trace

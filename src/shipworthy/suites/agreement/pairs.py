@@ -8,8 +8,8 @@ from functools import partial
 import msgspec
 
 from ...core.contracts import Answer, Place, ids_of
-from ...core.inputs import Input, Stream, raise_later
-from ...core.once import Once
+from ...core.inputs import Input, Records, Stream, raise_later
+from ...core.join import Once
 from ...core.sources import read_records
 from ...reading.jsonl import Problem
 
@@ -123,12 +123,12 @@ class SideLine(msgspec.Struct, frozen=True):
 
 def stream_pairs(source: object, read: Input) -> Stream:
     """Pairs one by one; bad lines are raised together when all of them are known."""
-    return Stream(source, read, _pairs, raise_later)
+    return Stream(source, read, Records(_pairs, _name), raise_later)
 
 
 def stream_side(source: object, role: str, read: Input) -> Stream:
     """One validator's labels, likewise."""
-    return Stream(source, read, partial(_side, role=role), raise_later)
+    return Stream(source, read, Records(partial(_side, role=role), _name), raise_later)
 
 
 def one_each(lenient: bool) -> Once:
@@ -149,6 +149,10 @@ def _side(source: object, read: Input, role: str) -> Iterator[tuple[int, SideLin
             read.found.add(Problem(read.path, place, str(error), "", "label"))
             continue
         yield place, SideLine(str(line.qid), place, judgement, line.flags)
+
+
+def _name(line: PairLine | SideLine) -> str:
+    return line.qid
 
 
 def _qid(line: PairLine | SideLine) -> tuple[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
-from ...core.cases import Case, Gathered, Numbered
 from ...core.contracts import Gold
 from ...core.decision import Display
-from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, stream_traces
+from ...core.inputs import Stream
+from ...core.join import Case
+from ...core.sources import ANSWERS, Answerable, Input, file_input, gold_stream, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.lock import lock_problems
@@ -22,6 +23,9 @@ from .metrics import aliases, fact_names, facts, gates, metrics, wanted
 from .options import Options
 from .pairs import one_each, stream_pairs, stream_side
 from .reference import reference
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -52,7 +56,7 @@ def _from_pairs(sources: Sources, options: Options) -> Material:
 
 def _from_two(sources: Sources, options: Options) -> Material:
     reads = {name: Input() for name in ("scholar", "auditor", "trace") if sources.get(name) is not None}
-    streams: dict[str, Iterable[Numbered]] = {
+    streams: dict[str, Stream] = {
         role: stream_side(sources[role], role, reads[role]) for role in ("scholar", "auditor")
     }
     if "trace" in reads:
@@ -67,31 +71,31 @@ def _from_two(sources: Sources, options: Options) -> Material:
 
 
 def _derived(sources: Sources, options: Options) -> Material:
-    gold = load_gold(sources["gold"], lenient=options.lenient, map=options.map)
-    trace, judging = Input(), Judging.of(options)
-    require_answerable(gold)
+    gold, trace, judging = Input(), Input(), Judging.of(options)
     table = id_map_file(options)
     return Material(
         context=Context(options=options, source="derived", judging=judging),
-        expected=gold.ready(partial(_ready, judging=judging)),
+        gold=gold_stream(sources["gold"], gold, lenient=options.lenient, map=options.map),
+        ready=partial(_ready, judging=judging),
+        watch=Answerable,
         streams={
             "trace": stream_traces(sources["trace"], trace, lenient=options.lenient, map=options.map, needs=ANSWERS)
         },
-        reads={"gold": gold.source, "trace": trace} | ({"id_map": file_input(table)} if table else {}),
+        reads={"gold": gold, "trace": trace} | ({"id_map": file_input(table)} if table else {}),
         keep={"trace": "last"},
         closed=options.closed,
         incomplete=lock_problems(sources["gold"], options.map),
     )
 
 
-def _ready(item: Gold, number: int, line: int, judging: Judging) -> ExpectedPair:
-    return ExpectedPair(line, expect(item, judging))
+def _ready(item: Gold, place: int, judging: Judging) -> ExpectedPair:
+    return ExpectedPair(place, expect(item, judging))
 
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """Nothing is decided on nothing: some question has both of its sides."""
     sides = ("scholar", "auditor") if context.source == "two files" else tuple(material.streams)
-    if not any(all(case.records[side] for side in sides) for case in gathered.some_cases(material.expected)):
+    if not any(all(case.records[side] for side in sides) for case in gathered.cases()):
         raise DataError(
             "there are no pairs to compare",
             hint='Write lines like {"qid": …, "scholar": {"label": …}, "auditor": {"label": …}}.',

@@ -60,7 +60,7 @@ class Ready(msgspec.Struct, frozen=True):
     every: int = 1  # one item in so many is run twice
 
 
-def prepare(metrics: Iterable[Custom], taken: Iterable[str], items: int, reads: dict[str, Input]) -> tuple[Ready, ...]:
+def prepare(metrics: Iterable[Custom], taken: Iterable[str], reads: dict[str, Input]) -> tuple[Ready, ...]:
     """The metrics made ready, and what was read for them; a name that a report uses already is refused."""
     used, ready = set(taken), []
     for spec in metrics:
@@ -79,8 +79,13 @@ def prepare(metrics: Iterable[Custom], taken: Iterable[str], items: int, reads: 
 
             read = reads[f"labels {spec.name}"] = Input()
             labels = read_labels(spec.calibration.labels, read, partial(judged, spec))
-        ready.append(Ready(spec, source, labels, max(1, items // SAMPLE)))
+        ready.append(Ready(spec, source, labels))
     return tuple(ready)
+
+
+def sampled(metrics: Iterable[Ready], items: int) -> tuple[Ready, ...]:
+    """The same, now that it is known how many items there are to choose a sample from."""
+    return tuple(msgspec.structs.replace(one, every=max(1, items // SAMPLE)) for one in metrics)
 
 
 def shown(metrics: Iterable[Ready]) -> dict[str, object]:

@@ -18,7 +18,6 @@ import msgspec
 from ...core.contracts import Gold, Trace
 from ...core.custom import Custom
 from ...errors import DataError, UsageError
-from ...reading.quick import full
 from ...text import visible
 
 Value = bool | Fraction | None
@@ -135,7 +134,7 @@ def _called(spec: Custom, function: Callable[[object, object], object], gold: Go
     """One call, on records of its own: what it does to them changes nothing."""
     where = f"{spec.py}, item {visible(gold.qid, 60)!r}"
     try:
-        value = function(msgspec.to_builtins(full(gold)), msgspec.to_builtins(full(trace)))
+        value = function(msgspec.to_builtins(gold), msgspec.to_builtins(trace))
     except Exception as error:
         what = f"{spec.name} failed: {type(error).__name__}: {visible(str(error), 200)}"
         raise DataError(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 
 from ...core.contracts import Gold, ids_of
 from ...core.gates import Outcome
 from ...core.metrics import decimal
-from ...core.names import Names
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
-from .judge import CITING, Expected, Judging
+from .judge import CITING, Judging
 from .metrics import CITED, LOGGED, MISSED, NOT_CITING, NOT_LOGGING, SOURCED
 from .options import JudgingOptions
 
@@ -297,16 +296,14 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
         return []
     from ...reading.idmap import HARDLY_ANY, meet, mismatch
 
-    wanted, seen = Names(), Names()
-    for item in islice(_golds(findings), SAMPLED):
-        wanted.update(item.citations)
+    wanted, seen = {name for item in _golds(findings) for name in item.citations}, set[str]()
     for count, ids in enumerate(_used(findings) if wanted else (), 1):
         seen.update(ids)
-        if not count & (count - 1) and wanted.shared_with(seen) >= HARDLY_ANY * len(wanted):
+        if not count & (count - 1) and len(wanted & seen) >= HARDLY_ANY * len(wanted):
             return []  # looked at now and then: once enough are shared, more traces can't change that
-    if not wanted or meet(len(wanted), len(seen), wanted.shared_with(seen)):
+    if not wanted or meet(len(wanted), len(seen), len(wanted & seen)):
         return []
-    explained = mismatch(set(wanted), set(seen))
+    explained = mismatch(wanted, seen)
     return [explained.sentence] if explained else []
 
 
@@ -317,18 +314,16 @@ def _cited_ids(findings: Findings, judging: Judging) -> list[str]:
         return []
     from ...reading.idmap import mismatch
 
-    wanted = {name for item in islice(_golds(findings), SAMPLED) for name in item.citations}
-    cases = islice(findings.gathered.some_cases(findings.material.expected), SAMPLED)
+    wanted = {name for item in _golds(findings) for name in item.citations}
+    cases = islice(findings.gathered.cases(), SAMPLED)
     cited = {name for case in cases for trace in case.records["trace"] for name in ids_of(trace.answer.citations)}
     explained = mismatch(wanted, cited)
     return [explained.sentence] if explained else []
 
 
-def _golds(findings: Findings) -> Iterable[Gold | Expected]:
-    """Every gold item, or what it was made ready as; a set on disk need not be made ready for this."""
-    expected = findings.material.expected or {}
-    golds: Callable[[], Iterable[Gold]] | None = getattr(expected, "golds", None)
-    return expected.values() if golds is None else golds()
+def _golds(findings: Findings) -> Iterator[Gold]:
+    """Some of the gold items."""
+    return islice(findings.gathered.golds(), SAMPLED)
 
 
 def _used(findings: Findings) -> Iterator[Iterable[str]]:
@@ -336,7 +331,7 @@ def _used(findings: Findings) -> Iterator[Iterable[str]]:
     if "ids" in findings.evidence.seen:
         yield findings.evidence.seen["ids"]
         return
-    for case in findings.gathered.some_cases(findings.material.expected):
+    for case in findings.gathered.cases():
         for trace in case.records["trace"]:
             yield trace.retrieved
             yield ids_of(trace.answer.citations)

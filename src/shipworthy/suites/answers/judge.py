@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
+from ...core.join import Case
 from ...core.tally import Fact, held, more_held
 from ...language import natural, refusal
 from ...language.packs import is_read, language

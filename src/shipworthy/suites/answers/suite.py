@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -11,18 +12,19 @@ from msgspec import UNSET
 
 from ...core.contracts import Gold
 from ...core.decision import Display
+from ...core.join import Nothing
 from ...core.sources import (
     ANSWERS,
     Answerable,
-    GoldSet,
     Input,
     file_input,
-    load_gold,
+    gold_stream,
     read_texts,
     require_expected,
     stream_traces,
 )
 from ...core.suite import InputSpec, Material, Sources, Suite
+from ...core.tally import NAMED
 from ...errors import DataError
 from ...language.refusal import TOKEN, in_token
 from ...reading.lock import lock_problems
@@ -35,36 +37,30 @@ from .reference import REFERENCE
 
 if TYPE_CHECKING:
     from ...core.control import Control, Setup
+    from ...core.evaluate import Gathered
     from ...core.gates import Outcome
     from ...core.suite import Findings
     from .custom import Ready
 
 
 def read(sources: Sources, options: Options) -> Material:
-    """Gold made ready once, traces as a stream."""
+    """Gold and traces as lines."""
     options = sliced(options)
     as_reference = options.profile == "reference"
     reads: dict[str, Input] = {}
     judging = _judging(sources, options, reads)
-    remarks = Remarks(checked=not as_reference)  # the original script knows but one way to match
-    gold = load_gold(
-        sources["gold"],
-        lenient=options.lenient,
-        last_wins=as_reference,
-        by=options.by,
-        map=options.map,
-        watch=remarks,
-    )
-    remarks.require(gold)
-    trace = Input()
+    gold, trace = Input(), Input()
     return Material(
         context=Context(
             options=options,
             judging=judging,
             compat=as_reference or options.on_duplicate == "last",
-            custom=_defined(options, len(gold.items), reads),
+            custom=_defined(options, reads),
         ),
-        expected=gold.ready_when_asked(partial(_ready, judging=judging)),
+        gold=gold_stream(sources["gold"], gold, lenient=options.lenient, by=options.by, map=options.map),
+        ready=partial(_ready, judging=judging),
+        watch=partial(Remarks, checked=not as_reference),  # the original script knows but one way to match
+        last_wins=as_reference,
         streams={
             "trace": stream_traces(
                 sources["trace"],
@@ -75,25 +71,24 @@ def read(sources: Sources, options: Options) -> Material:
                 needs=ANSWERS,
             ),
         },
-        reads={"gold": gold.source, "trace": trace} | reads,
+        reads={"gold": gold, "trace": trace} | reads,
         keep={"trace": "last" if as_reference else options.on_duplicate},
         closed=options.closed,
         incomplete=lock_problems(sources["gold"], options.map),
-        warnings=remarks.warnings(),
     )
 
 
-def _ready(item: Gold, number: int, line: int, judging: Judging) -> Expected:
+def _ready(item: Gold, place: int, judging: Judging) -> Expected:
     return expect(item, judging)
 
 
-def _defined(options: Options, items: int, reads: dict[str, Input]) -> tuple[Ready, ...]:
+def _defined(options: Options, reads: dict[str, Input]) -> tuple[Ready, ...]:
     """The metrics that the config defines, made ready. Most runs have none, and start sooner without their code."""
     if not options.custom_metrics:
         return ()
     from .custom import prepare
 
-    return prepare(options.custom_metrics, _taken(options), items, reads)
+    return prepare(options.custom_metrics, _taken(options), reads)
 
 
 def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
@@ -110,55 +105,66 @@ def _taken(options: Options) -> set[str]:
     return {*own, *aliases(options), *explain.ItemRow.__struct_fields__, *explain.NAMED_FACTS}
 
 
+def survey(context: Context) -> Nothing | None:
+    """Functions of the config are run twice on a sample, and how large that is takes a look at the whole set."""
+    return Nothing() if any(one.source is not None for one in context.custom) else None
+
+
+def settle(context: Context, gathered: Gathered, material: Material) -> Context:
+    from .custom import sampled
+
+    return msgspec.structs.replace(context, custom=sampled(context.custom, material.reads["gold"].items))
+
+
 class Remarks(Answerable):
     """What is wrong with gold items, or worth a warning: what nobody can read, and what no claim can match."""
 
     def __init__(self, checked: bool = True) -> None:
         super().__init__()
         self._checked = checked
-
-    def forget(self) -> None:
-        super().forget()
-        self._unread: tuple[Gold, int] | None = None  # the first item whose expectations can't be read, and its line
-        self._absent: list[str] = []
+        self._unread: tuple[int, Gold] | None = None  # the first item whose expectations can't be read, and its line
+        self._absent = Placed()
         self._expects = False  # whether any answerable item names expected text
-        self._token: list[str] = []
+        self._token = Placed()
 
-    def meet(self, item: Gold, line: int) -> None:
+    def meet(self, item: Gold, line: int) -> bool:
         super().meet(item, line)
-        if self._checked and self._unread is None and not matching.is_plain(item):
+        if item.answerable:
+            self._meet_answerable(item, line)
+        if self._checked and not matching.is_plain(item):
             try:
                 matching.check(item, "")
             except DataError:
-                self._unread = item, line
-        if item.answerable:
-            self._meet_answerable(item)
+                if self._unread is None or line < self._unread[0]:
+                    self._unread = line, item
+                return False
+        return True
 
-    def _meet_answerable(self, item: Gold) -> None:
+    def _meet_answerable(self, item: Gold, line: int) -> None:
         if item.gold_claim_substr is UNSET:
-            self._absent.append(item.qid)
+            self._absent.add(line, item.qid)
             return
         self._expects = True
         if item.match == "any":
             for text in item.gold_claim_substr:
                 if in_token(fold(text)):
-                    self._token.append(item.qid)
+                    self._token.add(line, item.qid)
                     break
 
     def __iadd__(self, other: Self) -> Self:
         super().__iadd__(other)
-        self._unread = self._unread or other._unread
+        self._unread = min(filter(None, (self._unread, other._unread)), default=None, key=itemgetter(0))
         self._absent += other._absent
         self._expects |= other._expects
         self._token += other._token
         return self
 
-    def require(self, gold: GoldSet) -> None:
-        super().require(gold)
-        if self._absent and self._checked:
-            require_expected(gold, none=not self._expects)
+    def require(self, source: Input) -> None:
+        super().require(source)
+        if self._absent.total and self._checked:
+            require_expected(source, none=not self._expects)
         if self._unread is not None:
-            matching.check(self._unread[0], f"{gold.source.path}:{self._unread[1]}")
+            matching.check(self._unread[1], f"{source.path}:{self._unread[0]}")
 
     def warnings(self) -> list[str]:
         """Gold that no claim can match, or that a refusal would."""
@@ -167,8 +173,31 @@ class Remarks(Answerable):
             (f"the expected text is part of the refusal token {TOKEN!r}: choose another", self._token),
         ]
         return [
-            f"{what} ({plural(len(qids), 'item')}: {first_few(qids)}). See gold lint." for what, qids in told if qids
+            f"{what} ({plural(qids.total, 'item')}: {first_few(qids.names(), total=qids.total)}). See gold lint."
+            for what, qids in told
+            if qids.total
         ]
+
+
+class Placed:
+    """Names with their lines: how many there are, and the first of them."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._first: list[tuple[int, str]] = []
+
+    def add(self, line: int, name: str) -> None:
+        self.total += 1
+        self._first.append((line, name))
+        self._first = sorted(self._first)[:NAMED]
+
+    def names(self) -> list[str]:
+        return [name for _, name in self._first]
+
+    def __iadd__(self, other: Self) -> Self:
+        self.total += other.total
+        self._first = sorted([*self._first, *other._first])[:NAMED]
+        return self
 
 
 def _judging(sources: Sources, options: Options, reads: dict[str, Input]) -> Judging:
@@ -191,11 +220,6 @@ def controls(setup: Setup) -> Iterable[Control]:
     return made(setup)
 
 
-def growth(options: Options, sources: Sources) -> int:
-    """Gold items and traces are kept as their lines."""
-    return 4
-
-
 SUITE = Suite(
     name="answers",
     description="Are the answers correct, correctly cited, and refused when they should be?",
@@ -207,6 +231,8 @@ SUITE = Suite(
     ),
     options=Options,
     read=read,
+    survey=survey,
+    settle=settle,
     judge=judge,
     unjudged=unjudged,
     fact_names=fact_names,
@@ -223,7 +249,6 @@ SUITE = Suite(
     reference=explain.reference,
     review=review,
     controls=controls,
-    growth=growth,
     display=Display(
         counts=explain.SCOPE,
         reasons=explain.REASONS,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...core.cases import Case
+from ...core.join import Case
 from .options import Options
 from .results import Result
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from ...core.decision import Display
-from ...core.sources import Input
+from ...core.inputs import Input, Stream, Table
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.reports import Passing
 from . import explain
@@ -21,7 +19,7 @@ def read(sources: Sources, options: Options) -> Material:
     results = read_results(sources["report"], report)
     return Material(
         context=Context(options=options),
-        streams={"report": enumerate(results, 1)},
+        streams={"report": Stream({result.id: result for result in results}, report, Table())},
         reads={"report": report},
     )
 
@@ -36,7 +34,6 @@ SUITE = Suite(
     fact_names=fact_names,
     facts=facts,
     rows=explain.rows,
-    key=attrgetter("id"),
     metrics=metrics,
     aliases=aliases,
     gates=gates,

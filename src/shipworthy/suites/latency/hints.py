@@ -8,7 +8,6 @@ from fractions import Fraction
 import msgspec
 
 from ...core.metrics import decimal
-from ...core.names import Names
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural
@@ -37,7 +36,7 @@ def ids_kind(arm: str) -> str:
 def _of_one_arm(findings: Findings) -> Findings:
     """The findings as the answers suite reads them: the ids of the deciding arm are the only ones."""
     evidence = findings.evidence.counts_alone()
-    evidence.seen = {"ids": findings.evidence.seen.get(ids_kind(findings.part), Names())}
+    evidence.seen = {"ids": findings.evidence.seen.get(ids_kind(findings.part), set())}
     return msgspec.structs.replace(findings, evidence=evidence)
 
 

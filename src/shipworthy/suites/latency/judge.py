@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 
-from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
+from ...core.join import Case
 from ...core.tally import Fact
 from ..answers import judge as answers
 from ..answers.judge import Expected, Judging
@@ -27,6 +28,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     budget_ms: str  # the p95 gate in force, or else the budget
     slow_after: Ticks  # the same in the unit of times
     baseline: Mapping[str, Fraction] = {}
+    baseline_source: Any = None  # what it is read from, until then
     sweep: str = ""  # known when every trace has been seen, as are the arms
     arms: tuple[str, ...] = ()
     summed: frozenset[str] = frozenset()  # the stages whose sum is a run's time, where no run has its time in one

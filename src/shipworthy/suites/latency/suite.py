@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
 import msgspec
 
-from ...core.cases import Numbered
 from ...core.contracts import Gold, Trace
 from ...core.decision import Display
 from ...core.gates import parse_gates
 from ...core.sources import (
     ANSWERS,
-    GoldSet,
+    Answerable,
     Input,
-    Stream,
-    TraceSource,
-    close_traces,
     file_input,
-    load_gold,
-    require_answerable,
-    trace_records,
+    gold_stream,
+    stream_traces,
 )
 from ...core.suite import InputSpec, Material, Sources, Suite
-from ...reading.jsonl import Problem
 from ...reading.lock import lock_problems
 from ..answers.explain import SCOPE
 from ..answers.judge import Expected, Judging, expect
 from ..answers.options import id_map_file
 from . import deciding, explain
-from .baseline import read_baseline
 from .controls import controls
 from .judge import Context, judge, unjudged
 from .metrics import LOAD, aliases, compared, fact_names, facts, gate_key, gates, metrics
@@ -41,15 +33,14 @@ from .times import in_ticks, problem_of
 
 
 def read(sources: Sources, options: Options) -> Material:
-    """Gold made ready once, timed traces as a stream."""
+    """Gold and timed traces as lines."""
     options = msgspec.structs.replace(options, k=tuple(dict.fromkeys(options.k)))
     budget = _budget(options)
     judging = Judging.of(options)
-    gold = load_gold(sources["gold"], lenient=options.lenient, map=options.map)
-    require_answerable(gold)
-    trace = Input()
-    reads = {"gold": gold.source, "trace": trace}
-    baseline = _baseline(sources, gold, reads)
+    gold, trace = Input(), Input()
+    reads = {"gold": gold, "trace": trace}
+    if sources.get("baseline") is not None:
+        reads["baseline"] = Input()  # read when the gold set is known, which must be the same
     if table := id_map_file(options):
         reads["id_map"] = file_input(table)
     return Material(
@@ -58,12 +49,14 @@ def read(sources: Sources, options: Options) -> Material:
             judging=judging,
             budget_ms=budget,
             slow_after=in_ticks(Fraction(budget)),
-            baseline=baseline,
+            baseline_source=sources.get("baseline"),
         ),
-        expected=gold.ready(partial(_ready, judging=judging)),
+        gold=gold_stream(sources["gold"], gold, lenient=options.lenient, map=options.map),
+        ready=partial(_ready, judging=judging),
+        watch=Answerable,
         streams={
-            "trace": Stream(
-                sources["trace"], trace, partial(_timed, map=options.map), partial(_close, lenient=options.lenient)
+            "trace": stream_traces(
+                sources["trace"], trace, lenient=options.lenient, map=options.map, needs=ANSWERS, check=untimed
             )
         },
         reads=reads,
@@ -71,7 +64,7 @@ def read(sources: Sources, options: Options) -> Material:
     )
 
 
-def _ready(item: Gold, number: int, line: int, judging: Judging) -> Expected:
+def _ready(item: Gold, place: int, judging: Judging) -> Expected:
     return expect(item, judging)
 
 
@@ -82,28 +75,10 @@ def _budget(options: Options) -> str:
     return given[-1] if given else options.budget
 
 
-def _baseline(sources: Sources, gold: GoldSet, reads: dict[str, Input]) -> dict[str, Fraction]:
-    if sources.get("baseline") is None:
-        return {}
-    values, reads["baseline"] = read_baseline(sources["baseline"], gold.source)
-    return values
-
-
-def _timed(source: TraceSource, read: Input, *, map: tuple[str, ...]) -> Iterator[Numbered]:
-    """The traces whose numbers are numbers; the others are bad lines like any other."""
-    for place, trace in trace_records(source, read, record=Trace, unnamed=False, map=map, needs=ANSWERS):
-        if problem := problem_of(trace):
-            read.values.add(Problem(read.path, place, problem, "Write latencies in milliseconds.", "latency-number"))
-        else:
-            yield place, trace
-
-
-def _close(source: TraceSource, read: Input, *, lenient: bool) -> None:
-    close_traces(source, read, lenient=lenient, needs=True)
-    read.bad += read.values.total
-    read.problems = [*read.problems, *map(str, read.values.first)]
-    if not lenient:
-        read.values.raise_any()
+def untimed(trace: Trace) -> tuple[str, str, str] | None:
+    """A trace whose numbers are no numbers is a bad line like any other."""
+    problem = problem_of(trace)
+    return (problem, "Write latencies in milliseconds.", "latency-number") if problem else None
 
 
 SUITE = Suite(

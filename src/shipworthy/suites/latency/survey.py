@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.cases import Gathered
 from ...core.contracts import Trace
-from ...core.once import spot
+from ...core.join import spot
 from ...core.suite import Material
 from ...errors import DataError
 from ...text import plural
 from ..stability.sweeps import Sweeps, in_sweep
 from .arms import arm_of
+from .baseline import read_baseline
 from .judge import Context
 from .times import stages_of, total_of
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
 
 
 class SweepCounts:
@@ -90,7 +94,7 @@ class LatencySurvey:
         return total
 
 
-def survey(material: Material) -> LatencySurvey:
+def survey(context: Context) -> LatencySurvey:
     return LatencySurvey()
 
 
@@ -116,7 +120,12 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
             code="arm-without-traces",
         )
     summed = frozenset() if counts.totals else frozenset(counts.stages)
-    return msgspec.structs.replace(context, sweep=sweep, arms=tuple(sorted(counts.knobs)), summed=summed)
+    baseline = context.baseline
+    if context.baseline_source is not None:
+        baseline, material.reads["baseline"] = read_baseline(context.baseline_source, material.reads["gold"])
+    return msgspec.structs.replace(
+        context, sweep=sweep, arms=tuple(sorted(counts.knobs)), summed=summed, baseline=baseline, baseline_source=None
+    )
 
 
 def _unknown(place: int, qid: str) -> DataError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.cases import Case
+from ...core.join import Case
 from .options import Options
 from .read import Feedback
 

@@ -7,10 +7,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from operator import attrgetter
 
 import msgspec
 
-from ...core.inputs import Input, Stream, numbered_rows
+from ...core.inputs import Input, Records, Stream, numbered_rows
 from ...reading.jsonl import Problem
 
 FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, object]]
@@ -39,7 +40,7 @@ class Feedback(msgspec.Struct, frozen=True):
 
 def stream_feedback(source: FeedbackSource, read: Input) -> Stream:
     """The rows of a file or an iterable with their places; all bad rows are raised together at the end."""
-    return Stream(source, read, _records)
+    return Stream(source, read, Records(_records, attrgetter("prompt_id")))
 
 
 def _records(source: FeedbackSource, read: Input) -> Iterator[tuple[int, Feedback]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...core.decision import Display
@@ -57,7 +56,6 @@ SUITE = Suite(
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,
-    key=attrgetter("prompt_id"),
     metrics=metrics,
     aliases=aliases,
     gates=gates,

@@ -11,10 +11,9 @@ from typing import TypeGuard, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ...core.cases import Numbered
 from ...core.contracts import NO_BLOCKS, gold_keys, trace_keys
-from ...core.inputs import Input, Stream
-from ...core.records import is_other_format, typed_records
+from ...core.inputs import Input, Numbered, Records, Stream
+from ...core.records import is_other_format, mapped_records
 from ...core.sources import check_mapping, raise_misfit, read_records
 from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
@@ -164,7 +163,8 @@ def close_gold(read: Input, count: int) -> None:
 def log_lists(source: Source, read: Input, slots: Slots, choices: Choices, gold: Input, options: Options) -> Stream:
     """The lists of a log; bad lines, the gold's among them, are raised together when it is exhausted."""
     records = partial(ranked_records, slots=slots, choices=choices, map=options.map)
-    return Stream(source, read, records, partial(close_lists, gold=gold, lenient=options.lenient), light=True)
+    close = partial(close_lists, gold=gold, lenient=options.lenient)
+    return Stream(source, read, Records(records, attrgetter("qid")), close)
 
 
 def ranked_records(
@@ -213,7 +213,7 @@ def _records(
         yield from read_records(bare, record, read, name, read.found)
         return
     if map or is_other_format(source):
-        yield from typed_records(source, record, read.found, read, keys, mapping=(name, map))
+        yield from mapped_records(source, record, read, keys, name, map)
         return
     read.path = os.fspath(source)
     reader = Reader(source, record, read.found, keys=keys, shaped=partial(shaped, kind=name))

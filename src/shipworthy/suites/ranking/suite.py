@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from ...core.cases import Case, Gathered, Numbered
 from ...core.decision import Display, number
 from ...core.evidence import Counted, Order, Row
 from ...core.gates import Gate, Outcome
-from ...core.inputs import Input
+from ...core.inputs import Input, Records, Stream, Table, raise_later
+from ...core.join import Case, Nothing, first_error
 from ...core.suite import Explanation, Findings, Material, Sources, Suite
 from ...core.tally import Fact
 from ...errors import DataError
 from ...reading.lock import lock_problems
 from ...text import plural
-from . import divided
 from . import options as declared
 from .lists import gold_slots, log_lists, relevant_counts, run_lists, slots_of
 from .metrics import (
@@ -37,6 +37,10 @@ from .metrics import (
 )
 from .options import INPUTS, Choices, Options, choices_of
 from .trec import is_run_file, one_file, read_qrels
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
+    from ...core.inputs import Numbered
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +75,7 @@ def read(sources: Sources, options: Options) -> Material:
     counts, lists = _read(sources, options, choices, gold, log)
     return Material(
         context=Context(options=options, choices=choices, wanted=tuple(parse_wanted(options.metrics or ""))),
-        expected=counts,
+        gold=Stream(counts, gold, Table(), raise_later),
         streams={"shadow": lists},
         reads={"gold": gold, "shadow": log},
         incomplete=lock_problems(sources.get("gold"), options.map),
@@ -80,26 +84,34 @@ def read(sources: Sources, options: Options) -> Material:
 
 def _read(
     sources: Sources, options: Options, choices: Choices, gold: Input, log: Input
-) -> tuple[Mapping[str, int], Iterable[Numbered]]:
+) -> tuple[Mapping[str, int], Stream]:
     qrels, run = sources.get("qrels"), sources.get("run", sources.get("shadow"))
-    if (store := divided.must_divide(sources["gold"] if qrels is None else qrels)) is not None:
-        return divided.read_divided(store, sources, options, choices, gold, log)
     if qrels is not None:
         slots = slots_of(read_qrels(os.fspath(qrels), gold), choices)
-        return relevant_counts(slots), run_lists(one_file(run), log, slots, choices)
+        return relevant_counts(slots), _run(one_file(run), log, partial(run_lists, slots=slots, choices=choices))
     slots = gold_slots(sources["gold"], gold, options.map)
     if is_run_file(run):
         gold.found.raise_any()
-        return relevant_counts(slots), run_lists(os.fspath(run), log, slots, choices, text=True)
+        lists = partial(run_lists, slots=slots, choices=choices, text=True)
+        return relevant_counts(slots), _run(os.fspath(run), log, lists)
     return relevant_counts(slots), log_lists(run, log, slots, choices, gold, options)
+
+
+def _run(path: str, read: Input, lists: Callable[[str, Input], Iterator[Numbered]]) -> Stream:
+    """A TREC run, which is read from end to end."""
+    return Stream(path, read, Records(lists, attrgetter("qid")), whole=True)
+
+
+def survey(context: Context) -> Nothing | None:
+    """All lists are looked at first where one that is not there is an error."""
+    return Nothing() if "error" in (context.choices.missing_query, context.choices.no_relevant) else None
 
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """An error for a question without a list, or with nothing to find, where that was called one."""
     choices = context.choices
-    if "error" not in (choices.missing_query, choices.no_relevant):
-        return context
-    for case in gathered.cases(material.expected):
+
+    def check(case: Case) -> None:
         rules = (
             (not case.records["shadow"], choices.missing_query, "no list", "retrieval-missing"),
             (not case.gold, choices.no_relevant, "no relevant block", "retrieval-no-relevant"),
@@ -107,6 +119,8 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
         _, rule, lacking, code = next((one for one in rules if one[0] and one[1] != "zero"), (False, "", "", ""))
         if rule == "error":
             raise DataError(f"qid {case.key!r} has {lacking}", hint="Add it, or choose skip or zero.", code=code)
+
+    first_error(gathered.placed_cases(), check)
     return context
 
 
@@ -200,11 +214,6 @@ def no_gates(context: Context) -> list[Gate]:
     return []
 
 
-def growth(options: Options, sources: Sources) -> int:
-    """Little more than the ranks of a list is kept."""
-    return 2
-
-
 SUITE = Suite(
     name="retrieval",  # the name that users know: reports, flags and config keys of both suites are the same
     description="How good are these lists of ids?",
@@ -212,6 +221,7 @@ SUITE = Suite(
     options=Options,
     complete=complete,
     read=read,
+    survey=survey,
     settle=settle,
     judge=judge,
     alike=alike,
@@ -225,6 +235,5 @@ SUITE = Suite(
     review=review,
     explain=explain,
     shown=shown,
-    growth=growth,
     display=Display(counts={"missing": "missing"}),
 )

@@ -16,8 +16,8 @@ import msgspec
 
 from ...core.inputs import Input
 from ...errors import DataError, ShipworthyError, UsageError
+from ...reading.files import Files
 from ...reading.jsonl import open_binary
-from ...reading.many import Files
 from ...text import visible
 
 Judged = tuple[bytes, ...] | dict[bytes, int]  # documents of a query, with their grades unless these are all 1

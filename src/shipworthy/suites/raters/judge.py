@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import msgspec
 
-from ...core.cases import Case
+from ...core.join import Case
 from .options import Options, SettledOptions
 from .ratings import Rating
 

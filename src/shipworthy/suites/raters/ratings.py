@@ -8,8 +8,8 @@ from functools import partial
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ...core.inputs import Input, Stream, raise_later
-from ...core.once import Once
+from ...core.inputs import Input, Records, Stream, raise_later
+from ...core.join import Once
 from ...core.sources import read_records
 from ...reading.jsonl import Problem
 
@@ -46,7 +46,7 @@ def item_of(rating: Rating) -> str:
 
 def stream_ratings(source: object, read: Input, declared: tuple[str, ...] | None) -> Stream:
     """Ratings one by one; one that gives a label that was not declared is a problem."""
-    return Stream(source, read, partial(_ratings, declared=declared), raise_later)
+    return Stream(source, read, Records(partial(_ratings, declared=declared), item_of), raise_later)
 
 
 def one_each(lenient: bool) -> Once:

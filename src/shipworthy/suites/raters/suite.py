@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...core.cases import Gathered
+from typing import TYPE_CHECKING
+
 from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
@@ -12,7 +13,10 @@ from . import explain
 from .judge import Context, judge
 from .metrics import aliases, fact_names, facts, gates, metrics
 from .options import Options, SettledOptions
-from .ratings import RatingSurvey, item_of, one_each, stream_ratings
+from .ratings import RatingSurvey, one_each, stream_ratings
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -25,7 +29,7 @@ def read(sources: Sources, options: Options) -> Material:
     )
 
 
-def survey(material: Material) -> RatingSurvey:
+def survey(context: Context) -> RatingSurvey:
     return RatingSurvey()
 
 
@@ -59,7 +63,7 @@ def _require_two(raters: tuple[str, ...], gathered: Gathered, path: str) -> None
             hint="Add the ratings of another rater.",
             code="raters-one",
         )
-    if all(len(case.records["ratings"]) < 2 for case in gathered.some_cases(None)):
+    if all(len(case.records["ratings"]) < 2 for case in gathered.cases()):
         raise DataError(
             f"no item was rated by more than one of the {len(raters)} raters",
             where=path,
@@ -97,7 +101,6 @@ SUITE = Suite(
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,
-    key=item_of,
     survey=survey,
     settle=settle,
     metrics=metrics,

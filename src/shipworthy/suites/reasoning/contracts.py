@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -17,7 +18,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from ...core.decision import number
-from ...core.inputs import Input, Stream, numbered_rows
+from ...core.inputs import Input, Records, Stream, numbered_rows
 from ...errors import DataError
 from ...reading.decimals import Share, as_typed, read_exact
 from ...reading.jsonl import Problem
@@ -200,7 +201,7 @@ AnswerSource = str | os.PathLike[str] | Mapping[str, ReasonerAnswer | Mapping[st
 
 def stream_answers(source: AnswerSource, read: Input) -> Stream:
     """Answers with their places; lines that can't be read are raised together at the end."""
-    return Stream(source, read, _records)
+    return Stream(source, read, Records(_records, attrgetter("case_id")))
 
 
 def _records(source: AnswerSource, read: Input) -> Iterator[tuple[int, ReasonerAnswer]]:

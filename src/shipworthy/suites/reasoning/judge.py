@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...core.cases import Case
 from ...core.evidence import Row
+from ...core.join import Case
 from ...language.natural import read
 from ...language.reader import Sentence, read_phrase, read_text
 from ...language.refusal import counts, is_exact

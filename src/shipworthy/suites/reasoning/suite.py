@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from msgspec.structs import replace
 
 from ...core.decision import Display
-from ...core.once import Once
-from ...core.sources import Input
+from ...core.inputs import Input, Stream, Table
+from ...core.join import Once
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.reports import Passing
 from . import explain
@@ -33,7 +31,7 @@ def read(sources: Sources, options: Options) -> Material:
     thresholds = replace(fixture.thresholds, **options.bars())
     return Material(
         context=Context(options=options, fixture=replace(fixture, cases=(), thresholds=thresholds)),
-        expected={case.id: case for case in cases},
+        gold=Stream({case.id: case for case in cases}, Input(), Table()),
         streams={"answers": stream_answers(sources["answers"], answers)},
         reads={"fixture": Input(path=fixture.path, digest=fixture.digest, records=len(cases)), "answers": answers},
         once={"answers": ONE_ANSWER},
@@ -55,7 +53,6 @@ SUITE = Suite(
     facts=facts,
     rows=explain.rows,
     offences=explain.offences,
-    key=attrgetter("case_id"),
     metrics=metrics,
     aliases=aliases,
     gates=gates,

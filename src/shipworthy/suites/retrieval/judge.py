@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ... import stats
-from ...core.cases import Case
 from ...core.contracts import Gold, Place, ids_of
+from ...core.join import Case
 from ...core.tally import Fact
 from ...language import refusal
 from ..ranking.lists import arrange_list

@@ -8,13 +8,12 @@ import msgspec
 from msgspec import UNSET
 
 from ...core.contracts import NO_BLOCKS, Answer, DetailedTrace, Gold, Place
-from ...core.inputs import Input
-from ...core.sources import GoldSet, load_gold, read_gold, stream_traces
+from ...core.inputs import Input, Stream
+from ...core.sources import gold_stream, read_gold, stream_traces
 from ...errors import DataError
 from ...language import refusal
 from ...text import visible
-from ..ranking.divided import judgements, run_blocks
-from ..ranking.trec import grades_of, name_of
+from ..ranking.trec import grades_of, name_of, read_qrels, read_whole_run
 
 
 class LogLine(DetailedTrace):
@@ -104,21 +103,22 @@ def _is_number(text: str) -> bool:
 # --- TREC files ---
 
 
-def gold_of_qrels(path: str, rel_level: int = 1) -> GoldSet:
+def gold_of_qrels(path: str, read: Input, rel_level: int = 1) -> Stream:
     """Qrels as a gold set: the documents of at least `rel_level` are relevant."""
-    read = Input()
-    gold = load_gold(
+    judged = Input()
+    items = [
         Gold(qid=name_of(qid), relevant=[name_of(name) for name, grade in grades_of(one).items() if grade >= rel_level])
-        for qid, one in judgements(path, read)
-    )
-    gold.source.path, gold.source.digest = path, read.digest
-    return gold
+        for qid, one in read_qrels(path, judged).items()
+    ]
+    stream = gold_stream(items, read)
+    read.path, read.digest = path, judged.digest
+    return stream
 
 
 def log_of_run(path: str, read: Input) -> Iterator[tuple[int, LogLine]]:
     """A run as log lines, one a query."""
     lists = 0
-    for qid, names, scores in run_blocks(path, read):
+    for qid, names, scores in read_whole_run(path, read):
         lists += 1
         topk = [Place(id=name_of(name), score=score) for name, score in zip(names, scores, strict=True)]
         yield lists, LogLine(qid=name_of(qid), topk=topk)

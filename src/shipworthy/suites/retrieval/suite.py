@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
 
-from ...core.cases import Case
 from ...core.contracts import Gold
 from ...core.decision import Display
-from ...core.inputs import Input
-from ...core.sources import BLOCKS, GoldSet, load_gold, read_texts, stream_traces
+from ...core.inputs import Input, Records, Stream
+from ...core.join import Case
+from ...core.sources import BLOCKS, gold_stream, read_texts, stream_traces
 from ...core.suite import Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..answers.judge import slices_of
@@ -42,23 +42,24 @@ def complete(options: Options, sources: Sources) -> Options:
 
 
 def read(sources: Sources, options: Options) -> Material:
-    """Gold made ready once, logs as streams."""
+    """Gold and logs as lines."""
     choices, reads = choices_of(options), dict[str, Input]()
     context = _context(sources, options, choices, reads)
-    gold = _gold(sources, options, choices)
+    gold = Input()
     given = {"shadow": sources.get("run", sources.get("shadow")), "live": sources.get("live")}
     logs = {name: Input() for name, source in given.items() if source is not None}
     return Material(
         context=context,
-        expected=gold.ready(partial(_expected, choices=choices, texts=context.texts)),
+        gold=_gold(sources, gold, options, choices),
+        ready=partial(_expected, choices=choices, texts=context.texts),
         streams={
-            name: log_of_run(one_file(given[name]), log)
+            name: Stream(one_file(given[name]), log, Records(log_of_run, attrgetter("qid")), whole=True)
             if is_given(sources, "qrels") or is_run_file(given[name])
             else stream_traces(given[name], log, record=LogLine, lenient=options.lenient, map=options.map, needs=BLOCKS)
             for name, log in logs.items()
         },
         runs=dict.fromkeys(logs, attrgetter("key")),
-        reads={"gold": gold.source} | logs | reads,
+        reads={"gold": gold} | logs | reads,
         incomplete=lock_problems(sources.get("gold"), options.map),
     )
 
@@ -89,30 +90,25 @@ def _context(sources: Sources, options: Options, choices: Choices, reads: dict[s
     )
 
 
-def _gold(sources: Sources, options: Options, choices: Choices) -> GoldSet:
+def _gold(sources: Sources, read: Input, options: Options, choices: Choices) -> Stream:
     if is_given(sources, "qrels"):
-        return gold_of_qrels(os.fspath(sources["qrels"]), choices.rel_level)
-    return load_gold(sources["gold"], lenient=options.lenient, by=choices.by, map=options.map)
+        return gold_of_qrels(os.fspath(sources["qrels"]), read, choices.rel_level)
+    return gold_stream(sources["gold"], read, lenient=options.lenient, by=choices.by, map=options.map)
 
 
-def _expected(item: Gold, number: int, line: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
+def _expected(item: Gold, place: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
     target = prepare(item, choices, texts)
     types = tuple(f"type={name}" for name in target.types)
-    return Expected(item, number, target, types + slices_of(item, choices.by))
+    return Expected(item, place, target, types + slices_of(item, choices.by))
 
 
-def survey(material: Material) -> LogSurvey:
+def survey(context: Context) -> LogSurvey:
     return LogSurvey()
 
 
 def unjudged(case: Case, verdict: object) -> bool:
     """A question that a log has no run of, or a run that failed and was not made again."""
     return not all(case.records.values()) or any(run.error for lines in case.records.values() for run in runs_of(lines))
-
-
-def growth(options: Options, sources: Sources) -> int:
-    """Every block of a log is kept, with room for its details."""
-    return 17
 
 
 SUITE = Suite(
@@ -141,7 +137,6 @@ SUITE = Suite(
     shown=shown,
     reference=reference,
     controls=controls,
-    growth=growth,
     terms=terms,
     display=Display(counts={"missing": "missing"}, reasons=REASONS, pictures={"comparison": "two sides"}),
 )

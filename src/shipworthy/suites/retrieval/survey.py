@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
-from ...core.cases import Gathered
+from ...core.join import first_error
 from ...core.suite import Material
 from ...errors import DataError
 from ..ranking.options import Choices
 from .judge import Context, Expected, LogContext, delta_texts, in_order
 from .log import LogLine, runs_of
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
 
 
 class Noticed:
@@ -90,12 +95,11 @@ def noticed_in(gathered: Gathered, source: str) -> Noticed:
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """The context with what is known of each log; errors of the data as a whole are raised here."""
-    expected = material.expected or {}
     logs = {}
     for name in material.streams:
         noticed = noticed_in(gathered, name)
         _check_log(name, noticed, gathered, context, material)
-        logs[name] = _log_context(name, noticed, gathered, context, expected)
+        logs[name] = _log_context(name, noticed, gathered, context)
     return msgspec.structs.replace(context, logs=logs)
 
 
@@ -106,16 +110,18 @@ def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context
         about = f"; its {others} lines are about other questions" if others else ""
         what = f"the log has no line for any question of the gold set{about}"
         raise DataError(what, where=path, hint="Check that gold set and log belong together.", code="log-empty")
-    expected: Mapping[str, Expected] = material.expected or {}
-    if context.choices.match == "offsets":
-        _check_offsets(expected, material.reads["gold"].path, noticed, path)
-    if _strict(context.choices):
-        for case in gathered.cases(expected):
-            _check_question(case.gold, runs_of(case.records[name]), context.choices)
+    choices = context.choices
+    if choices.match == "offsets":
+        _check_offsets(gathered, material.reads["gold"].path, noticed, path)
+    if _strict(choices):
+        first_error(
+            gathered.placed_cases(),
+            lambda case: _check_question(case.gold, runs_of(case.records[name]), choices),
+        )
 
 
-def _check_offsets(expected: Mapping[str, Expected], gold: str, noticed: Noticed, log: str) -> None:
-    relevant = (place for item in expected.values() for place in item.gold.relevant if not isinstance(place, str))
+def _check_offsets(gathered: Gathered, gold: str, noticed: Noticed, log: str) -> None:
+    relevant = (place for case in gathered.cases() for place in case.gold.gold.relevant if not isinstance(place, str))
     if not any(place.offsets is not None for place in relevant):
         hint = 'Write relevant as {"id": …, "offsets": [start, end]}, or use --match ids.'
         raise DataError("no relevant block has offsets to match by", where=gold, hint=hint, code="retrieval-no-offsets")
@@ -141,27 +147,23 @@ def _check_question(item: Expected, runs: Sequence[LogLine], choices: Choices) -
         in_order(line, choices)
 
 
-def _log_context(
-    name: str, noticed: Noticed, gathered: Gathered, context: Context, expected: Mapping[str, Expected]
-) -> LogContext:
+def _log_context(name: str, noticed: Noticed, gathered: Gathered, context: Context) -> LogContext:
     """ΔS is made where the log has none at all; logged and made distances are never mixed."""
     if noticed.read_deltas:
         return LogContext(cites=noticed.cites, made_with=noticed.embedder_names)
     embedder = context.embedder
-    # Where nothing is cited, to look for it may take another pass from disk.
-    pairs = list(_pairs(name, gathered, context, expected)) if embedder is not None and noticed.cites else []
+    # Where nothing is cited, to look for it takes another pass.
+    pairs = _pairs(name, gathered, context) if embedder is not None and noticed.cites else []
     if embedder is None or not pairs:
         return LogContext(cites=noticed.cites)
     embedder.prepare(text for pair in pairs for text in pair)
     return LogContext(cites=noticed.cites, embedder=embedder, made_with=embedder.id)
 
 
-def _pairs(
-    name: str, gathered: Gathered, context: Context, expected: Mapping[str, Expected]
-) -> Iterator[tuple[str, str]]:
-    """The question and the first cited text of each run, where both are at hand."""
-    for case in gathered.cases(expected):
-        for line in runs_of(case.records[name]):
-            pair = delta_texts(line, case.gold.gold, context.texts)
-            if pair is not None:
-                yield pair
+def _pairs(name: str, gathered: Gathered, context: Context) -> list[tuple[str, str]]:
+    """The question and the first cited text of each run, where both are at hand, in the order of the gold set."""
+    placed: list[tuple[int, tuple[str, str]]] = []
+    for case, place in gathered.placed_cases():
+        pairs = (delta_texts(line, case.gold.gold, context.texts) for line in runs_of(case.records[name]))
+        placed += [(place, pair) for pair in pairs if pair is not None]
+    return [pair for _, pair in sorted(placed, key=itemgetter(0))]

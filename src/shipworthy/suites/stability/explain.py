@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...core.cases import Unknown
 from ...core.decision import number
 from ...core.evidence import Offence, Order, Row, brief
 from ...core.gates import Outcome, written
+from ...core.join import Unknown
 from ...core.long import ByName, Shaped
 from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, NAMED, Tally

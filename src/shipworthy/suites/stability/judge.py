@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import comb
 
-from ...core.cases import Case
 from ...core.contracts import Gold, Trace, ids_of
 from ...core.gates import Gate
+from ...core.join import Case
 from ...text import canon
 from ..answers import judge as answers
 from ..retrieval.places import parse_section
@@ -38,7 +38,7 @@ def judge(case: Case, context: Context) -> Verdict | ReferenceVerdict:
     """The verdict on one question from all its runs that count."""
     traces: list[Trace] = case.records["runs"]
     if context.options.profile == "reference":
-        return by_reference(case.key, traces, context)
+        return by_reference(case, context)
     return judge_question(case.gold, [trace for trace in traces if context.judges(trace)], context)
 
 

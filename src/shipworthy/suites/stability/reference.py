@@ -14,6 +14,7 @@ from functools import lru_cache
 from ...core.contracts import Gold, Trace, ids_of
 from ...core.decision import number
 from ...core.gates import Gate
+from ...core.join import Case
 from ...core.metrics import Measure
 from ...core.suite import Findings, Reference
 from ...core.tally import Fact, Tally, more_held
@@ -119,17 +120,18 @@ def _rounded(value: Fraction | int | None) -> float | int | None:
 # --- the profile itself ---
 
 
-def by_reference(qid: str, traces: Sequence[Trace], context: Context) -> ReferenceVerdict:
-    gold = context.gold.get(qid, _NOBODY)
+def by_reference(case: Case, context: Context) -> ReferenceVerdict:
+    """The verdict of the original script, which starts from the runs: gold may not have the question."""
+    traces, gold = case.records["runs"], case.gold or _NOBODY
     exact = details(gold, traces)
     shown = {name: _rounded(value) for name, value in exact.items()}
-    lost = qid in context.gold and any(trace.error for trace in traces)
+    lost = case.gold is not None and any(trace.error for trace in traces)
     facts = _facts(gold, exact, context)
     held: tuple[Fact, ...] = ()
     for trace in traces:
         if not trace.error:
             held = more_held((*held, *held_by(trace, _refused(trace))))
-    return ReferenceVerdict(qid=qid, place=context.places[qid], facts=facts, details=shown, held=held, lost=lost)
+    return ReferenceVerdict(qid=case.key, place=case.first, facts=facts, details=shown, held=held, lost=lost)
 
 
 def reference(findings: Findings) -> Reference:

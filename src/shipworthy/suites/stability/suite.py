@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import msgspec
 
-from ...core.cases import Case
 from ...core.contracts import DetailedTrace, Gold
 from ...core.decision import Display
-from ...core.sources import ANSWERS, Input, file_input, load_gold, require_answerable, require_expected, stream_traces
+from ...core.join import Case
+from ...core.sources import ANSWERS, Input, file_input, gold_stream, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ...reading.reports import Passing
@@ -35,16 +34,16 @@ from .metrics import (
 from .options import Options
 from .reference import PART as REFERENCE
 from .reference import bounds, reference
-from .survey import settle, survey
+from .survey import GoldRemarks, settle, survey
 from .verdict import Context, ExpectedRuns, ReferenceVerdict, Verdict
 
 
 def read(sources: Sources, options: Options) -> Material:
-    """Gold made ready once, runs as a stream. The reference profile takes its questions from the runs."""
+    """Gold and runs as lines. The reference profile takes its questions from the runs."""
     options = msgspec.structs.replace(options, by=slice_fields(options.by, options.gates))
     as_reference = options.profile == "reference"
-    gold = load_gold(sources["gold"], lenient=options.lenient, last_wins=as_reference, by=options.by, map=options.map)
-    runs = Input()
+    gold, runs = Input(), Input()
+    questions = gold_stream(sources["gold"], gold, lenient=options.lenient, by=options.by, map=options.map)
     stream = stream_traces(
         sources["runs"],
         runs,
@@ -54,23 +53,25 @@ def read(sources: Sources, options: Options) -> Material:
         map=options.map,
         needs=ANSWERS,
     )
-    reads = {"gold": gold.source, "runs": runs}
+    reads = {"gold": gold, "runs": runs}
     if table := id_map_file(options):
         reads["id_map"] = file_input(table)
     if as_reference:
         return Material(
-            context=_context(options, gold=gold.items),
+            context=_context(options),
             streams={"runs": stream},
-            named=gold.items,
+            gold=questions,
+            last_wins=True,
+            by_records=True,
             reads=reads,
             incomplete=lock_problems(sources["gold"], options.map),
         )
-    require_answerable(gold)
-    require_expected(gold)
-    context = _context(options, paraphrased=any(item.paraphrases for item in gold.items.values()))
+    context = _context(options)
     return Material(
         context=context,
-        expected=gold.ready(partial(_ready, judging=context.judging)),
+        gold=questions,
+        ready=partial(_ready, judging=context.judging),
+        watch=GoldRemarks,
         streams={"runs": stream},
         runs={"runs": partial(run_of, options=options)},
         reads=reads,
@@ -78,11 +79,11 @@ def read(sources: Sources, options: Options) -> Material:
     )
 
 
-def _ready(item: Gold, number: int, line: int, judging: Judging) -> ExpectedRuns:
-    return prepare(item, number, judging)
+def _ready(item: Gold, place: int, judging: Judging) -> ExpectedRuns:
+    return prepare(item, place, judging)
 
 
-def _context(options: Options, *, gold: Mapping[str, Gold] | None = None, paraphrased: bool = False) -> Context:
+def _context(options: Options) -> Context:
     bars, _ = split_gates(options)
     return Context(
         options=options,
@@ -90,8 +91,6 @@ def _context(options: Options, *, gold: Mapping[str, Gold] | None = None, paraph
         bars=tuple(bars),
         referred=referred_bars(options),
         bounds=bounds(bars),
-        gold=gold or {},
-        paraphrased=paraphrased,
     )
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import reduce
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from ...core.cases import Gathered, Unknown
-from ...core.contracts import Trace
+from ...core.contracts import Gold, Trace
+from ...core.goldset import ExpectedTexts
+from ...core.join import Unknown
 from ...core.suite import Material
 from ...errors import DataError
 from .grid import Cell, asked_for, axes_of, cell_of
 from .options import Options
 from .sweeps import EVERY_SWEEP, Sweeps
 from .verdict import Context
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
 
 
 class SweepRuns:
@@ -87,35 +92,31 @@ class StabilitySurvey:
         return reduce(SweepRuns.__iadd__, judged, SweepRuns())
 
 
-class FirstPlaces:
-    """Where each question has its first run: the order in which the original script prints them."""
+class GoldRemarks(ExpectedTexts):
+    """What gold items say that the gates hang on, besides what all of them must say."""
 
     def __init__(self) -> None:
-        self.places: dict[str, int] = {}
+        super().__init__()
+        self.paraphrased = False  # some item has paraphrases
 
-    def add(self, source: str, place: int, record: Trace, known: bool) -> None:
-        self._meet(record.qid, place)
+    def meet(self, item: Gold, line: int) -> object:
+        self.paraphrased = self.paraphrased or bool(item.paraphrases)
+        return super().meet(item, line)
 
-    def _meet(self, qid: str, place: int) -> None:
-        self.places[qid] = min(place, self.places.get(qid, place))
-
-    def __iadd__(self, other: FirstPlaces) -> FirstPlaces:
-        for qid, place in other.places.items():
-            self._meet(qid, place)
+    def __iadd__(self, other: Self) -> Self:
+        super().__iadd__(other)
+        self.paraphrased = self.paraphrased or other.paraphrased
         return self
 
 
-def survey(material: Material) -> StabilitySurvey | FirstPlaces:
-    options: Options = material.context.options
-    return FirstPlaces() if options.profile == "reference" else StabilitySurvey(options)
+def survey(context: Context) -> StabilitySurvey | None:
+    return None if context.options.profile == "reference" else StabilitySurvey(context.options)
 
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """The context with the sweep that is judged and the grid that its runs span."""
     surveyed = gathered.survey
-    if isinstance(surveyed, FirstPlaces):
-        return msgspec.structs.replace(context, places=surveyed.places)
-    assert isinstance(surveyed, StabilitySurvey)
+    assert isinstance(surveyed, StabilitySurvey) and isinstance(gathered.watch, GoldRemarks)
     options = context.options
     sweep = surveyed.sweeps.choose(options.sweep, material.reads["runs"].files)
     runs = surveyed.chosen(sweep)
@@ -123,4 +124,4 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     if options.closed:
         runs.unknown.refuse()
     axes = axes_of(runs.cells, max(runs.unlabelled.values(), default=0), options)
-    return msgspec.structs.replace(context, sweep=sweep, axes=axes)
+    return msgspec.structs.replace(context, sweep=sweep, axes=axes, paraphrased=gathered.watch.paraphrased)

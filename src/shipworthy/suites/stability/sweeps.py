@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ...core.once import FILE, Dated, in_file, one_of
+from ...core.inputs import FILE
+from ...core.join import Dated, in_file, one_of
 from ...errors import DataError
 from ...text import visible
 

@@ -32,8 +32,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     paraphrased: bool = False  # whether the gold set has paraphrases
     sweep: str = ""
     axes: Axes = Axes()
-    gold: Mapping[str, Gold] = {}  # for the reference profile, which starts from the runs
-    places: Mapping[str, int] = {}  # question → its first line, for the same
 
     def judges(self, trace: Trace) -> bool:
         """Whether a run belongs to the sweep, the arm and the grid that are judged."""

@@ -1,0 +1,63 @@
+"""The memory engine: dicts bring lines together; large runs are judged in worker processes, if there may be some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..core.inputs import Stream
+from ..core.join import TOGETHER, Joined, Keep, Lot, Question, Total, Work, questions_of, work_on
+from ..core.rows import MEMORY
+
+WORTH_SHARING = 10_000  # questions from which other processes judge some of them
+PER_JOB = 4  # tasks for each process, so that they finish at about the same time
+
+
+@contextmanager
+def run(
+    streams: Mapping[str, Stream], keep: Mapping[str, Keep], tick: Callable[[int], None] | None, *, jobs: int = 1
+) -> Iterator[Joined]:
+    lots, count = {}, 0
+    for name, stream in streams.items():
+        lot = lots[name] = Lot(keep.get(name, "all"))
+        for places, names, lines in stream.blocks():
+            lot.take(places, names, lines)
+            count += len(names)
+            if tick is not None and name != "gold":
+                tick(count)
+    yield InMemory(lots, jobs)
+
+
+class InMemory:
+    """All questions, in dicts."""
+
+    room = MEMORY
+
+    def __init__(self, lots: Mapping[str, Lot], jobs: int) -> None:
+        self._lots, self._jobs = lots, jobs
+        self._names = sorted(set[str]().union(*(lot.names for lot in lots.values())))
+
+    def over(self, work: Work[Total], total: Total) -> Total:
+        size, jobs = len(self._names), self._jobs
+        if jobs > 1 and size >= WORTH_SHARING:
+            from .workers import can_fork, over
+
+            if can_fork():  # what is in memory reaches other processes in no other way
+                step = -(-size // (jobs * PER_JOB))
+                tasks = [(start, min(start + step, size)) for start in range(0, size, step)]
+                part: Any
+                for _, part in over(lambda task: work_on(work, self._batches(*task)), tasks, jobs):
+                    total += part
+                return total
+        for batch in self.batches():
+            part = work(batch)
+            total += part
+        return total
+
+    def batches(self) -> Iterator[Sequence[Question]]:
+        return self._batches(0, len(self._names))
+
+    def _batches(self, start: int, stop: int) -> Iterator[Sequence[Question]]:
+        for at in range(start, stop, TOGETHER):
+            yield list(questions_of(self._lots, self._names[at : min(at + TOGETHER, stop)]))
