@@ -204,6 +204,10 @@ def _print_absent(found: Connection) -> None:
         say("  --map 'retrieved_ids=PATH[*].id'.")
     if found.mapping.get("retrieved_ids", "").startswith("digest@"):
         say("  What it retrieved has no ids, so digests of the texts stand for them.")
+    _print_refusal(found)
+
+
+def _print_refusal(found: Connection) -> None:
     if found.same:
         say("  Both questions, one that can be answered and one that can't, got the same answer:")
         say("  check that the question reaches the service, or that the mapping reads the answer.")
