@@ -208,7 +208,6 @@ def _print_absent(found: Connection) -> None:
 
 
 def _print_refusal(found: Connection) -> None:
-    """What it does with a question that it can't answer."""
     if found.same:
         say("  Both questions, one that can be answered and one that can't, got the same answer:")
         say("  check that the question reaches the service, or that the mapping reads the answer.")
