@@ -23,6 +23,7 @@ PLAIN = 4  # common words that make a text plainly one of another language than 
 READ = 600  # characters of a text that tell its language
 LETTER = r"\w\u0900-\u0903\u093a-\u094f"  # marks of Devanagari are letters of theirs
 WORD = re.compile(r"[^\W\d_][\u0900-\u0903\u093a-\u094f]*(?:[^\W\d_][\u0900-\u0903\u093a-\u094f]*)*")
+_MARKUP = re.compile(r"\S*[/\\<>()\[\]{}=_*|@#]\S*")  # links, code and tables: no words of a language
 _STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
 # Scripts that one language of a pack is written in, by first and last letter; the marks of others come first.
 SCRIPTS = (
@@ -159,12 +160,12 @@ def _told(text: str, question: str) -> str:
         rivals = {name: own for name, (where, own, _) in _others().items() if where == script[0]}
         own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
         return next(own, "") or max([best, *rivals], key=_scores(text).__getitem__)
-    scores, size = _scores(text), len(WORD.findall(text))
+    scores, size = _scores(text), len(WORD.findall(_MARKUP.sub(" ", text)))
     for name in _sure(scores, 1 if size <= SHORT and not question else 2):
         return name
-    if size > 3 * SHORT and max(scores.values()) * 12 < size:
-        return "other"
     asked = _scores(question) if question else Counter()
+    if size > 3 * SHORT and max(scores.values()) * 12 < size:  # a list, a command or a table may be in any language
+        return next(iter(_sure(asked, 2)), "other")
     for name in _sure(scores + asked + asked, 2):
         return name
     return _told(question, "") if question and max(asked.values(), default=0) == 0 else ""
