@@ -213,10 +213,10 @@ from ...core.evidence import Counted
 from ...core.gates import Gate
 from ...core.metrics import Rate, Words
 from ...core.options import Opt, ReadingOptions
-from ...core.sources import Input, read_records
 from ...core.decision import Display
+from ...core.inputs import Input, Records, Stream
+from ...core.sources import read_records
 from ...core.suite import Explanation, InputSpec, Material, Suite
-from ...reading.jsonl import Problems
 from ...reading.reports import Passing
 
 
@@ -233,11 +233,18 @@ class Context(msgspec.Struct, frozen=True):
     options: Options
 
 
+def marbles_in(source: Any, read: Input) -> Any:
+    return read_records(source, Marble, read, "marbles", read.found)
+
+
+def name_of(marble: Marble) -> str:
+    return marble.qid
+
+
 def read(sources: Any, options: Options) -> Material:
-    marbles, problems = Input(), Problems()
-    records = list(read_records(sources["marbles"], Marble, marbles, "marbles", problems))
-    marbles.close(problems, options.lenient)
-    return Material(context=Context(options), streams={"marbles": records}, reads={"marbles": marbles})
+    marbles = Input()
+    stream = Stream(sources["marbles"], marbles, Records(marbles_in, name_of))
+    return Material(context=Context(options), streams={"marbles": stream}, reads={"marbles": marbles})
 
 
 def judge(case: Any, context: Context) -> tuple[str, bool]:

@@ -61,11 +61,10 @@ class OnDisk:
         plan = Plan(streams, part)
         count = 0
         for name in plan.here:
-            file = PileFile(os.path.join(self._path, f"here-{name}"))
-            count += put_lines(
-                name, self._keep.get(name, "all"), streams[name].blocks(), 0, self._ways, self._most, file.put
-            )
-            self._files.append(file.closed())
+            blocks, keep = streams[name].blocks(), self._keep.get(name, "all")
+            with PileFile(os.path.join(self._path, f"here-{name}")) as file:
+                count += put_lines(name, keep, blocks, 0, self._ways, self._most, file.put)
+            self._files.append(file)
         formats = {name: stream.format for name, stream in streams.items()}
         work = partial(split_to_file, self._path, formats, self._keep, self._ways, self._most)
         found: dict[int, tuple[Pieces, PileFile]] = {}
@@ -110,11 +109,13 @@ class PileFile:
             self._index.setdefault(way, []).append((self._file.tell(), len(data)))
             self._file.write(data)
 
-    def closed(self) -> PileFile:
-        with told("write", self._path):
-            self._file.close()
-        self._file = None
+    def __enter__(self) -> PileFile:
         return self
+
+    def __exit__(self, *error: object) -> None:
+        file, self._file = self._file, None
+        with told("write", self._path):
+            file.close()
 
     def piles(self, way: int) -> Iterator[Pile]:
         if way in self._index:
@@ -130,9 +131,9 @@ class PileFile:
 def split_to_file(
     folder: str, formats: Mapping[str, Format], keep: Mapping[str, Keep], ways: int, most: int, pieces: Pieces
 ) -> tuple[Pieces, PileFile, list[Input]]:
-    file = PileFile(os.path.join(folder, os.urandom(8).hex()))  # a name of its own: a task may be done again
-    reads = split(formats, keep, ways, most, pieces, file.put)
-    return pieces, file.closed(), reads
+    with PileFile(os.path.join(folder, os.urandom(8).hex())) as file:  # a name of its own: a task may be done again
+        reads = split(formats, keep, ways, most, pieces, file.put)
+    return pieces, file, reads
 
 
 def work_on_pile(work: Work[Any], files: Sequence[PileFile], keep: Mapping[str, Keep], way: int) -> Any:
