@@ -38,6 +38,7 @@ def some(*values: Any) -> Strategy:
 SHARES = st.sampled_from(["0", "0.3", "0.50", "1/3", 0.65, 1])
 JUDGING = {
     "refusal_phrases": some("no idea*", "the documents do not say"),
+    "lang": st.sampled_from(["en", "de", "sv"]),
     "id_map": st.sampled_from(["casefold", "drop-extension,casefold", str(INPUTS / "answers" / "id_map.tsv")]),
     "closed": st.just(False),  # the inputs have traces of unknown questions
     "by": some("type", "lang", "nowhere"),
