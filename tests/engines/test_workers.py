@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,8 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Two processes for a few lines."""
     run = partial(disk.run, jobs=2, part=3_000, piles=4) if request.param == "disk" else partial(memory.run, jobs=2)
     monkeypatch.setattr(memory, "WORTH_SHARING", 1)
+    # Tests that ran here before may have left threads behind, with which no process is forked by itself.
+    monkeypatch.setattr("shipworthy.engines.workers.can_fork", lambda: sys.platform == "linux")
     monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
     return str(request.param)
 
