@@ -211,6 +211,7 @@ CODES: dict[str, str] = {
     "gold-tolerance": 'The tolerance of a gold item is neither a number nor a percentage. Write 0.5 or "5%".',
     "gold-uncited": "An answerable question has no gold_citations, so its citations can't be checked. Add a source id.",
     "gold-unknown-id": "A gold question names an id that is not in the chunk file. Correct the id, or the chunk file.",
+    "gold-placeholder": "The gold file still has the expected text that init wrote as an example. Write your own.",
     "gold-vacuous": (
         "An answerable question has an empty gold_claim_substr, so every answer is correct. Add expected text."
     ),

@@ -38,6 +38,8 @@ def replied(path: str, body: Any) -> tuple[int, Any]:
         return 200, {"answer": ANSWER if right else None, "took": 3}
     if path == "/elsewhere":
         return 200, {"parts": [{"cited": {"text": ANSWER}} if right else {"plain": {"text": "I don't know."}}]}
+    if path == "/refuses":  # under a name that says nothing
+        return 200, {"results": [{"data": "I don't know based on the documents.", "took": 3}]}
     if path == "/two":
         draft = "Refunds: 30 days, says the draft." if right else "I don't know yet."
         return 200, {"answer": ANSWER if right else "I don't know.", "response": draft}
@@ -119,3 +121,15 @@ def test_a_service_that_always_says_the_same_is_reported(url: str, cli: Cli) -> 
     ran = cli("init", "--url", f"{url}/deaf")
     assert ran.code == 0 and "got the same answer" in ran.out
     assert not Path("refusals.txt").exists()
+
+
+def test_a_refusal_of_both_questions_is_what_it_answers(
+    url: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.jsonl").unlink()
+    ran = cli("init", "--url", f"{url}/refuses", "--question", "When is it open?")
+    assert ran.code == 0 and "This is a refusal" in ran.out
+    assert "data" in tomllib.loads(Path("shipworthy.toml").read_text())["map"]["claim"]
+    ran = cli("check", "--run")  # the expected text is still the one that init wrote
+    assert ran.code == 3 and "[gold-placeholder]" in ran.out and "gold.jsonl:1: " in ran.out

@@ -68,6 +68,19 @@ def test_every_suite_on_one_board(project: Path) -> None:
     assert set(board.run["history"]) == {"answers", "stability"}
 
 
+def test_a_board_on_which_nothing_is_gated_does_not_ship(tmp_path: Path, cli: Cli) -> None:
+    write(tmp_path / "gold.jsonl", [{"qid": "A1", "question": "A1?", "relevant": ["d1"]}])
+    write(tmp_path / "run.jsonl", [{"qid": "A1", "retrieved_ids": ["d1"]}])
+    config = tmp_path / "shipworthy.toml"
+    config.write_text('[suites.retrieval]\ngold = "gold.jsonl"\nrun = "run.jsonl"\n')
+    ran = cli("check", "--config", config, "--json")
+    assert (ran.code, ran.json["decision"], ran.json["pass"]) == (3, "NO VERDICT", False)
+    assert ran.json["suites"]["retrieval"]["decision"] == "MEASURED"
+    config.write_text(config.read_text() + 'gates = ["recall@5>=0.9"]\n')
+    ran = cli("check", "--config", config, "--json")
+    assert (ran.code, ran.json["decision"]) == (0, "SHIP")
+
+
 def test_a_suite_that_fails_does_not_hide_another(project: Path) -> None:
     write(project / "trace.jsonl", [trace("A1", cite=("d2",)), trace("A2"), refusal("U1")])
     board = run(project)

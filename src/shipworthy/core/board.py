@@ -26,13 +26,14 @@ class Board(msgspec.Struct):
         verdicts = {decision.verdict for decision in self.decisions}
         if "NO-SHIP" in verdicts:
             return "NO-SHIP"
-        return "NO VERDICT" if "NO VERDICT" in verdicts or self.failures or not verdicts else "SHIP"
+        undecided = verdicts <= {"MEASURED"}  # without any gate nothing is decided, and nothing may ship by that
+        return "NO VERDICT" if "NO VERDICT" in verdicts or self.failures or undecided else "SHIP"
 
     @property
     def exit_code(self) -> int:
         if self.verdict != "NO VERDICT":
             return EXIT[self.verdict]
-        return max([*self.exit_codes.values(), *(decision.exit_code for decision in self.decisions)], default=3)
+        return max([*self.exit_codes.values(), *(decision.exit_code for decision in self.decisions)], default=0) or 3
 
     def report(self) -> dict[str, object]:
         body = self.body() | {"suites": {decision.suite: report(decision) for decision in self.decisions}}

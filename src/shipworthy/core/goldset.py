@@ -72,10 +72,14 @@ def _blank_field(gold: Gold) -> str:
 # --- what suites ask of every item ---
 
 
+PLACEHOLDER = "replace this: the shortest text that every correct answer contains"
+
+
 class Answerable:
     """Whether every item says whether it is answerable, found out while they go by."""
 
     def __init__(self) -> None:
+        self._starter: tuple[int, str] | None = None  # the first whose expected text nobody has written yet
         self._some = False
         self._first: tuple[int, str] | None = None  # line and qid of the first that does not say
 
@@ -84,15 +88,26 @@ class Answerable:
             self._first = min(self._first or (line, item.qid), (line, item.qid))
         else:
             self._some = True
+            if item.gold_claim_substr == [PLACEHOLDER]:
+                self._starter = min(self._starter or (line, item.qid), (line, item.qid))
         return True
 
     def __iadd__(self, other: Self) -> Self:
         self._some |= other._some
         self._first = min(filter(None, (self._first, other._first)), default=None)
+        self._starter = min(filter(None, (self._starter, other._starter)), default=None)
         return self
 
     def require(self, source: Input) -> None:
         """An item that does not say can't be judged, and nobody guesses."""
+        if self._starter is not None:
+            line, qid = self._starter
+            raise DataError(
+                f"the expected text of qid {qid!r} is still the placeholder that `init` wrote",
+                where=f"{source.path}:{line}",
+                hint="Write the shortest text that every correct answer contains.",
+                code="gold-placeholder",
+            )
         if self._first is None:
             return
         if not self._some and os.path.isfile(source.path):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..core.contracts import Gold
+from ..core.goldset import PLACEHOLDER
 from ..core.options import fields_of as fields_of_options
 from ..core.sources import read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
@@ -36,7 +37,6 @@ TIMEOUT = 60.0  # that of `run`, so that a config need not say it
 GOLD = ("gold.jsonl", "gold.csv", "gold.json", "gold.tsv", "eval/gold.jsonl")
 TRACE = "runs/trace.jsonl"
 OURS = {"answer_json"}
-PLACEHOLDER = "replace this: the shortest text that every correct answer contains"
 PHRASES = "refusals.txt"
 MOST_REQUESTS = 30  # that are tried until one is answered
 MOST_OTHERS = 6  # that are tried where the same answer came to both questions

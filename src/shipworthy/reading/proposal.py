@@ -253,7 +253,11 @@ def _likeness(leaf: _Leaf, text: str, path: str, asked: Asked) -> float:
     if asked.other is not None:
         other = _text_at(asked.other, path)
         if isinstance(other, str) and other.strip():
-            score += -3 if fold(other) == folded else 5 if asked.refuses(other) and not asked.refuses(text) else 2
+            refuses = asked.refuses(text)
+            if fold(other) == folded:
+                score += 3 if refuses else -3  # it may refuse both questions; what else is the same is no answer
+            else:
+                score += 5 if asked.refuses(other) and not refuses else 2
     return score
 
 
