@@ -18,11 +18,12 @@ from hypothesis import HealthCheck, settings
 from waiting import wait_until
 
 # How long an example takes depends on the machine, and is never what a test is about.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
-
-# How hard tests with drawn data try: `make test` is for every change, continuous integration takes more time.
+# `make test` draws the same examples each time, so that it says something about the change; with more effort, new ones.
 EFFORT = int(os.environ.get("SHIPWORTHY_EFFORT", "1"))
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=EFFORT == 1
+)
+settings.load_profile("untimed")
 
 ENGINE = os.environ.get("SHIPWORTHY_ENGINE", "")  # by which the suites' tests are evaluated; none: as they ask
 

@@ -131,6 +131,15 @@ def test_where_every_request_failed_the_reason_is_the_headline(cli: Cli, folder:
     assert most.code in (1, 3) and "--allow-missing 29" in one_line(most.out)
 
 
+def test_of_several_causes_the_commonest_is_told_whatever_the_order(cli: Cli, folder: Path) -> None:
+    names = [f"Q{n:02d}" for n in range(1, 26)] + [f"U{n}" for n in range(5)]
+    lines = [{"qid": name, "error": "timeout" if n % 3 else "http-500: HTTP 500"} for n, name in enumerate(names)]
+    for order in (lines, lines[::-1]):
+        write_lines(folder / "trace.jsonl", order)
+        said = one_line(cli("score", "--gold", "gold.jsonl", "--trace", "trace.jsonl").out)
+        assert "every run failed, for 2 reasons, such as: timeout. Fix them" in said
+
+
 def test_the_board_speaks_plainly_with_the_short_name_in_brackets(cli: Cli, folder: Path) -> None:
     answers(folder, *(f"Q{n:02d}" for n in range(1, 11)), "U0")
     said = one_line(cli("score", "--gold", "gold.jsonl", "--trace", "trace.jsonl").out)

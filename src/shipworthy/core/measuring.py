@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
-from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -18,8 +18,6 @@ from .metrics import Measure, Metric
 from .options import SuiteOptions
 from .suite import Findings, Suite
 from .tally import HAS, Tally
-
-_SAMPLED = 1000  # questions whose errors are looked at where every run failed
 
 
 def choose_gates(suite: Suite, defaults: list[Gate], wanted: list[Gate], options: SuiteOptions) -> list[Gate]:
@@ -152,20 +150,23 @@ def _common_cause(findings: Findings) -> str:
 
     Blank where some run of a question succeeded: its other runs are then the question's own matter.
     """
-    errors: dict[str, str] = {}  # by the kind of error, the first
-    for case in islice(findings.gathered.cases(), _SAMPLED):
+    texts: dict[str, str] = {}  # by the kind of error, the first in order: questions come in any order
+    counts: Counter[str] = Counter()
+    for case in findings.gathered.cases():
         for record in (record for records in case.records.values() for record in records):
             if error := getattr(record, "error", None):
                 kind, _, text = str(error).partition(": ")
-                errors.setdefault(kind, text or kind)
+                counts[kind] += 1
+                texts[kind] = min(texts.get(kind, text or kind), text or kind)
             else:
                 return ""
-    if not errors:
+    if not counts:
         return "none has a run. Check that gold and runs name the same questions"
-    shown = visible(next(iter(errors.values())), 300)
-    if len(errors) == 1:
+    commonest = min(counts, key=lambda kind: (-counts[kind], kind))
+    shown = visible(texts[commonest], 300)
+    if len(counts) == 1:
         return f"every run failed: {shown}. Fix that, and run them again"
-    return f"every run failed, for {len(errors)} reasons, such as: {shown}. Fix them, and run again"
+    return f"every run failed, for {len(counts)} reasons, such as: {shown}. Fix them, and run again"
 
 
 class Lost(NamedTuple):
