@@ -95,7 +95,7 @@ def test_a_chat_endpoint(url: str, tmp_path: Path, cli: Cli) -> None:
         (
             "/odd",
             2,
-            "nothing in the response reads like an answer; it has n, list. Say which field is the answer: --map claim=PATH.",
+            "nothing in the response reads like an answer; it has n, list. Say which field is the answer: --map",
         ),
     ],
 )
