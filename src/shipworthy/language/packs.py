@@ -37,6 +37,7 @@ SCRIPTS = (
     ("he", "\u0590", "\u05ff"),
     ("el", "\u0370", "\u03ff"),
 )
+_SCRIPTS_BEGIN = min(first for _, first, _ in SCRIPTS)
 
 
 class Pack:
@@ -149,7 +150,9 @@ def _english() -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _told(text: str, question: str) -> str:
     """The language of a text, if its letters and common words tell, or else those of text and question together."""
-    counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
+    counts = dict.fromkeys((name for name, _, _ in SCRIPTS), 0)
+    if text and max(text) >= _SCRIPTS_BEGIN:
+        counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
     if counts["ja"] and counts["ja"] * 8 >= counts["zh"]:
         counts["ja"] += counts.pop("zh")
     best = max(counts, key=lambda name: counts[name])
@@ -180,7 +183,20 @@ def _sure(scores: Counter[str], least: int) -> list[str]:
 def _scores(text: str) -> Counter[str]:
     """How many words and letters of the text each language has among its common ones."""
     found = {*map(letters, WORD.findall(text)), *(char for char in letters(text) if char > "\x7f")}
-    return Counter({name: len(common & found) for name, common in _common_words().items()})
+    scores = Counter(dict.fromkeys(_common_words(), 0))
+    for word in found & _languages_of().keys():
+        scores.update(_languages_of()[word])
+    return scores
+
+
+@cache
+def _languages_of() -> dict[str, list[str]]:
+    """The languages that each common word is one of."""
+    found: dict[str, list[str]] = {}
+    for name, common in _common_words().items():
+        for word in common:
+            found.setdefault(word, []).append(name)
+    return found
 
 
 @cache
