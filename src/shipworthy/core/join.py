@@ -42,13 +42,13 @@ class Question(NamedTuple):
     slots: dict[str, Slot]  # by input
 
 
-class Case(msgspec.Struct):
-    """A question as it is judged: its gold item made ready, and its records by input, oldest first."""
+class Case(NamedTuple):
+    """A question as it is judged: its gold item, and its records by input, oldest first."""
 
     key: str
     gold: Any
     records: dict[str, list[Any]]
-    first: int = 0  # the place of the first of them, where records make the cases
+    place: int = 0  # of the gold item; of the first record where records make the cases
 
 
 class Survey(Protocol):
@@ -231,14 +231,14 @@ def open_all(
         yield Opened(question, placed)
 
 
-def first_error(cases: Iterable[tuple[Case, int]], check: Callable[[Case], None]) -> None:
+def first_error(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
     """Check every question, and raise the error of the first of them, by place."""
     found: dict[int, DataError] = {}
-    for case, place in cases:
+    for case in cases:
         try:
             check(case)
         except DataError as error:
-            found[place] = error
+            found[case.place] = error
     if found:
         raise found[min(found)]
 

@@ -12,12 +12,11 @@ from ...core.metrics import decimal
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
-from .judge import CITING, Judging
+from .judge import CITING, REFUSALS, Judging
 from .metrics import CITED, LOGGED, MISSED, NOT_CITING, NOT_LOGGING, SOURCED
 from .options import JudgingOptions
 
 SAMPLED = 20_000  # gold items whose ids are compared with those of the traces; more would say the same
-REFUSALS = "refusals"  # texts that refuse unanswerable questions in other words
 
 RECALL_IS_HIGH = 0.80  # a guide for the words below, not a gate
 FEW_ARE_GOLD = Fraction(1, 2)  # of the cited ids; fewer are named
