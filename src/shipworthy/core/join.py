@@ -151,8 +151,11 @@ class Lot:
 
     def slot(self, name: str) -> Slot | None:
         found = self._lines.get(name)
-        if not self._single:
-            return None if found is None else Slot(found, 0, found[0][0])
+        if found is not None:
+            if not self._single:
+                return Slot(found, 0, found[0][0])
+            if not self._others and name not in self._replaced:  # as most
+                return Slot((found,), 0, found[0])
         lines = [*self._others.get(name, ()), *(() if found is None else (found,))]
         if not lines:
             return None

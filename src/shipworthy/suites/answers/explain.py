@@ -178,7 +178,7 @@ def card(case: Case, context: Context, kind: str, order: Order) -> Row:
 
 def answer_card(verdict: Verdict, expected: Expected, judging: Judging) -> Row:
     """What was asked, said, cited and expected, and the one reason."""
-    row, _, trace = verdict
+    row, trace = verdict.row, verdict.trace
     gold, answer = expected.gold, trace.answer if trace else None
     also = {} if row.also is UNSET else {"also": row.also}
     return {
@@ -212,7 +212,7 @@ def evidence_of(trace: Trace | None, gold: Gold, chunks: Mapping[str, str]) -> l
 
 def _in_words(verdict: Verdict, expected: Expected, judging: Judging, reason: str) -> str:
     """A reason in words, with what is particular to the item."""
-    _, outline, trace = verdict
+    outline, trace = verdict.outline, verdict.trace
     claim, gold = trace.answer.claim if trace else "", expected.gold
     if outline.status == "error" and trace is not None:
         return f"the run failed: {trace.error}"

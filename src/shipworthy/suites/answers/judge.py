@@ -166,6 +166,8 @@ class Verdict(NamedTuple):
     row: ItemRow
     outline: Outline
     trace: Trace | None = None
+    retrieved: Sequence[str] = ()  # the ids of the trace, as it has them
+    citations: Sequence[str] = ()
 
     @property
     def badness(self) -> int:
@@ -218,7 +220,7 @@ def judge(case: Case, context: Context) -> tuple[Judged]:
     """What is known of a question: of its trace, or of the worst of its traces where that was asked for."""
     expected = expect(case.gold, context.judging)
     verdict = judge_traces(expected, case.records["trace"], context.judging)
-    row, outline, trace = verdict
+    row, outline, trace = verdict[:3]
     slices: tuple[str, ...] = ()
     if context.options.by and (slices := slices_of(case.gold, context.options.by)):
         row.slices = slices
@@ -252,9 +254,10 @@ def _unanswered(expected: Expected, trace: Trace | None) -> Verdict:
     row.question = brief(gold.question or (trace.asked if trace else ""))
     row.retrieved_ids = tuple(trace.retrieved[:RETRIEVED_IDS]) if trace else ()
     logged = trace is not None and trace.logs_retrieval
-    return Verdict(
-        row, Outline(status, row.answerable, False, has_citations=bool(expected.citations), logged=logged), trace
-    )
+    outline = Outline(status, row.answerable, False, has_citations=bool(expected.citations), logged=logged)
+    if trace is None:
+        return Verdict(row, outline)
+    return Verdict(row, outline, trace, trace.retrieved, ids_of(trace.answer.citations))
 
 
 def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
@@ -263,8 +266,8 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
         return _unanswered(expected, trace)
     gold, answer, wanted = expected.gold, trace.answer, expected.citations
     answerable, asked = bool(gold.answerable), gold.question or trace.asked
-    claim, listed, citations, lang = answer.claim, trace.retrieved, ids_of(answer.citations), expected.wanted.lang
-    retrieved: Sequence[str] = listed
+    claim, lang = answer.claim, expected.wanted.lang
+    retrieved, citations = listed, cited_ids = trace.retrieved, ids_of(answer.citations)
     exact = refusal.is_exact(claim)
     read_as = natural.ANSWER if exact else judging.rule.reads(claim, asked, lang)
     # what is in doubt counts against the pipeline: it is no refusal where it should refuse
@@ -345,7 +348,7 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
         None if trace.confidence is None else round(trace.confidence, CONFIDENCE_PLACES),
         values,
     )
-    return Verdict(row, outline, trace)
+    return Verdict(row, outline, trace, listed, cited_ids)
 
 
 CLAIM, CITES, RETRIEVED = "answer_json.claim", "answer_json.citations", "retrieved_ids"
@@ -457,8 +460,8 @@ LEAST = 5  # the shortest text that the original script looks for, once it is in
 
 def reference_facts(verdict: Verdict, expected: Expected, context: Context) -> tuple[str, ...]:
     """The reference's own reading of an item: a missing trace is a shipped empty answer there."""
-    outline, trace = verdict.outline, verdict.trace
-    claim, retrieved = (trace.answer.claim, trace.retrieved) if trace is not None else ("", [])
+    outline, trace, retrieved = verdict.outline, verdict.trace, verdict.retrieved
+    claim = trace.answer.claim if trace is not None else ""
     # A table of ids is the strict profile's own; the original compares ids as they are written.
     wanted = expected.citations if context.judging.id_map is None else frozenset(expected.gold.citations)
     if _refused_there(outline, claim):
@@ -500,10 +503,9 @@ def _contains_there(claim: str, texts: Iterable[str]) -> bool:
 
 def _hit_there(verdict: Verdict, wanted: frozenset[str], context: Context) -> bool:
     """Whether some citation is gold and all were retrieved; without gold citations, whether nothing is cited."""
-    outline, trace = verdict.outline, verdict.trace
-    citations = ids_of(trace.answer.citations) if trace is not None else []
+    outline, citations = verdict.outline, verdict.citations
     if not wanted:
         return not citations
     if outline.status == "shipped" and context.judging.id_map is None:
         return bool(outline.cited)  # the judge applied the same rule to the same ids
-    return not wanted.isdisjoint(citations) and trace is not None and set(citations).issubset(trace.retrieved)
+    return not wanted.isdisjoint(citations) and all(map(verdict.retrieved.__contains__, citations))
