@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from .evidence import Evidence, Facts
 from .gates import Gate, compare
 from .goldset import Watch, shows, wrong
 from .inputs import FILE, Format, Input, Numbered, Refusal, Refusals, Stream, relative
-from .join import Case, Choice, Engine, Joined, Keep, Once, Opened, Question, RunOf, Unknown, open_all
+from .join import Case, Choice, Engine, Joined, Keep, Once, Opened, Question, RunOf, Unknown, hash_of, open_all
 from .measuring import choose_gates, lost_data, measure, measure_all, slice_measures, tolerated
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
@@ -374,17 +374,24 @@ class Gathered:
     def unknown_total(self) -> int:
         return sum(met.lines for met in self.total.evidence.unknown.values())
 
-    def cases(self) -> Iterator[Case]:
-        """The questions as cases, in any order, for callers that look for examples."""
-        left = self._job.left | self._job.apart
-        for batch in self._joined.batches():
-            yield from cases_of(self._job, [one for one in batch if one.name not in left] if left else batch)
+    def cases(self, sample: int = 0) -> Iterator[Case]:
+        """The questions as cases, in any order; or a sample of about so many, or up to twice as many."""
+        for batch in self._batches(sample, self._job.left | self._job.apart):
+            yield from cases_of(self._job, batch)
 
-    def golds(self) -> Iterator[Any]:
-        """The gold items alone, in any order."""
-        for batch in self._joined.batches():
-            lines = [one.slots[GOLD].lines[0] for one in batch if GOLD in one.slots and one.name not in self._job.left]
+    def golds(self, sample: int) -> Iterator[Any]:
+        """The gold items of such a sample alone."""
+        for batch in self._batches(sample, self._job.left):
+            lines = [one.slots[GOLD].lines[0] for one in batch if GOLD in one.slots]
             yield from (item for item in self._job.formats[GOLD].records(lines, _let_go) if item is not None)
+
+    def _batches(self, sample: int, left: Collection[str]) -> Iterator[Sequence[Question]]:
+        """Which questions are in a sample is told by their names, so that it is the same one on every engine."""
+        every = self.total.evidence.questions // sample if sample else 1
+        for batch in self._joined.batches():
+            if left or every > 1:
+                batch = [one for one in batch if one.name not in left and (every < 2 or not hash_of(one.name) % every)]
+            yield batch
 
 
 # --- from evidence to the decision ---

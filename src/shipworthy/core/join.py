@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from math import isnan, nan
 from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from zlib import crc32
 
 import msgspec
 
@@ -161,6 +162,11 @@ class Lot:
             return None
         replaced, first = self._replaced.get(name, (0, lines[0][0]))
         return Slot(lines, replaced, min(first, lines[0][0]))
+
+
+def hash_of(name: str) -> int:
+    """A number that depends on the name of a question alone, and is the same in every process."""
+    return crc32(name.encode("utf-8", "surrogatepass"))
 
 
 def questions_of(lots: Mapping[str, Lot], names: Iterable[str]) -> Iterator[Question]:

@@ -11,12 +11,11 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
-from zlib import crc32
 
 import msgspec
 
 from ..core.inputs import FILE, Format, Input, Stream, joined
-from ..core.join import TOGETHER, Keep, Lot, Question, Slot, merged
+from ..core.join import TOGETHER, Keep, Lot, Question, Slot, hash_of, merged
 from ..core.records import is_other_format
 from ..errors import DataError
 from ..reading.archives import PACKED, Part
@@ -200,7 +199,7 @@ def _put_down(source: str, lot: Lot, ways: int, put: Put) -> None:
     for name in lot.names:
         slot = lot.slot(name)
         assert slot is not None
-        piles[crc32(name.encode("utf-8", "surrogatepass")) % ways].append((name, source, *slot))
+        piles[hash_of(name) % ways].append((name, source, *slot))
     for number, pile in enumerate(piles):
         if pile:
             put(number, pile)
