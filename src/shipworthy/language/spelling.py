@@ -64,7 +64,12 @@ def letters(text: str) -> str:
         return text.lower()
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = unicodedata.normalize("NFKC", text.translate(SIGNS))
+    if text.isprintable() and not _FOREIGN_DIGIT.search(text):
+        return text
     return "".join(_digit(char) for char in text if char.isprintable() or char.isspace())
+
+
+_FOREIGN_DIGIT = re.compile(r"[^\D0-9]")
 
 
 def _digit(char: str) -> str:
