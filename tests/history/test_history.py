@@ -391,12 +391,12 @@ def test_a_recorded_report_that_went_bad_is_told(tmp_path: Path) -> None:
     History(path).bless("main", "a", by="Ada", reason="ok")
     edited = zlib.compress(json.dumps(made()).replace("shipped", "refused").encode())
     with storing.opened(str(path), 5) as database:
-        database.rows("UPDATE shipworthy_runs SET report = ?", (edited,))
+        database.rows("UPDATE shipworthy_reports SET report = ?", (edited,))
     with pytest.raises(EnvironmentFailure, match="history-corrupt"):
         History(path).baseline("main")
     for broken in ("'{broken'", "x'00ff'", "CAST(x'ff' AS TEXT)", "x''", "7", f"x'{edited[:-9].hex()}'"):
         with storing.opened(str(path), 5) as database:
-            database.rows(f"UPDATE shipworthy_runs SET report = {broken}")
+            database.rows(f"UPDATE shipworthy_reports SET report = {broken}")
         for read in (lambda: History(path).report("a"), lambda: flaky(History(path))):
             with pytest.raises(EnvironmentFailure, match="history-corrupt"):
                 read()

@@ -16,11 +16,13 @@ from ..errors import DataError, EnvironmentFailure
 from ..reading.reports import Passing, passing, passing_in, refuse_edited
 from ..reading.reports import exact_value as read_exactly
 from ..text import visible
-from .store import DatabaseRow, Values, compressed, masked
+from .store import DatabaseRow, Values, masked
 
 Report = Mapping[str, Any]  # the canonical report of one suite
 SUBSET = " (subset)"  # after the decision of a run on some of the questions
+SHORT_COMMIT = 8
 LONGEST_NAME = 500  # characters; PostgreSQL's index takes 2,704 bytes
+SMALL = 10_000  # characters: the inputs of a run, of which ten thousand are read at once
 Recorded = dict[str, Any]  # JSON that the database gives back: a report, or its inputs
 
 
@@ -43,6 +45,16 @@ class RecordedRun(msgspec.Struct, frozen=True):
     committed_at: str = ""
     subject: str = ""  # of the commit
     parent: str = ""
+    author: str = ""  # only with `[history] author = true`
+    gold_release: str = ""
+    commit_url: str = ""
+    run_url: str = ""  # of the CI
+    pull_url: str = ""
+
+    @property
+    def where(self) -> str:
+        """`run 31 (9f3c2a1b)`."""
+        return f"run {self.seq}" + (f" ({self.commit[:SHORT_COMMIT]})" if self.commit else "")
 
     @property
     def subset(self) -> bool:
@@ -118,7 +130,7 @@ def rows_of(
 ) -> tuple[Values, list[Values], list[Values]]:
     """What is kept of a report, which must be as it was written: the run itself, its metrics, its gates.
 
-    `about` is what else is known of the run, in the order of `COMMIT_COLUMNS`.
+    `about` is what else is known of the run, in the order of `COMMIT_COLUMNS` and `BUILD_COLUMNS`.
     """
     try:
         head = report["shipworthy"]
@@ -133,7 +145,6 @@ def rows_of(
             json.dumps(dict(report.get("inputs", {})), sort_keys=True),
             *known,
             *(visible(text, LONGEST_NAME) for text in about),
-            compressed(json.dumps(report)),
         )
         metrics, gates = _metric_rows(name, report), _gate_rows(name, report)
         refuse_edited(report)
@@ -206,7 +217,8 @@ def run_of(row: DatabaseRow, url: str) -> RecordedRun:
 def stored(value: object, url: str) -> Recorded:
     """JSON that the database gave back; a page that went bad may give anything."""
     try:
-        found = json.loads(_text(value))
+        text = _text(value)
+        found = msgspec.json.decode(text) if len(text) < SMALL else json.loads(text)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
