@@ -13,7 +13,7 @@ import msgspec
 from ..reading.reports import row_name
 from ..suites import passing_rule
 from ..text import visible
-from .records import SHORT_COMMIT, SUBSET, RecordedRun, shown_name
+from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RunRef, gold_of, shown_name
 from .store import HistoryStore
 
 ANSWERS = 10  # different answers that are shown with their text, the newest
@@ -45,12 +45,12 @@ def items_of(report: Mapping[str, Any]) -> dict[str, KeptItem]:
     return rows
 
 
-def insert_items(store: HistoryStore, seq: int, items: Mapping[str, KeptItem], texts: str = FAILING) -> None:
+def insert_items(store: HistoryStore, seq: int, report: Mapping[str, Any], texts: str = FAILING) -> None:
     """Keep the items of a run. Items of all runs before it are kept already: `since` follows from the last of them.
 
     It is the run that turned the question; negative where none did: the first that has it.
     """
-    before = standing(store, seq)
+    before, items = standing(store, seq), items_of(report)
     rows = []
     for name, item in items.items():
         was, since = before.get(name, (item.passed, -seq))
@@ -66,7 +66,8 @@ def insert_items(store: HistoryStore, seq: int, items: Mapping[str, KeptItem], t
         "INSERT INTO shipworthy_texts (answer, text) VALUES (?, ?) ON CONFLICT (answer) DO NOTHING",
         sorted(wanted.items()),
     )
-    store.rows(f"UPDATE shipworthy_runs SET has_items = {COMPLETE} WHERE seq = ?", (seq,))
+    gold = visible(gold_of(report.get("inputs") or {}), LONGEST_NAME)
+    store.rows(f"UPDATE shipworthy_runs SET has_items = {COMPLETE}, gold = ? WHERE seq = ?", (gold, seq))
 
 
 def standing(store: HistoryStore, seq: int) -> dict[str, tuple[bool, int]]:
@@ -100,7 +101,7 @@ def answer_digest(row: Mapping[str, Any]) -> str:
 class ItemRun(msgspec.Struct, frozen=True):
     """One question in one run."""
 
-    run: RecordedRun
+    run: RunRef
     passed: bool
     reason: str
     answer: str  # digest
