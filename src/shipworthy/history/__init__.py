@@ -76,7 +76,7 @@ SHORT = 12  # characters of a run's id that people type
 
 _COLUMNS = "seq, id, recorded_at, suite, profile, decision, definitions, digest, inputs, commit_id, branch, label"
 _SAME = "{columns}"  # in a statement: what the database's version has of these
-_REF = "seq, id, recorded_at, suite, decision, commit_id, branch, project, subject, commit_url, gold"
+_REF = "seq, id, recorded_at, suite, decision, commit_id, branch, label, project, subject, commit_url, gold"
 _PROJECT = "{project}"  # … and the condition that a run is of a project
 _NAMES = (  # each name once: one step through the index for each, where DISTINCT would look at every row
     "WITH RECURSIVE n(qid) AS (SELECT min(qid) FROM shipworthy_items UNION ALL "

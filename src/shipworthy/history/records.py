@@ -79,6 +79,7 @@ class RunRef(msgspec.Struct, frozen=True):
     decision: str
     commit: str
     branch: str
+    label: str
     project: str
     subject: str
     commit_url: str
