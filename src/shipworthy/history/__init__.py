@@ -191,7 +191,7 @@ class History:
             yield from retried(partial(self._some_stored, runs[start : start + TOGETHER]), self.timeout)
 
     def _some_stored(self, runs: Sequence[RecordedRun | RunRef]) -> list[object]:
-        with opened(self.url, self.timeout, write=False) as store:
+        with self.reading() as store:
             table, column = ("reports", "run") if store.version() >= SINCE else ("runs", "seq")
             sql = f"SELECT report FROM shipworthy_{table} WHERE {column} = ?"
             found = [store.rows(sql, (run.seq,)) for run in runs]
@@ -309,6 +309,10 @@ class History:
 
         With a limit, over the last runs that have it.
         """
+        with self.reading():
+            return self._item(qid, suite, branch, project, limit)
+
+    def _item(self, qid: str, suite: str, branch: str, project: str, limit: int | None) -> list[ItemHistory]:
         self.fill_items()
         name = shown_name(qid)
         # Of suites with several arms: what begins so. Names are looked at one after the other, whatever their order is
@@ -377,6 +381,8 @@ class History:
         end = None if within is None else time.monotonic() + within
 
         def fill_some() -> None:
+            if (reader := getattr(self._local, "store", None)) is not None:
+                reader.rest()
             with opened(self.url, self.timeout) as store:
                 store.take_turns()
                 for (seq,) in store.rows(f"SELECT seq {missing}"):

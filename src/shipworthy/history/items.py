@@ -17,6 +17,8 @@ from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RunRef, gold_of, shown_
 from .store import HistoryStore
 
 ANSWERS = 10  # different answers that are shown with their text, the newest
+ALIKE = 0.3  # share of the words in common from which on two texts are shown as one that was changed
+MOST_WORDS = 1500  # of a text that is compared word by word, which takes its square
 LONGEST_REASON = 200  # characters
 LONGEST_TEXT = 20_000  # characters of an answer that are kept beside its digest
 NONE, FAILING, ALL = TEXTS = ("none", "failing", "all")  # which answers are kept as text
@@ -273,14 +275,25 @@ def spans(numbers: Sequence[int]) -> str:
 
 def word_diff(old: str, new: str) -> str:
     """Both texts as one, as git shows it: `within [-30-] {+60+} days`."""
+    signs = {"same": ("", ""), "gone": ("[-", "-]"), "come": ("{+", "+}")}
+    return " ".join(f"{signs[kind][0]}{text}{signs[kind][1]}" for kind, text in changed_words(old, new))
+
+
+def changed_words(old: str, new: str) -> list[tuple[str, str]]:
+    """Both texts as one, in pieces: what is the same, what is gone and what came instead. Long texts only as wholes."""
     before, after = old.split(), new.split()
+    if max(len(before), len(after)) > MOST_WORDS:
+        return [(kind, text) for kind, text in (("gone", old), ("come", new)) if text]
     parts = []
     for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal":
-            parts.append(" ".join(before[a:b]))
+            parts.append(("same", " ".join(before[a:b])))
             continue
         if b > a:
-            parts.append(f"[-{' '.join(before[a:b])}-]")
+            parts.append(("gone", " ".join(before[a:b])))
         if d > c:
-            parts.append(f"{{+{' '.join(after[c:d])}+}}")
-    return " ".join(parts)
+            parts.append(("come", " ".join(after[c:d])))
+    same = sum(len(text.split()) for kind, text in parts if kind == "same")
+    if same < ALIKE * max(len(before), len(after)):  # two texts, not one that was changed
+        return [(kind, " ".join(words)) for kind, words in (("gone", before), ("come", after)) if words]
+    return parts

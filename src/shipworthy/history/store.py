@@ -117,6 +117,11 @@ class HistoryStore:
             raise sqlite3.DatabaseError("the schema's version is malformed")
         return found or 0
 
+    def rest(self) -> None:
+        """Let go of what was read: a migration waits for everybody who reads."""
+        if self._postgres:
+            self._connection.commit()
+
     def take_turns(self) -> None:
         """Wait until nobody else adds a run: what is kept of one follows from the one before."""
         if self._postgres:  # where SQLite has but one writer
