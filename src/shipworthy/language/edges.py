@@ -29,11 +29,22 @@ def cut(text: str, start: int, end: int, lang: str = "") -> bool:
     return text[start].isdigit() and text.endswith("minus ", 0, start)
 
 
-def prefixed(text: str, start: int) -> bool:
-    """Whether a prefix stands before the place that turns it into its opposite: non-refundable."""
+def around(text: str, start: int, end: int) -> str:
+    """The words and numbers that a place begins and ends in."""
+    start -= len("minus ") if text.endswith("minus ", 0, start) else 0
+    while start > 0 and (_joins(text[start - 1]) or (text[start - 1] in ".,:-" and text[start].isdigit())):
+        start -= 1
+    while end < len(text) and (_joins(text[end]) or (text[end - 1].isdigit() and text[end : end + 2][1:].isdigit())):
+        end += 1
+    return text[start:end]
+
+
+def prefixed(text: str, start: int) -> str:
+    """The prefix before the place that turns it into its opposite, if there is one: non-refundable."""
     if text[max(start - 4, 0) : start - 1].strip() not in ("non", "nti", "un") or start < 3:
-        return False
-    return _DENYING_BEFORE.search(text, max(start - 6, 0), start) is not None
+        return ""
+    match = _DENYING_BEFORE.search(text, max(start - 6, 0), start)
+    return match[0] if match else ""
 
 
 def _opens_inside(text: str, start: int, lang: str) -> bool:

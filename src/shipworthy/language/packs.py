@@ -1,7 +1,7 @@
 """Packs: what the reader knows of a language, one TOML file each, and which language a text is in.
 
 A word list is text with blanks between its words. In a word, `_` stands for a blank, `*` for any letters, `{gap}` for a
-few words. Scripts without spaces are searched for the letters alone.
+few words, `{name}` for any word of that list. Scripts without spaces are searched for the letters alone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from .spelling import letters
 
 FOLDER = os.path.join(os.path.dirname(__file__), "packs")
 FEW = 40  # characters that `{gap}` may be
+KEY = 3  # letters of a word by which its lists are looked up
 SHORT = 4  # words in which a language can't be told with certainty
 PLAIN = 4  # common words that make a text plainly one of another language than was declared
 READ = 600  # characters of a text that tell its language
 LETTER = r"\w\u0900-\u0903\u093a-\u094f"  # marks of Devanagari are letters of theirs
 WORD = re.compile(r"[^\W\d_][\u0900-\u0903\u093a-\u094f]*(?:[^\W\d_][\u0900-\u0903\u093a-\u094f]*)*")
 _MARKUP = re.compile(r"\S*[/\\<>()\[\]{}=_*|@#]\S*")  # links, code and tables: no words of a language
+_NAMED = re.compile(r"\\\{(\w+)\\\}")
+_LISTED = re.compile(r"\{(\w+)\}")
 _STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
 # Scripts that one language of a pack is written in, by first and last letter; the marks of others come first.
 SCRIPTS = (
@@ -71,12 +74,44 @@ class Pack:
         return self._made[name]
 
     def expression(self, word: str) -> str:
-        plain = re.escape(word.strip("*")).replace(r"\{gap\}", rf"[^.!?;]{{0,{FEW}}}?")
+        plain = _NAMED.sub(self._named, re.escape(word.strip("*")).replace("'", "['’]"))
         if not self.spaced:
             return (r"(?<!\w)" if word.endswith(" ") else "") + plain
         stuck = _STUCK if "\u0600" <= word[0] <= "\u06ff" else ""
         before = r"(?<=\w)" if word[0] == "*" else rf"(?<![{LETTER}]){stuck}"
         return before + plain + ("" if word[-1] in "*'-." else rf"(?![{LETTER}])")
+
+    def _named(self, match: re.Match[str]) -> str:
+        """A few letters, or any word of another list."""
+        if match[1] == "gap":
+            return rf"[^.!?;]{{0,{FEW}}}?"
+        return f"(?:{'|'.join(re.escape(word) for word in self.words(match[1]))})"
+
+    def present(self, text: str) -> frozenset[str] | set[str]:
+        """The lists that a text may have a word of, by how its words begin: a quick look before it is read."""
+        always, begins = self._begins
+        found = set(always)
+        for word in WORD.findall(text) if begins else ():
+            found.update(begins.get(word[:KEY], ()))
+        return found
+
+    @cached_property
+    def _begins(self) -> tuple[frozenset[str], dict[str, set[str]]]:
+        """The lists that any text may have a word of, and the others by the first letters of their words."""
+        always: set[str] = set()
+        begins: dict[str, set[str]] = {}
+        for name in (name for name, value in self.lists.items() if isinstance(value, str)):
+            for word in self.words(name):
+                named = _LISTED.match(word)
+                for each in self.words(named[1]) if named else [word]:
+                    run = WORD.match(each)
+                    if run is None or not self.spaced or "\u0600" <= each[0] <= "\u06ff":
+                        always.add(name)
+                    elif len(run[0]) >= KEY or run.end() == len(each) or each[run.end()] != "*":
+                        begins.setdefault(run[0][:KEY], set()).add(name)
+                    else:
+                        always.add(name)
+        return frozenset(always), begins
 
     def has(self, name: str, text: str) -> str:
         """The first word of the list that stands in the text, or nothing."""
@@ -97,6 +132,19 @@ def pack(lang: str) -> Pack | None:
         return None
     with open(os.path.join(FOLDER, f"{lang}.toml"), "rb") as stream:
         return Pack(lang, tomllib.load(stream))
+
+
+@cache
+def english(name: str) -> frozenset[str]:
+    """The words of a list of the English pack."""
+    return frozenset(pack_of("en").words(name))
+
+
+def pack_of(lang: str) -> Pack:
+    """The pack of a language that has one."""
+    found = pack(lang)
+    assert found is not None, lang
+    return found
 
 
 @cache

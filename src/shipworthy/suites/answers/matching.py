@@ -12,9 +12,9 @@ import msgspec
 
 from ...core.contracts import Gold
 from ...errors import DataError
-from ...language.edges import cut, prefixed
+from ...language.edges import around, cut, prefixed
 from ...language.packs import base, language
-from ...language.tables import may_deny, may_doubt
+from ...language.tables import may_deny
 from ...text import fold, folded_claim
 
 PLACES = 500  # where a text stands in a claim; whoever repeats it more often has not stated it once
@@ -193,16 +193,14 @@ def _states(expected: Wanted, claim: str, needles: Sequence[Needle]) -> Iterator
 
 
 def _yes_or_no(needle: Needle, expected: Wanted, claim: str) -> str:
+    from ...language.packs import pack
     from ...language.polarity import polarity
 
-    if expected.lang not in ("", "en"):
-        from ...language import meaning, packs
-
-        found = packs.pack(expected.lang)
-        said = meaning.polarity(claim, expected.gold.question, found) if found else ""
-        return FOUND if said == needle.answer else DENIED if said else UNCLEAR
-    said = polarity(claim, expected.gold.question)
-    if not said and expected.gold.gold_claim and (agrees := polarity(claim, expected.gold.gold_claim)):
+    found = pack(expected.lang or "en")
+    if found is None:
+        return UNCLEAR
+    said = polarity(claim, expected.gold.question, found)
+    if not said and expected.gold.gold_claim and (agrees := polarity(claim, expected.gold.gold_claim, found)):
         said = needle.answer if agrees == "yes" else ""
     return FOUND if said == needle.answer else DENIED if said else UNCLEAR
 
@@ -224,10 +222,14 @@ def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, 
     if expected.lang not in ("", "en"):
         from ...language.numerals import is_ambiguous
 
+        lang = expected.lang
+        if not _counts(_canonical(needle.written, lang)):
+            yield _canonical(needle.text, lang, plain=True), _claim_canonical(claim, lang, plain=True)
         for other in (False, True)[: 1 + is_ambiguous(needle.written)]:
             for reading in (False, True)[: 1 + is_ambiguous(claim)]:
-                text = _canonical(needle.written, expected.lang, other)
-                yield text, _claim_canonical(claim, expected.lang, reading)
+                for based in (False, True):
+                    text = _canonical(needle.written, lang, other, based)
+                    yield text, _claim_canonical(claim, lang, reading, based)
         return
     yield needle.text, _shown(claim)
     yield _spelled(needle.written), _claim_spelled(claim)
@@ -235,12 +237,11 @@ def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, 
     if not amounts or not _may_count(_claim_spelled(claim)):
         return
     yield amounts, _claim_amounts(claim, False)
-    if expected.lang != "en":  # a lone separator before three digits may be either, unless English was declared
-        if grouped != amounts:
-            yield grouped, _claim_amounts(claim, False)
-        if (said := _claim_amounts(claim, True)) != _claim_amounts(claim, False):
-            yield amounts, said
-            yield grouped, said
+    if grouped != amounts:  # a lone separator before three digits may be either
+        yield grouped, _claim_amounts(claim, False)
+    if (said := _claim_amounts(claim, True)) != _claim_amounts(claim, False):
+        yield amounts, said
+        yield grouped, said
 
 
 def _worded(needle: Needle, expected: Wanted, claim: str) -> str:
@@ -291,25 +292,14 @@ def _search(text: str, claim: str, needle: Needle, expected: Wanted) -> str:
 
 
 def _denied(claim: str, start: int, end: int, written: str, expected: Wanted) -> bool:
-    if expected.lang not in ("", "en"):
-        return bool(_denial(claim, start, end, written, expected))
-    if start > 2 and claim[start - 2] in "ni" and prefixed(claim, start):  # as non-, un- and anti- end
-        return True
-    if not may_deny(claim) and not may_doubt(claim):
-        return False
-    from ...language.asserted import unasserted  # most claims deny nothing, and need no reader
-
-    return unasserted(claim, start, end, expected.gold.question) and not _denies(written)
+    return bool(_denial(claim, start, end, written, expected))
 
 
 def denial(expected: Wanted, claim: str) -> str:
-    """The words that deny an expected text in another language than English, or nothing."""
-    lang = expected.lang or language(claim, expected.gold.question)
-    if lang == "en":
-        return ""
-    expected = _localised(expected, lang)
+    """The words that deny an expected text, or nothing."""
+    expected = _localised(expected, expected.lang or language(claim, expected.gold.question))
     for needle in expected.needles:
-        for text, said in _pairs(needle, expected, claim):
+        for text, said in ((needle.text, _shown(claim)), *_pairs(needle, expected, claim)):
             place = said.find(text) if text else -1
             if place >= 0 and (words := _denial(said, place, place + len(text), needle.written, expected)):
                 return words.strip()
@@ -317,33 +307,40 @@ def denial(expected: Wanted, claim: str) -> str:
 
 
 def _denial(claim: str, start: int, end: int, written: str, expected: Wanted) -> str:
-    """The words that deny a text in another language; nothing where they stand in the text itself."""
-    from ...language import meaning, packs
+    """The words that deny what stands at this place; nothing where they stand in the text itself."""
+    if start > 2 and claim[start - 2] in "ni" and (words := prefixed(claim, start)):  # as non-, un- and anti- end
+        return words
+    if expected.lang in ("", "en") and not may_deny(claim):
+        return ""
+    from ...language import denial, packs  # most claims deny nothing, and need no reader
 
-    found = packs.pack(expected.lang)
-    words = meaning.denied(claim, start, end, found, expected.gold.question) if found else ""
-    return "" if words and found and meaning.negates(written, found) else words
+    found = packs.pack(expected.lang or "en")
+    words = denial.denied(claim, start, end, found, expected.gold.question) if found else ""
+    return "" if words and found and denial.negates(written, found) else words
+
+
+def longer(written: str, claim: str) -> str:
+    """The longer word or number of the claim in which an expected text stands, if it stands there as it is written."""
+    text, said = fold(written), _shown(claim)
+    place = said.find(text)
+    return around(said, place, place + len(text)) if text and place >= 0 else ""
 
 
 @lru_cache(maxsize=8192)
-def _denies(text: str) -> bool:
-    from ...language.clauses import denies
+def _canonical(text: str, lang: str, other: bool = False, based: bool = True, plain: bool = False) -> str:
+    from ...language.numerals import canonical, localised
+    from ...language.packs import pack
+    from ...language.spelling import said
 
-    return denies(text)
-
-
-@lru_cache(maxsize=8192)
-def _canonical(text: str, lang: str, other: bool = False) -> str:
-    from ...language.numerals import canonical
-
-    return canonical(text, lang, other)
+    if plain:
+        found = pack(lang)
+        return found.fold(said(text)) if found else fold(said(text))
+    return canonical(text, lang, other) if based else localised(text, lang, other)
 
 
 @lru_cache(maxsize=8)
-def _claim_canonical(claim: str, lang: str, other: bool) -> str:
-    from ...language.numerals import canonical
-
-    return canonical(claim, lang, other)
+def _claim_canonical(claim: str, lang: str, other: bool = False, based: bool = True, plain: bool = False) -> str:
+    return _canonical.__wrapped__(claim, lang, other, based, plain)
 
 
 def _titles(lang: str) -> frozenset[str]:
