@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
-from .spelling import number, said, spelled
+from .spelling import Form, Step, number, rewritten, said, spelled
 from .tables import table, words_of
 
 NUM = r"(?<![\d.])\d+(?:\.\d+)?"  # never begun inside a number, so that digits are read once
@@ -29,7 +29,6 @@ _THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _DMY = re.compile(r"(?<![\w.,/-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\w/-]|\.\d)")
 _YMD = re.compile(r"(?<![\w.,/-])(\d{4})([./])(\d{1,2})\2(\d{1,2})(?![\w/-]|\.\d)")
 _YM = re.compile(r"(?<![\w.,/-])(\d{4})-(0[1-9]|1[0-2])(?![\w/-])")
-Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def compared(text: str, lone_is_group: bool = False, english: bool = True) -> str:
@@ -40,9 +39,7 @@ def compared(text: str, lone_is_group: bool = False, english: bool = True) -> st
     if lone_is_group:
         text = _LONE.sub(r"\1\2", text)
     text = spelled(_YMD.sub(_year_first, _DMY.sub(_day_first, text)), english)
-    for pattern, form in _forms(english):
-        text = pattern.sub(form, text)
-    return _added(_PLUS, _based(text))
+    return _added(_PLUS, _based(rewritten(text, _forms(english))))
 
 
 def is_ambiguous(text: str) -> bool:
@@ -51,51 +48,71 @@ def is_ambiguous(text: str) -> bool:
 
 
 @cache
-def _forms(english: bool) -> list[Form]:
+def _forms(english: bool) -> list[Step]:
     months, bounds = words_of("words", "months"), table("contradiction")["bounds"]
     per = "|".join(sorted({*_PER, *_PER.values(), "day", "month", "week"}, key=len, reverse=True))
     ordinal = {word: n for n, word in enumerate(words_of("words", "ordinals"))}
     money = rf"[$€£]?-?{NUM}(?:e-?\d+)?"
-    general: list[Form] = [
-        (_YM, lambda match: f"{months[int(match[2]) - 1]} {match[1]}"),
-        (re.compile(r"\b(?:minus|negative) (?=\d)"), "-"),
-        (re.compile(r"(?<![\w.:,])(\d{1,2})(?:[:.](\d\d))? ([ap])m\b"), _clock),
-        (re.compile(r"(?<![\w.:,])0(?=\d:\d\d)"), ""),
-        (re.compile(rf"({NUM}) ?[x×*·] ?10\^\(?(-?\d+)\)?"), r"\1e\2"),
-        (re.compile(rf"({NUM})e\+(?=\d)"), r"\1e"),
-        (re.compile(rf"(?<=[$€£])({NUM}) ?(k|m|mn|mln|b|bn|t|tn)\b"), _scaled),
-        (re.compile(rf"(?<![\w.,])({NUM})(?:(k)| ?(bn|mn|mln|lakh|crore)s?)\b"), _scaled),
+
+    def form(pattern: str, put: str | Callable[[re.Match[str]], str]) -> Form:
+        return re.compile(pattern), put
+
+    general: list[Step] = [
+        ("-", [(_YM, lambda match: f"{months[int(match[2]) - 1]} {match[1]}")]),
+        (("minus", "negative"), [form(r"\b(?:minus|negative) (?=\d)", "-")]),
+        (("am", "pm"), [form(r"(?<![\w.:,])(\d{1,2})(?:[:.](\d\d))? ([ap])m\b", _clock)]),
+        (":", [form(r"(?<![\w.:,])0(?=\d:\d\d)", "")]),
+        ("^", [form(rf"({NUM}) ?[x×*·] ?10\^\(?(-?\d+)\)?", r"\1e\2")]),
+        ("+", [form(rf"({NUM})e\+(?=\d)", r"\1e")]),
+        ("$€£", [form(rf"(?<=[$€£])({NUM}) ?(k|m|mn|mln|b|bn|t|tn)\b", _scaled)]),
         (
-            re.compile(rf"(?<![\w.,$€£])({NUM}) (us dollars?|dollars?|euros?)\b"),
-            lambda match: ("€" if "eur" in match[2] else "$") + match[1],
+            ("k", "bn", "mn", "mln", "lakh", "crore"),
+            [form(rf"(?<![\w.,])({NUM})(?:(k)| ?(bn|mn|mln|lakh|crore)s?)\b", _scaled)],
         ),
-        (re.compile(rf"({NUM}) ?(?:°|deg(?:rees?)?) ?(c|f)(?:elsius|ahrenheit)?\b"), r"\1 °\2"),
-        (re.compile(rf"({NUM}) ?({'|'.join(_SHORT)})(?![\w'])"), lambda match: f"{match[1]} {_SHORT[match[2]]}"),
-        (re.compile(rf"({NUM}) ?(?:mph\b|miles? an hour\b)"), r"\1 mile/hour"),
-        (re.compile(rf"({NUM}) ?(?:km ?/ ?h|kph|kmh)\b"), r"\1 kilometre/hour"),
-        (re.compile(rf"(?<=[a-z])(?: ?/ ?| per )({per})\b"), lambda match: "/" + _PER.get(match[1], match[1])),
-        (re.compile(rf"\bbetween ({money}(?: [a-z]+)?) and (?=[$€£]?-?\d)"), r"\1 to "),
-        (re.compile(rf"\bfrom (?={money}(?: [a-z]+)? to [$€£]?-?\d)"), ""),
-        (re.compile(rf"(?<![\w.,/-])({money}) ?- ?({money})(?![\w/-])"), r"\1 to \2"),
-        (re.compile(r"\b(?:version |v)(?=\d)"), ""),
+        (
+            ("dollar", "euro"),
+            [
+                form(
+                    rf"(?<![\w.,$€£])({NUM}) (us dollars?|dollars?|euros?)\b",
+                    lambda match: ("€" if "eur" in match[2] else "$") + match[1],
+                )
+            ],
+        ),
+        (("°", "deg"), [form(rf"({NUM}) ?(?:°|deg(?:rees?)?) ?(c|f)(?:elsius|ahrenheit)?\b", r"\1 °\2")]),
+        (("",), [form(rf"({NUM}) ?({'|'.join(_SHORT)})(?![\w'])", lambda match: f"{match[1]} {_SHORT[match[2]]}")]),
+        (("mph", "hour"), [form(rf"({NUM}) ?(?:mph\b|miles? an hour\b)", r"\1 mile/hour")]),
+        (("km", "kph"), [form(rf"({NUM}) ?(?:km ?/ ?h|kph|kmh)\b", r"\1 kilometre/hour")]),
+        (
+            ("/", " per "),
+            [form(rf"(?<=[a-z])(?: ?/ ?| per )({per})\b", lambda match: "/" + _PER.get(match[1], match[1]))],
+        ),
+        (("between",), [form(rf"\bbetween ({money}(?: [a-z]+)?) and (?=[$€£]?-?\d)", r"\1 to ")]),
+        (("from",), [form(rf"\bfrom (?={money}(?: [a-z]+)? to [$€£]?-?\d)", "")]),
+        ("-", [form(rf"(?<![\w.,/-])({money}) ?- ?({money})(?![\w/-])", r"\1 to \2")]),
+        ("v", [form(r"\b(?:version |v)(?=\d)", "")]),
     ]
-    return (
-        general
-        if not english
-        else [
-            *general,
-            (re.compile(rf"\b(?:{_listed(bounds['at_least'])}) (?=[$€£]?\d)"), "at least "),
-            (re.compile(rf"\b(?:{_listed(bounds['at_most'])}) (?=[$€£]?\d)"), "at most "),
-            (
-                re.compile(r"\b(\d+) (third|fourth|quarter|fifth|sixth|eighth|tenth)s\b"),
-                lambda match: f"{match[1]}/{ordinal.get(match[2], 4)}",
-            ),
-            (
-                re.compile(rf"\b(?:{'|'.join(ordinal)})\b(?<!\d second)"),
-                lambda match: f"{ordinal[match[0]]}{_ending(ordinal[match[0]])}",
-            ),
-        ]
-    )
+    if not english:
+        return general
+    return [
+        *general,
+        *(
+            (("",), [form(rf"\b(?:{_listed(bounds[name])}) (?=[$€£]?\d)", f"{name.replace('_', ' ')} ")])
+            for name in ("at_least", "at_most")
+        ),
+        (
+            ("ths", "quarters", "thirds"),
+            [
+                form(
+                    r"\b(\d+) (third|fourth|quarter|fifth|sixth|eighth|tenth)s\b",
+                    lambda match: f"{match[1]}/{ordinal.get(match[2], 4)}",
+                )
+            ],
+        ),
+        (
+            tuple(ordinal),
+            [form(rf"\b(?:{'|'.join(ordinal)})\b(?<!\d second)", lambda match: ordinal_of(ordinal[match[0]]))],
+        ),
+    ]
 
 
 def _listed(lines: list[str]) -> str:
@@ -103,8 +120,9 @@ def _listed(lines: list[str]) -> str:
     return "|".join(sorted(names, key=len, reverse=True))
 
 
-def _ending(value: int) -> str:
-    return {1: "st", 2: "nd", 3: "rd"}.get(value, "th")
+def ordinal_of(value: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(value % 10 if value % 100 not in (11, 12, 13) else 0, "th")
+    return f"{value}{ending}"
 
 
 def _clock(match: re.Match[str]) -> str:

@@ -26,6 +26,7 @@ _BLANK = re.compile(r"[\s\"'*_)]*")
 _TOKEN = re.compile(r"\w+")
 
 
+@lru_cache(maxsize=16)  # a claim that fails is looked at once more, to say why
 def denied(text: str, start: int, end: int, pack: Pack, question: str = "") -> str:
     """The words that show that what stands at this place is not stated there; nothing where it is."""
     low, high = sentence_at(text, start, end)
@@ -59,13 +60,9 @@ def negated(text: str, start: int, end: int, pack: Pack) -> str:
     return _Clause(_plain(text[low:high], pack, here), start - low, end - low, pack).negation("")
 
 
+@lru_cache(maxsize=8192)
 def negates(text: str, pack: Pack) -> bool:
     """Whether an expected text is a denial itself."""
-    return _negates(text, pack)
-
-
-@lru_cache(maxsize=8192)
-def _negates(text: str, pack: Pack) -> bool:
     plain = pack.slot("idioms").sub("", pack.fold(text))
     return any(pack.has(name, plain) for name in ("negators", "nominal", "after", "false"))
 

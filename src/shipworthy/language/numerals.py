@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from .amounts import compared, date_of, written_number
-from .packs import LETTER, Pack, pack
+from .packs import LETTER, Pack, branches, pack
 from .spelling import said, spelled
 from .tables import words_of
 
@@ -49,7 +49,8 @@ class Grammar:
             for name in names:
                 text = pack.fold(name.rstrip("?")).replace("_", " ")
                 self.words[text] = Word(number, power or value[0] == "*", name[-1] == "?")
-        one = "|".join(re.escape(word).replace(r"\*", r"\w{0,5}") for word in sorted(self.words, key=len, reverse=True))
+        starred = [re.escape(word).replace(r"\*", r"\w{0,5}") for word in self.words if word[-1] == "*"]
+        one = "|".join(filter(None, [branches({word for word in self.words if word[-1] != "*"}), *starred]))
         joint = "|".join(map(re.escape, pack.words("and"))) or "(?!)"
         self.part = re.compile(rf"(?P<literal>{LITERAL})|(?P<word>{one or '(?!)'})|(?P<joint>{joint})")
         gap = rf"(?:[ -]?(?:{joint})[ -]?|[ -]?)"

@@ -389,7 +389,9 @@ def _claim_spelled(claim: str) -> str:
 def _claim_amounts(claim: str, grouped: bool) -> str:
     from ...language.amounts import compared, is_ambiguous
 
-    return compared(claim, True) if grouped and is_ambiguous(claim) else compared(claim)
+    if not grouped:
+        return compared(claim)
+    return compared(claim, True) if is_ambiguous(claim) else _claim_amounts(claim, False)
 
 
 @lru_cache(maxsize=8)
