@@ -18,7 +18,7 @@ NEAR = 30  # characters between words that belong together
 ITEM = 4  # words that an item of a list "A, B, or C" may have
 ASKING = ("?", "？", "؟")
 # A text without a word of these is read no further.
-NEGATING = ("negators", "nominal", "after", "next")
+NEGATING = ("negators", "nominal", "except", "after", "next")
 DENYING = (*NEGATING, "false", "falsely", "past", "until", "from", "unreal", "believed", "either", "maybe")
 STOP = re.compile(r"[.!?;](?![^\W_])|[。！？؟।\n]")
 _BREAK = re.compile(r"[,;:()\[\]—–،、，；：「」]| -+ ")
@@ -109,7 +109,8 @@ class _Clause:
         """The negation that reaches the place, if their number is odd; in some languages two are one."""
         pack, before, after = self.pack, self.before, self.after
         reaching = [match for match in pack.slot("negators").finditer(before) if self._reaches(match)]
-        reaching += [match for match in pack.slot("nominal").finditer(before) if self._reaches(match, FEW)]
+        for name in ("nominal", "except"):
+            reaching += [match for match in pack.slot(name).finditer(before) if self._reaches(match, FEW)]
         if len(reaching) > 1 and "nor" in pack.lists:  # "neither X nor Y" denies once
             reaching = [match for match in reaching if match[0] not in pack.words("nor")] or reaching[:1]
         following = list(pack.slot("after").finditer(after))
@@ -142,7 +143,7 @@ class _Clause:
         if pack.has("bounds", between):
             return False
         ends = pack.slot("ends").search(between)
-        return ends is None or not WORD.search(between[: ends.start()])
+        return ends is None or not (most or WORD.search(between[: ends.start()]))
 
     def _is_false(self, match: re.Match[str], text: str) -> bool:
         """Whether a negation is one of falsity: "it is not wrong that"."""

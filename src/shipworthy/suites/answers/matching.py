@@ -23,6 +23,7 @@ ABSENT, INSIDE, ELSEWHERE, EXTRA = "missing", "inside", "elsewhere", "extra"  # 
 UNCLEAR, DENIED, FOUND = "unclear", "denied", "found"
 _RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, ELSEWHERE, EXTRA, UNCLEAR, DENIED, FOUND))}
 _QUANTITY = r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?"  # few gold sets ask for numbers
+_WHETHER = re.compile(r"\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|may|must)\b", re.I)
 YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 
@@ -32,6 +33,11 @@ class Needle(msgspec.Struct, frozen=True, gc=False):
     text: str
     written: str
     answer: str = ""
+
+    @property
+    def denies(self) -> bool:
+        """Whether it has a word of denial; few expected texts have."""
+        return may_deny(self.text)
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -54,7 +60,7 @@ def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
     needles = _needles(gold.substrings, mode)
     plain = mode == "any" and not gold.about
     for needle in needles:
-        plain = plain and not needle.answer
+        plain = plain and not needle.answer and len(needle.text) > 1 and not needle.denies
     if plain and on_denied != "off" and not (gold.forbidden or lang or gold.tolerance):
         return Wanted(gold, mode, needles, plain=True)
     return Wanted(
@@ -207,14 +213,66 @@ def _yes_or_no(needle: Needle, expected: Wanted, claim: str) -> str:
 
 def _text(needle: Needle, expected: Wanted, claim: str) -> str:
     """One expected text: as it is written, in one spelling, with its amounts in one form, and word by word."""
-    best = ABSENT
+    if len(needle.text) == 1 and needle.text.isalpha() and needle.text.isascii():
+        return _cased(_letter(needle.written.strip()), needle, expected, claim)
+    best = _asked(needle, expected, claim) if expected.lang in ("", "en") else ABSENT
+    if best != ABSENT:
+        return best
     for text, said in _pairs(needle, expected, claim):
         best = max(best, _search(text, said, needle, expected), key=_RANK.__getitem__)
         if best in (FOUND, DENIED):
             return best
     if needle.text and needle.text in _shown(claim):
         best = max(best, INSIDE, key=_RANK.__getitem__)
-    return max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
+    best = max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
+    if best == ABSENT and (short := _acronym(needle.written)):
+        return _cased(rf"(?<!\w){short}(?!\w)", needle, expected, claim)
+    return best
+
+
+def _letter(letter: str) -> str:
+    """A grade, a vitamin or a type: not the article, not an initial, not C++."""
+    one = rf"[{letter}{letter.upper()}]" if letter.islower() else letter
+    return rf"\({letter.lower()}\)|(?<![\w+#'’.-]){one}(?![\w+#'’-])(?!\. ?[A-Z][a-z])" + (
+        "(?! [a-z])" if letter in "AIai" else ""
+    )
+
+
+@lru_cache(maxsize=8192)
+def _acronym(written: str) -> str:
+    """The first letters of a name of three words or more."""
+    capitals = [word[0] for word in re.split(r"[\s-]+", written) if word[:1].isupper()]
+    small = all(word[:1].isupper() or len(word) <= 3 for word in written.split())
+    return "".join(capitals) if len(capitals) > 2 and small and written.isascii() else ""
+
+
+def _cased(pattern: str, needle: Needle, expected: Wanted, claim: str) -> str:
+    """The best of all the places where a pattern stands in the claim as it is written."""
+    said = _said(claim)
+    low, best = said.lower(), ABSENT
+    for match in islice(re.finditer(pattern, said), PLACES):
+        if not (expected.guarded and _denied(low, *match.span(), needle.written, expected)):
+            return FOUND
+        best = DENIED
+    return best
+
+
+def _asked(needle: Needle, expected: Wanted, claim: str) -> str:
+    """Where the question asks whether, and the text only denies what is asked ("cannot"): whether the claim says no."""
+    question = expected.gold.question
+    if not needle.denies or not _WHETHER.match(question) or " or " in question:
+        return ABSENT
+    from ...language.denial import matter, negates
+    from ...language.packs import pack_of
+    from ...language.polarity import polarity
+
+    english = pack_of("en")
+    if not negates(needle.written, english):
+        return ABSENT
+    if not matter(english.slot("negators").sub("", needle.text), english) <= matter(question, english):
+        return ABSENT
+    said = polarity(claim, question, english)
+    return FOUND if said == "no" else DENIED if said else ABSENT
 
 
 def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, str]]:
@@ -361,9 +419,10 @@ def _spelled(text: str) -> str:
 def _amounts(text: str) -> tuple[str, str]:
     """The text with its amounts in one form, in both readings of a lone separator; nothing where it has none."""
     from ...language.amounts import compared
+    from ...language.tables import words_of
 
     form = compared(text)
-    return (form, compared(text, True)) if _counts(form) else ("", "")
+    return (form, compared(text, True)) if _counts(form) or form in words_of("words", "months") else ("", "")
 
 
 def _counts(text: str) -> bool:
@@ -372,10 +431,12 @@ def _counts(text: str) -> bool:
 
 
 def _may_count(text: str) -> bool:
-    """Whether there is a digit in a text in one spelling, or an ordinal."""
+    """Whether there is a digit in a text in one spelling, an ordinal, a half or a short month."""
     from ...language.tables import words_of
 
-    return _counts(text) or any(map(text.__contains__, words_of("words", "ordinals")))
+    if _counts(text) or " half" in text or any(map(text.__contains__, words_of("words", "ordinals"))):
+        return True
+    return "." in text and any(f"{name[:3]}." in text for name in words_of("words", "months"))
 
 
 @lru_cache(maxsize=8)  # a claim that fails is looked at once more, to say why
