@@ -113,6 +113,9 @@ CODES: dict[str, str] = {
     "disk-full": "The disk is full. Finished runs are kept: free some space and continue with --resume.",
     "docs-absent": "The folder or file of documents is not there. Check --docs.",
     "docs-empty": "No document could be read. The message says which files were left out and why.",
+    "draft-line": (
+        "A line of a draft is not JSON, or has no qid of its own. Write drafts with gold build, or correct the line."
+    ),
     "embedder-http": (
         "The embedding server can't be reached, or refuses. Check the URL, model and key, and that it is running."
     ),
@@ -131,6 +134,8 @@ CODES: dict[str, str] = {
     "gold-sources": "gold build reads documents or traces. Give --docs or --traces.",
     "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
     "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
+    "review-out": "A review is written line by line. Let --out end in .jsonl.",
+    "review-port": "The review page can't listen at that port. Give another --port.",
     "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",
     "environment": (
         "The operating system refused an operation; the message quotes it. Check disk, permissions and limits."

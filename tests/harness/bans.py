@@ -45,6 +45,7 @@ MAY_CONNECT = {
     "runner": "asks the targets that the user names",
     "net": "the one HTTP client: targets, reasoners and embedding servers that the user names",
     "demo/server.py": "listens on the loopback for the demo",
+    "gold/server.py": "listens on the loopback for the review page",
     "history/store.py": "a history that the user keeps in PostgreSQL",
 }
 MAY_START = {

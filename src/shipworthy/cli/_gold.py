@@ -14,6 +14,7 @@ from ._target import map_flag
 
 if TYPE_CHECKING:
     from ..gold.build import Wording
+    from ..gold.review import Review
 
 _docs = click.option("--docs", metavar="PATH", help="Folder of documents (Markdown, text, HTML, PDF), or a chunk file.")
 _chunks = click.option("--chunks", metavar="FILE", help="Your system's chunks, with id and text: what it cites.")
@@ -101,3 +102,93 @@ def _wording(command: str | None) -> Wording | None:
     from ..gold.wording import command_wording
 
     return command_wording(command)
+
+
+@click.command("review")
+@click.argument("draft", metavar="DRAFT")
+@click.option("--out", required=True, metavar="FILE", help="The gold set that accepted questions go to, a .jsonl file.")
+@_docs
+@_chunks
+@click.option("--reviewer", metavar="NAME", help="Who decides.  [default: git's user]")
+@click.option("--gates", multiple=True, metavar="NAME=VALUE,…", help="Gates that the set should be able to prove.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
+@click.option("--ratings", metavar="FILE", help="Write who judged what, for `agreement raters`, and stop.")
+def review_command(
+    draft: str,
+    out: str,
+    docs: str | None,
+    chunks: str | None,
+    reviewer: str | None,
+    gates: tuple[str, ...],
+    port: int,
+    no_browser: bool,
+    ratings: str | None,
+) -> int:
+    """Decide about candidates in the browser, with the keyboard. Each decision is saved before the next is shown.
+
+    \b
+    shipworthy gold review draft.jsonl --docs handbook/ --out gold.jsonl
+
+    Mark the answering text: that is the expected text, the citation and its place. Stop at any time with Ctrl-C; the
+    same command goes on where you stopped.
+    """
+    from ..core.sources import read_texts
+    from ..gold.review import Review
+    from ..gold.server import serve
+
+    review = Review(
+        draft,
+        out,
+        docs=docs,
+        chunks=read_texts(chunks, "chunks")[0] if chunks else None,
+        reviewer=reviewer or _git_user(),
+        gates=gates,
+    )
+    if ratings is not None:
+        return _write_ratings(review, ratings)
+    for line in review.documents.remarks() if review.documents else ():
+        say(line, err=True)
+    say(f"{review.progress()['left']} candidates to review as {review.reviewer}. Ctrl-C ends it; everything is saved.")
+    serve(review, port=port, listening=lambda address: _open(address, no_browser))
+    say(review.summary())
+    return 0
+
+
+def _write_ratings(review: Review, path: str) -> int:
+    from ..reading.files import write_whole
+    from ..text import plural
+
+    rows = review.ratings()
+    write_whole(path, b"".join(_line(row) for row in rows))
+    raters = {row["rater"] for row in rows}
+    say(f"{path}: {plural(len(rows), 'rating')} by {plural(len(raters), 'reviewer')}")
+    say(f"judged differently: {', '.join(review.differing()) or 'none'}")
+    if len(raters) > 1:
+        say(f"Then: shipworthy agreement raters --ratings {path}")
+    return 0
+
+
+def _line(row: object) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode(row) + b"\n"
+
+
+def _open(address: str, no_browser: bool) -> None:
+    say(f"Open {address}")
+    if not no_browser:
+        import webbrowser
+
+        webbrowser.open(address)
+
+
+def _git_user() -> str:
+    import getpass
+
+    from ..jobs.commit import git_user
+
+    try:
+        return git_user() or getpass.getuser()
+    except (OSError, KeyError):  # a container without accounts
+        return "reviewer"

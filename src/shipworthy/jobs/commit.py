@@ -30,6 +30,11 @@ def about_commit(commit: str, folder: str = ".") -> dict[str, str]:
     return {"project": project, "committed_at": committed_at, "subject": subject, "parent": parent}
 
 
+def git_user(folder: str = ".") -> str:
+    """The name that git signs commits with, or nothing."""
+    return _git(folder, "config", "user.name")
+
+
 def earlier_versions(path: str) -> Iterator[bytes]:
     """A file as the commits have it, the newest first; nothing where git does not know it."""
     folder, name = os.path.split(os.path.abspath(path))
