@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 
 from ...errors import DataError
 from ...text import visible
@@ -44,10 +45,12 @@ def _is_row(record: Mapping[str, object]) -> bool:
 
 def read(records: Records) -> Iterator[Item]:
     seen: dict[str, set[int]] = {}
+    numbers = count(1)  # a long list of rows comes in pieces
     for line, record in records:
         where = f"{records.path}:{line}"
         rows = _rows(record)
-        for number_, row in enumerate([record] if rows is None else rows, 1):
+        for row in [record] if rows is None else rows:
+            number_ = next(numbers)
             if not isinstance(row, Mapping) or not _is_row(row):
                 what = f"row {number_} is not a promptfoo result like the first one"
                 raise DataError(what, where=visible(where), hint="Export it again.", code="import-mixed")
