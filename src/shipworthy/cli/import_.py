@@ -130,5 +130,5 @@ def _write_drafts(importer: Importer, path: str) -> None:
     drafts = importer.drafts
     write_whole(path, b"".join(map(_line, drafts.items.values())))
     say(f"wrote {plural(len(drafts.items), 'gold candidate')} to {path}")
-    say(f"{drafts.unfinished} need a substring, and each needs answerable: true or false.")
-    say(f"Then: shipworthy gold lint {path}")
+    say(f"{drafts.unfinished} need expected text, and each needs a person who says whether it is answerable.")
+    say(f"Then: shipworthy gold review {path} --out gold.jsonl, and shipworthy gold lint gold.jsonl")

@@ -61,6 +61,11 @@ def links(commit: str) -> dict[str, str]:
     return {name: url for name, url in found.items() if _ADDRESS.fullmatch(url)}
 
 
+def git_user(folder: str = ".") -> str:
+    """The name that git signs commits with, or nothing."""
+    return _git(folder, "config", "user.name")
+
+
 def earlier_versions(path: str) -> Iterator[bytes]:
     """A file as the commits have it, the newest first; nothing where git does not know it."""
     folder, name = os.path.split(os.path.abspath(path))
