@@ -273,6 +273,9 @@ CODES: dict[str, str] = {
     ),
     "import-no-runs": "The files hold scores, a corpus or judgements, but no run. Give the file with the runs too.",
     "import-number": "A ranking or a judgement has a score that is no number. Check the columns of the file.",
+    "import-reference": (
+        "The tests of a promptfoo config are in another file, or made by a program. Import the file of tests by itself."
+    ),
     "import-repr": (
         "A cell of a table holds a Python or NumPy repr that can't be read back. Write JSON Lines or Parquet."
     ),
@@ -280,6 +283,7 @@ CODES: dict[str, str] = {
     "import-version": (
         "An export is of a version that is not known. Add --from to read it all the same, and check the coverage."
     ),
+    "import-yaml": "A YAML file can't be read: its syntax, a tag that stands for code, or anchors without end.",
     "index-mixed": "Warning: one log has several values of index_hash. Two indexes may be mixed in one file.",
     "index-same": "Warning: shadow and live have the same index_hash. This may be the same index twice.",
     "init-exists": "init would overwrite a file. Give --force to replace it, or remove it first.",
