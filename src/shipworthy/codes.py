@@ -226,6 +226,7 @@ CODES: dict[str, str] = {
         "The history file is damaged and was left alone. Move it away to start a new one, or restore it."
     ),
     "history-export": "A line of an exported history has no report. Give the file that `history export` wrote.",
+    "history-foreign": "The file is the database of another program, and was left alone. Name another file.",
     "history-keep": "prune must keep at least one run.",
     "history-locked": "Another program is writing the history. Try again; `check` records the run later.",
     "history-newer": "The history was written by a newer version. Update shipworthy; nothing was changed.",

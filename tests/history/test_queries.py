@@ -84,7 +84,7 @@ def test_a_run_on_a_part_of_the_questions_does_not_hide_the_others(url: str) -> 
     whole = [gold("Q0", type="a"), gold("Q1", type="b")]
     part = report(evaluate(whole, [trace("Q0", ts=2)], where=["type=a"]))
     history.record(part, branch="main")
-    history.record(asked(3, Q0=False, Q1=False), branch="main")
+    history.record(asked(3, Q0=False, Q1=False), branch="main", label="again")
     found = failing_since(history, branch="main")
     assert {name: since.run for (_, name), since in found.items()} == {"Q0": 3, "Q1": 1}
     newest = newest_run(history, suite="answers", branch="main")

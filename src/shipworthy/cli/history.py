@@ -43,9 +43,10 @@ def opened_history(url: str = "") -> History:
     from ..config import HISTORY, find_config, load_config
     from ..history import History
 
-    if not url:
-        url = load_config().history_url() if find_config() else os.environ.get("SHIPWORTHY_HISTORY", HISTORY)
-    return History(url)
+    if url or not find_config():
+        return History(url or os.environ.get("SHIPWORTHY_HISTORY", HISTORY))
+    config = load_config()
+    return History(config.history_url(), texts=config.texts)
 
 
 @command.command("list")
@@ -263,11 +264,11 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     """Add reports (JSON) to the history; a report that is already there is skipped."""
     from ..history import SHORT
-    from ..jobs.commit import about_commit, where_from
+    from ..jobs.commit import about_commit, links, where_from
     from ..reading.reports import load_report, reports_of
 
     history, place = opened_history(url), where_from()
-    known = {**place, **about_commit(place["commit"]), "label": label}
+    known = {**place, **about_commit(place["commit"]), **links(place["commit"]), "label": label}
     for path in reports:
         for report in reports_of(load_report(path)):
             say(history.record(report, **known)[:SHORT])

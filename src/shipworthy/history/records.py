@@ -113,9 +113,9 @@ class GateHealth(msgspec.Struct, frozen=True):
         return "never held" if not self.held else ""
 
 
-def run_id(report: Report, commit: str, branch: str, label: str) -> str:
+def run_id(digest: str, commit: str, branch: str, label: str) -> str:
     """A name that follows from what is recorded, so that recording twice is recording once."""
-    parts = [str(report["digest"]), commit, branch, label]
+    parts = [digest, commit, branch, label]
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -135,7 +135,7 @@ def rows_of(
     try:
         head = report["shipworthy"]
         known = (*(visible(text) for text in (commit, branch, label)),)  # a database takes no NUL, a reader no escapes
-        name = run_id(report, *known)
+        name = run_id(str(report["digest"]), *known)
         # the JSON is ASCII with escapes
         run: Values = (
             name,

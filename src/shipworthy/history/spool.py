@@ -27,7 +27,7 @@ def keep(url: str, report: Report, known: Mapping[str, str], error: Exception) -
     """Write the run to a file of its own; its id (blank if that failed as well), and a warning. Never raises."""
     why = str(error) if isinstance(error, ShipworthyError) else f"{type(error).__name__}: {visible(str(error), 200)}."
     try:
-        name = run_id(report, *(visible(known.get(key, "")) for key in ("commit", "branch", "label")))
+        name = run_id(str(report["digest"]), *(visible(known.get(key, "")) for key in ("commit", "branch", "label")))
         path = os.path.join(spool_folder(url), f"{name}.json")
         write_whole(path, json.dumps({**known, "report": report}).encode())
     except Exception as failure:  # nothing about history may take a verdict along

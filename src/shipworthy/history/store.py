@@ -198,6 +198,13 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
         connection = _connected(path, timeout, write)
         store = HistoryStore(connection, False)
         before = _known(store.version(), name)
+        if not before and store.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1"):
+            raise EnvironmentFailure(
+                "is the database of another program",
+                where=name,
+                hint="It is left as it is: name another file.",
+                code="history-foreign",
+            )
         if write or before < READABLE:
             connection.execute("BEGIN IMMEDIATE")
             store.migrate(name)

@@ -104,6 +104,7 @@ def render(shown: views.Shown) -> str:
         static=STATIC,
         static_cards=STATIC_CARDS,
         build=views.build(shown),
+        links=views.links(shown),
         version=__version__,
         policy=_policy(style, script),
         mood=views.style(shown.verdict),
