@@ -458,6 +458,7 @@ CODES: dict[str, str] = {
     "section-unknown": "Warning: the section of some retrieved blocks is unknown. Log section_id, or give --sections.",
     "sections-row": "A line of --sections is not a pair of strings. Write an id and a section_id.",
     "seeds-few": "Warning: a retrieval log has one seed only. Run at least two; --min-seeds 2 makes fewer NO VERDICT.",
+    "site-folder": "The folder for a site holds other files. Give -o an empty or a new folder; nothing was changed.",
     "stability-arms": "The runs are of several arms, so differences are not instability. Choose one with --arm.",
     "suite-unknown": "The suite does not exist, or is not in the config. The message lists the suites.",
     "summary": "Warning: the file of $GITHUB_STEP_SUMMARY can't be written. The verdict is unaffected; check the path.",
