@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +35,8 @@ class Display(msgspec.Struct, frozen=True, kw_only=True):
     reasons: Mapping[str, Words] = {}  # why an item fails, as rows and cards write it
     pictures: Mapping[str, str] = {}  # section → the kind of picture (report/html/pictures.py); others become tables
     production: bool = False  # it judges production traffic, not a gold set
+    # metric → what a row says about it, where no column has its name; None where the row is not one of its items
+    tells: Callable[[str], Callable[[Mapping[str, Any]], bool | None] | None] | None = None
 
 
 class Decision(msgspec.Struct):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..reading.reports import row_name
+from ..reading.reports import reason_of, row_name
 from ..suites import passing_rule
 from ..text import visible
 from .records import RecordedRun, shown_name
@@ -26,7 +26,7 @@ def item_rows(seq: int, report: Mapping[str, Any]) -> Iterator[tuple[int, str, i
     rows = {}  # by name: a report has one row for each, and what somebody made up must not stop a migration
     for row in report.get("items") or ():
         passed = passes(row)
-        reason = "" if passed else visible(str(row.get("reason") or row.get("failed") or row.get("state") or ""))
+        reason = "" if passed else visible(reason_of(row))
         rows[shown_name(row_name(row))] = (int(passed), reason[:200], answer_digest(row))
     return ((seq, name, *rest) for name, rest in rows.items())
 
