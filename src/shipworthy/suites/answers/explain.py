@@ -256,7 +256,9 @@ def _lacking(expected: Expected, claim: str) -> str:
     found = matching.states(expected.wanted, claim)
     absent = [text for text, state in found.items() if state != matching.FOUND]
     if inside := [text for text in absent if found[text] == matching.INSIDE]:
-        return f"the answer has {inside[0]!r} only inside a longer number or word"
+        word = visible(matching.longer(inside[0], claim), 60)
+        kind = "number" if any(map(str.isdigit, inside[0])) else "word"
+        return f"the answer does not contain {inside[0]!r}" + (f": {word!r} is another {kind}" if word else "")
     if elsewhere := [text for text in absent if found[text] == matching.ELSEWHERE]:
         return f"the answer has {elsewhere[0]!r}, but not in a sentence about {first_few(gold.about)}"
     if not absent and gold.exact_list:
