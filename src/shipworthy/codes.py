@@ -458,6 +458,8 @@ CODES: dict[str, str] = {
     "section-unknown": "Warning: the section of some retrieved blocks is unknown. Log section_id, or give --sections.",
     "sections-row": "A line of --sections is not a pair of strings. Write an id and a section_id.",
     "seeds-few": "Warning: a retrieval log has one seed only. Run at least two; --min-seeds 2 makes fewer NO VERDICT.",
+    "serve-port": "`serve` can't listen at that address, often because the port is in use. Give another --port.",
+    "serve-token": "`serve` needs a token to listen beyond this machine. Give --token, or bind 127.0.0.1.",
     "site-folder": "The folder for a site holds other files. Give -o an empty or a new folder; nothing was changed.",
     "stability-arms": "The runs are of several arms, so differences are not instability. Choose one with --arm.",
     "suite-unknown": "The suite does not exist, or is not in the config. The message lists the suites.",
@@ -471,6 +473,8 @@ CODES: dict[str, str] = {
         "The target's URL is refused: not http(s), link-local or metadata, with a password, or disguised."
     ),
     "target-unreachable": "The target did not answer, or stopped answering. Start it, then continue with --resume.",
+    "token-absent": "There is no upload token with that id. `shipworthy serve token list` shows them.",
+    "token-project": "An upload token needs a project. Give --project.",
     "too-deep": "A line is nested too deeply. Leave out the deep part if it is not scored.",
     "trace-fields": (
         "No record of the trace file has an answer. The message lists the fields found and how to map them."
