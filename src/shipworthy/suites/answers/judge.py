@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.contracts import Gold, Trace, ids_of
+from ...core.contracts import Anchor, Gold, Trace, ids_of
 from ...core.join import Case
 from ...core.tally import Fact, held, more_held
 from ...language import natural, refusal
@@ -21,6 +21,7 @@ from .options import JudgingOptions, Options
 if TYPE_CHECKING:
     from ...language.contradiction import Rules
     from ...reading.idmap import IdMap
+    from .citing import Citing
     from .custom import Ready, Value
 
 # reasons, the most severe first: what an answer says comes before what it cites
@@ -64,10 +65,15 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     id_map: IdMap | None = None  # how ids are rewritten before they are compared
     rules: Rules | None = None  # of the contradiction rule, when the bundled ones are not enough
     chunks: Mapping[str, str] | None = None
+    citing: Citing | None = None  # how citations are matched with places, where that is not by id
 
     @classmethod
     def of(
-        cls, options: JudgingOptions, rules: Rules | None = None, chunks: Mapping[str, str] | None = None
+        cls,
+        options: JudgingOptions,
+        rules: Rules | None = None,
+        chunks: Mapping[str, str] | None = None,
+        citing: Citing | None = None,
     ) -> Judging:
         return cls(
             rule=options.rule(),
@@ -82,6 +88,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
             id_map=options.mapped_ids(),
             rules=rules,
             chunks=chunks,
+            citing=citing,
         )
 
 
@@ -101,6 +108,7 @@ class Expected(msgspec.Struct, frozen=True):
     wanted: matching.Wanted
     vacuous: bool  # an explicitly empty list: every claim contains it
     citations: frozenset[str]
+    places: tuple[Anchor, ...] = ()  # of the evidence, where citations are matched with places
 
 
 class Outline(msgspec.Struct):
@@ -152,12 +160,15 @@ class Verdict(Outline, kw_only=True):
 
 def expect(gold: Gold, judging: Judging) -> Expected:
     """The gold item made ready, once for all its runs."""
+    places = judging.citing.anchors(gold) if judging.citing is not None else ()
+    cited: Iterable[str]
     cited = gold.citations if judging.id_map is None else map(judging.id_map.gold, gold.citations)
     return Expected(
         gold,
         matching.wanted(gold, judging.on_denied, judging.lang),
         gold.gold_claim_substr == [],
-        frozenset(cited),
+        frozenset(judging.citing.names(places) if judging.citing and places else cited),
+        places,
     )
 
 
@@ -249,6 +260,12 @@ def _judged(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     verdict.retrieved, verdict.citations, verdict.logged = retrieved, citations, trace.logs_retrieval
     if judging.id_map is not None:
         retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
+    if judging.citing is not None and expected.places:
+        inside = set(retrieved) if judging.logs_retrieval else set(citations)  # what was not retrieved keeps its id
+        scoped = [name for name in citations if name in inside]
+        strays = [name for name in citations if name not in inside]
+        citations = [*judging.citing.named(expected.places, scoped, trace), *strays]
+        retrieved = judging.citing.named(expected.places, retrieved, trace)
     verdict.held = held_by(trace, refused)
     if not (exact or empty) and (spoken := language(claim, asked, lang)) != "en" and not is_read(spoken):
         verdict.unread = spoken

@@ -126,6 +126,10 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     on_denied: Annotated[
         Literal["fail", "flag", "off"], Opt("How to treat an answer that contains the expected text but denies it.")
     ] = "fail"
+    match_citations: Annotated[
+        Literal["ids", "place", "text"],
+        Opt("What a citation is compared by: its id, its place in the documents, or its text.", shown=False),
+    ] = "ids"
     by: By = ()
     custom_metrics: Annotated[
         tuple[Custom, ...],
