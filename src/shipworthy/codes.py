@@ -140,6 +140,8 @@ CODES: dict[str, str] = {
     "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
     "match-citations": "Citations can be matched by place only where the documents are known. Give --docs.",
     "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
+    "next-empty": "No trace has a question and an answer, so there is nothing to label. Say where they are with --map.",
+    "next-gates": "gold next decides gates on rates of questions, such as under_refusal=0.05.",
     "review-out": "A review is written line by line. Let --out end in .jsonl.",
     "review-port": "The review page can't listen at that port. Give another --port.",
     "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",

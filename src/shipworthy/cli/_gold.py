@@ -350,3 +350,63 @@ def _write_drafts(path: str, rows: Sequence[object]) -> None:
 
     write_whole(path, b"".join(map(_line, rows)))
     say(f"{path}: {plural(len(rows), 'item')} to review", err=True)
+
+
+@click.command("next")
+@click.option("--traces", required=True, metavar="FILE", help="Unlabelled traces, or an export that `import` reads.")
+@click.option("--gates", multiple=True, required=True, metavar="NAME=VALUE,…", help="Gates to decide.")
+@click.option("--out", default="labels.jsonl", show_default=True, metavar="FILE", help="Where labels go: a gold set.")
+@_docs
+@_chunks
+@_seed
+@click.option("--steer", default="", metavar="SCORE", help="A score of the traces: low ones are drawn more often.")
+@click.option("--refusal", type=click.Choice(["natural", "exact"]), default="natural", show_default=True)
+@click.option("--reviewer", metavar="NAME", help="Who decides.  [default: git's user]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
+@click.option("--status", is_flag=True, help="Only say what the labels so far decide.")
+@map_flag
+def next_command(
+    traces: str,
+    gates: tuple[str, ...],
+    out: str,
+    docs: str | None,
+    chunks: str | None,
+    seed: int,
+    steer: str,
+    refusal: str,
+    reviewer: str | None,
+    port: int,
+    no_browser: bool,
+    status: bool,
+    mapping: tuple[str, ...],
+) -> int:
+    """Label answers in an order drawn at random, until the gates are proven or refuted.
+
+    \b
+    shipworthy gold next --traces export.json --gates under_refusal=0.05 --docs handbook/
+
+    The chance of a false decision is at most 5 %, however often you look. Exits 0 when all gates are proven, 1 when
+    one is refuted, 3 when labels are still needed.
+    """
+    from ..core.sources import read_texts
+    from ..gold.next import Next
+    from ..gold.server import serve
+
+    labelling = Next(
+        traces,
+        out,
+        gates=gates,
+        seed=seed,
+        steer=steer,
+        map=mapping,
+        judging={"refusal": refusal},
+        docs=docs,
+        chunks=read_texts(chunks, "chunks")[0] if chunks else None,
+        reviewer=reviewer or _git_user(),
+    )
+    if not status and labelling.waiting():
+        serve(labelling, port=port, listening=lambda address: _open(address, no_browser))
+    for line in labelling.verdicts():
+        say(line)
+    return labelling.exit_code
