@@ -136,6 +136,7 @@ CODES: dict[str, str] = {
     "engine-unknown": "No engine has that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or contains a line break. Export it before the run.",
     "gold-draft-exists": "The draft is there already, and may be under review. Choose another --out, or add --force.",
+    "gold-reviewed": "Information: how many questions of the gold set a person has decided about.",
     "gold-sources": "gold build reads documents or traces. Give --docs or --traces.",
     "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
     "match-citations": "Citations can be matched by place only where the documents are known. Give --docs.",

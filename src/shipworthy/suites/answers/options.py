@@ -167,6 +167,11 @@ def sliced(options: Options) -> Options:
     )
 
 
+def reviewed_note(reviewed: int, items: int) -> str:
+    """How many questions a person has decided about."""
+    return f"{reviewed} of {items} questions reviewed by a person"
+
+
 def id_map_file(options: JudgingOptions) -> str | None:
     """The file of an id map, where it is one."""
     given = options.id_map

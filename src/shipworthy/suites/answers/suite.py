@@ -33,7 +33,7 @@ from ...text import first_few, fold, plural
 from . import explain, matching
 from .judge import Context, Expected, Judging, expect, judge, unjudged
 from .metrics import aliases, fact_names, facts, gates, metrics
-from .options import Options, id_map_file, sliced
+from .options import Options, id_map_file, reviewed_note, sliced
 from .reference import REFERENCE
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ class Remarks(Answerable):
         super().__init__()
         self._checked, self._places = checked, placed  # whether citations are matched with places
         self._unplaced = Placed()
+        self._items = self._reviewed = 0
         self._unread: tuple[int, Gold] | None = None  # the first item whose expectations can't be read, and its line
         self._absent = Placed()
         self._expects = False  # whether any answerable item names expected text
@@ -148,6 +149,8 @@ class Remarks(Answerable):
 
     def meet(self, item: Gold, line: int) -> bool:
         super().meet(item, line)
+        self._items += 1
+        self._reviewed += bool(item.reviewed_by)
         if item.answerable:
             self._meet_answerable(item, line)
         if self._checked and not matching.is_plain(item):
@@ -179,6 +182,8 @@ class Remarks(Answerable):
         self._expects |= other._expects
         self._token += other._token
         self._unplaced += other._unplaced
+        self._items += other._items
+        self._reviewed += other._reviewed
         return self
 
     def require(self, source: Input) -> None:
@@ -195,7 +200,8 @@ class Remarks(Answerable):
             (f"the expected text is part of the refusal token {TOKEN!r}: choose another", self._token),
             ("citations are compared by id where the gold item has no place (gold anchor)", self._unplaced),
         ]
-        return [
+        reviewed = [reviewed_note(self._reviewed, self._items)] if self._reviewed else []
+        return reviewed + [
             f"{what} ({plural(qids.total, 'item')}: {first_few(qids.names(), total=qids.total)}). See gold lint."
             for what, qids in told
             if qids.total
