@@ -244,6 +244,7 @@ CODES: dict[str, str] = {
         "The history file is damaged and was left alone. Move it away to start a new one, or restore it."
     ),
     "history-export": "A line of an exported history has no report. Give the file that `history export` wrote.",
+    "history-foreign": "The file is the database of another program, and was left alone. Name another file.",
     "history-keep": "prune must keep at least one run.",
     "history-locked": "Another program is writing the history. Try again; `check` records the run later.",
     "history-newer": "The history was written by a newer version. Update shipworthy; nothing was changed.",
@@ -281,6 +282,9 @@ CODES: dict[str, str] = {
     ),
     "import-no-runs": "The files hold scores, a corpus or judgements, but no run. Give the file with the runs too.",
     "import-number": "A ranking or a judgement has a score that is no number. Check the columns of the file.",
+    "import-reference": (
+        "The tests of a promptfoo config are in another file, or made by a program. Import the file of tests by itself."
+    ),
     "import-repr": (
         "A cell of a table holds a Python or NumPy repr that can't be read back. Write JSON Lines or Parquet."
     ),
@@ -288,6 +292,7 @@ CODES: dict[str, str] = {
     "import-version": (
         "An export is of a version that is not known. Add --from to read it all the same, and check the coverage."
     ),
+    "import-yaml": "A YAML file can't be read: its syntax, a tag that stands for code, or anchors without end.",
     "index-mixed": "Warning: one log has several values of index_hash. Two indexes may be mixed in one file.",
     "index-same": "Warning: shadow and live have the same index_hash. This may be the same index twice.",
     "init-exists": "init would overwrite a file. Give --force to replace it, or remove it first.",
@@ -462,6 +467,7 @@ CODES: dict[str, str] = {
     "section-unknown": "Warning: the section of some retrieved blocks is unknown. Log section_id, or give --sections.",
     "sections-row": "A line of --sections is not a pair of strings. Write an id and a section_id.",
     "seeds-few": "Warning: a retrieval log has one seed only. Run at least two; --min-seeds 2 makes fewer NO VERDICT.",
+    "site-folder": "The folder for a site holds other files. Give -o an empty or a new folder; nothing was changed.",
     "stability-arms": "The runs are of several arms, so differences are not instability. Choose one with --arm.",
     "suite-unknown": "The suite does not exist, or is not in the config. The message lists the suites.",
     "summary": "Warning: the file of $GITHUB_STEP_SUMMARY can't be written. The verdict is unaffected; check the path.",

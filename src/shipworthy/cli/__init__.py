@@ -39,6 +39,7 @@ COMMANDS = {
     "aa": "Compare two runs of the same pipeline: how often would the decision flip?",
     "power": "How many questions do your gates need?",
     "history": "Earlier runs: list, show, trend, report, nightly, flaky.",
+    "site": "Write the history as static pages: what is red, since when, what it answered.",
     "baseline": "Named baselines: bless a run, list them.",
     "verify": "Recompute a report from its inputs.",
     "schema": "Print JSON Schemas for editors.",

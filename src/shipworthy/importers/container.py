@@ -16,6 +16,7 @@ from ..reading.archives import open_binary
 from ..reading.limits import MAX_VALUE
 from ..reading.strict import Refused, strict_json
 from ..text import visible
+from .packed import inspect_records, yaml_records
 
 BLOCK = 1 << 20
 WHOLE = 4 * BLOCK  # a larger object at the beginning of a file is read in pieces
@@ -58,9 +59,13 @@ def open_records(path: str) -> Records:
         return Records(path, "parquet", _parquet(path))
     if text[:1] in b"{[":
         return Records(path, "json", _json(path))
+    if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return Records(path, "json", inspect_records(path))
     if text[:1] == b"<":
         raise _unknown(path, "XML or HTML", "JUnit reports hold verdicts, not answers. Export JSON.")
     line = text.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    if _is_yaml(path, text):
+        return Records(path, "json", yaml_records(path))
     if _is_trec(line):
         return Records(path, "columns", _columns(path))
     if not any(separator in line for separator in ",\t;"):
@@ -70,6 +75,15 @@ def open_records(path: str) -> Records:
 
 def _unknown(path: str, what: str, hint: str) -> DataError:
     return DataError(f"is {what}, not an export that can be read", where=visible(path), hint=hint, code="import-format")
+
+
+def _is_yaml(path: str, text: bytes) -> bool:
+    """By its name, or because the first line that is no comment opens a document or names a key and nothing else."""
+    if path.lower().endswith((".yaml", ".yml")):
+        return True
+    lines = (line.strip() for line in text[:10_000].splitlines())
+    line = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return re.fullmatch(rb"---|(- )?[A-Za-z_][\w-]*:( [^,;\t]*)?", line) is not None
 
 
 def _parquet(path: str) -> Iterator[Record]:
@@ -119,7 +133,7 @@ _RESULTS = _List(members={"results": _List()})
 _LISTS = {
     **_spelt("resourceSpans resource_spans", _SPANS),
     **_spelt("resourceLogs resource_logs", _LOGS),
-    **_spelt("testCases test_results test_cases tests body batch", _List()),
+    **_spelt("testCases test_results test_cases tests body batch rows samples", _List()),
     "results": _RESULTS,
     "data": _List(members={"results": _RESULTS}),
 }

@@ -39,8 +39,12 @@ class Drafts(msgspec.Struct):
 
     @property
     def unfinished(self) -> int:
-        """Items that still need a substring, and every one needs `answerable`."""
-        return sum("gold_claim_substr" not in item for item in self.items.values())
+        """Items that still need a substring."""
+        return sum("gold_claim_substr" not in item and item["answerable"] is not False for item in self.items.values())
+
+    @property
+    def undecided(self) -> int:
+        return sum(item["answerable"] is None for item in self.items.values())
 
 
 def material_of(trace: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,8 +76,12 @@ def _describe(item: dict[str, Any], expected: ExpectedAnswer) -> None:
     notes += [note for note in expected.notes if note not in notes]
     if substrings:
         item["gold_claim_substr"] = substrings
-        if expected.match_all and len(substrings) > 1:
-            item["match"] = "all"
+        if expected.match and (expected.match != "all" or len(substrings) > 1):
+            item["match"] = expected.match
+    if expected.answerable is not None:
+        item["answerable"] = expected.answerable
+    if expected.forbidden:
+        item["forbidden"] = expected.forbidden
     if expected.citations:
         item["gold_citations"] = expected.citations
     if notes:

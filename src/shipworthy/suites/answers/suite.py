@@ -31,7 +31,7 @@ from ...language.refusal import TOKEN, in_token
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
 from . import explain, matching
-from .judge import Context, Expected, Judging, expect, judge, unjudged
+from .judge import Context, ItemRow, Judging, judge
 from .metrics import aliases, fact_names, facts, gates, metrics
 from .options import Options, id_map_file, reviewed_note, sliced
 from .reference import REFERENCE
@@ -61,7 +61,6 @@ def read(sources: Sources, options: Options) -> Material:
             custom=_defined(options, reads),
         ),
         gold=gold_stream(sources["gold"], gold, lenient=options.lenient, by=options.by, map=options.map),
-        ready=partial(_ready, judging=judging),
         # the original script knows but one way to match
         watch=partial(Remarks, checked=not as_reference, placed=options.match_citations != "ids"),
         last_wins=as_reference,
@@ -96,10 +95,6 @@ def _documents(sources: Sources, options: Options, reads: dict[str, Input]) -> t
     return documents, refresh(gold, documents, map=options.map).sentences() if again else []
 
 
-def _ready(item: Gold, place: int, judging: Judging) -> Expected:
-    return expect(item, judging)
-
-
 def _defined(options: Options, reads: dict[str, Input]) -> tuple[Ready, ...]:
     """The metrics that the config defines, made ready. Most runs have none, and start sooner without their code."""
     if not options.custom_metrics:
@@ -120,7 +115,7 @@ def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
 def _taken(options: Options) -> set[str]:
     """The names that reports have for something else."""
     own = metrics(msgspec.structs.replace(options, custom_metrics=()))
-    return {*own, *aliases(options), *explain.ItemRow.__struct_fields__, *explain.NAMED_FACTS}
+    return {*own, *aliases(options), *ItemRow.__struct_fields__, *explain.NAMED_FACTS}
 
 
 def survey(context: Context) -> Nothing | None:
@@ -274,13 +269,11 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
-    unjudged=unjudged,
     fact_names=fact_names,
     facts=facts,
     asides=(REFERENCE,),
-    rows=explain.rows,
-    offences=explain.offences,
-    sees=explain.sees,
+    card=explain.card,
+    brief=True,
     metrics=metrics,
     aliases=aliases,
     gates=gates,
