@@ -12,6 +12,7 @@ CODES: dict[str, str] = {
     "agreement-inputs": (
         "agreement score needs labels to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),
+    "anchor-file": "Places are written to gold sets in JSON lines. Use a .jsonl file.",
     "answer-id": "A line of an answers file has no id. Give it the id of its case in the fixture.",
     "answer-repeated": "An answers file, or a reasoning report, has two lines for one case. Keep one of them.",
     "archive-ratio": (
@@ -90,6 +91,10 @@ CODES: dict[str, str] = {
     "controls-none": "This suite has no controls: there are no synthetic runs for what people did.",
     "controls-option": "Controls got a config together with a gold set, gates or options. Use one or the other.",
     "controls-suite": "Gates or a profile were given to controls without a suite. Add --suite.",
+    "coverage-gate": "gold coverage has the gates coverage and coverage[new], which are shares of sections.",
+    "coverage-since": (
+        "git does not know the commit of --since. Check its name, and that the documents are in a repository."
+    ),
     "csv": "A CSV or TSV file can't be parsed, usually because of an unclosed quote. Check the line in the message.",
     "csv-header": "A CSV or TSV file has no header, or a column name twice. Write the field names on the first line.",
     "csv-ragged": "A row of a table has more or fewer cells than its header. Quote cells that contain a separator.",
@@ -131,9 +136,13 @@ CODES: dict[str, str] = {
     "engine-unknown": "No engine has that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or contains a line break. Export it before the run.",
     "gold-draft-exists": "The draft is there already, and may be under review. Choose another --out, or add --force.",
+    "gold-reviewed": "Information: how many questions of the gold set a person has decided about.",
     "gold-sources": "gold build reads documents or traces. Give --docs or --traces.",
     "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
+    "match-citations": "Citations can be matched by place only where the documents are known. Give --docs.",
     "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
+    "next-empty": "No trace has a question and an answer, so there is nothing to label. Say where they are with --map.",
+    "next-gates": "gold next decides gates on rates of questions, such as under_refusal=0.05.",
     "review-out": "A review is written line by line. Let --out end in .jsonl.",
     "review-port": "The review page can't listen at that port. Give another --port.",
     "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",
