@@ -55,9 +55,9 @@ def command(
     shipworthy import spans.jsonl logs.jsonl --gold gold.jsonl --dry-run
     shipworthy import results.csv --map question=prompt --map claim=answer --out runs/trace.jsonl
 
-    Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, ragas, deepeval, promptfoo, TruLens,
-    Weave, Opik, Haystack, LlamaIndex, BEIR, TREC and tables. The format is recognised by content. A run without an
-    answer becomes a failed run, never an empty answer.
+    Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, Braintrust, ragas, deepeval, promptfoo,
+    Inspect, TruLens, Weave, Opik, Haystack, LlamaIndex, Azure AI and Bedrock evaluation, BEIR, TREC and tables. The
+    format is recognised by content. A run without an answer becomes a failed run, never an empty answer.
     """
     from ..errors import UsageError
     from ..importers import CHOICES, Importer, Options
@@ -130,5 +130,6 @@ def _write_drafts(importer: Importer, path: str) -> None:
     drafts = importer.drafts
     write_whole(path, b"".join(map(_line, drafts.items.values())))
     say(f"wrote {plural(len(drafts.items), 'gold candidate')} to {path}")
-    say(f"{drafts.unfinished} need a substring, and each needs answerable: true or false.")
-    say(f"Then: shipworthy gold lint {path}")
+    if drafts.unfinished or drafts.undecided:
+        say(f"{drafts.unfinished} need expected text, {drafts.undecided} a person who says whether it is answerable.")
+    say(f"Then: shipworthy gold review {path} --out gold.jsonl, and shipworthy gold lint gold.jsonl")

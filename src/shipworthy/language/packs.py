@@ -40,6 +40,7 @@ SCRIPTS = (
     ("he", "\u0590", "\u05ff"),
     ("el", "\u0370", "\u03ff"),
 )
+_SCRIPTS_BEGIN = min(first for _, first, _ in SCRIPTS)
 
 
 class Pack:
@@ -222,18 +223,23 @@ def _english() -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _told(text: str, question: str) -> str:
     """The language of a text, if its letters and common words tell, or else those of text and question together."""
-    counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
+    counts = dict.fromkeys((name for name, _, _ in SCRIPTS), 0)
+    if text and max(text) >= _SCRIPTS_BEGIN:
+        counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
     if counts["ja"] and counts["ja"] * 8 >= counts["zh"]:
         counts["ja"] += counts.pop("zh")
     best = max(counts, key=lambda name: counts[name])
-    if 2 * counts[best] >= sum(map(str.isalpha, text)) - sum(counts.values()) and counts[best]:  # terms may be Latin
+    if counts[best] and 2 * counts[best] >= sum(map(str.isalpha, text)) - sum(counts.values()):  # terms may be Latin
         script = next(row for row in SCRIPTS if row[0] == best)
         if best == "zh" and any("\u3040" <= char <= "\u30ff" for char in question):
             return "ja"
         rivals = {name: own for name, (where, own, _) in _others().items() if where == script[0]}
         own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
         return next(own, "") or max([best, *rivals], key=_scores(text).__getitem__)
-    scores, size = _scores(text), len(WORD.findall(_MARKUP.sub(" ", text)))
+    scores = _scores(text)
+    if question and (sure := _sure(scores, 2)):
+        return sure[0]
+    size = len(WORD.findall(_MARKUP.sub(" ", text)))
     for name in _sure(scores, 1 if size <= SHORT and not question else 2):
         return name
     asked = _scores(question) if question else Counter()
@@ -246,14 +252,31 @@ def _told(text: str, question: str) -> str:
 
 def _sure(scores: Counter[str], least: int) -> list[str]:
     """The language that clearly has most of the words."""
-    (first, most), (_, next_most) = [*scores.most_common(2), ("", 0), ("", 0)][:2]
-    return [first] if most >= least and most > next_most else []
+    most = max(scores.values(), default=0)
+    best = [name for name, count in scores.items() if count == most]
+    return best if most >= least and len(best) == 1 else []
 
 
 def _scores(text: str) -> Counter[str]:
     """How many words and letters of the text each language has among its common ones."""
-    found = {*map(letters, WORD.findall(text)), *(char for char in letters(text) if char > "\x7f")}
-    return Counter({name: len(common & found) for name, common in _common_words().items()})
+    found = {word.lower() if word.isascii() else letters(word) for word in WORD.findall(text)}
+    found |= {char for char in set(letters(text)) if char > "\x7f"}
+    known = _languages_of()
+    scores = dict.fromkeys(_common_words(), 0)
+    for word in found:
+        for name in known.get(word, ()):
+            scores[name] += 1
+    return Counter(scores)
+
+
+@cache
+def _languages_of() -> dict[str, list[str]]:
+    """The languages that each common word is one of."""
+    found: dict[str, list[str]] = {}
+    for name, common in _common_words().items():
+        for word in common:
+            found.setdefault(word, []).append(name)
+    return found
 
 
 @cache
