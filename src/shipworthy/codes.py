@@ -111,6 +111,11 @@ CODES: dict[str, str] = {
     "demo-unknown-knob": "The demo has no such knob. Use one of the names in the message.",
     "directory": "A folder was given where a file was expected. Name the file.",
     "disk-full": "The disk is full. Finished runs are kept: free some space and continue with --resume.",
+    "docs-absent": "The folder or file of documents is not there. Check --docs.",
+    "docs-empty": "No document could be read. The message says which files were left out and why.",
+    "draft-line": (
+        "A line of a draft is not JSON, or has no qid of its own. Write drafts with gold build, or correct the line."
+    ),
     "embedder-http": (
         "The embedding server can't be reached, or refuses. Check the URL, model and key, and that it is running."
     ),
@@ -125,8 +130,12 @@ CODES: dict[str, str] = {
     "engine-setting": "The engine does not take that setting. Leave it out, or choose another --engine.",
     "engine-unknown": "No engine has that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or contains a line break. Export it before the run.",
+    "gold-draft-exists": "The draft is there already, and may be under review. Choose another --out, or add --force.",
+    "gold-sources": "gold build reads documents or traces. Give --docs or --traces.",
     "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
     "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
+    "review-out": "A review is written line by line. Let --out end in .jsonl.",
+    "review-port": "The review page can't listen at that port. Give another --port.",
     "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",
     "environment": (
         "The operating system refused an operation; the message quotes it. Check disk, permissions and limits."
@@ -230,6 +239,7 @@ CODES: dict[str, str] = {
         "The history file is damaged and was left alone. Move it away to start a new one, or restore it."
     ),
     "history-export": "A line of an exported history has no report. Give the file that `history export` wrote.",
+    "history-foreign": "The file is the database of another program, and was left alone. Name another file.",
     "history-keep": "prune must keep at least one run.",
     "history-locked": "Another program is writing the history. Try again; `check` records the run later.",
     "history-newer": "The history was written by a newer version. Update shipworthy; nothing was changed.",
@@ -453,6 +463,7 @@ CODES: dict[str, str] = {
     "section-unknown": "Warning: the section of some retrieved blocks is unknown. Log section_id, or give --sections.",
     "sections-row": "A line of --sections is not a pair of strings. Write an id and a section_id.",
     "seeds-few": "Warning: a retrieval log has one seed only. Run at least two; --min-seeds 2 makes fewer NO VERDICT.",
+    "site-folder": "The folder for a site holds other files. Give -o an empty or a new folder; nothing was changed.",
     "stability-arms": "The runs are of several arms, so differences are not instability. Choose one with --arm.",
     "suite-unknown": "The suite does not exist, or is not in the config. The message lists the suites.",
     "summary": "Warning: the file of $GITHUB_STEP_SUMMARY can't be written. The verdict is unaffected; check the path.",
@@ -490,6 +501,7 @@ CODES: dict[str, str] = {
     "where-gold": "--where chooses questions of a gold set, and nothing that is run reads one. Leave it out.",
     "where-none": "No question has the field and value of --where. The message says which values there are.",
     "where-syntax": "--where takes FIELD=VALUE, such as tier=smoke.",
+    "word-command": "The command of --word can't be started. Check its spelling.",
     "worker-died": (
         "Worker processes died twice at the same part of the input, most often for lack of memory. Use fewer: --jobs."
     ),

@@ -192,7 +192,7 @@ def test_a_recorded_report_of_another_shape_is_told(tmp_path: Path, report: str)
     History(path).record(small(1), label="a")
     History(path).bless("main", "a", by="Ada", reason="ok")
     with storing.opened(str(path), 5) as database:
-        database.rows("UPDATE shipworthy_runs SET report = ?", (report,))
+        database.rows("UPDATE shipworthy_reports SET report = ?", (report,))
     for read in (lambda: History(path).baseline("main"), lambda: History(path).report("a")):
         with pytest.raises(EnvironmentFailure, match="history-corrupt"):
             read()

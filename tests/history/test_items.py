@@ -74,12 +74,13 @@ def test_branches_and_projects_are_apart(url: str) -> None:
     assert [point.run.label for point in points] == ["1", "4"]
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_runs_that_an_earlier_version_recorded_are_found(url: str, version: int) -> None:
     reports = [ran(number, broken=number > 2, coin=True) for number in range(1, 26)]
     recorded_before(url, reports, version)
     history = History(url)
-    assert len(history.runs()) == 25 and schema_of(url) == version  # who only reads changes nothing
+    assert len(history.runs(project="any")) == 25
+    assert schema_of(url) == version or version == 1  # who only reads changes nothing, where it can be read
     (one,) = history.item("Q2")
     assert one.strip() == "✓✓" + "✗" * 23 and one.since.run.label == "r2"
     history.record(ran(26, broken=False, coin=True), branch="main", label="new")

@@ -103,9 +103,9 @@ def test_a_recorded_report_that_was_edited_is_neither_blessed_nor_shown_nor_comp
     for name in ("good.json", "board.json"):
         assert cli("history", "record", name, "--history", "h.db").code == 0
     with sqlite3.connect("h.db") as base:
-        (kept,) = base.execute("SELECT report FROM shipworthy_runs WHERE seq = 2").fetchone()
+        (kept,) = base.execute("SELECT report FROM shipworthy_reports WHERE run = 2").fetchone()
         edited = compressed(json.dumps(shipping(json.loads(zlib.decompress(kept)))))
-        base.execute("UPDATE shipworthy_runs SET report = ? WHERE seq = 2", (edited,))
+        base.execute("UPDATE shipworthy_reports SET report = ? WHERE run = 2", (edited,))
     for call in (
         "baseline bless main 2 --by me --reason good",
         "history show 2",

@@ -55,7 +55,7 @@ def test_failures_can_be_read(project):
     assert done.returncode == 1
     assert f"FAILED shipworthy/answers::items::{qid}" in done.stdout
     assert "FAILED shipworthy/answers::gates::precision" in done.stdout
-    assert "claim: nobody knows" in done.stdout
+    assert "answer: nobody knows" in done.stdout
     assert "pytest_plugin.py" not in done.stdout  # no line of ours stands between the reader and the answer
 
 

@@ -147,8 +147,24 @@ def test_junit_has_a_case_for_each_gate_and_each_failing_item() -> None:
     assert "FAIL (within noise)" in (failure.text or "") and "95 % interval" in (failure.text or "")
     item = items[0].find("failure")
     assert (
-        item is not None and "claim: It takes a while." in (item.text or "") and "forty-two days" in (item.text or "")
+        item is not None
+        and "\nanswer: It takes a while." in (item.text or "")
+        and "forty-two days" in (item.text or "")
     )
+
+
+def test_junit_is_bounded_and_says_how_many_more_fail() -> None:
+    items = [gold(f"Q{n:03}") for n in range(520)]
+    decision = evaluate(items, [trace(item["qid"], "wrong") for item in items])
+    root = ElementTree.fromstring(report.render(decision, "junit"))
+    conforms(root)
+    cases = root[1].findall("testcase")
+    assert len(cases) == 501 and root[1].get("failures") == "501"
+    last = cases[-1].find("failure")
+    assert last is not None and last.get("message") == "20 more failing items"
+    first = cases[0].find("failure")
+    assert first is not None and (first.text or "").startswith("question: Question Q000?\nanswer: wrong\n")
+    assert "shipped" not in (first.text or "")
 
 
 def test_junit_counts_agree_with_the_cases_and_with_another_parser() -> None:

@@ -123,6 +123,7 @@ def command(
                     require_proof=require_proof,
                     where=where,
                     record=False,
+                    label=label,
                     engine=engine,
                     jobs=jobs,
                     scheduler=scheduler,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._gold import build_command, review_command
 from ._output import show_findings
 from ._say import say, say_json
 from ._scoring import gate_arguments
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 
 @click.group("gold")
 def command() -> None:
-    """Maintain a gold set: find problems, freeze it, and see what changed."""
+    """Make a gold set from documents or traces, review it, and keep it true."""
+
+
+for _making in (build_command, review_command):
+    command.add_command(_making)
 
 
 @command.command("lint")

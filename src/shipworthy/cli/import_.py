@@ -131,5 +131,5 @@ def _write_drafts(importer: Importer, path: str) -> None:
     write_whole(path, b"".join(map(_line, drafts.items.values())))
     say(f"wrote {plural(len(drafts.items), 'gold candidate')} to {path}")
     if drafts.unfinished or drafts.undecided:
-        say(f"{drafts.unfinished} need a substring, {drafts.undecided} need answerable: true or false.")
-    say(f"Then: shipworthy gold lint {path}")
+        say(f"{drafts.unfinished} need expected text, {drafts.undecided} a person who says whether it is answerable.")
+    say(f"Then: shipworthy gold review {path} --out gold.jsonl, and shipworthy gold lint gold.jsonl")

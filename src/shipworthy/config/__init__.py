@@ -67,6 +67,8 @@ class Config(msgspec.Struct, frozen=True):
     quarantine: list[Quarantined] = []
     history: str = HISTORY  # a file or a URL; ${NAME} is filled in by history_url()
     record: bool = True
+    texts: str = "failing"  # which answers history keeps as text: none, failing, all
+    author: bool = False  # whether it keeps the name of a commit's author
     baseline: str = ""
     on_regression: Literal["block", "warn"] = "block"
     on_incomparable: Literal["no-verdict", "warn"] = "no-verdict"
@@ -173,6 +175,8 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         quarantine=check_quarantine(table.get("quarantine", []), mistakes),
         history=history.get("url", HISTORY),
         record=history.get("record", True),
+        texts=history.get("texts", "failing"),
+        author=history.get("author", False),
         baseline=baseline.get("name", ""),
         on_regression=baseline.get("on_regression", "block"),
         on_incomparable=baseline.get("on_incomparable", "no-verdict"),

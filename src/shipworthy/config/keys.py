@@ -119,6 +119,12 @@ SECTIONS: dict[str, dict[str, Key]] = {
     "history": {
         "url": Key("text", "SQLite file or postgresql:// URL; ${NAME} is filled in from the environment."),
         "record": Key("flag", "Whether `check` records its runs. True where absent."),
+        "texts": Key(
+            "text",
+            "Which answers are kept beside each run's results: failing where absent. Reports have them all.",
+            ("none", "failing", "all"),
+        ),
+        "author": Key("flag", "Whether a run keeps the name of its commit's author. False where absent."),
     },
     "baseline": {
         "name": Key("text", "The baseline that `check` compares with: a report file (.json), or a name."),

@@ -29,6 +29,21 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ValueError(f"offsets {list(self.offsets)} are reversed or negative, expected [start, end] in bytes")
 
 
+class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where the evidence of a question stands in the documents: characters start to end of a document's text."""
+
+    doc: str
+    start: int
+    end: int
+    sha256: str  # of the passage
+    before: str = ""  # 40 characters on each side
+    after: str = ""
+    text: str = ""  # the passage itself, to show what changed
+    section: str = ""
+    head: str = ""  # of a row: the header of its table
+    copies: int = 1  # how often the documents have the passage
+
+
 def ids_of(places: Iterable[str | Place]) -> list[str]:
     """The ids; where there is nothing else, the list itself, which nobody changes."""
     if type(places) is list:
@@ -65,6 +80,9 @@ class Gold(msgspec.Struct, omit_defaults=True):
     exact_list: bool = False  # with match all: an answer that lists anything further is wrong
     about: list[str] = []  # one of these stands in the sentence with the expected text, or in the one before
     lang: str = ""  # the language of question and answer, such as de
+    anchor: Anchor | list[Anchor] | None = None  # where in the documents the evidence is
+    reviewed_by: str = ""  # who decided about the item
+    provenance: str = ""  # built, trace, hand
     history: list[Any] = []  # earlier turns of the conversation, sent along where a target's template asks for them
     fields: dict[str, str] = {}  # further string fields, for segmentation
 

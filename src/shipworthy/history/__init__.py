@@ -3,6 +3,7 @@
 store    SQLite or PostgreSQL, migrations
 records  a run as it is kept
 items    one question over the runs
+queries  what pages and reports ask: branches, questions by runs, since when each fails
 spool    runs that could not be recorded yet
 nightly  evidence that gathers over repeated runs
 page     eval/report.md with its pictures
@@ -11,24 +12,28 @@ page     eval/report.md with its pictures
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 import msgspec
 
 from ..errors import DataError, UsageError
-from ..reading.reports import is_edited, row_name
+from ..reading.reports import is_edited
 from ..suites import passing_rule
 from ..text import visible
-from .items import ANSWERS, ItemAnswer, ItemHistory, ItemRun, item_rows
+from .items import ANSWERS, COMPLETE, FAILING, ItemAnswer, ItemHistory, ItemRun, KeptItem, insert_items, items_of
 from .records import (
     Baseline,
     GateHealth,
     Recorded,
     RecordedRun,
     Report,
+    RunRef,
     TrendPoint,
     damaged,
     exact_value,
@@ -38,8 +43,21 @@ from .records import (
     stored,
     stored_results,
 )
-from .spool import keep, left, spool_folder, waiting
-from .store import COMMIT_COLUMNS, ITEMS, DatabaseRow, HistoryStore, Values, masked, opened, retried
+from .spool import KNOWN, keep, left, spool_folder, waiting
+from .store import (
+    BUILD_COLUMNS,
+    COMMIT_COLUMNS,
+    ITEMS,
+    SINCE,
+    DatabaseRow,
+    HistoryStore,
+    Value,
+    Values,
+    compressed,
+    masked,
+    opened,
+    retried,
+)
 
 __all__ = [
     "Baseline",
@@ -58,13 +76,23 @@ SHORT = 12  # characters of a run's id that people type
 
 _COLUMNS = "seq, id, recorded_at, suite, profile, decision, definitions, digest, inputs, commit_id, branch, label"
 _SAME = "{columns}"  # in a statement: what the database's version has of these
+_REF = "seq, id, recorded_at, suite, decision, commit_id, branch, label, project, subject, commit_url, gold"
+_PROJECT = "{project}"  # … and the condition that a run is of a project
+_NAMES = (  # each name once: one step through the index for each, where DISTINCT would look at every row
+    "WITH RECURSIVE n(qid) AS (SELECT min(qid) FROM shipworthy_items UNION ALL "
+    "SELECT (SELECT min(qid) FROM shipworthy_items WHERE qid > n.qid) FROM n WHERE n.qid IS NOT NULL) SELECT qid FROM n"
+)
 
 
 class History:
-    """The recorded runs at a URL or in a file; each call is one transaction."""
+    """The recorded runs at a URL or in a file; each call is one transaction.
 
-    def __init__(self, url: str | os.PathLike[str], timeout: float = TIMEOUT) -> None:
-        self.url, self.timeout = os.fspath(url), timeout
+    `texts` says of which items the answer is kept beside its digest: none, failing or all. Reports have them all.
+    """
+
+    def __init__(self, url: str | os.PathLike[str], timeout: float = TIMEOUT, texts: str = FAILING) -> None:
+        self.url, self.timeout, self.texts = os.fspath(url), timeout, texts
+        self._local = threading.local()
 
     def record(
         self,
@@ -78,35 +106,44 @@ class History:
         committed_at: str = "",
         subject: str = "",
         parent: str = "",
+        author: str = "",
+        gold_release: str = "",
+        commit_url: str = "",
+        run_url: str = "",
+        pull_url: str = "",
     ) -> str:
         """Add a run and return its id; the same report of the same commit and label is added once."""
-        about = (project, committed_at, subject, parent)
+        about = (project, committed_at, subject, parent, author, gold_release, commit_url, run_url, pull_url)
         row, metrics, gates = rows_of(report, commit, branch, label, recorded_at or _now(), about)
 
         def add() -> None:
             with opened(self.url, self.timeout) as store:
-                _insert(store, row, metrics, gates, report)
+                _insert(store, row, metrics, gates, report, self.texts)
 
         retried(add, self.timeout)
         return str(row[0])
 
     def runs(
-        self, *, suite: str = "", branch: str = "", label: str = "", project: str = "", limit: int | None = None
+        self,
+        *,
+        suite: str = "",
+        branch: str = "",
+        label: str = "",
+        project: str = "",
+        limit: int | None = None,
+        before: int | None = None,
     ) -> list[RecordedRun]:
         """Runs in the order in which they were recorded; with a limit, the last of them.
 
-        Runs that an earlier version recorded have no project, and belong to any.
+        With `before`, only runs before that number. Runs that an earlier version recorded have no project, and belong
+        to any.
         """
-        wanted = [
-            (column, value) for column, value in (("suite", suite), ("branch", branch), ("label", label)) if value
-        ]
-        where = "".join(f" AND {column} = ?" for column, _ in wanted)
-        sql = f"SELECT {_SAME} FROM shipworthy_runs WHERE seq > 0{where} ORDER BY seq DESC"
-        most = f" LIMIT {int(limit)}" if limit is not None and not project else ""
-        found = [run_of(row, self.url) for row in reversed(self._read(sql + most, [value for _, value in wanted]))]
-        if project:
-            found = [run for run in found if run.project in ("", project)][-(limit or 0) :]
-        return found
+        where, values = _where(suite=suite, branch=branch, label=label, project=project)
+        if before is not None:
+            where, values = f"{where} AND seq < ?", [*values, before]
+        most = "" if limit is None else f" LIMIT {int(limit)}"
+        sql = f"SELECT {_SAME} FROM shipworthy_runs WHERE seq > 0{where} ORDER BY seq DESC{most}"
+        return [run_of(row, self.url) for row in reversed(self.read(sql, values))]
 
     def find(self, name: str) -> RecordedRun:
         """A run by its id, its number, its label, the beginning of its id, or `last`: the first that fits, the newest.
@@ -122,7 +159,7 @@ class History:
                 "ORDER BY CASE WHEN id = ? THEN 3 WHEN seq = ? THEN 2 WHEN label = ? THEN 1 ELSE 0 END, seq"
             )
             values = (name, number, name, len(name), name, name, number, name)
-            found = [run_of(row, self.url) for row in self._read(sql, values)]
+            found = [run_of(row, self.url) for row in self.read(sql, values)]
         if not found:
             raise UsageError(
                 f"there is no recorded run {visible(name)!r}",
@@ -139,7 +176,7 @@ class History:
             raise damaged(self.url)  # a verdict may hang on it
         return found
 
-    def reports(self, runs: Sequence[RecordedRun]) -> Iterator[Recorded]:
+    def reports(self, runs: Sequence[RecordedRun | RunRef]) -> Iterator[Recorded]:
         """The reports of several runs, in their order; a few at a time, because each has a row for every item."""
         return (stored(report, self.url) for report in self._stored(runs))
 
@@ -149,35 +186,36 @@ class History:
         reports = self._stored(runs)
         return (stored_results(report, self.url, passes) for report, passes in zip(reports, rules, strict=True))
 
-    def _stored(self, runs: Sequence[RecordedRun]) -> Iterator[object]:
+    def _stored(self, runs: Sequence[RecordedRun | RunRef]) -> Iterator[object]:
         for start in range(0, len(runs), TOGETHER):
             yield from retried(partial(self._some_stored, runs[start : start + TOGETHER]), self.timeout)
 
-    def _some_stored(self, runs: Sequence[RecordedRun]) -> list[object]:
-        with opened(self.url, self.timeout, write=False) as store:
-            sql = "SELECT report FROM shipworthy_runs WHERE id = ?"
-            found = [store.rows(sql, (run.id,)) for run in runs]
+    def _some_stored(self, runs: Sequence[RecordedRun | RunRef]) -> list[object]:
+        with self.reading() as store:
+            table, column = ("reports", "run") if store.version() >= SINCE else ("runs", "seq")
+            sql = f"SELECT report FROM shipworthy_{table} WHERE {column} = ?"
+            found = [store.rows(sql, (run.seq,)) for run in runs]
             return [rows[0][0] if rows else None for rows in found]
 
     def trend(
         self, metric: str, *, suite: str = "", branch: str = "", project: str = "", limit: int = 30
     ) -> list[TrendPoint]:
         """A metric over the last runs that have it, oldest first."""
-        runs = {run.id: run for run in self.runs(suite=suite, branch=branch, project=project)}
-        rows = self._read("SELECT run_id, kind, num, den FROM shipworthy_metrics WHERE name = ?", (shown_name(metric),))
-        found = {row[0]: row[1:] for row in rows}
-        if not found:
-            known = sorted({row[0] for row in self._read("SELECT DISTINCT name FROM shipworthy_metrics")})
+        where, values = _where(suite=suite, branch=branch, project=project)
+        rows = self.read(
+            f"SELECT m.kind, m.num, m.den, {_SAME} FROM shipworthy_metrics m JOIN shipworthy_runs r ON r.id = m.run_id "
+            f"WHERE m.name = ?{where} ORDER BY seq DESC LIMIT {int(limit)}",
+            (shown_name(metric), *values),
+        )
+        if not rows and not self.read("SELECT 1 FROM shipworthy_metrics WHERE name = ? LIMIT 1", (shown_name(metric),)):
+            known = sorted({row[0] for row in self.read("SELECT DISTINCT name FROM shipworthy_metrics")})
             raise UsageError(
                 f"no recorded run has the metric {visible(metric)!r}",
                 where=masked(self.url),
                 hint=f"Recorded: {', '.join(known)}." if known else "",
                 code="history-no-metric",
             )
-        points = [
-            TrendPoint(run, found[name][0], *map(_int, found[name][1:])) for name, run in runs.items() if name in found
-        ]
-        return points[-limit:]
+        return [TrendPoint(run_of(row[3:], self.url), row[0], *map(_int, row[1:3])) for row in reversed(rows)]
 
     def prune(self, keep: int) -> int:
         """Drop all but the last `keep` runs of each suite and branch; blessed runs stay. How many were dropped."""
@@ -191,10 +229,12 @@ class History:
 
         def drop() -> None:
             with opened(self.url, self.timeout) as store:
-                store.many(
-                    "DELETE FROM shipworthy_items WHERE run = (SELECT seq FROM shipworthy_runs WHERE id = ?)",
-                    [(name,) for name in dropped],
-                )
+                for table in ("items", "reports"):
+                    store.many(
+                        f"DELETE FROM shipworthy_{table} WHERE run = (SELECT seq FROM shipworthy_runs WHERE id = ?)",
+                        [(name,) for name in dropped],
+                    )
+                store.rows("DELETE FROM shipworthy_texts WHERE answer NOT IN (SELECT answer FROM shipworthy_items)")
                 for table, column in (("metrics", "run_id"), ("gates", "run_id"), ("runs", "id")):
                     store.many(f"DELETE FROM shipworthy_{table} WHERE {column} = ?", [(name,) for name in dropped])
 
@@ -212,8 +252,7 @@ class History:
         for count, row in enumerate(rows, 1):
             if not isinstance(row.get("report"), Mapping):
                 raise DataError("is not an exported run: it has no report", where=f"run {count}", code="history-export")
-            names = ("commit", "branch", "label", "recorded_at", *COMMIT_COLUMNS)
-            known = {name: str(row.get(name, "")) for name in names}
+            known = {name: str(row.get(name, "")) for name in KNOWN}
             try:
                 self.record(row["report"], **known)
             except DataError as error:
@@ -245,7 +284,7 @@ class History:
 
     def baselines(self) -> list[Baseline]:
         """Every blessing, oldest first; the last of a name and suite is in force."""
-        rows = self._read(
+        rows = self.read(
             "SELECT name, suite, run_id, blessed_by, blessed_at, reason FROM shipworthy_baselines ORDER BY seq"
         )
         return [Baseline(*row) for row in rows]
@@ -270,20 +309,30 @@ class History:
 
         With a limit, over the last runs that have it.
         """
-        self._fill_items()
+        with self.reading():
+            return self._item(qid, suite, branch, project, limit)
+
+    def _item(self, qid: str, suite: str, branch: str, project: str, limit: int | None) -> list[ItemHistory]:
+        self.fill_items()
         name = shown_name(qid)
-        rows = self._read(
-            "SELECT run, qid, passed, reason, answer FROM shipworthy_items WHERE qid = ? OR substr(qid, 1, ?) = ? "
-            "ORDER BY qid, run",
-            (name, len(name) + 2, f"{name} ("),  # of suites with several arms
-        )
-        runs = {run.seq: run for run in self.runs(suite=suite, branch=branch, project=project)}
+        # Of suites with several arms: what begins so. Names are looked at one after the other, whatever their order is
+        # in this database.
+        names = [name, *(one for (one,) in self.read(_NAMES) if one is not None and one.startswith(f"{name} ("))]
+        where, values = _where(suite=suite, branch=branch, project=project)
         found: dict[tuple[str, ...], ItemHistory] = {}
-        for seq, shown, passed, reason, answer in rows:
-            if (run := runs.get(seq)) is not None:
+        for shown in names:
+            rows = self.read(
+                f"SELECT i.passed, i.reason, i.answer, {_REF} FROM shipworthy_items i "
+                f"JOIN shipworthy_runs r ON r.seq = i.run WHERE i.qid = ?{where} ORDER BY r.seq",
+                (shown, *values),
+            )
+            for row in rows:
+                run = RunRef(*row[3:])
                 key = (run.suite, shown, run.project, run.branch)
-                one = found.setdefault(key, ItemHistory(shown, run.suite, run.project, run.branch, []))
-                one.runs.append(ItemRun(run, bool(passed), reason, answer))
+                one = found.get(key) or found.setdefault(
+                    key, ItemHistory(shown, run.suite, run.project, run.branch, [])
+                )
+                one.runs.append(ItemRun(run, bool(row[0]), row[1], row[2]))
         if not found:
             raise UsageError(
                 f"no recorded run has the question {visible(qid)!r}",
@@ -297,44 +346,58 @@ class History:
         return [found[key] for key in sorted(found)]
 
     def _answer(self, item: ItemHistory) -> None:
-        """Look up the texts of the different answers, each in the report of the last run that gave it."""
+        """Look up the texts of the different answers; what is not kept, in the report of the last run that gave it."""
         last = {one.answer: one for one in item.runs if one.answer}
         wanted = sorted(last.values(), key=lambda one: one.run.seq)[-ANSWERS:]
-        turn = [one for one in (item.before, item.since) if one is not None and one.answer and one not in wanted]
-        chosen = [*wanted, *turn]
-        for one, report in zip(chosen, self.reports([one.run for one in chosen]), strict=True):
-            rows = {shown_name(row_name(row)): row for row in report.get("items", ())}
-            row: Report = rows.get(item.qid, {})
-            item.texts[one.answer] = visible(str(row.get("claim", "")))
-        item.answers = [
-            ItemAnswer(
-                item.texts[one.answer],
-                one.passed,
-                one.reason,
-                [other.run.seq for other in item.runs if other.answer == one.answer],
-            )
-            for one in wanted
-        ]
+        turn = [one for one in (item.before, item.since) if one is not None and one.answer]
+        item.texts = self.texts_of([one.answer for one in (*wanted, *turn)])
+        unknown = list({one.answer: one for one in (*wanted, *turn) if one.answer not in item.texts}.values())
+        for one, rows in zip(unknown, self.items([one.run for one in unknown]), strict=True):
+            item.texts[one.answer] = rows[item.qid].text if item.qid in rows else ""
+        gave: dict[str, list[int]] = {one.answer: [] for one in wanted}
+        for one in item.runs:
+            if one.answer in gave:
+                gave[one.answer].append(one.run.seq)
+        item.answers = [ItemAnswer(item.texts[one.answer], one.passed, one.reason, gave[one.answer]) for one in wanted]
 
-    def _fill_items(self) -> None:
-        """Keep the items of runs that an earlier version recorded, a few runs at a time."""
-        missing = f"FROM shipworthy_runs WHERE has_items = 0 ORDER BY seq LIMIT {TOGETHER}"
+    def texts_of(self, answers: Iterable[str]) -> dict[str, str]:
+        """The answers that are kept as text, by their digests."""
+        found = {}
+        for answer in dict.fromkeys(answers):
+            for (text,) in self.read("SELECT text FROM shipworthy_texts WHERE answer = ?", (answer,)):
+                found[answer] = text
+        return found
 
-        def complete() -> bool:
-            with opened(self.url, self.timeout, write=False) as store:
-                return store.version() >= ITEMS and not store.rows(f"SELECT seq {missing}")
+    def items(self, runs: Sequence[RecordedRun | RunRef]) -> Iterator[dict[str, KeptItem]]:
+        """The items of several runs with their answers, from their reports."""
+        return (items_of(report) for report in self.reports(runs))
+
+    def fill_items(self, within: float | None = None) -> bool:
+        """Keep the items of runs that an earlier version recorded, a few runs at a time, oldest first.
+
+        Whether all are kept: with `within`, it stops after so many seconds, and goes on another time.
+        """
+        missing = f"FROM shipworthy_runs WHERE has_items < {COMPLETE} ORDER BY seq LIMIT {TOGETHER}"
+        end = None if within is None else time.monotonic() + within
 
         def fill_some() -> None:
+            if (reader := getattr(self._local, "store", None)) is not None:
+                reader.rest()
             with opened(self.url, self.timeout) as store:
-                for seq, report in store.rows(f"SELECT seq, report {missing}"):
-                    _insert_items(store, seq, stored(report, self.url))
+                store.take_turns()
+                for (seq,) in store.rows(f"SELECT seq {missing}"):
+                    ((report,),) = store.rows("SELECT report FROM shipworthy_reports WHERE run = ?", (seq,))
+                    insert_items(store, seq, stored(report, self.url), self.texts)
 
-        while not retried(complete, self.timeout):
+        while not self.knows_since():
+            if end is not None and time.monotonic() > end:
+                return False
             retried(fill_some, self.timeout)
+        return True
 
     def gate_health(self, *, least: int = 5) -> list[GateHealth]:
         """Each gate over all recorded runs; only gates seen in at least `least` runs."""
-        rows = self._read(
+        rows = self.read(
             "SELECT r.suite, g.gate, g.holds FROM shipworthy_gates g JOIN shipworthy_runs r ON r.id = g.run_id "
             "WHERE g.state <> 'NOT-APPLICABLE'"
         )
@@ -347,12 +410,37 @@ class History:
             if len(held) >= least
         ]
 
-    def _read(self, sql: str, values: Values = ()) -> list[DatabaseRow]:
+    def read(self, sql: str, values: Values = ()) -> list[DatabaseRow]:
+        """The rows of a statement; `{columns}` in it are those of `RecordedRun`, as far as the database has them."""
+
         def read() -> list[DatabaseRow]:
-            with opened(self.url, self.timeout, write=False) as store:
-                return store.rows(sql.replace(_SAME, _columns(store)) if _SAME in sql else sql, values)
+            with self.reading() as store:
+                return store.rows(_completed(sql, store), values)
 
         return retried(read, self.timeout)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[HistoryStore]:
+        """One connection for all that this thread reads meanwhile."""
+        if (open_store := getattr(self._local, "store", None)) is not None:
+            yield open_store
+            return
+        with opened(self.url, self.timeout, write=False) as store:
+            self._local.store = store
+            try:
+                yield store
+            finally:
+                self._local.store = None
+
+    def version(self) -> int:
+        """The number of the database's schema."""
+        with self.reading() as store:
+            return store.version()
+
+    def knows_since(self) -> bool:
+        """Whether the items of all runs are kept with the run that turned them: `fill_items` does that."""
+        missing = f"SELECT 1 FROM shipworthy_runs WHERE has_items < {COMPLETE} LIMIT 1"
+        return self.version() >= SINCE and not self.read(missing)
 
     def record_or_spool(self, report: Report, **known: str) -> tuple[str, str]:
         """Record a run; where that fails keep it beside the database. The run's id, and a warning or nothing."""
@@ -410,31 +498,42 @@ class History:
         return count, warnings, None
 
 
-def _columns(store: HistoryStore) -> str:
-    """The columns of a run; a database that nobody wrote to since an earlier version made it has fewer."""
-    more = COMMIT_COLUMNS if store.version() >= ITEMS else [f"'' AS {name}" for name in COMMIT_COLUMNS]
-    return ", ".join((_COLUMNS, *more))
+def _completed(sql: str, store: HistoryStore) -> str:
+    """A statement with what this database has; one that nobody wrote to since an earlier version has fewer columns."""
+    if "{" not in sql:
+        return sql
+    version = store.version()
+    later = ((COMMIT_COLUMNS, ITEMS), (BUILD_COLUMNS, SINCE))
+    more = [name if version >= first else f"'' AS {name}" for names, first in later for name in names]
+    named = "project IN ('', ?)" if version >= ITEMS else "'' <> ?"
+    return sql.replace(_SAME, ", ".join((_COLUMNS, *more))).replace(_PROJECT, named)
+
+
+def _where(*, project: str = "", **wanted: str) -> tuple[str, list[Value]]:
+    """The condition for runs, and its values."""
+    named = {f"{column} = ?": value for column, value in wanted.items() if value}
+    named |= {_PROJECT: project} if project else {}
+    return "".join(f" AND {condition}" for condition in named), [*named.values()]
 
 
 def _insert(
-    store: HistoryStore, run: Values, metrics: Sequence[Values], gates: Sequence[Values], report: Report
+    store: HistoryStore, run: Values, metrics: Sequence[Values], gates: Sequence[Values], report: Report, texts: str
 ) -> None:
-    names = f"{_COLUMNS.removeprefix('seq, ')}, {', '.join(COMMIT_COLUMNS)}, report"
+    names = ", ".join((_COLUMNS.removeprefix("seq, "), *COMMIT_COLUMNS, *BUILD_COLUMNS))
     places = ", ".join("?" * len(run))
-    added = store.count(f"INSERT INTO shipworthy_runs ({names}) VALUES ({places}) ON CONFLICT (id) DO NOTHING", run)
+    store.take_turns()
+    added = store.count(
+        f"INSERT INTO shipworthy_runs ({names}, report) VALUES ({places}, '') ON CONFLICT (id) DO NOTHING", run
+    )
     if added:
         ((seq,),) = store.rows("SELECT seq FROM shipworthy_runs WHERE id = ?", (run[0],))
-        _insert_items(store, seq, report)
+        text = compressed(json.dumps(report))
+        store.rows("INSERT INTO shipworthy_reports (run, report) VALUES (?, ?)", (seq, text))
+        earlier = f"SELECT 1 FROM shipworthy_runs WHERE has_items < {COMPLETE} AND seq < ? LIMIT 1"
+        if not store.rows(earlier, (seq,)):  # else its turn comes after theirs
+            insert_items(store, seq, report, texts)
         store.many("INSERT INTO shipworthy_metrics (run_id, name, kind, num, den) VALUES (?, ?, ?, ?, ?)", metrics)
         store.many("INSERT INTO shipworthy_gates (run_id, gate, state, holds) VALUES (?, ?, ?, ?)", gates)
-
-
-def _insert_items(store: HistoryStore, seq: int, report: Report) -> None:
-    store.many(
-        "INSERT INTO shipworthy_items (run, qid, passed, reason, answer) VALUES (?, ?, ?, ?, ?)",
-        [*item_rows(seq, report)],
-    )
-    store.rows("UPDATE shipworthy_runs SET has_items = 1 WHERE seq = ?", (seq,))
 
 
 def _int(text: str | None) -> int | None:

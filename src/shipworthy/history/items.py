@@ -6,29 +6,92 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ..reading.reports import row_name
 from ..suites import passing_rule
 from ..text import visible
-from .records import RecordedRun, shown_name
+from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RunRef, gold_of, shown_name
+from .store import HistoryStore
 
 ANSWERS = 10  # different answers that are shown with their text, the newest
-SHORT_COMMIT = 8
+ALIKE = 0.3  # share of the words in common from which on two texts are shown as one that was changed
+MOST_WORDS = 1500  # of a text that is compared word by word, which takes its square
 LONGEST_REASON = 200  # characters
+LONGEST_TEXT = 20_000  # characters of an answer that are kept beside its digest
+NONE, FAILING, ALL = TEXTS = ("none", "failing", "all")  # which answers are kept as text
+COMPLETE = 2  # of a run in the column has_items: its items are kept, and since when each ended so
+_PRIOR = 20  # runs on a part of the questions that are looked at, until the last one on all of them
 
 
-def item_rows(seq: int, report: Mapping[str, Any]) -> Iterator[tuple[int, str, int, str, str]]:
-    """What is kept of each item of a report: run, question, whether it passed, why not, and a digest of its answer."""
+class KeptItem(NamedTuple):
+    """What is kept of an item of a report."""
+
+    passed: bool
+    reason: str
+    answer: str  # digest
+    text: str
+
+
+def items_of(report: Mapping[str, Any]) -> dict[str, KeptItem]:
+    """The items of a report by name: one each, since what somebody made up must not stop a migration."""
     passes = passing_rule(report)
-    rows = {}  # by name: a report has one row for each, and what somebody made up must not stop a migration
+    rows = {}
     for row in report.get("items") or ():
         passed = passes(row)
         reason = "" if passed else visible(str(row.get("reason") or row.get("failed") or row.get("state") or ""))
-        rows[shown_name(row_name(row))] = (int(passed), reason[:200], answer_digest(row))
-    return ((seq, name, *rest) for name, rest in rows.items())
+        text = visible(row["claim"], LONGEST_TEXT) if isinstance(row.get("claim"), str) else ""
+        rows[shown_name(row_name(row))] = KeptItem(passed, reason[:LONGEST_REASON], answer_digest(row), text)
+    return rows
+
+
+def insert_items(store: HistoryStore, seq: int, report: Mapping[str, Any], texts: str = FAILING) -> None:
+    """Keep the items of a run. Items of all runs before it are kept already: `since` follows from the last of them.
+
+    It is the run that turned the question; negative where none did: the first that has it.
+    """
+    before, items = standing(store, seq), items_of(report)
+    rows = []
+    for name, item in items.items():
+        was, since = before.get(name, (item.passed, -seq))
+        rows.append((seq, name, int(item.passed), item.reason, item.answer, since if was == item.passed else seq))
+    store.rows("DELETE FROM shipworthy_items WHERE run = ?", (seq,))  # of a version that did not know since when
+    store.many("INSERT INTO shipworthy_items (run, qid, passed, reason, answer, since) VALUES (?, ?, ?, ?, ?, ?)", rows)
+    wanted = {
+        item.answer: item.text
+        for item in items.values()
+        if item.text and texts != NONE and not (texts != ALL and item.passed)
+    }
+    store.many(
+        "INSERT INTO shipworthy_texts (answer, text) VALUES (?, ?) ON CONFLICT (answer) DO NOTHING",
+        sorted(wanted.items()),
+    )
+    gold = visible(gold_of(report.get("inputs") or {}), LONGEST_NAME)
+    store.rows(f"UPDATE shipworthy_runs SET has_items = {COMPLETE}, gold = ? WHERE seq = ?", (gold, seq))
+
+
+def standing(store: HistoryStore, seq: int) -> dict[str, tuple[bool, int]]:
+    """How each question ended before a run, in the runs of its project, branch and suite, and since which run.
+
+    A run without a project, which an earlier version recorded, belongs to any.
+    """
+    runs = store.rows(
+        "SELECT b.seq, b.decision FROM shipworthy_runs a JOIN shipworthy_runs b ON b.branch = a.branch "
+        "AND b.suite = a.suite AND b.seq < a.seq AND (b.project = a.project OR b.project = '' OR a.project = '') "
+        f"WHERE a.seq = ? ORDER BY b.seq DESC LIMIT {_PRIOR}",
+        (seq,),
+    )
+    found: dict[str, tuple[bool, int]] = {}
+    for number, decision in runs:
+        for name, passed, since in store.rows(
+            "SELECT qid, passed, since FROM shipworthy_items WHERE run = ?", (number,)
+        ):
+            found.setdefault(name, (bool(passed), since))
+        if not decision.endswith(SUBSET):
+            break
+    return found
 
 
 def answer_digest(row: Mapping[str, Any]) -> str:
@@ -40,7 +103,7 @@ def answer_digest(row: Mapping[str, Any]) -> str:
 class ItemRun(msgspec.Struct, frozen=True):
     """One question in one run."""
 
-    run: RecordedRun
+    run: RunRef
     passed: bool
     reason: str
     answer: str  # digest
@@ -48,7 +111,7 @@ class ItemRun(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """`run 31 (9f3c2a1b)`."""
-        return f"run {self.run.seq}" + (f" ({self.run.commit[:SHORT_COMMIT]})" if self.run.commit else "")
+        return self.run.where
 
 
 class ItemAnswer(msgspec.Struct, frozen=True):
@@ -212,14 +275,25 @@ def spans(numbers: Sequence[int]) -> str:
 
 def word_diff(old: str, new: str) -> str:
     """Both texts as one, as git shows it: `within [-30-] {+60+} days`."""
+    signs = {"same": ("", ""), "gone": ("[-", "-]"), "come": ("{+", "+}")}
+    return " ".join(f"{signs[kind][0]}{text}{signs[kind][1]}" for kind, text in changed_words(old, new))
+
+
+def changed_words(old: str, new: str) -> list[tuple[str, str]]:
+    """Both texts as one, in pieces: what is the same, what is gone and what came instead. Long texts only as wholes."""
     before, after = old.split(), new.split()
+    if max(len(before), len(after)) > MOST_WORDS:
+        return [(kind, text) for kind, text in (("gone", old), ("come", new)) if text]
     parts = []
     for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal":
-            parts.append(" ".join(before[a:b]))
+            parts.append(("same", " ".join(before[a:b])))
             continue
         if b > a:
-            parts.append(f"[-{' '.join(before[a:b])}-]")
+            parts.append(("gone", " ".join(before[a:b])))
         if d > c:
-            parts.append(f"{{+{' '.join(after[c:d])}+}}")
-    return " ".join(parts)
+            parts.append(("come", " ".join(after[c:d])))
+    same = sum(len(text.split()) for kind, text in parts if kind == "same")
+    if same < ALIKE * max(len(before), len(after)):  # two texts, not one that was changed
+        return [(kind, " ".join(words)) for kind, words in (("gone", before), ("come", after)) if words]
+    return parts

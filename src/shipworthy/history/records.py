@@ -16,10 +16,11 @@ from ..errors import DataError, EnvironmentFailure
 from ..reading.reports import Passing, passing, passing_in, refuse_edited
 from ..reading.reports import exact_value as read_exactly
 from ..text import visible
-from .store import DatabaseRow, Values, compressed, masked
+from .store import DatabaseRow, Values, masked
 
 Report = Mapping[str, Any]  # the canonical report of one suite
 SUBSET = " (subset)"  # after the decision of a run on some of the questions
+SHORT_COMMIT = 8
 LONGEST_NAME = 500  # characters; PostgreSQL's index takes 2,704 bytes
 Recorded = dict[str, Any]  # JSON that the database gives back: a report, or its inputs
 
@@ -43,6 +44,20 @@ class RecordedRun(msgspec.Struct, frozen=True):
     committed_at: str = ""
     subject: str = ""  # of the commit
     parent: str = ""
+    author: str = ""  # only with `[history] author = true`
+    gold_release: str = ""
+    commit_url: str = ""
+    run_url: str = ""  # of the CI
+    pull_url: str = ""
+
+    @property
+    def where(self) -> str:
+        """`run 31 (9f3c2a1b)`."""
+        return f"run {self.seq}" + (f" ({self.commit[:SHORT_COMMIT]})" if self.commit else "")
+
+    def beside(self, other: RecordedRun) -> bool:
+        """Whether it is of the same project and branch; a run that an earlier version recorded is of any project."""
+        return self.branch == other.branch and (self.project == other.project or not self.project or not other.project)
 
     @property
     def subset(self) -> bool:
@@ -51,9 +66,38 @@ class RecordedRun(msgspec.Struct, frozen=True):
 
     @property
     def gold(self) -> str:
-        """What the gold set was, whatever the order of its lines where the report says so."""
-        gold = self.inputs.get("gold") or {}
-        return str(gold.get("content") or gold.get("sha256") or "")
+        return gold_of(self.inputs)
+
+
+class RunRef(msgspec.Struct, frozen=True):
+    """What is shown of a run where there are ten thousand of them."""
+
+    seq: int
+    id: str
+    recorded_at: str
+    suite: str
+    decision: str
+    commit: str
+    branch: str
+    label: str
+    project: str
+    subject: str
+    commit_url: str
+    gold: str
+
+    @property
+    def where(self) -> str:
+        """`run 31 (9f3c2a1b)`."""
+        return f"run {self.seq}" + (f" ({self.commit[:SHORT_COMMIT]})" if self.commit else "")
+
+
+def gold_of(inputs: Mapping[str, Any]) -> str:
+    """What the gold set was, whatever the order of its lines where the report says so."""
+    gold = inputs.get("gold") or {}
+    return str(gold.get("content") or gold.get("sha256") or "")
+
+
+_INPUTS = RecordedRun.__struct_fields__.index("inputs")
 
 
 class TrendPoint(msgspec.Struct, frozen=True):
@@ -101,9 +145,9 @@ class GateHealth(msgspec.Struct, frozen=True):
         return "never held" if not self.held else ""
 
 
-def run_id(report: Report, commit: str, branch: str, label: str) -> str:
+def run_id(digest: str, commit: str, branch: str, label: str) -> str:
     """A name that follows from what is recorded, so that recording twice is recording once."""
-    parts = [str(report["digest"]), commit, branch, label]
+    parts = [digest, commit, branch, label]
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -118,12 +162,12 @@ def rows_of(
 ) -> tuple[Values, list[Values], list[Values]]:
     """What is kept of a report, which must be as it was written: the run itself, its metrics, its gates.
 
-    `about` is what else is known of the run, in the order of `COMMIT_COLUMNS`.
+    `about` is what else is known of the run, in the order of `COMMIT_COLUMNS` and `BUILD_COLUMNS`.
     """
     try:
         head = report["shipworthy"]
         known = (*(visible(text) for text in (commit, branch, label)),)  # a database takes no NUL, a reader no escapes
-        name = run_id(report, *known)
+        name = run_id(str(report["digest"]), *known)
         # the JSON is ASCII with escapes
         run: Values = (
             name,
@@ -133,7 +177,6 @@ def rows_of(
             json.dumps(dict(report.get("inputs", {})), sort_keys=True),
             *known,
             *(visible(text, LONGEST_NAME) for text in about),
-            compressed(json.dumps(report)),
         )
         metrics, gates = _metric_rows(name, report), _gate_rows(name, report)
         refuse_edited(report)
@@ -199,14 +242,16 @@ def _told_apart(text: str, name: str) -> str:
 
 
 def run_of(row: DatabaseRow, url: str) -> RecordedRun:
-    values = dict(zip(RecordedRun.__struct_fields__, row, strict=True))
-    return RecordedRun(**values | {"inputs": stored(values["inputs"], url)})
+    values = list(row)
+    values[_INPUTS] = stored(row[_INPUTS], url)
+    return RecordedRun(*values)
 
 
 def stored(value: object, url: str) -> Recorded:
     """JSON that the database gave back; a page that went bad may give anything."""
     try:
-        found = json.loads(_text(value))
+        # A decoder that takes less: of ten thousand runs the inputs are read at once.
+        found = msgspec.json.decode(value) if isinstance(value, str) else json.loads(_text(value))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

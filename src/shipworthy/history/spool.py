@@ -11,8 +11,9 @@ from ..errors import ShipworthyError
 from ..reading.files import write_whole
 from ..text import visible
 from .records import Recorded, Report, run_id
+from .store import BUILD_COLUMNS, COMMIT_COLUMNS
 
-KNOWN = ("commit", "branch", "label", "recorded_at")  # what is kept with a report
+KNOWN = ("commit", "branch", "label", "recorded_at", *COMMIT_COLUMNS, *BUILD_COLUMNS)  # what is kept with a report
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 
@@ -26,7 +27,7 @@ def keep(url: str, report: Report, known: Mapping[str, str], error: Exception) -
     """Write the run to a file of its own; its id (blank if that failed as well), and a warning. Never raises."""
     why = str(error) if isinstance(error, ShipworthyError) else f"{type(error).__name__}: {visible(str(error), 200)}."
     try:
-        name = run_id(report, *(visible(known.get(key, "")) for key in ("commit", "branch", "label")))
+        name = run_id(str(report["digest"]), *(visible(known.get(key, "")) for key in ("commit", "branch", "label")))
         path = os.path.join(spool_folder(url), f"{name}.json")
         write_whole(path, json.dumps({**known, "report": report}).encode())
     except Exception as failure:  # nothing about history may take a verdict along

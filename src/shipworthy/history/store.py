@@ -24,6 +24,7 @@ DatabaseRow = tuple[Any, ...]  # what the statement that was asked says it is
 T = TypeVar("T")
 
 COMMIT_COLUMNS = ("project", "committed_at", "subject", "parent")
+BUILD_COLUMNS = ("author", "gold_release", "commit_url", "run_url", "pull_url")
 
 # Numbered; what was published is never edited, only added to. No literal question mark or per cent sign:
 # placeholders are rewritten by plain replacement.
@@ -57,10 +58,26 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "CREATE INDEX shipworthy_items_run ON shipworthy_items (run)",
         "CREATE INDEX shipworthy_runs_items ON shipworthy_runs (has_items)",
     ),
+    # Reports in a table of their own: a list of runs is read without them. `since` is the run that turned a question
+    # in its project, branch and suite, or the first that has it, negative; has_items is 2 where it is known.
+    5: (
+        *(
+            f"ALTER TABLE shipworthy_runs ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
+            for name in (*BUILD_COLUMNS, "gold")
+        ),
+        "CREATE TABLE shipworthy_reports (run BIGINT NOT NULL PRIMARY KEY, report {bytes} NOT NULL)",
+        "INSERT INTO shipworthy_reports (run, report) SELECT seq, report FROM shipworthy_runs ORDER BY seq",
+        "UPDATE shipworthy_runs SET report = ''",
+        "ALTER TABLE shipworthy_items ADD COLUMN since BIGINT NOT NULL DEFAULT 0",
+        "CREATE TABLE shipworthy_texts (answer TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL){compact}",
+        "CREATE INDEX shipworthy_metrics_name ON shipworthy_metrics (name, run_id)",
+        "CREATE INDEX shipworthy_runs_series ON shipworthy_runs (branch, suite, seq)",
+    ),
 }
 VERSION = max(MIGRATIONS)
 COMPRESSED = 3
 ITEMS = 4
+SINCE = 5
 READABLE = 2  # from this one on a database can be read as it is; only who writes brings it up to date
 
 _LOCK = 7_312_004_119  # of PostgreSQL, so that two programs don't migrate at once
@@ -100,14 +117,27 @@ class HistoryStore:
             raise sqlite3.DatabaseError("the schema's version is malformed")
         return found or 0
 
+    def rest(self) -> None:
+        """Let go of what was read: a migration waits for everybody who reads."""
+        if self._postgres:
+            self._connection.commit()
+
+    def take_turns(self) -> None:
+        """Wait until nobody else adds a run: what is kept of one follows from the one before."""
+        if self._postgres:  # where SQLite has but one writer
+            self.rows(f"SELECT pg_advisory_xact_lock({_LOCK + 1})")
+
     def migrate(self, name: str) -> None:
         """Bring the schema up to date; the caller holds the lock."""
         serial = "BIGSERIAL PRIMARY KEY" if self._postgres else "INTEGER PRIMARY KEY AUTOINCREMENT"
-        compact = "" if self._postgres else " WITHOUT ROWID"
+        compact, binary = ("", "BYTEA") if self._postgres else (" WITHOUT ROWID", "BLOB")
+        if self._postgres:
+            self.rows("SET LOCAL statement_timeout = 0")
         self.rows("CREATE TABLE IF NOT EXISTS shipworthy_schema (version BIGINT NOT NULL)")
         for number in range(_known(self.version(), name) + 1, VERSION + 1):
             for statement in MIGRATIONS[number]:
-                self.rows(statement.replace("{serial}", serial).replace("{compact}", compact))
+                statement = statement.replace("{serial}", serial).replace("{compact}", compact)
+                self.rows(statement.replace("{bytes}", binary))
             if number == COMPRESSED:
                 self._compress_reports()
             self.rows("INSERT INTO shipworthy_schema (version) VALUES (?)", (number,))
@@ -115,7 +145,6 @@ class HistoryStore:
     def _compress_reports(self) -> None:
         """Compress the reports that an earlier version recorded, one at a time: however long it takes, all or none."""
         if self._postgres:
-            self.rows("SET LOCAL statement_timeout = 0")
             self.rows("ALTER TABLE shipworthy_runs ALTER COLUMN report TYPE BYTEA USING convert_to(report, 'UTF8')")
         for (name,) in self.rows("SELECT id FROM shipworthy_runs"):
             ((text,),) = self.rows("SELECT report FROM shipworthy_runs WHERE id = ?", (name,))
@@ -177,13 +206,20 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
         connection = _connected(path, timeout, write)
         store = HistoryStore(connection, False)
         before = _known(store.version(), name)
+        if not before and store.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1"):
+            raise EnvironmentFailure(
+                "is the database of another program",
+                where=name,
+                hint="It is left as it is: name another file.",
+                code="history-foreign",
+            )
         if write or before < READABLE:
             connection.execute("BEGIN IMMEDIATE")
             store.migrate(name)
         yield store
         if connection.in_transaction:
             connection.execute("COMMIT")
-            if 0 < before < COMPRESSED:
+            if 0 < before < SINCE:
                 with suppress(sqlite3.Error):  # gives the room back; where it can't, later runs use it
                     connection.execute("VACUUM")
     except sqlite3.Error as error:

@@ -10,7 +10,7 @@ from ..core.board import Board
 from ..core.decision import Decision
 from ..errors import ShipworthyError
 from ..reading.lock import locks_of, read_lock
-from .commit import where_from
+from .commit import links, where_from
 
 
 def stamp(
@@ -24,7 +24,8 @@ def stamp(
     if "build" in shown.run:
         return
     where = where_from(folder, ask_git=ask_git) if judged_here else {}
-    known = {**where, "time": _now(), "label": label, "gold_release": _release(shown)}
+    more = links(where["commit"]) if where else {}
+    known = {**where, "time": _now(), "label": label, "gold_release": release_of(shown), **more}
     shown.run = shown.run | {"build": {name: value for name, value in known.items() if value}}
 
 
@@ -35,7 +36,7 @@ def _now() -> str:
     return when.strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _release(shown: Decision | Board) -> str:
+def release_of(shown: Decision | Board) -> str:
     """The release that the gold set was frozen for, where a lock lies beside it."""
     decisions = shown.decisions if isinstance(shown, Board) else [shown]
     paths = dict.fromkeys(path for one in decisions if isinstance(path := one.run.get("gold"), str))

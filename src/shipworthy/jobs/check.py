@@ -32,11 +32,13 @@ from ..reading.reports import is_edited, passing
 from ..suites import load_suite, passing_rule
 from ..text import first_few, plural, visible
 from .baselines import Reports, is_file, load_baseline
-from .commit import about_commit, where_from
+from .build import release_of
+from .commit import about_commit, links, where_from
 from .compare import Comparison, compare_reports, incomparable, sentence, worse_than
 from .evaluate import run_suite
 from .narrowing import narrowed, note_quarantine, without_quarantined
 from .shared import refuse_changed, shared_files
+from .since import note_since
 from .verify import policy_block
 
 _NAME_ONE = "Save one (`shipworthy baseline save`) and use --baseline baseline.json, or bless a run by name."
@@ -92,6 +94,7 @@ def check(
     note_quarantine(board, settings, day, complete=not where)
     if settings.controls:
         _run_controls(board, settings)
+    note_since(board, settings, label)
     if settings.record if record is None else record:
         record_board(board, settings, label)
     return board
@@ -526,13 +529,14 @@ def _run_controls(board: Board, config: Config) -> None:
 def record_board(board: Board, config: Config, label: str = "") -> None:
     """Each decision into history, and what history tells onto the board. Whatever goes wrong is a warning."""
     try:
-        history = History(config.history_url(), HISTORY_TIMEOUT)
+        history = History(config.history_url(), HISTORY_TIMEOUT, config.texts)
     except ShipworthyError as error:
         board.run = board.run | {"history": {}, "warnings": [f"the run is not in history: {error}"]}
         return
     place = where_from(config.folder)
-    known = {**place, **about_commit(place["commit"], config.folder), "label": label}
-    ids, warnings = history.record_all([report_of(decision) for decision in board.decisions], **known)
+    known = {**place, **about_commit(place["commit"], config.folder, author=config.author), **links(place["commit"])}
+    known |= {"label": label, "gold_release": release_of(board)}
+    ids, warnings = history.record_all([_without_since(report_of(one)) for one in board.decisions], **known)
     if not warnings:
         with suppress(ShipworthyError):  # a picture is not worth a warning
             for decision in board.decisions:
@@ -542,6 +546,11 @@ def record_board(board: Board, config: Config, label: str = "") -> None:
         "history": dict(zip(suites, ids, strict=True)),
         "warnings": list(dict.fromkeys(warnings)),
     }
+
+
+def _without_since(report: dict[str, Any]) -> dict[str, Any]:
+    """What history itself told is not recorded again."""
+    return {**report, "run": {name: value for name, value in report["run"].items() if name != "since"}}
 
 
 def _trends(history: History, decision: Decision, branch: str, project: str) -> dict[str, list[dict[str, Any]]]:

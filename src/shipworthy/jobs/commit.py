@@ -1,10 +1,13 @@
-"""Commit: which commit and branch are judged, and how a file was in earlier ones."""
+"""Commit: which commit and branch are judged, where to look at them, and how a file was in earlier ones."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
+_BASES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CHANGE_TARGET")
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&*+,;=%-]{0,400}")
 MOST_VERSIONS = 100  # of a file that are looked at
 
 
@@ -19,15 +22,48 @@ def where_from(folder: str = ".", *, ask_git: bool = True) -> dict[str, str]:
     return {"commit": commit, "branch": branch}
 
 
-def about_commit(commit: str, folder: str = ".") -> dict[str, str]:
-    """What history keeps of a commit besides: the project, when it was made, its subject and its parent."""
+def about_commit(commit: str, folder: str = ".", *, author: bool = False) -> dict[str, str]:
+    """What history keeps of a commit besides: the project, when it was made, its subject, parent and perhaps author."""
     env = os.environ
     project = env.get("GITHUB_REPOSITORY") or env.get("CI_PROJECT_PATH") or ""
     project = project or os.path.basename(_git(folder, "rev-parse", "--show-toplevel"))
-    lines = _git(folder, "show", "--no-patch", "--format=%cI%n%P%n%s", commit).split("\n") if commit else []
-    committed_at, parents, subject = lines if len(lines) == 3 else ("", "", "")
-    parent = parents.split(" ")[0]
-    return {"project": project, "committed_at": committed_at, "subject": subject, "parent": parent}
+    form = "--format=%cI%n%P%n%an%n%s"
+    lines = _git(folder, "show", "--no-patch", form, commit).split("\n", 3) if commit else []
+    committed_at, parents, name, subject = lines if len(lines) == 4 else ("", "", "", "")
+    about = {"project": project, "committed_at": committed_at, "subject": subject, "parent": parents.split(" ")[0]}
+    return about | ({"author": name} if author else {})
+
+
+def base_branch() -> str:
+    """The branch that a pull request goes to, as the CI says; blank where this is none."""
+    return next((os.environ[name] for name in _BASES if os.environ.get(name)), "")
+
+
+def links(commit: str) -> dict[str, str]:
+    """The addresses of the commit, the CI run and the pull request, as far as the CI's environment tells."""
+    env = os.environ
+    found = {"commit_url": "", "run_url": "", "pull_url": ""}
+    if (host := env.get("GITHUB_SERVER_URL")) and (repository := env.get("GITHUB_REPOSITORY")):
+        place = f"{host}/{repository}"
+        pull = re.fullmatch(r"refs/pull/(\d+)/\w+", env.get("GITHUB_REF", ""))
+        run = env.get("GITHUB_RUN_ID")
+        found["run_url"] = f"{place}/actions/runs/{run}" if run else ""
+        found["pull_url"] = f"{place}/pull/{pull[1]}" if pull else ""
+        found["commit_url"] = f"{place}/commit/{commit}" if commit else ""
+    elif place := env.get("CI_PROJECT_URL", ""):
+        request = env.get("CI_MERGE_REQUEST_IID")
+        found["run_url"] = env.get("CI_JOB_URL") or env.get("CI_PIPELINE_URL") or ""
+        found["pull_url"] = f"{place}/-/merge_requests/{request}" if request else ""
+        found["commit_url"] = f"{place}/-/commit/{commit}" if commit else ""
+    else:
+        found["run_url"] = env.get("BUILD_URL") or env.get("CIRCLE_BUILD_URL") or ""
+        found["pull_url"] = env.get("CHANGE_URL") or env.get("CIRCLE_PULL_REQUEST") or ""
+    return {name: url for name, url in found.items() if _ADDRESS.fullmatch(url)}
+
+
+def git_user(folder: str = ".") -> str:
+    """The name that git signs commits with, or nothing."""
+    return _git(folder, "config", "user.name")
 
 
 def earlier_versions(path: str) -> Iterator[bytes]:

@@ -74,7 +74,7 @@ def evaluate(
     chosen = load_suite(suite) if isinstance(suite, str) else suite
     names = {spec.name for spec in chosen.inputs}
     sources = {name: given.pop(name) for name in list(given) if name in names}
-    settings = {"jobs": jobs, "scheduler": scheduler, "memory_limit": memory_limit}
+    settings: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "memory_limit": memory_limit}
     return run_suite(chosen, sources, given, tick=tick, engine=engine, **settings)
 
 
@@ -85,9 +85,13 @@ def run_suite(
     *,
     tick: core.Tick | None = None,
     engine: str = "memory",
+    reports: bool = True,
     **settings: Any,
 ) -> Decision:
-    """Run a suite; what it was called with stands in the decision's `run`, so that it can be computed again."""
+    """Run a suite; what it was called with stands in the decision's `run`, so that it can be computed again.
+
+    Without `reports` the decision may lack what only they show: the rows of items that pass, the digest of gold.
+    """
     options = make_options(suite.options, given, suite.name)
     sources = {name: source for name, source in sources.items() if source is not None}
     check_inputs(suite, sources)
@@ -96,7 +100,7 @@ def run_suite(
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
     suite = suite_for(suite, options, sources)
     chosen = engine_named(engine, sources=sources.values(), **settings)
-    decision = core.evaluate(suite, sources, options, chosen, tick)
+    decision = core.evaluate(suite, sources, options, chosen, tick, reports=reports)
     decision.library = library
     paths = {
         name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))

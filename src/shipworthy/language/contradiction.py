@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from ..text import fold
 from .clauses import parts
+from .packs import english
 from .rules import Rules, load_rules, read_rules, stems_of
 from .sentences import sentences
 from .spelling import SCALES, letters, number_words, spelled
 from .statements import DUTIES, Statement, clash, joined
-from .tables import lines_of
 from .words import stem, tokens
 
 __all__ = ["Contradiction", "Rules", "contradicts", "load_rules", "read_rules"]
@@ -100,7 +100,7 @@ def _turns(statements: list[Statement], about: set[str], counts: bool, rules: Ru
     labels = {"negators", "only", *(DUTIES if any(statement.duty for statement in statements) else ())}
     terms = {stems for stems, term in rules.terms.items() if term.kind == "no" or term.label in labels}
     terms |= rules.stems_of_names({rival for name in about for rival in rules.rivals.get(name, ())})
-    terms |= {stems_of(cue) for cue in lines_of("cues")} | {"t"}  # the last letter of n't
+    terms |= {stems_of(cue) for cue in english("negators") | english("nominal")} | {"t"}  # the last letter of n't
     terms |= set(map(stem, (*number_words(), *SCALES, "dozen"))) if counts else set()
     return {max(stems.split(), key=len) for stems in terms}
 

@@ -14,6 +14,15 @@ from ..text import visible
 from . import views, words
 
 _TEXT = 4000  # characters of one claim or question
+_FIRST = {
+    "question": "question",
+    "claim": "answer",
+    "says": "what is wrong",
+    "gold_claim_substr": "expected",
+    "citations": "cited",
+    "gold_citations": "expected evidence",
+}
+_LEFT_OUT = ("qid", "status")  # the case's name; how an answer is counted reads like a verdict
 MOST_NAME = 200  # characters of a case's name
 
 
@@ -86,11 +95,17 @@ def item_cases(decision: Decision) -> Iterator[ReportedCase]:
 
 
 def item_case(decision: Decision, item: Row, offender: Row) -> ReportedCase:
-    """A failing item, with everything that is known about it."""
+    """A failing item, with everything that is known about it: question and answer first."""
     facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [], {})}
     reason = str(facts.get("reason") or facts.get("failed") or facts.get("state") or "fails")
     message = str(facts.get("says") or reason)
-    text = "\n".join(f"{key}: {_value(value)}" for key, value in facts.items())
+    since = views.since(decision, views.name_of(item))
+    message = f"{since}: {message}" if since else message
+    named = {label: facts[key] for key, label in _FIRST.items() if key in facts}
+    told = offender or item  # a row has the same as marks, which say less
+    rest = {key: facts[key] for key in told if key in facts and key not in _FIRST and key not in _LEFT_OUT}
+    lines = {**named, **({"failing": since} if since else {}), **rest}
+    text = "\n".join(f"{key}: {_value(value)}" for key, value in lines.items())
     broken = item.get("status") in ("missing", "error")
     kind = "skipped" if decision.exit_code == 0 else "error" if broken else "failure"
     message = f"within the gates: {message}" if decision.ships else message

@@ -8,7 +8,18 @@ from ..core.board import Board
 from ..core.decision import Decision
 from ..text import inert, plural
 from . import views, words
-from .markdown import SIGNS, build_line, code, prose, question, question_lines, table, what_is_wrong
+from .markdown import (
+    SIGNS,
+    build_line,
+    code,
+    prose,
+    question,
+    question_lines,
+    since_cell,
+    since_head,
+    table,
+    what_is_wrong,
+)
 
 LIMIT = 60_000  # characters; hosts refuse a comment of more than 65,536
 _NAMES = 30  # questions that are named of one kind
@@ -72,6 +83,7 @@ def _failing(decision: Decision) -> str:
     rows = [
         (
             code(str(one.get("qid", "")), 60),
+            *since_cell(one, decision),
             question(one),
             code(str(one.get("claim") or "")),
             what_is_wrong(one, decision),
@@ -79,7 +91,7 @@ def _failing(decision: Decision) -> str:
         for one in worst
     ]
     total = plural(max(views.failing_count(decision), len(worst)), "failing question")
-    body = table(("Item", "Question", "Answer", "What is wrong"), rows)
+    body = table(("Item", *since_head(decision), "Question", "Answer", "What is wrong"), rows)
     return f"<details>\n<summary>{total} of {prose(decision.suite)}</summary>\n\n{body}\n\n</details>"
 
 

@@ -1,4 +1,4 @@
-"""JUnit XML: a test case for each gate and for each failing item, with everything in the failure's text too."""
+"""JUnit XML: a test case for each gate and each failing item, the first 500, with everything in the failure's text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from ..core.decision import Decision
 from ..text import inert, visible
 from . import views
 from .cases import ReportedCase, gate_cases, item_case
+
+MOST_ITEMS = 500  # of a suite: readers load the whole file
 
 
 def render(shown: views.Shown) -> bytes:
@@ -34,8 +36,12 @@ def _gates(decision: Decision) -> tree.Element:
 def _items(decision: Decision) -> tree.Element:
     """Failing items; those of a decision that stops nothing are skipped, so that no reader of the XML does."""
     told = views.cards_by_name(decision)
-    failing = views.failing_items(decision)
+    failing = views.failing_items(decision, MOST_ITEMS)
     cases = [item_case(decision, item, told.get(views.name_of(item), {})) for item in failing]
+    if cases and (more := views.failing_count(decision) - len(cases)) > 0:
+        named = f"{more} more failing items"
+        text = f"{named}, which the JSON and the TSV report have."
+        cases.append(ReportedCase(decision.suite, "items", named, cases[0].kind, named, text, "more"))
     return _suite(f"{decision.suite} items", list(map(_as_case, cases)))
 
 

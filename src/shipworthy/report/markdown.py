@@ -78,8 +78,11 @@ def _board(board: Board) -> Iterator[str]:
 
 def build_line(shown: views.Shown) -> str:
     """What was judged: commit, branch, time, label, release of the gold set."""
-    known = views.build(shown)
-    return " · ".join(f"{name} {code(text)}" for name, text in known)
+    known, links = views.build(shown), views.links(shown)
+    named = [
+        f"{name} [{code(text)}]({links[name]})" if name in links else f"{name} {code(text)}" for name, text in known
+    ]
+    return " · ".join([*named, *(f"[{name}]({url})" for name, url in links.items() if name != "commit")])
 
 
 def question_lines(shown: views.Shown, most: int = views.NAMED) -> str:
@@ -165,12 +168,13 @@ def _offenders(decision: Decision, level: str) -> Iterator[str]:
     some = f"the worst {shown} of {plural(failing, 'item')}" if shown < failing else plural(failing, "item")
     yield f"{level} Failing items: {some}"
     retrieves = any(card.get("retrieved_ids") for card in cards[:MOST_ITEMS])
-    head = ("Item", "Question", "What is wrong", "Answer", "Expected", "Cited", "Expected evidence")
+    head = ("Item", *since_head(decision), "Question", "What is wrong", "Answer", "Expected", "Cited")
     yield table(
-        (*head, "Retrieved") if retrieves else head,
+        (*head, "Expected evidence", "Retrieved") if retrieves else (*head, "Expected evidence"),
         [
             (
                 code(str(card.get("qid", "")), 60),
+                *since_cell(card, decision),
                 question(card),
                 what_is_wrong(card, decision),
                 _texts([card.get("claim")]),
@@ -188,6 +192,16 @@ def what_is_wrong(card: Row, decision: Decision) -> str:
     """`wrong answer (containment): the answer does not contain the expected text`."""
     reason, told = words.reason(card.get("reason") or "", decision), str(card.get("says") or "")
     return prose(reason if reason.startswith(f"{told} (") else ": ".join(filter(None, (reason, told))), 300)
+
+
+def since_head(decision: Decision) -> tuple[str, ...]:
+    """The column that says since when a question fails, where history knows."""
+    return ("Since",) if decision.run.get("since") else ()
+
+
+def since_cell(card: Row, decision: Decision) -> list[str]:
+    told = views.since(decision, str(card.get("qid", "")))
+    return [prose(told.removeprefix("since ")) or "–"] if since_head(decision) else []
 
 
 def question(card: Row) -> str:

@@ -279,8 +279,9 @@ def _offender(offender: Row, decision: Decision, paint: Paint, width: int) -> It
     qid, told = visible(offender["qid"], 40), visible(offender["says"], 300)
     reason = words.reason(offender["reason"], decision)
     told = "" if reason.startswith(f"{told} (") else told
-    head = f"  {paint('bold', qid)}  {paint('bad', reason)}"
-    if len(qid) + len(reason) + len(told) + 6 <= width:
+    since = views.since(decision, str(offender["qid"]))
+    head = f"  {paint('bold', qid)}  {paint('bad', reason)}" + (f"  {paint('odd', since)}" if since else "")
+    if len(qid) + len(reason) + len(told) + len(since) + 8 <= width:
         yield f"{head}  {told}".rstrip()
     else:
         yield head

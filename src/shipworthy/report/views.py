@@ -78,14 +78,18 @@ def questions(shown: Shown) -> list[Questions]:
         failing = {name: [shown.suite] for name in _failing_names(shown)} if shown.ships else {}
         return _told(failing, _WITHIN, shown)
     lost, gained = (_by_question(_changed(shown, kind)) for kind in ("lost", "gained"))
+    when = "before"
+    if not shown.changes:  # no baseline: the last run that history has
+        lost, gained = (_by_question(_turned(shown, kind)) for kind in ("new", "repaired"))
+        when = "in the run before"
     failing = _by_question((decision.suite, _failing_names(decision)) for decision in shown.decisions)
     others = {name: suites for name, suites in failing.items() if name not in lost}
     stopped = {decision.suite for decision in shown.decisions if decision.exit_code}
     within = {name: suites for name, suites in others.items() if not stopped.intersection(suites)}
     shared = {name: suites for name, suites in others.items() if name not in within and len(suites) > 1}
     return [
-        *_told(lost, ("passed before and fails now", "passed before and fail now"), shown),
-        *_told(gained, ("failed before and passes now", "failed before and pass now"), shown),
+        *_told(lost, (f"passed {when} and fails now", f"passed {when} and fail now"), shown),
+        *_told(gained, (f"failed {when} and passes now", f"failed {when} and pass now"), shown),
         *_told(shared, ("fails in more than one suite", "fail in more than one suite"), shown),
         *_told(within, _WITHIN, shown),
     ]
@@ -96,6 +100,24 @@ _WITHIN = "fails within the gates", "fail within the gates"
 
 def _changed(board: Board, kind: str) -> Iterable[tuple[str, Iterable[str]]]:
     return ((suite, map(_question, changes.get(kind, ()))) for suite, changes in board.changes.items())
+
+
+def _turned(board: Board, kind: str) -> Iterable[tuple[str, Iterable[str]]]:
+    """What is new or repaired since the run before, as history has it."""
+    for decision in board.decisions:
+        known = decision.run.get("since", {})
+        new = (name for name, told in known.get("failing", {}).items() if told.get("new"))
+        yield decision.suite, map(_question, new if kind == "new" else known.get("repaired", ()))
+
+
+def since(decision: Decision, name: str) -> str:
+    """`new`, or `since run 31 (9f3c2a1b)`: since when a question fails, where history knows; else blank."""
+    failing = decision.run.get("since", {}).get("failing", {})
+    told = failing.get(name) or failing.get(f"{name} ({decision.headline.get('arm')})")
+    if told is None:
+        return ""
+    commit = visible(str(told.get("commit", "")), 40)[:8]
+    return "new" if told.get("new") else f"since run {told.get('run')}" + (f" ({commit})" if commit else "")
 
 
 def _by_question(by_suite: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
@@ -172,6 +194,16 @@ def build(shown: Shown) -> list[tuple[str, str]]:
         return []
     names = [name for name in ("commit", "branch", "time", "label", "gold_release") if known.get(name)]
     return [(name.replace("_", " "), visible(str(known[name])[: 12 if name == "commit" else 120])) for name in names]
+
+
+def links(shown: Shown) -> dict[str, str]:
+    """The addresses of the commit, the CI run and the pull request, by what they are called."""
+    known = shown.run.get("build")
+    names = {"commit": "commit_url", "CI run": "run_url", "pull request": "pull_url"}
+    found = {name: known.get(key) for name, key in names.items()} if isinstance(known, Mapping) else {}
+    return {
+        name: url for name, url in found.items() if isinstance(url, str) and url.startswith(("https://", "http://"))
+    }
 
 
 def gates_held(decision: Decision) -> tuple[int, int]:

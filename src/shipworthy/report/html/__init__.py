@@ -26,7 +26,7 @@ from .rich import Grid, long, parts
 from .tables import Block, Table, TableCell, figure, spoken
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 
 _ORDER = {"NO-SHIP": 0, "NO VERDICT": 0, "MEASURED": 2, "SHIP": 3}  # failing suites first
@@ -92,7 +92,7 @@ def render(shown: views.Shown) -> str:
     alone = isinstance(shown, Decision)
     decisions = sorted(views.decisions(shown), key=lambda decision: _ORDER.get(decision.verdict, 1))
     suites = [_suite(decision, "" if alone else f"{decision.suite}-", len(decisions)) for decision in decisions]
-    style, script = _source("style.css"), _source("script.js")
+    style, script = source("style.css"), source("script.js")
     board = None if alone else shown
     reasons = reasons_of(decisions)
     return _template().render(
@@ -104,8 +104,9 @@ def render(shown: views.Shown) -> str:
         static=STATIC,
         static_cards=STATIC_CARDS,
         build=views.build(shown),
+        links=views.links(shown),
         version=__version__,
-        policy=_policy(style, script),
+        policy=policy_of(style=style, script=script),
         mood=views.style(shown.verdict),
         word=views.word,
         failed=views.failed,
@@ -232,16 +233,11 @@ def _facts(decision: Decision) -> list[tuple[str, str]]:
     return [("profile", visible(decision.profile)), *paths, *read, *options, *named]
 
 
-def _policy(style: str, script: str) -> str:
+def policy_of(**own: str) -> str:
     """Nothing from anywhere, and only our own style and script, known by their digests."""
-    hashes = {
-        name: b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for name, text in (("style", style), ("script", script))
-    }
-    return (
-        f"default-src 'none'; style-src 'sha256-{hashes['style']}'; script-src 'sha256-{hashes['script']}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    hashes = {name: b64encode(hashlib.sha256(text.encode()).digest()).decode() for name, text in own.items()}
+    allowed = "".join(f"{name}-src 'sha256-{known}'; " for name, known in hashes.items())
+    return f"default-src 'none'; {allowed}img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _inert(value: object) -> object:
@@ -254,16 +250,22 @@ def _inert(value: object) -> object:
 
 
 @cache
-def _source(name: str) -> str:
+def source(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8").strip()
 
 
 @cache
-def _template() -> Template:
+def environment() -> Environment:
+    """The settings of every page: whatever is not ours is escaped."""
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_inert
     )
-    environment.tests["grid"] = lambda part: isinstance(part, Grid)
-    return environment.from_string(_source("page.html.j2"))
+    made.tests["grid"] = lambda part: isinstance(part, Grid)
+    return made
+
+
+@cache
+def _template() -> Template:
+    return environment().from_string(source("page.html.j2"))

@@ -68,6 +68,7 @@ class Card(NamedTuple):
     more: list[tuple[str, str]]
     slices: list[str]
     also: str  # a second reason, by which it can be found too
+    since: str = ""  # new, or since which run it fails
 
 
 def anchor(name: str, prefix: str = "") -> str:
@@ -89,7 +90,9 @@ def failing_cards(decision: Decision, prefix: str, share: int = 1) -> list[Card]
     for offender in given:
         name = str(offender.get("qid", ""))
         link = anchor(f"{arm}:{name}" if arm else name, prefix)
-        card = _card(offender, limit, refusal)._replace(anchor=link, slices=slices.get(name, []))
+        card = _card(offender, limit, refusal)._replace(
+            anchor=link, slices=slices.get(name, []), since=views.since(decision, name)
+        )
         found.append(card._replace(anchor="") if card.anchor in seen else card)  # an id stands once in a page
         seen.add(card.anchor)
     return found

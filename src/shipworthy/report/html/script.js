@@ -96,7 +96,7 @@
   const blocks = (list, name) => list.flatMap(([one, place]) => [chips([one]), ...quote(texts[place], `Evidence of ${name}, ${one[0]}`)]);
 
   function draw(fields, level) {
-    const [id, name, reason, says, question, claim, cited, expected, wanted, constraints, retrieved, evidence, others, more] = fields;
+    const [id, name, reason, says, question, claim, cited, expected, wanted, constraints, retrieved, evidence, others, more, , , since] = fields;
     const sides = make("div", { class: "sides" });
     if (claim !== null || (cited && cited.length)) {
       sides.append(make("div", null, side("Answer"), ...(claim ? quote(claim, `Answer to ${name}`) : [nothing()]),
@@ -115,7 +115,7 @@
         ...(retrieved.length ? [side("Retrieved, in order"), make("ol", { class: "ranks" }, ...retrieved.map(chip))] : [])));
     }
     return make("article", { class: "card", id, tabindex: -1, "aria-label": name },
-      make(`h${level}`, null, id ? make("a", { href: "#" + id }, name) : name, " ", make("span", { class: "tag bad" }, reasons[reason] || reason)),
+      make(`h${level}`, null, id ? make("a", { href: "#" + id }, name) : name, " ", make("span", { class: "tag bad" }, reasons[reason] || reason), since ? " " : null, since ? make("span", { class: "tag odd" }, since) : null),
       question ? make("p", { class: "question" }, question) : null,
       make("p", { class: "says" }, says), sides,
       more.length ? make("dl", null, ...more.map(([key, text]) => make("div", null, make("dt", null, key), make("dd", null, text)))) : null);

@@ -255,10 +255,6 @@ def _similarity() -> Callable[[str, str], float]:
 
 def _sizes(gold_set: GoldSet, wanted: list[str | Gate]) -> Iterator[Finding]:
     """Gates that even a perfect run could not prove on this many items."""
-    options = Options()
-    known = metrics(options)
-    chosen = {gate.key: gate for gate in default_gates()}
-    chosen |= {gate.key: gate for gate in parse_gates(wanted, known, aliases(options))}
     items = gold_set.items.values()
     about = {
         "unanswerable item": sum(item.answerable is False for item in items),
@@ -273,11 +269,23 @@ def _sizes(gold_set: GoldSet, wanted: list[str | Gate]) -> Iterator[Finding]:
             "",
             "there is no unanswerable question, so refusals are not tested.",
         )
+    for gate, kind, needed in proof_sizes(wanted):
+        yield from _too_few(gate, needed, about[kind], kind, gold_set.source.path)
+
+
+def proof_sizes(wanted: Iterable[str | Gate] = ()) -> Iterator[tuple[Gate, str, int]]:
+    """Each gate, the default ones among them, with the kind and the number of items without a failure that prove it."""
+    options = Options()
+    known = metrics(options)
+    chosen = {gate.key: gate for gate in default_gates()}
+    chosen |= {gate.key: gate for gate in parse_gates(list(wanted), known, aliases(options))}
     for gate in chosen.values():
         kind = "unanswerable item" if gate.metric == "under_refusal" else "answerable item"
         if gate.metric.startswith(("chr", "recall")):
             kind = "cited answerable item"
-        yield from _unprovable(gate, known[gate.metric], about[kind], kind, gold_set.source.path)
+        needed = _needed(gate, known[gate.metric])
+        if needed is not None and not gate.slice:
+            yield gate, kind, needed
 
 
 def _retrieval_findings(gold_set: GoldSet, wanted: list[str | Gate]) -> Iterator[Finding]:
@@ -324,7 +332,12 @@ _RETRIEVAL_CHECKS: tuple[tuple[str, Callable[[Gold], bool], str], ...] = (
 
 def _unprovable(gate: Gate, metric: Metric, about: int, kind: str, path: str) -> Iterator[Finding]:
     needed = _needed(gate, metric)
-    if needed is not None and 0 < about < needed and not gate.slice:
+    if needed is not None and not gate.slice:
+        yield from _too_few(gate, needed, about, kind, path)
+
+
+def _too_few(gate: Gate, needed: int, about: int, kind: str, path: str) -> Iterator[Finding]:
+    if 0 < about < needed:
         says = (
             f"{gate} can't be proven with {plural(about, kind)}: even a perfect run needs {needed}, "
             f"{needed - about} more."

@@ -30,7 +30,7 @@ from ...language.refusal import TOKEN, in_token
 from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
 from . import explain, matching
-from .judge import Context, Expected, Judging, expect, judge, unjudged
+from .judge import Context, ItemRow, Judging, judge
 from .metrics import aliases, fact_names, facts, gates, metrics
 from .options import Options, id_map_file, sliced
 from .reference import REFERENCE
@@ -58,7 +58,6 @@ def read(sources: Sources, options: Options) -> Material:
             custom=_defined(options, reads),
         ),
         gold=gold_stream(sources["gold"], gold, lenient=options.lenient, by=options.by, map=options.map),
-        ready=partial(_ready, judging=judging),
         watch=partial(Remarks, checked=not as_reference),  # the original script knows but one way to match
         last_wins=as_reference,
         streams={
@@ -76,10 +75,6 @@ def read(sources: Sources, options: Options) -> Material:
         closed=options.closed,
         incomplete=lock_problems(sources["gold"], options.map),
     )
-
-
-def _ready(item: Gold, place: int, judging: Judging) -> Expected:
-    return expect(item, judging)
 
 
 def _defined(options: Options, reads: dict[str, Input]) -> tuple[Ready, ...]:
@@ -102,7 +97,7 @@ def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
 def _taken(options: Options) -> set[str]:
     """The names that reports have for something else."""
     own = metrics(msgspec.structs.replace(options, custom_metrics=()))
-    return {*own, *aliases(options), *explain.ItemRow.__struct_fields__, *explain.NAMED_FACTS}
+    return {*own, *aliases(options), *ItemRow.__struct_fields__, *explain.NAMED_FACTS}
 
 
 def survey(context: Context) -> Nothing | None:
@@ -234,13 +229,11 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
-    unjudged=unjudged,
     fact_names=fact_names,
     facts=facts,
     asides=(REFERENCE,),
-    rows=explain.rows,
-    offences=explain.offences,
-    sees=explain.sees,
+    card=explain.card,
+    brief=True,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

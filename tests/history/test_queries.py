@@ -1,0 +1,127 @@
+"""What pages and reports ask of history: branches, questions by runs, since when each question fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from histories import recorded_before
+from test_items import planted
+
+from conftest import gold, trace
+from shipworthy import evaluate
+from shipworthy.core.decision import report
+from shipworthy.history import History
+from shipworthy.history.queries import branches, failing_in, failing_since, matrix, newest_run, turned
+
+pytest_plugins = ("databases",)  # the fixture url: SQLite, and PostgreSQL where it is installed
+
+
+def asked(number: int, **passes: bool) -> dict[str, Any]:
+    """A report of some questions."""
+    traces = [
+        trace(qid, claim="The right answer." if right else "It is 60 days.", ts=number) for qid, right in passes.items()
+    ]
+    return report(evaluate([gold(qid) for qid in passes], traces))
+
+
+def test_a_break_a_coin_and_what_never_changed(url: str) -> None:
+    history = History(url)
+    planted(history, 40)
+    with history.reading():
+        found = matrix(history, suite="answers", branch="main", last=12)
+        since = failing_since(history, branch="main")
+    assert [run.seq for run in found.runs] == list(range(29, 41)) and list(found.rows) == ["Q0", "Q1", "Q2"]
+    strips = {name: "".join("✓" if cell and cell.passed else "✗" for cell in row) for name, row in found.rows.items()}
+    assert strips == {"Q0": "✓" * 12, "Q1": "✓✗✓✓✗✓✓✗✓✓✗✓", "Q2": "✓✓" + "✗" * 10}
+    assert [cell.turned for cell in found.rows["Q2"] if cell] == [False, False, True, *[False] * 9]
+    assert {cell.since for cell in found.rows["Q0"] if cell} == {1}
+    assert since.keys() == {("answers", "Q2")}
+    assert since["answers", "Q2"].run == 31 and since["answers", "Q2"].commit == f"{31:040x}"
+    assert not since["answers", "Q2"].new and not since["answers", "Q2"].always
+    assert history.texts_of([cell.answer for cell in found.rows["Q2"] if cell and not cell.passed]).popitem()[1] == (
+        "It is 60 days, Q2."
+    )
+
+
+def test_the_questions_that_a_run_turned(url: str) -> None:
+    history = History(url)
+    for number, passes in enumerate(
+        [{"Q0": True, "Q1": False}, {"Q0": False, "Q1": False, "Q9": True}, {"Q0": False, "Q1": True, "Q9": False}], 1
+    ):
+        history.record(asked(number, **passes), branch="main")
+    runs = history.runs()
+    found = turned(history, runs)
+    assert [(one.new, one.repaired) for one in found.values()] == [([], []), (["Q0"], []), (["Q9"], ["Q1"])]
+    first, _, last = (failing_in(history, run) for run in runs)
+    assert str(first["Q1"]) == "since run 1" and first["Q1"].always and not first["Q1"].new
+    assert {name: str(since) for name, since in last.items()} == {"Q0": "since run 2", "Q9": "new"}
+
+
+def test_series_are_apart_and_a_pull_request_begins_where_its_base_is(url: str) -> None:
+    history = History(url)
+    history.record(asked(1, Q0=False, Q1=True), branch="main", project="a", commit="a" * 40)
+    history.record(asked(2, Q0=True, Q1=False), branch="main", project="b")
+    history.record(asked(3, Q0=False, Q1=False), branch="main", project="a", commit="b" * 40)
+    found = failing_since(history, branch="fix", project="a", base="main")
+    assert {name: str(since) for (_, name), since in found.items()} == {"Q0": "since run 1 (aaaaaaaa)", "Q1": "new"}
+    assert failing_since(history, branch="fix", project="a") == {}
+    history.record(asked(4, Q0=True, Q1=False), branch="fix", project="a")
+    found = failing_since(history, branch="fix", project="a", base="main")
+    assert {name: since.run for (_, name), since in found.items()} == {"Q1": 4}
+    early = failing_since(history, branch="main", project="a", before=3)
+    assert {name for _, name in early} == {"Q0"}
+    assert [(one.project, one.branch, one.runs, one.decision) for one in branches(history)] == [
+        ("a", "fix", 1, "NO-SHIP"),
+        ("a", "main", 2, "NO-SHIP"),
+        ("b", "main", 1, "NO-SHIP"),
+    ]
+
+
+def test_a_run_on_a_part_of_the_questions_does_not_hide_the_others(url: str) -> None:
+    history = History(url)
+    history.record(asked(1, Q0=False, Q1=False), branch="main")
+    whole = [gold("Q0", type="a"), gold("Q1", type="b")]
+    part = report(evaluate(whole, [trace("Q0", ts=2)], where=["type=a"]))
+    history.record(part, branch="main")
+    history.record(asked(3, Q0=False, Q1=False), branch="main", label="again")
+    found = failing_since(history, branch="main")
+    assert {name: since.run for (_, name), since in found.items()} == {"Q0": 3, "Q1": 1}
+    newest = newest_run(history, suite="answers", branch="main")
+    assert newest is not None and newest.seq == 3
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+def test_earlier_versions_are_brought_up_to_date_in_order(url: str, version: int) -> None:
+    """A run that is recorded before anybody asks waits for its turn: since when follows from the runs before."""
+    recorded_before(url, [asked(number, Q0=number < 4, Q1=True) for number in range(1, 30)], version)
+    history = History(url)
+    assert failing_since(history, branch="main") == {}  # not known yet; nothing is written
+    history.record(asked(30, Q0=False, Q1=False), branch="main", label="later")
+    assert not history.knows_since()
+    assert not history.fill_items(within=0) and history.fill_items()
+    found = failing_since(history, branch="main")
+    assert {name: str(since) for (_, name), since in found.items()} == {"Q0": "since run 4", "Q1": "new"}
+    assert len(matrix(history, suite="answers").runs) == 30
+
+
+@pytest.mark.parametrize(("texts", "kept"), [("none", set()), ("failing", {"bad"}), ("all", {"good", "bad"})])
+def test_which_answers_are_kept_as_text(url: str, texts: str, kept: set[str]) -> None:
+    history = History(url, texts=texts)
+    planted(history, 32)
+    rows = matrix(history, suite="answers").rows["Q2"]
+    digests = {"good" if cell.passed else "bad": cell.answer for cell in rows if cell}
+    known = history.texts_of(digests.values())
+    assert {name for name, digest in digests.items() if digest in known} == kept
+    (one,) = history.item("Q2")  # what is not kept is in the reports
+    assert [answer.text for answer in one.answers] == ["The right answer.", "It is 60 days, Q2."]
+    history.prune(1)
+    assert len(history.texts_of(digests.values())) == len(kept - {"good"} if texts != "all" else kept)
+
+
+def test_a_pruned_run_is_still_the_one_since_when(url: str) -> None:
+    history = History(url)
+    planted(history, 40)
+    history.prune(3)
+    (since,) = failing_since(history, branch="main").values()
+    assert str(since) == "since run 31" and since.commit == ""
