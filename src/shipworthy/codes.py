@@ -163,6 +163,10 @@ CODES: dict[str, str] = {
     "fixture-not-json": "A reasoning fixture is not JSON. Check it with a JSON linter.",
     "fixture-unreadable": "The reasoning fixture can't be opened. Check the path and permissions.",
     "foreign-rows": "The file was written by another tool. Read it with `shipworthy import FILE`.",
+    "frame": (
+        "A DataFrame or another table can't be read: two columns of one name, an infinite number, a lazy frame, a "
+        "value that has no place in a record. The message names the column."
+    ),
     "gate-bound": "The bound of a gate is not a number. Write 0.80, or baseline - 0.02.",
     "gate-direction": "A gate points the wrong way for its metric. The message shows how to write it.",
     "gate-none": "No gate is left to decide by. Name one with --gates, or leave out --only-gates.",
@@ -303,6 +307,7 @@ CODES: dict[str, str] = {
         "A bug in shipworthy, or in code that it called. Other suites of a check keep their verdicts. Please report it."
     ),
     "interrupted": "The command was stopped before it ended, and there is no verdict. Run it again.",
+    "item-unknown": "decision.item got a name that no item has, or several have. The message names the nearest ones.",
     "jitter-unknown": "No rewording (jitter) or profile has that name. Use one of the names in the message.",
     "journal-damaged": (
         "A line in the middle of a journal is not a trace: something else changed the file. Start again."
