@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ..reading.reports import Passing, digest
+from . import notebook
 from .gates import Outcome, certainty, sentence
 from .metrics import Measure, Words
 from .rows import TOGETHER, Rows, batched
@@ -66,6 +67,7 @@ class Decision(msgspec.Struct):
     partial: bool = False
     run: dict[str, Any] = {}  # clocks, paths, versions: outside the digest
     display: Display = Display()  # the suite's; no part of the report
+    library: str = ""  # of the tables that came in, for `frame`
 
     @property
     def exit_code(self) -> int:
@@ -83,6 +85,24 @@ class Decision(msgspec.Struct):
     def report(self) -> dict[str, Any]:
         """The canonical report as plain values."""
         return report(self)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Every item that fails, in detail, the worst first."""
+        return notebook.failures(self)
+
+    def item(self, name: str) -> dict[str, Any]:
+        """The row of one item, with what is known about its failure."""
+        return notebook.item(self, name)
+
+    def frame(self, library: str = "") -> Any:
+        """The rows of all items as a table of pandas, polars, pyarrow or datasets: of the one that came in."""
+        from ..reading.frames import frame_of
+
+        return frame_of(plain_items(self), library or self.library or "pandas")
+
+    def _repr_html_(self) -> str:
+        return notebook.decision_html(self)
 
 
 def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tuple[str, list[str]]:
