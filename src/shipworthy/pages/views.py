@@ -1,0 +1,497 @@
+"""Views: each kind of page as a function of a branch. `site` writes what these return, `serve` sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from ..history import SHORT, RecordedRun
+from ..history.records import SHORT_COMMIT
+from ..text import visible
+from . import pictures
+from .addresses import part
+from .data import (
+    STRIP,
+    WINDOW,
+    Branch,
+    Cell,
+    Check,
+    Source,
+    is_flaky,
+    key_of,
+    number_of,
+    op_of,
+    outages,
+    rows_of,
+    texts_of,
+)
+from .render import (
+    GATE_MOODS,
+    ROOM,
+    TEXT,
+    At,
+    Page,
+    base_of,
+    brief,
+    cut,
+    differences,
+    git_log,
+    mood,
+    numbered,
+    page,
+    run_json,
+    run_name,
+    web_address,
+)
+
+CHECKS = 50  # on a page of runs
+LISTED = 100  # failing questions of the overview
+BRANCHES = 200  # on the first page
+_STATES = {"PASS-BUT-UNPROVEN": "PASS (not certain)", "FAIL-BUT-CLOSE": "FAIL (within noise)", "NOT-APPLICABLE": "n/a"}
+
+
+# The first page
+
+
+class BranchRow(NamedTuple):
+    """A branch on the first page."""
+
+    project: str
+    name: str
+    verdict: str
+    run: RecordedRun
+    failing: int
+    new: int
+    strip: str
+
+
+def projects(source: Source) -> Page:
+    """Every project with its branches, the one that ran last first."""
+    at = At("index.html")
+    newest = source.rows("SELECT project, branch, max(seq) FROM shipworthy_runs GROUP BY project, branch")
+    last = {(project, branch): int(seq) for project, branch, seq in newest}
+    known = sorted(source.names, key=lambda name: -last.get(name, 0))
+    rows = [row for row in (_branch_row(source.branch(*name, STRIP)) for name in known[:BRANCHES]) if row]
+    order = dict.fromkeys(row.project for row in rows)
+    groups = [(project, [row for row in rows if row.project == project]) for project in order]
+    data = [
+        {
+            "project": row.project,
+            "branch": row.name,
+            "verdict": row.verdict,
+            "failing": row.failing,
+            "new": row.new,
+            "last": run_json(row.run),
+            "page": f"{base_of(row.project, row.name)}/index.html",
+        }
+        for row in rows
+    ]
+    more = max(len(known) - BRANCHES, 0)
+    return page("projects", at, {"branches": data}, rows=groups, more=more, has_branch=False)
+
+
+def _branch_row(branch: Branch) -> BranchRow | None:
+    if not branch.checks:
+        return None
+    checks = [check for check in branch.checks if not check.newest.subset][-STRIP:]
+    failing = {(suite, qid): cell for suite in branch.latest for qid, cell in failing_now(branch, suite)}
+    new = sum(cell.turned_in(branch.latest[suite].seq) for (suite, _), cell in failing.items())
+    stopped = sum(check.verdict == "NO-SHIP" for check in checks)
+    words = f"{stopped} of the last {len(checks)} checks were NO-SHIP"
+    return BranchRow(
+        branch.project,
+        branch.name,
+        branch.verdict,
+        branch.checks[-1].newest,
+        len(failing),
+        new,
+        pictures.strip([_verdict_state(check.verdict) for check in checks], words),
+    )
+
+
+def _verdict_state(verdict: str) -> str:
+    return {"SHIP": "p", "NO-SHIP": "f"}.get(verdict, "o")
+
+
+def failing_now(branch: Branch, suite: str) -> list[tuple[str, Cell]]:
+    return [(qid, cell) for qid, cell in branch.now(suite).items() if not cell.passed]
+
+
+# A branch
+
+
+def overview(branch: Branch) -> Page:
+    """What is red, since when, and the gates over time."""
+    at = At("index.html", branch)
+    reports = {suite: branch.source.report(run) for suite, run in branch.latest.items()}
+    suites: list[dict[str, Any]] = [
+        {
+            "run": run,
+            "mood": mood(run.decision),
+            "reasons": [cut(one, 600) for one in texts_of(reports[suite], "reasons")],
+        }
+        for suite, run in branch.latest.items()
+    ]
+    strips = {suite: branch.strips(suite, list(branch.now(suite))) for suite in branch.latest}
+    found = [(suite, qid, cell) for suite in branch.latest for qid, cell in sorted(failing_now(branch, suite))]
+    found.sort(key=lambda one: (-abs(one[2].since), one[0]))
+    questions = {suite: branch.texts(run) for suite, run in branch.latest.items()}
+    failing = [_failing_row(branch, *one, strips[one[0]], questions[one[0]]) for one in found[:LISTED]]
+    gates = [gate for suite in branch.latest for gate in _gate_cards(branch, suite, reports[suite], at)]
+    gates.sort(key=lambda gate: gate["mood"] != "bad")
+    changes = branch.changes_of([run.seq for run in branch.latest.values()])
+    newest = branch.checks[-1].newest
+    data = {
+        "project": branch.project,
+        "branch": branch.name,
+        "verdict": branch.verdict,
+        "suites": [run_json(one["run"]) | {"reasons": one["reasons"]} for one in suites],
+        "failing": [
+            {key: one[key] for key in ("suite", "qid", "reason", "runs", "new", "flaky", "always")}
+            | {"since": run_json(one["since"]) if one["since"] else None}
+            for one in failing
+        ],
+        "failing_count": len(found),
+        "gates": [{key: gate[key] for key in ("suite", "key", "gate", "value", "state", "waived")} for gate in gates],
+    }
+    return page(
+        "overview",
+        at,
+        data,
+        branch=branch,
+        newest=newest,
+        links=_links(newest),
+        suites=suites,
+        changed={
+            kind: [(suite, names) for suite, run in branch.latest.items() if (names := getattr(changes[run.seq], kind))]
+            for kind in ("new", "repaired")
+        },
+        failing=failing,
+        failing_count=len(found),
+        gates=gates,
+        several=len(branch.latest) > 1,
+        strip_length=min(STRIP, max(map(len, branch.full.values()), default=0)),
+        has_branch=True,
+    )
+
+
+def _failing_row(
+    branch: Branch,
+    suite: str,
+    qid: str,
+    cell: Cell,
+    strips: Mapping[str, Sequence[Cell | None]],
+    texts: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    cells = strips[qid]
+    return {
+        "suite": suite,
+        "qid": qid,
+        "reason": cell.reason,
+        "since": branch.run(abs(cell.since)),
+        "always": cell.since < 0,
+        "runs": branch.count_since(suite, abs(cell.since)),
+        "new": cell.turned_in(branch.latest[suite].seq),
+        "flaky": is_flaky(cells, outages(strips)),
+        "question": brief(texts.get(qid, {}).get("question") or "", 80),
+        "strip": pictures.strip_of(branch, suite, qid, cells),
+    }
+
+
+def _gate_cards(branch: Branch, suite: str, report: Mapping[str, Any], at: At) -> list[dict[str, Any]]:
+    """The gates of the newest run over the last runs."""
+    outcomes = {key: outcome for outcome in rows_of(report, "outcomes") if (key := key_of(outcome))}
+    points = branch.points(suite, list(outcomes))
+    found = []
+    for key, outcome in outcomes.items():
+        state = str(outcome.get("state", ""))
+        if outcome.get("severity") == "info" or state == "NOT-APPLICABLE":
+            continue
+        found.append(
+            {
+                "suite": suite,
+                "key": key,
+                "gate": str(outcome.get("gate", "")),
+                "value": number_of(points[key][-1]),
+                "state": state,
+                "waived": str(outcome.get("waived") or ""),
+                "mood": GATE_MOODS.get(state, "good"),
+                "svg": pictures.gate_chart(
+                    f"{suite} {key}", points[key], op_of(outcome), lambda point: at.run(point.run)
+                ),
+            }
+        )
+    return found
+
+
+def _links(run: RecordedRun) -> list[tuple[str, str]]:
+    """Where the build is, outside."""
+    found = (("CI run", web_address(run.run_url)), ("pull request", web_address(run.pull_url)))
+    return [one for one in found if one[1]]
+
+
+# Runs
+
+
+def check_pages(branch: Branch) -> int:
+    return max(-(-len(branch.checks) // CHECKS), 1)
+
+
+def runs(branch: Branch, number: int = 1) -> Page | None:
+    """Checks with new and repaired questions, newest first."""
+    pages = check_pages(branch)
+    if not 1 <= number <= pages:
+        return None
+    at = At(f"runs/{numbered(number)}", branch)
+    chosen = list(reversed(branch.checks))[(number - 1) * CHECKS : number * CHECKS]
+    changes = branch.changes_of([run.seq for check in chosen for run in check.runs])
+    rows: list[dict[str, Any]] = []
+    for check in chosen:
+        by_suite = [(run.suite, changes[run.seq]) for run in check.runs]
+        rows.append(
+            {
+                "runs": check.runs,
+                "newest": check.newest,
+                "verdict": check.verdict,
+                "failing": len({name for _, one in by_suite for name in one.failing}),
+                "new": [(suite, one.new) for suite, one in by_suite if one.new],
+                "repaired": [(suite, one.repaired) for suite, one in by_suite if one.repaired],
+            }
+        )
+    data = {
+        "project": branch.project,
+        "branch": branch.name,
+        "pages": pages,
+        "checks": [
+            {
+                "verdict": row["verdict"],
+                "runs": [run_json(run) for run in row["runs"]],
+                "failing": {run.suite: len(changes[run.seq].failing) for run in row["runs"]},
+                "new": dict(row["new"]),
+                "repaired": dict(row["repaired"]),
+            }
+            for row in rows
+        ],
+    }
+    return page(
+        "runs",
+        at,
+        data,
+        checks=rows,
+        several=len(branch.series) > 1,
+        number=number,
+        pages=pages,
+        cut=any(len(one) == WINDOW for one in branch.series.values()),
+        window=WINDOW,
+        has_branch=True,
+    )
+
+
+def run(branch: Branch, found: RecordedRun) -> Page:
+    """One run: its verdict, what is new, its gates, and the questions that fail."""
+    at = At(f"runs/{found.id[:SHORT]}/index.html", branch)
+    report = branch.source.report(found)
+    changes = branch.changes_of([found.seq])[found.seq]
+    cells = branch.failing_cells(found)
+    rows = branch.texts(found)
+    ordered = sorted(changes.failing, key=lambda name: (-abs(cells[name]), name))
+    failing, room = [], ROOM
+    for name in ordered:
+        row = rows.get(name, {})
+        one = {
+            "qid": name,
+            "reason": changes.failing[name],
+            "new": cells[name] == found.seq,
+            "since": _since(branch, cells[name], found),
+            "question": cut(row.get("question") or "", 400),
+            "answer": cut(row.get("claim") or "", 1200),
+        }
+        room -= 300 + 2 * sum(len(str(value).encode("utf-8", "replace")) for value in one.values())
+        if room < 0:
+            break
+        failing.append(one)
+    gates = [
+        {
+            "key": key_of(outcome),
+            "state": _STATES.get(str(outcome.get("state")), str(outcome.get("state", ""))),
+            "mood": GATE_MOODS.get(str(outcome.get("state")), "good"),
+            "says": cut(outcome.get("says") or outcome.get("gate") or "", 500),
+            "waived": cut(outcome.get("waived") or "", 300),
+            "severity": "" if outcome.get("severity", "block") == "block" else brief(outcome.get("severity"), 10),
+        }
+        for outcome in rows_of(report, "outcomes")[:100]
+    ]
+    gates.sort(key=lambda gate: ("bad", "odd", "good", "dim").index(gate["mood"]))
+    before = branch.before(found)
+    check = next((one for one in branch.checks if found in one.runs), Check((found,)))
+    data = run_json(found) | {
+        "project": branch.project,
+        "branch": branch.name,
+        "digest": found.digest,
+        "gold": found.gold,
+        "reasons": texts_of(report, "reasons"),
+        "gates": gates,
+        "new": changes.new,
+        "repaired": changes.repaired,
+        "failing": changes.failing,
+        "before": run_json(before) if before else None,
+    }
+    return page(
+        "run",
+        at,
+        data,
+        run=found,
+        before=before,
+        links=_links(found),
+        reasons=[cut(one, 600) for one in texts_of(report, "reasons")],
+        others=[one for one in check.runs if one != found],
+        new=changes.new,
+        repaired=changes.repaired,
+        gates=gates,
+        diagnosis=[cut(one, 600) for one in texts_of(report, "diagnosis")],
+        failing=failing,
+        failing_count=len(ordered),
+        others_failing=ordered[len(failing) :],
+        redact=branch.source.redact,
+        has_branch=True,
+    )
+
+
+def _since(branch: Branch, since: int, found: RecordedRun) -> str:
+    if since == found.seq:
+        return "new"
+    first = branch.run(abs(since))
+    if first is None:
+        return f"since run {abs(since)}"
+    return ("never passed, since " if since < 0 else "since ") + run_name(first)
+
+
+def compare(branch: Branch, a: RecordedRun, b: RecordedRun) -> Page:
+    """Two runs of a suite side by side."""
+    name = f"{a.id[:SHORT]}..{b.id[:SHORT]}"
+    at = At(f"compare/{name}/index.html", branch)
+    left, right = branch.cells(a), branch.cells(b)
+    texts = (branch.texts(a), branch.texts(b))
+    both = [qid for qid in left if qid in right]
+    lost = [qid for qid in both if left[qid].passed and not right[qid].passed]
+    gained = [qid for qid in both if right[qid].passed and not left[qid].passed]
+    room = ROOM
+    shown: dict[str, list[dict[str, Any]]] = {"lost": [], "gained": []}
+    for kind, names, reasons in (("lost", lost, right), ("gained", gained, left)):
+        for qid in names:
+            one = _beside(qid, texts, reasons[qid].reason)
+            room -= 400 + 2 * sum(len(str(value).encode("utf-8", "replace")) for value in one.values())
+            if room < 0:
+                break
+            shown[kind].append(one)
+    notes = []
+    if a.gold != b.gold:
+        notes.append("The gold set is not the same in both: a result may have changed with it.")
+    if (a.definitions, a.profile) != (b.definitions, b.profile):
+        notes.append("The definitions or the profile differ: a result may have changed with them.")
+    data = {
+        "project": branch.project,
+        "branch": branch.name,
+        "before": run_json(a),
+        "after": run_json(b),
+        "lost": lost,
+        "gained": gained,
+        "only_before": [qid for qid in left if qid not in right],
+        "only_after": [qid for qid in right if qid not in left],
+        "gates": _beside_gates(branch, a, b),
+        "notes": notes,
+    }
+    return page(
+        "compare",
+        at,
+        data,
+        a=a,
+        b=b,
+        git_log=git_log(a, b),
+        notes=notes,
+        both=len(both),
+        lost=shown["lost"],
+        gained=shown["gained"],
+        more_lost=len(lost) - len(shown["lost"]),
+        more_gained=len(gained) - len(shown["gained"]),
+        gates=data["gates"],
+        only_a=data["only_before"],
+        only_b=data["only_after"],
+        redact=branch.source.redact,
+        has_branch=True,
+    )
+
+
+def _beside(qid: str, texts: tuple[Mapping[str, Any], Mapping[str, Any]], reason: str) -> dict[str, Any]:
+    old, new = (rows.get(qid, {}) for rows in texts)
+    found: dict[str, Any] = {"qid": qid, "reason": reason, "question": cut(new.get("question") or "", 400)}
+    if isinstance(old.get("claim"), str) and isinstance(new.get("claim"), str):
+        found["left"], found["right"] = differences(cut(old["claim"], TEXT), cut(new["claim"], TEXT))
+    else:
+        found["left"] = found["right"] = None
+    return found
+
+
+def _beside_gates(branch: Branch, a: RecordedRun, b: RecordedRun) -> list[dict[str, Any]]:
+    sides = []
+    for one in (a, b):
+        outcomes = {key: row for row in rows_of(branch.source.report(one), "outcomes") if (key := key_of(row))}
+        sides.append(
+            {
+                key: {
+                    "value": _rounded(row.get("value")),
+                    "state": _STATES.get(str(row.get("state")), brief(row.get("state", ""), 24)),
+                    "mood": GATE_MOODS.get(str(row.get("state")), "good"),
+                }
+                for key, row in outcomes.items()
+            }
+        )
+    keys = dict.fromkeys([*sides[1], *sides[0]])
+    return [{"key": key, "left": sides[0].get(key), "right": sides[1].get(key)} for key in list(keys)[:100]]
+
+
+def _rounded(value: object) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else brief(value, 24)
+
+
+# The feed
+
+
+def feed(branch: Branch) -> Page:
+    """Atom: every change of the verdict, newest first."""
+    at = At("feed.xml", branch)
+    checks = [check for check in branch.checks if not check.newest.subset]
+    changes = [(one, two) for one, two in pairwise(checks) if one.verdict != two.verdict]
+    if checks:
+        changes = [(None, checks[0]), *changes]  # type: ignore[list-item]
+    title = visible(f"{branch.project or 'shipworthy'} {branch.name}: verdict", 200)
+    updated = _time(changes[-1][1].newest.recorded_at if changes else "")
+    entries = "".join(_entry(at, one, two) for one, two in reversed(changes[-50:]))
+    sign = part(f"{branch.project}/{branch.name}")
+    text = (
+        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+        f"<title>{escape(title)}</title>\n<id>urn:shipworthy:branch:{sign}</id>\n<updated>{updated}</updated>\n"
+        f'<author><name>shipworthy</name></author>\n<link href="index.html"/>\n{entries}</feed>\n'
+    )
+    return Page(at.here, text.encode("utf-8", "backslashreplace"), b"")
+
+
+def _entry(at: At, before: Check | None, after: Check) -> str:
+    run = after.newest
+    told = f"{before.verdict} → {after.verdict}" if before else after.verdict
+    title = visible(f"{told}: {run_name(run)} {run.commit[:SHORT_COMMIT]}", 200)
+    return (
+        f"<entry><title>{escape(title)}</title><id>urn:shipworthy:run:{escape(run.id[:64])}</id>"
+        f"<updated>{_time(run.recorded_at)}</updated><link href={quoteattr(at.run(run))}/>"
+        f"<summary>{escape(visible(run.subject, 300))}</summary></entry>\n"
+    )
+
+
+def _time(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except ValueError:
+        return "1970-01-01T00:00:00Z"
