@@ -218,12 +218,20 @@ def stored(value: object, url: str) -> Recorded:
     """JSON that the database gave back; a page that went bad may give anything."""
     try:
         text = _text(value)
-        found = msgspec.json.decode(text) if len(text) < SMALL else json.loads(text)
+        found = _decoded(text) if len(text) < SMALL else json.loads(text)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise damaged(url)
     return found
+
+
+def _decoded(text: str | bytes) -> object:
+    """JSON by the faster decoder, which does not know half a surrogate pair."""
+    try:
+        return msgspec.json.decode(text)
+    except ValueError:
+        return json.loads(text)
 
 
 def stored_results(value: object, url: str, passes: Passing) -> dict[str, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
@@ -124,7 +125,10 @@ def rendered(template: str, **values: Any) -> str:
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(body), indent=1) + b"\n"
+    try:
+        return msgspec.json.format(msgspec.json.encode(body), indent=1) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can only spell out
+        return json.dumps(msgspec.to_builtins(body), indent=1).encode() + b"\n"
 
 
 @cache
