@@ -13,7 +13,7 @@ help:
 	@echo "make test    set up, run all tests"
 	@echo "make check   lint, types, layers, tests"
 	@echo "make bench   measure against the named peers"
-	@echo "make docs    write the generated pages (errors, command line)"
+	@echo "make docs    write the generated pages and the documentation site"
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -67,6 +67,8 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m sphinx --fail-on-warning --nitpicky --quiet -b html docs build/docs
+	@echo "build/docs/index.html"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -62,7 +62,7 @@ ITEMS = '    yield "items"\n'
 RECIPES = {
     "answers": (
         "suites/answers/metrics.py",
-        ('none so far."""\n    return ()', 'none so far."""\n    return ("marked",)'),
+        (f"{ITEMS}    answerable, status", f'{ITEMS}    yield "marked"\n    answerable, status'),
         ('    names = {"answerable", ', '    names = {"marked", "answerable", '),
         ('        Count(\n            "missing",', f'        {MARKED},\n        Count(\n            "missing",'),
     ),
@@ -209,7 +209,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ...core.evidence import Counted
+from ...core.evidence import Counts, Judged
 from ...core.gates import Gate
 from ...core.metrics import Rate, Words
 from ...core.options import Opt, ReadingOptions
@@ -247,20 +247,22 @@ def read(sources: Any, options: Options) -> Material:
     return Material(context=Context(options), streams={"marbles": stream}, reads={"marbles": marbles})
 
 
-def judge(case: Any, context: Context) -> tuple[str, bool]:
-    return case.key, case.records["marbles"][-1].colour == context.options.colour
+class MarbleRow(msgspec.Struct):
+    qid: str
+    passed: bool
+
+
+def judge(case: Any, context: Context) -> tuple[Judged]:
+    right = case.records["marbles"][-1].colour == context.options.colour
+    return (Judged(MarbleRow(case.key, right), (right,), (case.key,)),)
 
 
 def fact_names(options: Options) -> Any:
     return ["right"]
 
 
-def facts(verdict: tuple[str, bool], context: Context) -> Any:
-    yield Counted(("items", "right") if verdict[1] else ("items",))
-
-
-def rows(verdict: tuple[str, bool], context: Context) -> Any:
-    yield (verdict[0],), {"qid": verdict[0], "passed": verdict[1]}
+def facts(outline: tuple[bool], context: Context) -> Any:
+    yield Counts(("items", "right") if outline[0] else ("items",))
 
 
 def metrics(options: Options) -> Any:
@@ -289,7 +291,6 @@ SUITE = Suite(
     judge=judge,
     fact_names=fact_names,
     facts=facts,
-    rows=rows,
     metrics=metrics,
     gates=gates,
     explain=explain,
@@ -343,6 +344,11 @@ def test_a_field_of_a_trace_is_one_line(copy: Copy) -> None:
     ran = copy.run(*score)
     assert ran.returncode == 3 and "odd.jsonl:2: mood: expected str, got int. [type]" in ran.stderr
     assert '"mood"' in copy.run("schema", "trace").stdout
+    write_lines(copy.folder / "felt.jsonl", [trace("A", felt={"as": "calm"}), trace("B", felt={"as": 5})])
+    ran = copy.run("score", "--gold", "gold.jsonl", "--trace", "felt.jsonl", "--map", "mood=felt.as")
+    assert ran.returncode == 3 and "felt.jsonl:2: mood: expected str, got int. [type]" in ran.stderr
+    ran = copy.run("score", "--gold", "gold.jsonl", "--trace", "felt.jsonl", "--map", "mood=felt.was")
+    assert ran.returncode == 3 and "mood=felt.was matches nothing" in ran.stderr
 
 
 FORMAT = '''"""Telegram: the verdict, and who says so."""

@@ -12,6 +12,7 @@ CODES: dict[str, str] = {
     "agreement-inputs": (
         "agreement score needs labels to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),
+    "anchor-file": "Places are written to gold sets in JSON lines. Use a .jsonl file.",
     "answer-id": "A line of an answers file has no id. Give it the id of its case in the fixture.",
     "answer-repeated": "An answers file, or a reasoning report, has two lines for one case. Keep one of them.",
     "archive-ratio": (
@@ -90,6 +91,10 @@ CODES: dict[str, str] = {
     "controls-none": "This suite has no controls: there are no synthetic runs for what people did.",
     "controls-option": "Controls got a config together with a gold set, gates or options. Use one or the other.",
     "controls-suite": "Gates or a profile were given to controls without a suite. Add --suite.",
+    "coverage-gate": "gold coverage has the gates coverage and coverage[new], which are shares of sections.",
+    "coverage-since": (
+        "git does not know the commit of --since. Check its name, and that the documents are in a repository."
+    ),
     "csv": "A CSV or TSV file can't be parsed, usually because of an unclosed quote. Check the line in the message.",
     "csv-header": "A CSV or TSV file has no header, or a column name twice. Write the field names on the first line.",
     "csv-ragged": "A row of a table has more or fewer cells than its header. Quote cells that contain a separator.",
@@ -111,6 +116,11 @@ CODES: dict[str, str] = {
     "demo-unknown-knob": "The demo has no such knob. Use one of the names in the message.",
     "directory": "A folder was given where a file was expected. Name the file.",
     "disk-full": "The disk is full. Finished runs are kept: free some space and continue with --resume.",
+    "docs-absent": "The folder or file of documents is not there. Check --docs.",
+    "docs-empty": "No document could be read. The message says which files were left out and why.",
+    "draft-line": (
+        "A line of a draft is not JSON, or has no qid of its own. Write drafts with gold build, or correct the line."
+    ),
     "embedder-http": (
         "The embedding server can't be reached, or refuses. Check the URL, model and key, and that it is running."
     ),
@@ -125,8 +135,16 @@ CODES: dict[str, str] = {
     "engine-setting": "The engine does not take that setting. Leave it out, or choose another --engine.",
     "engine-unknown": "No engine has that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or contains a line break. Export it before the run.",
+    "gold-draft-exists": "The draft is there already, and may be under review. Choose another --out, or add --force.",
+    "gold-reviewed": "Information: how many questions of the gold set a person has decided about.",
+    "gold-sources": "gold build reads documents or traces. Give --docs or --traces.",
     "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
+    "match-citations": "Citations can be matched by place only where the documents are known. Give --docs.",
     "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
+    "next-empty": "No trace has a question and an answer, so there is nothing to label. Say where they are with --map.",
+    "next-gates": "gold next decides gates on rates of questions, such as under_refusal=0.05.",
+    "review-out": "A review is written line by line. Let --out end in .jsonl.",
+    "review-port": "The review page can't listen at that port. Give another --port.",
     "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",
     "environment": (
         "The operating system refused an operation; the message quotes it. Check disk, permissions and limits."
@@ -145,6 +163,10 @@ CODES: dict[str, str] = {
     "fixture-not-json": "A reasoning fixture is not JSON. Check it with a JSON linter.",
     "fixture-unreadable": "The reasoning fixture can't be opened. Check the path and permissions.",
     "foreign-rows": "The file was written by another tool. Read it with `shipworthy import FILE`.",
+    "frame": (
+        "A DataFrame or another table can't be read: two columns of one name, an infinite number, a lazy frame, a "
+        "value that has no place in a record. The message names the column."
+    ),
     "gate-bound": "The bound of a gate is not a number. Write 0.80, or baseline - 0.02.",
     "gate-direction": "A gate points the wrong way for its metric. The message shows how to write it.",
     "gate-none": "No gate is left to decide by. Name one with --gates, or leave out --only-gates.",
@@ -264,6 +286,9 @@ CODES: dict[str, str] = {
     ),
     "import-no-runs": "The files hold scores, a corpus or judgements, but no run. Give the file with the runs too.",
     "import-number": "A ranking or a judgement has a score that is no number. Check the columns of the file.",
+    "import-reference": (
+        "The tests of a promptfoo config are in another file, or made by a program. Import the file of tests by itself."
+    ),
     "import-repr": (
         "A cell of a table holds a Python or NumPy repr that can't be read back. Write JSON Lines or Parquet."
     ),
@@ -271,6 +296,7 @@ CODES: dict[str, str] = {
     "import-version": (
         "An export is of a version that is not known. Add --from to read it all the same, and check the coverage."
     ),
+    "import-yaml": "A YAML file can't be read: its syntax, a tag that stands for code, or anchors without end.",
     "index-mixed": "Warning: one log has several values of index_hash. Two indexes may be mixed in one file.",
     "index-same": "Warning: shadow and live have the same index_hash. This may be the same index twice.",
     "init-exists": "init would overwrite a file. Give --force to replace it, or remove it first.",
@@ -281,6 +307,7 @@ CODES: dict[str, str] = {
         "A bug in shipworthy, or in code that it called. Other suites of a check keep their verdicts. Please report it."
     ),
     "interrupted": "The command was stopped before it ended, and there is no verdict. Run it again.",
+    "item-unknown": "decision.item got a name that no item has, or several have. The message names the nearest ones.",
     "jitter-unknown": "No rewording (jitter) or profile has that name. Use one of the names in the message.",
     "journal-damaged": (
         "A line in the middle of a journal is not a trace: something else changed the file. Start again."
@@ -487,6 +514,7 @@ CODES: dict[str, str] = {
     "where-gold": "--where chooses questions of a gold set, and nothing that is run reads one. Leave it out.",
     "where-none": "No question has the field and value of --where. The message says which values there are.",
     "where-syntax": "--where takes FIELD=VALUE, such as tier=smoke.",
+    "word-command": "The command of --word can't be started. Check its spelling.",
     "worker-died": (
         "Worker processes died twice at the same part of the input, most often for lack of memory. Use fewer: --jobs."
     ),

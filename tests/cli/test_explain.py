@@ -127,3 +127,13 @@ trace = "{HELLO}/trace.jsonl"
     assert cli("check").code in (0, 1)
     out = cli("explain", "H1").out
     assert "answers: H1 passes" in out and "agreement: H1 passes" in out
+
+
+def test_a_check_of_a_few_questions_hides_no_other(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shipworthy.toml").write_text(
+        f'[suites.answers]\ngold = "{HELLO}/gold.jsonl"\ntrace = "{HELLO}/trace.jsonl"\n'
+    )
+    cli("check")
+    cli("check", "--where", "answerable=false")
+    assert "answers: H1 passes" in cli("explain", "H1").out

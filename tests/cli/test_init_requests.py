@@ -142,6 +142,7 @@ FIXED: dict[str, tuple[Any, ...]] = {
     "/same": (200, b'{"answer": "Welcome to our service."}'),
     "/large": (200, json.dumps({"answer": "x" * 5_000_000}).encode()),
     "/model": (400, b'{"error": "model is required"}'),
+    "/mislabelled": (200, '{"answer": "Gebühr"}'.encode("latin-1")),
     "/failed": (200, b'{"error": {"message": "index is offline"}}'),
 }
 
@@ -196,8 +197,10 @@ def test_a_body_of_any_form_is_read(url: str, cli: Cli, path: str) -> None:
         ("/busy", "It limits how often it is asked"),
         ("/broken", "Its log says why."),
         ("/down", "The service is not ready"),
-        ("/empty", "no field that looks like an answer"),
+        ("/empty", "nothing in the response reads like an answer"),
         ("/large", "larger than 4,000,000 bytes"),
+        ("/large", "max_response_bytes under [target]"),
+        ("/mislabelled", "name its charset in Content-Type"),
         ("/model", '"model": "MODEL"'),
         ("/ring", "It redirects to itself"),
         ("/failed", "an error with status 200"),

@@ -92,7 +92,11 @@ def test_a_chat_endpoint(url: str, tmp_path: Path, cli: Cli) -> None:
         ("/page", 2, "is an HTML page ('Log in'), not a JSON object. Give the URL of the API"),
         ("/nowhere", 2, "HTTP 404: no such path. Check the path of the URL."),
         ("/secret", 2, "HTTP 401: who are you. It wants credentials"),
-        ("/odd", 2, "no field that looks like an answer; it has n, list. Say which it is: --map claim=PATH."),
+        (
+            "/odd",
+            2,
+            "nothing in the response reads like an answer; it has n, list. Say which field is the answer: --map",
+        ),
     ],
 )
 def test_what_came_instead_is_said(url: str, tmp_path: Path, cli: Cli, path: str, code: int, said: str) -> None:

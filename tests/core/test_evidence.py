@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipworthy.core.evidence import Counted, Evidence, Offence, Row, Rows
+from shipworthy.core.evidence import Counts, Evidence, Judged, Order, Row, Rows
 
 
 class Verdict(NamedTuple):
@@ -30,35 +29,31 @@ class Cards:
         return {"qid": verdict.qid, "bad": verdict.bad}
 
 
-def facts(verdict: Verdict, context: object) -> Iterator[Counted]:
-    name = "bad" if verdict.bad else "good"
-    yield Counted((name,), (f"first={verdict.qid[:1]}",), "", verdict.qid, (name,))
-    if verdict.bad > 1:
-        yield Counted(("very bad", ("amount", verdict.bad)), part="reference")
+def judge(verdict: Verdict) -> Judged:
+    kind = "odd" if verdict.bad % 2 else ""
+    worst = [(kind, (-verdict.bad, verdict.qid))] if verdict.bad else []
+    row = {"qid": verdict.qid, "bad": verdict.bad, "reason": "bad" if verdict.bad else ""}
+    seen = [("names", [verdict.qid])]
+    return Judged(row, (verdict.qid[:1], verdict.bad), (verdict.qid,), worst, verdict.bad > 3, seen)
 
 
-def offences(verdict: Verdict, context: object) -> Iterator[Offence]:
-    if verdict.bad:
-        yield Offence((-verdict.bad, verdict.qid), lambda: Cards.of(verdict), "odd" if verdict.bad % 2 else "")
+def facts(outline: tuple[str, int]) -> Iterator[Counts]:
+    first, bad = outline
+    name = "bad" if bad else "good"
+    yield Counts((name,), (f"first={first}",), named=(name,))
+    if bad > 1:
+        yield Counts(("very bad", ("amount", bad)), part="reference")
 
 
-SUITE: Any = SimpleNamespace(
-    facts=facts,
-    rows=lambda verdict, context: [((verdict.qid,), {"qid": verdict.qid, "bad": verdict.bad})],
-    offences=offences,
-    sees=lambda verdict, context: [("names", [verdict.qid])],
-)
+def card_of(kind: str, order: Order, verdict: Verdict) -> Row:
+    assert (kind, order) in judge(verdict).worst
+    return Cards.of(verdict)
 
 
-def card_of(kind: str, order: object, verdict: Verdict) -> Row:
-    """As the flow makes one: the question is judged again, and its card is taken."""
-    return next(one.card() for one in offences(verdict, None) if one.kind == kind and one.order == order)
-
-
-def evidence_of(verdicts: list[Verdict], worst: int = 3) -> Evidence:
-    total = Evidence(worst)
+def evidence_of(verdicts: list[Verdict], worst: int = 3, whole: bool = True) -> Evidence:
+    total = Evidence(worst, whole=whole)
     for verdict in verdicts:
-        total.add(SUITE, verdict, None, question=verdict)
+        total.add(judge(verdict), verdict.qid, verdict, facts)
     total.make_card = card_of
     return total
 
@@ -86,6 +81,34 @@ def test_facts_go_to_their_part_with_slices_and_names() -> None:
     assert total.part("reference").values("amount") == {2: 2, 3: 1}
     assert total.part("nothing")["bad"] == 0
     assert set(total.seen["names"]) == {"a1", "a4", "b2", "c3", "d5"}
+
+
+def test_facts_are_asked_once_for_each_outline() -> None:
+    asked: list[object] = []
+    total = Evidence()
+    for index in range(50):
+        verdict = Verdict(f"{'ab'[index % 2]}{index:03}", index % 3)
+        total.add(judge(verdict), verdict.qid, verdict, lambda outline: asked.append(outline) or facts(outline))
+    assert len(asked) == len(set(asked)) == 6
+    assert (total.tally["bad"], total.tally["good"]) == (33, 17)
+    assert total.tally.named("good")[:3] == ["a000", "a006", "a012"]
+
+
+def test_counts_may_stand_for_themselves() -> None:
+    total = Evidence()
+    total.add(Judged(None, (Counts(("items",)), Counts(("odd",), name="other", named=("odd",)))), "a", None)
+    assert total.tally["items"] == 1 and total.tally.named("odd") == ["other"] and not len(total.rows)
+
+
+def test_without_a_report_only_failing_rows_are_kept() -> None:
+    total = evidence_of(VERDICTS, whole=False)
+    assert [row["qid"] for row in total.rows] == ["a4", "b2", "c3", "d5"]
+    assert total.tally == evidence_of(VERDICTS).tally
+
+
+def test_what_nobody_could_judge_is_named() -> None:
+    total = evidence_of([Verdict("b", 4), Verdict("a", 5), Verdict("c", 3)])
+    assert total.unjudged["unjudged"] == 2 and total.unjudged.named("unjudged") == ["a", "b"]
 
 
 def test_the_worst_few_of_each_kind_are_kept_in_their_order() -> None:

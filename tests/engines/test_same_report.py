@@ -439,3 +439,57 @@ def test_what_may_stand_once_is_told_alike_wherever_it_is_repeated(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(door, "engine_named", lambda name, engine=engine, **settings: engine)
             assert made() == whole
+
+
+# --- samples, lists and rows: what once depended on the order in which questions come ---
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_hints_look_at_the_same_sample_of_a_large_gold_set(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions name one to five sources each, so that another sample would tell of another number of them."""
+    monkeypatch.setattr("shipworthy.suites.answers.hints.SAMPLED", 20)
+    ids = {n: [f"docs/{n:03}-{k}.md" for k in range(1 + n % 5)] for n in range(90)}
+    golds = write_lines(tmp_path / "gold.jsonl", [gold(f"q{n:03}", cite=ids[n]) for n in ids])
+    rows = [trace(f"q{n:03}", cite=[f"{name[5:-3]}" for name in ids[n]]) for n in ids]
+    rows = [row | {"retrieved_ids": row["answer_json"]["citations"]} for row in rows]
+    traces = write_lines(tmp_path / "trace.jsonl", rows)
+    usual = report(evaluate(golds, traces))
+    assert any("gold ids" in hint for hint in usual["diagnosis"]), usual["diagnosis"]
+    use_engine(engine, monkeypatch)
+    assert report(evaluate(golds, traces)) == usual
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["query by query", "mixed"])
+@pytest.mark.parametrize("engine", ["disk", "disk-2", "scattered-1"])
+def test_trec_lists_that_are_read_on_disk_are_those_in_memory(
+    tmp_path: Path, engine: str, mixed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(3)
+    lines = [f"q{q:02} Q0 d{d:03} 1 {draw.random():.6f} t" for q in range(40) for d in draw.sample(range(99), 30)]
+    if mixed:
+        draw.shuffle(lines)
+    run, qrels = tmp_path / "run.txt", tmp_path / "qrels.txt"
+    run.write_text("\n".join(lines) + "\n", "utf-8")
+    judged = [f"q{q:02} 0 d{d:03} {draw.randrange(3)}" for q in range(45) for d in draw.sample(range(99), 20)]
+    qrels.write_text("\n".join(judged) + "\n", "utf-8")
+    given: dict[str, Any] = {"qrels": str(qrels), "run": str(run), "metrics": "P@5,nDCG@10,MAP", "per_question": True}
+    usual = report(evaluate("retrieval", **given))
+    assert len(usual["items"]) == 45
+    use_engine(engine, monkeypatch)
+    assert report(evaluate("retrieval", **given)) == usual
+
+
+def test_rows_that_do_not_fit_in_memory_stand_in_their_order(
+    tmp_path: Path, inputs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Piles give them in several sorted parts, which overlap."""
+    usual = report(evaluate(*inputs))
+    monkeypatch.setattr(disk, "MEMORY", 2_000)
+    run = partial(disk.run, piles=5, part=700)
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+    decision = evaluate(*inputs)
+    names = [row["qid"] for row in decision.items]
+    assert names == sorted(names) and len(names) == 40
+    assert report(decision) == usual

@@ -120,6 +120,32 @@ def test_a_worker_out_of_memory_is_an_error_that_names_its_part(inputs: tuple[Pa
         evaluate(odd_suite(when, partial(hungry, os.getpid())), gold=inputs[0], trace=inputs[1])
 
 
+def noted(folder: str) -> None:
+    Path(folder, str(os.getpid())).touch()
+
+
+def judge_noting(folder: str, case: Any, context: Any) -> Any:
+    noted(folder)
+    return load_suite("answers").judge(case, context)
+
+
+def test_as_many_processes_are_started_as_were_asked_for(
+    tmp_path: Path, inputs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each works on one pile after the other, and none is left when all is done."""
+    run = partial(disk.run, jobs=2, part=3_000, piles=20)
+    monkeypatch.setattr("shipworthy.engines.workers.can_fork", lambda: sys.platform == "linux")
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: run)
+    (tmp_path / "seen").mkdir()
+    suite = msgspec.structs.replace(load_suite("answers"), judge=partial(judge_noting, str(tmp_path / "seen")))
+    found = report(evaluate(suite, gold=inputs[0], trace=inputs[1]))
+    workers = {int(path.name) for path in (tmp_path / "seen").iterdir()}
+    assert 1 <= len(workers) <= 2 and os.getpid() not in workers
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+    monkeypatch.setattr(door, "engine_named", lambda name, **settings: memory.run)
+    assert found["digest"] == report(evaluate("answers", gold=inputs[0], trace=inputs[1]))["digest"]
+
+
 def test_where_processes_can_not_be_forked_the_report_is_the_same(
     inputs: tuple[Path, Path], engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,11 +166,19 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(
     def changed() -> None:
         traces.write_bytes(text.replace(b"q033", b"q034"))
 
+    def replaced() -> None:
+        other = traces.with_suffix(".new")
+        other.write_bytes(text + text)
+        other.replace(traces)
+
     def added() -> None:
         traces.write_bytes(text + text.splitlines(keepends=True)[0])
 
     with pytest.raises(ShipworthyError, match=r"trace\.jsonl: changed while it was read.*\[input-changed\]"):
         evaluate(odd_suite("read", changed), gold=golds, trace=traces)
+    traces.write_bytes(text)
+    with pytest.raises(ShipworthyError, match=r"trace\.jsonl: changed while it was read.*\[input-changed\]"):
+        evaluate(odd_suite("read", replaced), gold=golds, trace=traces)
     traces.write_bytes(text)
     evaluate(odd_suite("read", added), gold=golds, trace=traces)
 
@@ -160,11 +194,13 @@ def test_progress_is_told(inputs: tuple[Path, Path]) -> None:
     ("name", "now"), [("inline", "memory"), ("processes", "auto"), ("spilled", "disk"), ("spark", "")]
 )
 def test_an_engine_of_another_name_is_an_error_that_names_those_there_are(
-    inputs: tuple[Path, Path], name: str, now: str
+    inputs: tuple[Path, Path], name: str, now: str, cli: Cli
 ) -> None:
     with pytest.raises(UsageError, match=r"auto, memory, disk, dask.*\[engine-unknown\]") as refused:
         evaluate(*inputs, engine=name)
     assert not now or f"It is {now} now" in str(refused.value)
+    ran = cli("score", "--gold", str(inputs[0]), "--trace", str(inputs[1]), "--engine", name)
+    assert ran.code == 2 and (f"It is {now} now" if now else "'auto', 'memory', 'disk', 'dask'") in ran.err
 
 
 def test_small_files_are_judged_in_memory_and_large_ones_from_disk(

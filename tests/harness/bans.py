@@ -45,12 +45,14 @@ MAY_CONNECT = {
     "runner": "asks the targets that the user names",
     "net": "the one HTTP client: targets, reasoners and embedding servers that the user names",
     "demo/server.py": "listens on the loopback for the demo",
+    "gold/server.py": "listens on the loopback for the review page",
     "pages/serve.py": "listens on the loopback, or where the user says, and shows the history",
     "history/store.py": "a history that the user keeps in PostgreSQL",
 }
 MAY_START = {
     "runner": "runs the commands and Python targets that the user names",
     "engines/workers.py": "worker processes that read and judge parts",
+    "gold/wording.py": "runs the command of --word that the user names",
     "jobs/commit.py": "asks git for the commit",
 }
 # Where a name that is imported does not stand in the source.

@@ -182,11 +182,45 @@ def test_flaky_looks_at_the_last_runs(url: str) -> None:
     history = History(url)
     for number, wrong in enumerate((0, 1, 0, 1, 0, 0, 0, 0)):
         history.record(made(wrong), label=f"n{number}")
-    assert flaky(history, last=4) == ([], 4)
-    assert [(one.qid, one.runs, one.passed, one.turns) for one in flaky(history, last=8)[0]] == [("Q0", 8, 6, 4)]
+    found = flaky(history, last=4)
+    assert found.items == [] and len(found.runs) == 4 and flaky(history, last=8).items == []  # twice may be a fix
+    found = flaky(history, last=8, failures=2)
+    assert [(one.qid, one.runs, one.passed, one.failures) for one in found.items] == [("Q0", 8, 6, 2)]
     for number in range(2):
         history.record(made(1 - number), label=f"again {number}")
-    assert [one.turns for one in flaky(history, last=4)[0]] == [2]  # the last four: pass, pass, fail, pass
+    assert [(one.failures, one.strip) for one in flaky(history).items] == [(3, "✓✗✓✗✓✓✓✓✗✓")]
+
+
+def test_a_break_and_an_outage_are_not_flaky_and_other_branches_do_not_count(url: str) -> None:
+    """One question is a coin, one breaks for good, and six runs are an outage of half of the sixty questions."""
+    history = History(url)
+    chance = random.Random(7)
+    coin = [chance.random() < 0.5 for _ in range(61)]
+    for number in range(61):
+        failing = ({"Q0"} if coin[number] else set()) | ({"Q1"} if number >= 31 else set())
+        failing |= {f"Q{index}" for index in range(5, 35)} if number in (8, 9, 20, 40, 41, 50) else set()
+        items = [gold(f"Q{index}") for index in range(60)]
+        traces = [trace(item["qid"], "No." if item["qid"] in failing else "The right answer.") for item in items]
+        history.record(report(evaluate(items, traces)), label=f"n{number}", branch="main", project="shop")
+        if number % 10 == 0:
+            history.record(made(number % 7), label=f"p{number}", branch="fix", project="shop")
+    found = flaky(history, branch="main", last=61)
+    assert [one.qid for one in found.items] == ["Q0"]
+    assert [run.label for run in found.outages] == ["n8", "n9", "n20", "n40", "n41", "n50"]
+    assert found.items[0].strip.count("·") == 6 and found.items[0].runs == 55
+    nights, left_out = nightly_of(history, suite="answers", branch="main", project="shop")
+    assert len(nights.nights) == 61 and left_out == 0
+
+
+def test_nightly_says_when_the_gold_set_changed(url: str) -> None:
+    history = History(url)
+    for number in range(3):
+        history.record(made(0, 3), label=f"old {number}", branch="main", gold_release="2026.1")
+    for number in range(7):
+        history.record(made(0, 4), label=f"new {number}", branch="main", gold_release="2026.2")
+    history.record(made(1, 4), label="elsewhere", branch="fix")
+    found, left_out = nightly_of(history, suite="answers", branch="main")
+    assert left_out == 3 and "the gold set changed to release 2026.2 before run 4" in found.lines(left_out)[-1]
 
 
 def test_what_is_not_a_report_is_not_recorded(url: str) -> None:
@@ -265,11 +299,11 @@ def test_reports_that_were_recorded_before_are_read_and_compressed_by_the_next_r
     recorded_before(url, reports)
     text = bytes_of(url)
     history = History(url)
-    assert [history.report(f"r{index}") for index in range(3)] == reports and flaky(history)[1] == 3
+    assert [history.report(f"r{index}") for index in range(3)] == reports and len(flaky(history).runs) == 3
     assert schema_of(url) == 2 and bytes_of(url) == text  # who only reads changes nothing
-    history.record(made(4, 60), label="new")
+    history.record(made(4, 60), branch="main", label="new")
     assert schema_of(url) == storing.VERSION and bytes_of(url) < text / 4
-    assert [history.report(f"r{index}") for index in range(3)] == reports and flaky(history)[1] == 4
+    assert [history.report(f"r{index}") for index in range(3)] == reports and len(flaky(history).runs) == 4
     assert [run.label for run in history.runs()] == ["r0", "r1", "r2", "new"]
 
 

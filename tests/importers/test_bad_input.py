@@ -257,10 +257,10 @@ def test_a_large_array_is_read_in_bounded_memory(tmp_path):
 def test_one_value_that_is_too_large_is_refused(tmp_path):
     path = tmp_path / "huge.json"
     with path.open("wb") as stream:
-        stream.write(b'{"resourceSpans": [')
+        stream.write(b'{"input": "')
         for _ in range(300):
-            stream.write(b'"' + b"x" * 1_000_000 + b'",')
-        stream.write(b'""]}')
+            stream.write(b"x" * 1_000_000)
+        stream.write(b'", "actual_output": ""}')
     assert refused(path).code == "import-too-large"
 
 

@@ -18,6 +18,10 @@ SAME = "3/5 3/5 1/2 1/6"  # precision, citation hit rate, under- and over-refusa
 
 # files, then rows, with an answer, with retrieved ids, with citations, failed, without an answer, counts
 COMPLETE = [
+    ("azure/data.jsonl", 9, 8, 9, 6, 0, 1),
+    ("azure/results.json", 9, 8, 9, 6, 0, 1),
+    ("bedrock/knowledge_base_output.jsonl", 9, 8, 9, 6, 0, 1),
+    ("braintrust/experiment.jsonl", 9, 8, 9, 6, 1, 0),
     ("deepeval/evaluation_result.json", 8, 8, 8, 6, 0, 0),  # deepeval leaves out the run that failed
     ("deepeval/goldens.csv", 9, 8, 9, 6, 0, 1),
     ("deepeval/goldens.json", 9, 8, 9, 6, 0, 1),
@@ -25,6 +29,8 @@ COMPLETE = [
     ("deepeval/goldens_with_test_cases.json", 17, 16, 17, 12, 0, 1),
     ("deepeval/results/test_run_20261116_055743.json", 8, 8, 8, 6, 0, 0),
     ("haystack/pipeline_run_outputs.jsonl", 9, 8, 8, 6, 1, 0),
+    ("inspect/rag.eval", 8, 7, 7, 5, 1, 0),  # each question once; a run that fails logs no metadata
+    ("inspect/rag.json", 8, 7, 7, 5, 1, 0),
     ("langchain/run_collector.jsonl", 9, 8, 8, 6, 1, 0),
     ("langfuse/sdk5_spans.otlp.jsonl", 9, 8, 9, 6, 1, 0),
     ("langfuse/sdk5_spans.otlp.jsonl langfuse/sdk5_ingestion_scores.jsonl", 9, 8, 9, 6, 1, 0),
@@ -62,6 +68,7 @@ COMPLETE = [
 INCOMPLETE = [
     ("beir/results.json", 8, 0, 8, 0, 0, 0, "rankings only"),
     ("beir/results.json beir/corpus.jsonl beir/queries.jsonl beir/qrels/test.tsv", 8, 0, 8, 0, 0, 0, "rankings only"),
+    ("bedrock/model_output.jsonl", 8, 8, 0, 0, 0, 0, "retrieved documents in 8 rows"),
     ("opik/traces.jsonl", 9, 8, 0, 6, 1, 0, "retrieved documents in 9 rows"),
     ("otel/genai_events_logs.otlp.jsonl", 3, 3, 0, 0, 0, 0, "retrieved documents in 3 rows"),
     (
@@ -81,9 +88,11 @@ INCOMPLETE = [
 ]
 # files that hold no runs, the code of the error, and a word that says what they are
 REFUSED = [
+    ("bedrock/prompts.jsonl", "import-no-content", "a dataset"),
     ("beir/corpus.jsonl", "import-no-runs", "BEIR corpus"),
     ("beir/qrels/test.tsv", "import-no-runs", "relevance judgements"),
     ("beir/queries.jsonl", "import-no-runs", "BEIR queries"),
+    ("braintrust/dataset.jsonl", "import-no-content", "a dataset"),
     ("langchain/astream_events_v2.jsonl", "import-format", "stream of LangChain events"),
     ("langfuse/sdk5_ingestion_scores.jsonl", "import-no-runs", "Langfuse scores"),
     ("mlflow/genai_eval_data.jsonl", "import-no-content", "a dataset"),
@@ -92,6 +101,7 @@ REFUSED = [
     ("otel/genai_no_content.otlp.jsonl", "import-no-content", "content capture"),
     ("phoenix/span_annotations.jsonl", "import-no-runs", "Phoenix annotations"),
     ("promptfoo/promptfooconfig.json", "import-no-content", "a dataset"),
+    ("promptfoo/promptfooconfig.yaml", "import-no-content", "a dataset"),
     ("promptfoo/results.csv", "import-format", "promptfoo's CSV"),
     ("promptfoo/results.junit.xml", "import-format", "XML"),
     ("ragas/datasets/harbour.csv", "import-no-content", "a dataset"),
@@ -195,6 +205,10 @@ def test_scores_come_with_who_gave_them():
         ("otel/genai_1_41.otlp.jsonl", {"faithfulness"}),
         ("promptfoo/results.jsonl", {"cites_gold"}),
         ("deepeval/evaluation_result.json", {"Exact Match"}),
+        ("azure/results.json", {"f1.f1_score"}),
+        ("bedrock/knowledge_base_output.jsonl", {"Builtin.Correctness"}),
+        ("braintrust/experiment.jsonl", {"Factuality"}),
+        ("inspect/rag.eval", {"includes"}),
         ("ragas/evaluate_result.csv", {"id_based_context_recall", "id_based_context_precision"}),
     ],
 )

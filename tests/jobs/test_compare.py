@@ -69,7 +69,7 @@ def test_an_improvement_is_called_one_and_says_when_it_is_within_noise() -> None
     found = compare(scored({1}), scored())
     precision = change(found, "precision")
     assert precision.answer == "improved" and found.verdict == "improved"
-    assert precision.within_noise is True and "within noise; improved" in sentence(precision)
+    assert precision.within_noise is True and "could be chance (p = " in sentence(precision)
     clear = change(compare(scored(set(range(12))), scored()), "precision")
     assert clear.answer == "improved" and clear.within_noise is False and clear.p_gain < 0.001
 
@@ -100,7 +100,7 @@ def test_a_drop_beyond_the_slip_may_be_noise_and_says_so() -> None:
     found = compare(scored({100, 101, 102}), scored({1, 2, 3, 4, 5, 6, 7, 8}), slips={"precision": Fraction(1, 100)})
     precision = change(found, "precision")
     assert precision.answer == "regressed" and precision.within_noise is True
-    assert "within noise" in sentence(precision)
+    assert "could be chance" in sentence(precision)
 
 
 def test_lower_is_better_for_refusals() -> None:
@@ -268,3 +268,32 @@ def test_an_unpaired_interval_is_newcombes_with_each_arm_on_its_own_side() -> No
     assert change.interval == pytest.approx((0.0524, 0.3339), abs=5e-5)
     (change,) = compare_reports(of(56, 70), of(48, 80)).changes
     assert change.interval == pytest.approx((-0.3339, -0.0524), abs=5e-5)
+
+
+def test_the_page_has_gates_and_both_answers_with_what_changed(tmp_path: Path, cli: Cli) -> None:
+    """Also with hostile texts: nothing in it comes alive."""
+    items = [gold("Q1", ["forty-two days"]), gold("<b>Q2</b>"), gold("Q3"), gold("Q4")]
+    sides = {
+        "base": [trace("Q1", "It is forty-two days."), trace("<b>Q2</b>", "No <i>idea</i>."), trace("Q3"), trace("Q4")],
+        "head": [trace("Q1", "It is sixty days."), trace("<b>Q2</b>"), trace("Q3"), trace("Q4", "")],
+    }
+    write(tmp_path / "gold.jsonl", items)
+    for name, traces in sides.items():
+        path = write(tmp_path / f"{name}.jsonl", traces)
+        cli("score", "--gold", tmp_path / "gold.jsonl", "--trace", path, "-o", tmp_path / f"{name}.json")
+    page = tmp_path / "compare.html"
+    ran = cli("compare", tmp_path / "base.json", tmp_path / "head.json", "-o", page)
+    assert ran.code == 1, ran.err
+    text = page.read_text("utf-8")
+    assert "It is <del>forty-two</del> days." in text and "It is <ins>sixty</ins> days." in text
+    assert "<h1" in text and "REGRESSED" in text and "Failed before, pass now" in text
+    assert "&lt;b&gt;Q2&lt;/b&gt;" in text and "<i>idea</i>" not in text and "<b>Q2</b>" not in text
+    assert "precision &gt;= 0.80" in text and "wrong answer (containment)" in text
+    again = cli(
+        "compare", tmp_path / "base.jsonl", tmp_path / "head.jsonl", "--gold", tmp_path / "gold.jsonl", "-o", page
+    )
+    assert again.code == 1 and "<ins>sixty</ins>" in page.read_text("utf-8")
+    same = cli("compare", tmp_path / "base.json", tmp_path / "base.json", "-o", page)
+    assert same.code == 0 and "UNCHANGED" in page.read_text("utf-8")
+    refused = cli("compare", tmp_path / "base.json", tmp_path / "head.json", "-o", tmp_path / "x.pdf")
+    assert refused.code == 2 and "[report-format]" in refused.err

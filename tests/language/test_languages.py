@@ -300,7 +300,7 @@ def test_the_config_says_the_language_and_a_gold_item_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "words"), [("Es sind nicht 30 für die anderen.", "nicht"), ("不是30，而是60。", "不")]
+    ("claim", "words"), [("Es sind nicht 30 für die anderen.", "nicht"), ("不是30，而是60。", "不 … 而是 60")]
 )
 def test_the_reason_names_the_words_that_deny(claim: str, words: str) -> None:
     says = run({"a": claim}).cards[0]["says"]

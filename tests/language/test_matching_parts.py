@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipworthy.language.amounts import compared
-from shipworthy.language.asserted import unasserted
+from shipworthy.language.denial import denied
 from shipworthy.language.edges import cut
+from shipworthy.language.packs import names, pack_of
 from shipworthy.language.polarity import polarity
 from shipworthy.language.spelling import said, spelled
 from shipworthy.language.wording import places, worded
@@ -49,17 +50,17 @@ def test_where_a_word_begins_and_ends(text: str, part: str, lang: str, inside: b
     assert cut(text, start, start + len(part), lang) is inside
 
 
-@given(st.text(max_size=40), st.integers(0, 39), st.integers(1, 40))
-def test_any_place_of_any_text_is_read(text: str, start: int, size: int) -> None:
+@given(st.text(max_size=40), st.integers(0, 39), st.integers(1, 40), st.sampled_from(sorted(names())))
+def test_any_place_of_any_text_is_read(text: str, start: int, size: int, lang: str) -> None:
     if start < len(text):
         cut(text, start, min(start + size, len(text)))
-        unasserted(text, start, min(start + size, len(text)), text)
+        denied(text, start, min(start + size, len(text)), pack_of(lang), text)
 
 
 @given(st.text(max_size=60))
 def test_any_text_has_one_form(text: str) -> None:
     compared(text)
-    polarity(text, text)
+    polarity(text, text, pack_of("en"))
     list(places(worded(text, spelled(text)), spelled(text)))
 
 
@@ -96,7 +97,7 @@ def test_what_is_said_leaves_out_what_is_not() -> None:
 
 @pytest.mark.parametrize("answer", ["", "?", "Is it?", "…", "Perhaps it is open.", "Yes and no, it depends."])
 def test_what_can_not_be_told_is_neither(answer: str) -> None:
-    assert polarity(answer, "Is it open?") == ""
+    assert polarity(answer, "Is it open?", pack_of("en")) == ""
 
 
 HOSTILE = ["1" * 200_000, "1," * 100_000, "1.111" * 40_000, "\\frac{" * 40_000, "<a " * 60_000, "~~x" * 60_000]

@@ -189,6 +189,12 @@ def messages(cli: Cli, gold: Path, trace: Path, *more: str) -> tuple[int, str]:
     return ran.code, ran.err
 
 
+def test_a_record_that_names_no_question_asks_for_that_alone_where_the_rest_is_there(tmp_path: Path, cli: Cli) -> None:
+    gold = write(tmp_path / "gold.csv", TABLE)
+    code, err = messages(cli, gold, write(tmp_path / "a.jsonl", '{"trace": {"id": "A"}, "claim": "x"}\n'))
+    assert code == 3 and "Add the qid of its gold question to each record. [trace-fields]" in err
+
+
 def test_a_file_without_the_fields_says_how_to_map_it(tmp_path: Path, cli: Cli) -> None:
     gold = write(tmp_path / "gold.csv", TABLE)
     for name, text in {"a.json": json.dumps(ANSWERED), "a.jsonl": "\n".join(map(json.dumps, ANSWERED))}.items():

@@ -34,7 +34,7 @@ COMMANDS = {
     "reason": "Are reasoned answers grounded, decisive and useful? Run, score, guard, lint.",
     "outcomes": "Did people accept the answers and act on them?",
     "controls": "Would your gates stop a pipeline that is known to be bad?",
-    "gold": "Maintain a gold set: lint, freeze, verify, diff.",
+    "gold": "Make, review and maintain a gold set: build, review, refresh, lint, freeze.",
     "compare": "Compare two runs on the same gold set: what changed, and is it noise?",
     "aa": "Compare two runs of the same pipeline: how often would the decision flip?",
     "power": "How many questions do your gates need?",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..engines import ENGINES, SETTINGS
+from ..engines import BEFORE, ENGINES, SETTINGS, unknown_engine
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
 from ._say import redraw, say, say_json, write_out
@@ -18,6 +18,10 @@ from ._say import redraw, say, say_json, write_out
 if TYPE_CHECKING:
     from ..core.board import Board
     from ..core.decision import Decision
+
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice  # older releases have no type of choices
 
 _VERBOSE = "shipworthy.verbose"
 STAMPED = ("json", "html", "markdown")  # formats that say which build was judged
@@ -70,12 +74,21 @@ def is_verbose() -> bool:
     return bool(context and context.meta.get(_VERBOSE))
 
 
+class _EngineName(_Choice):
+    """A name that an engine had before is answered with the one that it has now."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in BEFORE:
+            raise unknown_engine(value)
+        return super().convert(value, param, ctx)
+
+
 def engine_flags(command: F) -> F:
     """--engine and its settings: how the work is done, which changes no byte of what comes out."""
     flags = (
         click.option(
             "--engine",
-            type=click.Choice(list(ENGINES)),
+            type=_EngineName(list(ENGINES)),
             default="auto",
             show_default=True,
             help="How to run: `auto` uses all cores if the files are large.",

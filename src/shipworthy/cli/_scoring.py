@@ -14,7 +14,7 @@ from ..engines import SETTINGS
 from ..errors import UsageError
 from ..suites import load_suite
 from ._flags import F, flag_of
-from ._output import Ticker, emit, engine_flags, output_flags
+from ._output import Ticker, emit, engine_flags, output_flags, shows_items
 from ._say import say
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def _merged(suites: Iterable[Suite]) -> dict[str, tuple[Field, Suite]]:
     return merged
 
 
-def score(suite: Suite, given: dict[str, Any]) -> Decision:
-    """Run the suite on what the flags say."""
+def score(suite: Suite, given: dict[str, Any], reports: bool = True) -> Decision:
+    """Run the suite on what the flags say; without `reports`, the rows of items that pass are not made."""
     from ..jobs.evaluate import run_suite
 
     given["gates"] = gate_arguments(given.get("gates") or (), given.pop("more", ()))
@@ -141,7 +141,7 @@ def score(suite: Suite, given: dict[str, Any]) -> Decision:
     _tell_without_effect(sources.get("trace"), options.get("map") or ())
     ticker = Ticker.for_people("records")
     try:
-        return run_suite(suite, sources, options | given, tick=ticker, engine=engine, **settings)
+        return run_suite(suite, sources, options | given, tick=ticker, engine=engine, reports=reports, **settings)
     finally:
         if ticker is not None:
             ticker.close()
@@ -214,7 +214,7 @@ def scoring_command(name: str, command_name: str) -> click.Command:
     def command(form: str, outputs: tuple[str, ...], **given: Any) -> int:
         trace, pairs, cites = given.get("trace"), given.get("map") or (), given.get("cites") is not False
         with gc_paused():  # until the report is written: the collector would look at each of its rows
-            decision = score(suite, given)
+            decision = score(suite, given, reports=shows_items(form, outputs))
             if not decision.ships and cites:
                 _tell_unmapped(trace, pairs)
             return emit(decision, form, outputs)

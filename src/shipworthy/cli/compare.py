@@ -37,6 +37,13 @@ SHOWN = 20
 )
 @click.option("--no-rescore", is_flag=True, help="Never score BASE again, even if its traces still exist.")
 @click.option("--require-proof", "--proven", is_flag=True, help="Also exit 1 if a regression can't be ruled out.")
+@click.option(
+    "-o",
+    "--output",
+    default="",
+    metavar="FILE",
+    help="Also write a page (.html) with the answers side by side.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def command(
     base: str,
@@ -49,6 +56,7 @@ def command(
     url: str,
     no_rescore: bool,
     require_proof: bool,
+    output: str,
     as_json: bool,
 ) -> int:
     """Compare two runs: which metrics and questions got better or worse, and is it noise?
@@ -60,23 +68,34 @@ def command(
     \b
     shipworthy compare last.json now.json
     shipworthy compare old.jsonl new.jsonl --gold gold.jsonl
+    shipworthy compare main last -o compare.html
 
     Exits 0 when nothing regressed, 1 when something did, 3 when the two can't be compared.
     """
     from ..core.evaluate import gc_paused
     from ..errors import UsageError
-    from ..jobs.compare import compare, compare_loaded, comparison_dict, narrowed
+    from ..jobs.compare import compare_loaded, comparison_dict, narrowed
 
     if mapping and not gold:
         raise UsageError("has no effect without --gold", where="--map", hint="Add --gold FILE.", code="map-field")
     for name in (base, head):
         _check_there(name)
     how: dict[str, Any] = {"slips": _slips(slips), "only": only, "rescore": not no_rescore}
-    if gold:
-        found = compare(base, head, gold=gold, map=mapping, **how)
-    else:
-        with gc_paused():  # the collector would look at each of their rows
-            found = compare_loaded(*(narrowed(_side(name, suite, url)) for name in (base, head)), **how)
+    if output and not output.lower().endswith((".html", ".htm")):
+        hint = "Name a file that ends in .html; --json prints JSON."
+        raise UsageError("the page is HTML", where=output, hint=hint, code="report-format")
+    with gc_paused():  # the collector would look at each of their rows
+        sides = [
+            _scored(name, gold, mapping) if gold else _side(name, suite, url, bool(output)) for name in (base, head)
+        ]
+        found = compare_loaded(*map(narrowed, sides), **how)
+    if output:
+        from ..report.html.compare import render
+        from ._output import written
+
+        page = render(comparison_dict(found), sides, (base, head))
+        if not written(output, page.encode("utf-8", "backslashreplace")):
+            return 4
     if as_json:
         say_json(comparison_dict(found))
     else:
@@ -84,8 +103,15 @@ def command(
     return 1 if found.verdict == "regressed" or (require_proof and not found.proven) else 0
 
 
-def _side(name: str, suite: str, url: str) -> dict[str, object]:
-    """A report of one suite: from a file, or from the history."""
+def _scored(name: str, gold: str, mapping: tuple[str, ...]) -> dict[str, Any]:
+    from ..core.decision import report
+    from ..jobs.evaluate import evaluate
+
+    return report(evaluate("answers", gold=gold, trace=name, map=mapping))
+
+
+def _side(name: str, suite: str, url: str, whole: bool = False) -> dict[str, Any]:
+    """A report of one suite, from a file or from the history; `whole` with the texts of its rows."""
     from ..errors import DataError, ShipworthyError, UsageError
     from ..jobs.compare import Rows
     from ..reading.reports import check_report, load_report
@@ -93,7 +119,7 @@ def _side(name: str, suite: str, url: str) -> dict[str, object]:
 
     try:
         report = (
-            load_report(name, keep=Rows)
+            load_report(name, keep=None if whole else Rows)
             if os.path.exists(name)
             else check_report(opened_history(url).report(name), name)
         )

@@ -56,6 +56,7 @@ def _last(url: str) -> tuple[dict[str, object], float]:
 
     history = opened_history(url)
     newest = history.find("last")
-    runs = {run.suite: run for run in history.runs(limit=_RECENT) if run.label == newest.label}
+    recent = [run for run in history.runs(limit=_RECENT) if run.label == newest.label]
+    runs = {run.suite: run for run in sorted(recent, key=lambda run: not run.subset)}  # whole runs before subsets
     reports = dict(zip(runs, history.reports(list(runs.values())), strict=True))
     return {"suites": reports}, datetime.fromisoformat(newest.recorded_at).timestamp()

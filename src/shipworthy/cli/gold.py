@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from . import _gold
 from ._output import show_findings
 from ._say import say, say_json
 from ._scoring import gate_arguments
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 
 @click.group("gold")
 def command() -> None:
-    """Maintain a gold set: find problems, freeze it, and see what changed."""
+    """Make a gold set from documents or traces, review it, and keep it true."""
+
+
+for _verb in ("build", "review", "anchor", "refresh", "coverage", "next"):
+    command.add_command(getattr(_gold, f"{_verb}_command"))
 
 
 @command.command("lint")

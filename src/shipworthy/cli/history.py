@@ -20,6 +20,7 @@ URL = click.option(
 )
 _SUITE = click.option("--suite", default="", metavar="NAME", help="Only this suite.")
 _BRANCH = click.option("--branch", default="", metavar="NAME", help="Only this branch.")
+_PROJECT = click.option("--project", default="", metavar="NAME", help="Only this project of those in the history.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -136,7 +137,7 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--project", default="", metavar="NAME", help="Only this project, where several share a history.")
+@_PROJECT
 @click.option("--last", type=click.IntRange(1), default=None, metavar="N", help="Only the last N runs.  [default: all]")
 @_JSON
 def item_command(qid: str, url: str, suite: str, branch: str, project: str, last: int | None, as_json: bool) -> None:
@@ -162,6 +163,7 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
 @URL
 @click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
 @_BRANCH
+@_PROJECT
 @click.option(
     "--since",
     default="",
@@ -169,17 +171,18 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
     help="The first run that counts.  [default: the first that can be compared with the newest]",
 )
 @_JSON
-def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool) -> int:
+def nightly_command(url: str, suite: str, branch: str, project: str, since: str, as_json: bool) -> int:
     """Did repeated runs of the same questions get worse? Exits 1 on an alarm.
 
-    Runs are compared by how many items pass. If nothing changed, they could have come in any order; the evidence E says
-    how much likelier a change makes the order that was seen. Without a change E ever reaches 20, which is an alarm, in
+    Runs of the newest run's project, branch and gold set count. They are compared by how many items pass. If nothing
+    changed, they could have come in any order; the evidence E says how much likelier a change makes the order that was
+    seen. Without a change E ever reaches 20, which is an alarm, in
     at most 1 history of 20, however flaky items are. The first evidence comes with the sixth run.
     """
     from ..history.nightly import nightly_of
 
     history = opened_history(url)
-    found, left_out = nightly_of(history, suite=suite, branch=branch, since=since)
+    found, left_out = nightly_of(history, suite=suite, branch=branch, project=project, since=since)
     if as_json:
         import msgspec
 
@@ -195,33 +198,43 @@ def nightly_command(url: str, suite: str, branch: str, since: str, as_json: bool
 @URL
 @click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
 @_BRANCH
+@_PROJECT
 @click.option(
     "--last", type=click.IntRange(2), default=20, show_default=True, help="How many of the latest runs to look at."
 )
 @click.option(
-    "--turns",
+    "--failures",
     type=click.IntRange(1),
-    default=2,
+    default=3,
     show_default=True,
-    help="List questions that changed at least this often.",
+    help="List questions that failed at least this many separate times.",
 )
 @_JSON
-def flaky_command(url: str, suite: str, branch: str, last: int, turns: int, as_json: bool) -> None:
-    """Questions whose result keeps changing. One change may be a fix; two suggest a flaky question.
+def flaky_command(url: str, suite: str, branch: str, project: str, last: int, failures: int, as_json: bool) -> None:
+    """Questions whose result keeps changing: three separate failures or more. Two may be a break and its fix.
 
-    To exclude one from the gates until a given day, use [[quarantine]] in the config.
+    Runs of the newest run's project, branch and gold set count. Runs in which an unusual share failed are left out.
+    To exclude a question from the gates until a given day, use [[quarantine]] in the config.
     """
     import msgspec
 
     from ..history.flaky import flaky
+    from ..history.items import spans
+    from ..text import plural, visible
 
-    found, runs = flaky(opened_history(url), suite=suite, branch=branch, last=last, turns=turns)
+    history = opened_history(url)
+    found = flaky(history, suite=suite, branch=branch, project=project, last=last, failures=failures)
+    out = [run.seq for run in found.outages]
     if as_json:
-        return say_json({"runs": runs, "flaky": msgspec.to_builtins(found)})
-    for one in found:
-        say(f"{one.qid:<24} passed {one.passed} of {one.runs}, changed {one.turns} times")
-    if not found:
-        say(f"no question changed {turns} times in {runs} comparable runs")
+        runs = [run.seq for run in found.runs]
+        return say_json({"runs": runs, "outages": out, "flaky": msgspec.to_builtins(found.items)})
+    for one in found.items:
+        told = f"passed {one.passed} of {one.runs}, failed {one.failures} separate times"
+        say(f"{visible(one.qid, 60):<24} {one.strip}  {told}")
+    if not found.items:
+        say(f"no question failed {failures} separate times in {plural(len(found.runs), 'comparable run')}")
+    if out:
+        say(f"· left out, because an unusual share failed: run {spans(out)}")
 
 
 @command.command("gates")

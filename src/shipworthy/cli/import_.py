@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -55,9 +56,9 @@ def command(
     shipworthy import spans.jsonl logs.jsonl --gold gold.jsonl --dry-run
     shipworthy import results.csv --map question=prompt --map claim=answer --out runs/trace.jsonl
 
-    Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, ragas, deepeval, promptfoo, TruLens,
-    Weave, Opik, Haystack, LlamaIndex, BEIR, TREC and tables. The format is recognised by content. A run without an
-    answer becomes a failed run, never an empty answer.
+    Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, Braintrust, ragas, deepeval, promptfoo,
+    Inspect, TruLens, Weave, Opik, Haystack, LlamaIndex, Azure AI and Bedrock evaluation, BEIR, TREC and tables. The
+    format is recognised by content. A run without an answer becomes a failed run, never an empty answer.
     """
     from ..errors import UsageError
     from ..importers import CHOICES, Importer, Options
@@ -130,5 +131,11 @@ def _write_drafts(importer: Importer, path: str) -> None:
     drafts = importer.drafts
     write_whole(path, b"".join(map(_line, drafts.items.values())))
     say(f"wrote {plural(len(drafts.items), 'gold candidate')} to {path}")
-    say(f"{drafts.unfinished} need a substring, and each needs answerable: true or false.")
-    say(f"Then: shipworthy gold lint {path}")
+    if drafts.unfinished or drafts.undecided:
+        say(
+            f"{drafts.unfinished} need expected text, {drafts.undecided} a person who says whether they are answerable."
+        )
+        reviewed = "gold.jsonl" if os.path.basename(path) != "gold.jsonl" else "reviewed.jsonl"
+        say(f"Then: shipworthy gold review {path} --out {reviewed}")
+    else:
+        say(f"Then: shipworthy gold lint {path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -122,6 +123,8 @@ def _connect(folder: str, url: str, force: bool, given: dict[str, Any]) -> str:
 
     named = {name: given[name] for name in REQUEST}
     gold = given["gold"] or find_gold(folder)
+    if sys.stderr.isatty():  # an answer may take a minute, and several are asked for
+        say(f"Asking {TargetOptions(**named).secrets.hide(url).partition('?')[0]} …", err=True)
     found = connect(
         url,
         TargetOptions(**named),

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ..reading.keys import Keys
+from ..reading.mapping import declare
 
 Offsets = tuple[int, int]
 NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
@@ -27,6 +28,21 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if self.offsets is not None and not 0 <= self.offsets[0] <= self.offsets[1]:
             raise ValueError(f"offsets {list(self.offsets)} are reversed or negative, expected [start, end] in bytes")
+
+
+class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where the evidence of a question stands in the documents: characters start to end of a document's text."""
+
+    doc: str
+    start: int
+    end: int
+    sha256: str  # of the passage
+    before: str = ""  # 40 characters on each side
+    after: str = ""
+    text: str = ""  # the passage itself, to show what changed
+    section: str = ""
+    head: str = ""  # of a row: the header of its table
+    copies: int = 1  # how often the documents have the passage
 
 
 def ids_of(places: Iterable[str | Place]) -> list[str]:
@@ -65,6 +81,9 @@ class Gold(msgspec.Struct, omit_defaults=True):
     exact_list: bool = False  # with match all: an answer that lists anything further is wrong
     about: list[str] = []  # one of these stands in the sentence with the expected text, or in the one before
     lang: str = ""  # the language of question and answer, such as de
+    anchor: Anchor | list[Anchor] | None = None  # where in the documents the evidence is
+    reviewed_by: str = ""  # who decided about the item
+    provenance: str = ""  # built, trace, hand
     history: list[Any] = []  # earlier turns of the conversation, sent along where a target's template asks for them
     fields: dict[str, str] = {}  # further string fields, for segmentation
 
@@ -191,6 +210,7 @@ class Trace(msgspec.Struct, omit_defaults=True):
 
 
 _NO_ANSWER = Answer()
+declare("trace", Trace.__annotations__)
 
 
 class DetailedTrace(Trace):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -17,11 +17,11 @@ from ..errors import DataError, UsageError
 from ..reading.lock import item_digest
 from ..text import visible
 from .decision import Decision, decide
-from .evidence import Evidence
+from .evidence import Evidence, Facts
 from .gates import Gate, compare
 from .goldset import Watch, shows, wrong
 from .inputs import FILE, Format, Input, Numbered, Refusal, Refusals, Stream, relative
-from .join import Case, Choice, Engine, Joined, Keep, Once, Opened, Question, RunOf, Unknown, open_all
+from .join import Case, Choice, Engine, Joined, Keep, Once, Opened, Question, RunOf, Unknown, hash_of, open_all
 from .measuring import choose_gates, lost_data, measure, measure_all, slice_measures, tolerated
 from .options import SuiteOptions, shown
 from .policy import nearest_to_passing
@@ -38,9 +38,18 @@ OWN_FACTS = ("items", "superseded", "unknown_qid")  # what is counted here, and 
 
 
 def evaluate(
-    suite: Suite, sources: Sources, options: SuiteOptions, engine: Engine, tick: Tick | None = None
+    suite: Suite,
+    sources: Sources,
+    options: SuiteOptions,
+    engine: Engine,
+    tick: Tick | None = None,
+    *,
+    reports: bool = True,
 ) -> Decision:
-    """Run a suite on its inputs and decide; quarantined questions are judged too, and count for no gate."""
+    """Run a suite on its inputs and decide; quarantined questions are judged too, and count for no gate.
+
+    Without `reports` the decision has no rows of items that pass, where the suite itself can do without them.
+    """
     with gc_paused():
         options = suite.complete(options, sources)
         wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
@@ -53,7 +62,8 @@ def evaluate(
             left, subset = left_out(sources, options)
         material = suite.read(sources, options)
         material.subset = subset
-        job = Job.of(suite, material, left, frozenset(quarantined))
+        whole = reports or bool(quarantined) or not suite.brief
+        job = Job.of(suite, material, left, frozenset(quarantined), whole)
         with engine(job.streams(material), material.keep, tick) as joined:
             gathered = _look_over(suite, material, job, joined)
             decided = partial(_decided, suite, material, gathered, wanted)
@@ -112,19 +122,19 @@ class Job(msgspec.Struct, frozen=True):
     keep: dict[str, Keep]
     once: dict[str, Once]
     runs: dict[str, RunOf]
-    ready: Callable[[Any, int], Any] | None
     watch: Callable[[], Watch] | None
     last_wins: bool
     by_records: bool
     checks: bool  # gold is read by its contract, and not made here
     left: frozenset[str]  # questions that nobody asked about
     apart: frozenset[str]  # … and those that count for no gate
+    whole: bool = True  # whether reports ask for every row, and for the digest of what gold says
     notes: bool = True  # whether this pass is the one that checks gold
     survey: bool = False
     judges: bool = True
 
     @staticmethod
-    def of(suite: Suite, material: Material, left: frozenset[str], apart: frozenset[str]) -> Job:
+    def of(suite: Suite, material: Material, left: frozenset[str], apart: frozenset[str], whole: bool) -> Job:
         streams = {name: stream.format for name, stream in material.streams.items()}
         gold = {} if material.gold is None else {GOLD: material.gold.format}
         return Job(
@@ -135,13 +145,13 @@ class Job(msgspec.Struct, frozen=True):
             keep=material.keep,
             once=material.once,
             runs=material.runs,
-            ready=material.ready,
             watch=material.watch,
             last_wins=material.last_wins,
             by_records=material.gold is None or material.by_records,
             checks=material.gold is not None and isinstance(material.gold.format, Contract),
             left=left,
             apart=apart,
+            whole=whole,
         )
 
     def of_pass(self, *, notes: bool, survey: bool, judges: bool) -> Job:
@@ -166,22 +176,29 @@ class Job(msgspec.Struct, frozen=True):
         return found
 
     def case(self, name: str, gold: Numbered | None, records: Mapping[str, list[Numbered]]) -> Case:
-        item = None if gold is None else gold[1] if self.ready is None else self.ready(gold[1], gold[0])
-        first = min((placed[0][0] for placed in records.values() if placed), default=0) if self.by_records else 0
-        return Case(name, item, {source: [one for _, one in placed] for source, placed in records.items()}, first)
+        place = 0 if gold is None else gold[0]
+        if self.by_records:
+            place = min((placed[0][0] for placed in records.values() if placed), default=0)
+        item = None if gold is None else gold[1]
+        return Case(name, item, {source: [one for _, one in placed] for source, placed in records.items()}, place)
+
+    def evidence(self, room: int) -> Evidence:
+        limit, passes = self.context.options.offenders, self.suite.display.passes
+        return Evidence(limit, room, whole=self.whole, passes=passes)
 
 
 class Pass:
     """What a look at some questions amounts to; `+=` of any split is the whole."""
 
     def __init__(self, job: Job, room: int = MEMORY) -> None:
-        self.evidence = Evidence(job.context.options.offenders, room)
-        self.apart = Evidence(job.context.options.offenders, room)  # of questions in quarantine
+        self.evidence = job.evidence(room)
+        self.apart = job.evidence(room)  # of questions in quarantine
         self.choice = Choice()
         self.refused: dict[str, Refusals] = {}  # by input: lines that can't be read
         self.survey = job.suite.survey(job.context) if job.survey and job.suite.survey else None
         self.watch = job.watch() if job.notes and job.watch is not None else None
-        self.digests = Rows(room=room)  # of gold items
+        self.items = 0  # of the gold set …
+        self.digests = Rows(room=room)  # … and what they say
         self.error: tuple[int, DataError] | None = None  # the first, by the place of its question
         self.unfit: set[str] = set()  # questions that can't be judged, of which gold says why
         self._digests: list[tuple[Order, bytes]] = []
@@ -204,7 +221,9 @@ class Pass:
                 continue
             gold = place, item
         if gold is not None and job.notes and job.checks:
-            self._digests.append(((gold[1].qid,), item_digest(gold[1]).encode()))
+            self.items += 1
+            if job.whole:
+                self._digests.append(((gold[1].qid,), item_digest(gold[1]).encode()))
             if self.watch is not None and self.watch.meet(gold[1], gold[0]) is False:
                 self.unfit.add(gold[1].qid)
         return gold
@@ -224,6 +243,7 @@ class Pass:
             self.survey += other.survey
         if self.watch is not None:
             self.watch += other.watch
+        self.items += other.items
         self.digests += other.digests
         if other.error is not None:
             self.fail(*other.error)
@@ -233,17 +253,14 @@ class Pass:
 def look(job: Job, questions: Sequence[Question]) -> Pass:
     """Survey or judge some questions."""
     found = Pass(job)
-    alike: dict[object, list[Any]] = {}  # kind → the first case of it, its question, and how many there are
+    facts_of = job.suite.facts
+    facts: Facts | None = None if facts_of is None else lambda outline: facts_of(outline, job.context)
     refuse = found.refuse if job.notes else _ignore
     for opened in open_all(questions, job.formats, refuse):
         if opened.question.name not in job.left:
-            _look_at(job, opened, found, alike)
-        elif job.notes and GOLD in opened.placed:
-            found.gold_of(
-                job, opened.placed[GOLD]
-            )  # the gold set is the whole set, whoever chooses among its questions
-    for case, question, times in alike.values():
-        _judge(job, case, question, found, found.evidence, times)
+            _look_at(job, opened, found, facts)
+        elif job.notes and GOLD in opened.placed:  # the gold set is the whole set, whoever chooses among its questions
+            found.gold_of(job, opened.placed[GOLD])
     found.close()
     return found
 
@@ -254,7 +271,7 @@ def _ignore(source: str, refusal: Refusal) -> None: ...
 def _let_go(refusal: Refusal) -> None: ...
 
 
-def _look_at(job: Job, opened: Opened, found: Pass, alike: dict[object, list[Any]]) -> None:
+def _look_at(job: Job, opened: Opened, found: Pass, facts: Facts | None) -> None:
     question, placed = opened
     gold = found.gold_of(job, placed[GOLD]) if GOLD in placed else None
     if gold is None and not job.by_records:
@@ -277,21 +294,10 @@ def _look_at(job: Job, opened: Opened, found: Pass, alike: dict[object, list[Any
         evidence.miss(question.name)
     elif job.judges and question.name not in found.unfit:
         try:
-            case = job.case(question.name, gold, records)
-            kind = None if job.suite.alike is None or evidence is found.apart else job.suite.alike(case, job.context)
-            if kind is None:
-                _judge(job, case, question, found, evidence, 1)
-            else:
-                alike.setdefault(kind, [case, question, 0])[2] += 1
+            for judged in job.suite.judge(job.case(question.name, gold, records), job.context):
+                evidence.add(judged, question.name, question, facts)
         except DataError as error:  # raised when all are known, so that the first is told whoever meets it
             found.fail(gold[0] if gold is not None else 0, error)
-
-
-def _judge(job: Job, case: Case, question: Question, found: Pass, evidence: Evidence, times: int) -> None:
-    verdict = job.suite.judge(case, job.context)
-    evidence.add(job.suite, verdict, job.context, times, question)
-    if job.suite.unjudged(case, verdict):
-        evidence.miss(case.key)
 
 
 def _meet_unknown(job: Job, opened: Opened, found: Pass) -> None:
@@ -306,22 +312,22 @@ def _meet_unknown(job: Job, opened: Opened, found: Pass) -> None:
                     found.survey.add(source, place, record, False)
 
 
-def cases_of(job: Job, questions: Sequence[Question]) -> Iterator[tuple[Case, int]]:
-    """Questions as cases, with the places of their gold items, where nothing has to be noted any more."""
+def cases_of(job: Job, questions: Sequence[Question]) -> Iterator[Case]:
+    """Questions as cases, where nothing has to be noted any more."""
     job = job.of_pass(notes=False, survey=False, judges=False)
     nothing = Pass(job)
     for opened in open_all(questions, job.formats, _ignore):
         gold = nothing.gold_of(job, opened.placed[GOLD]) if GOLD in opened.placed else None
         records = job.records(opened, nothing.choice)
         if any(records.values()) if job.by_records else gold is not None:
-            yield job.case(opened.question.name, gold, records), gold[0] if gold is not None else 0
+            yield job.case(opened.question.name, gold, records)
 
 
 def make_card(job: Job, kind: str, order: Order, question: Question) -> Row:
     """A failing item in detail, from its lines."""
-    ((case, _),) = cases_of(job, [question])
-    offences = job.suite.offences(job.suite.judge(case, job.context), job.context)
-    return next(one.card() for one in offences if one.kind == kind and one.order == order)
+    (case,) = cases_of(job, [question])
+    assert job.suite.card is not None
+    return job.suite.card(case, job.context, kind, order)
 
 
 def _close(material: Material, job: Job, total: Pass) -> None:
@@ -329,7 +335,8 @@ def _close(material: Material, job: Job, total: Pass) -> None:
     if material.gold is not None:
         read = material.gold.read
         if job.checks:
-            read.items, read.content = len(total.digests), digest_of_names(total.digests)
+            read.items = total.items
+            read.content = digest_of_names(total.digests) if job.whole else ""
         material.gold.close(total.refused.get(GOLD))
         if total.watch is not None:
             total.watch.require(read)
@@ -367,21 +374,24 @@ class Gathered:
     def unknown_total(self) -> int:
         return sum(met.lines for met in self.total.evidence.unknown.values())
 
-    def cases(self) -> Iterator[Case]:
-        """The questions as cases, in any order, for callers that look for examples."""
-        return (case for case, _ in self.placed_cases())
+    def cases(self, sample: int = 0) -> Iterator[Case]:
+        """The questions as cases, in any order; or a sample of about so many, or up to twice as many."""
+        for batch in self._batches(sample, self._job.left | self._job.apart):
+            yield from cases_of(self._job, batch)
 
-    def golds(self) -> Iterator[Any]:
-        """The gold items alone, in any order."""
-        for batch in self._joined.batches():
-            lines = [one.slots[GOLD].lines[0] for one in batch if GOLD in one.slots and one.name not in self._job.left]
+    def golds(self, sample: int) -> Iterator[Any]:
+        """The gold items of such a sample alone."""
+        for batch in self._batches(sample, self._job.left):
+            lines = [one.slots[GOLD].lines[0] for one in batch if GOLD in one.slots]
             yield from (item for item in self._job.formats[GOLD].records(lines, _let_go) if item is not None)
 
-    def placed_cases(self) -> Iterator[tuple[Case, int]]:
-        """The same, with the places of their gold items."""
-        left = self._job.left | self._job.apart
+    def _batches(self, sample: int, left: Collection[str]) -> Iterator[Sequence[Question]]:
+        """Which questions are in a sample is told by their names, so that it is the same one on every engine."""
+        every = self.total.evidence.questions // sample if sample else 1
         for batch in self._joined.batches():
-            yield from cases_of(self._job, [one for one in batch if one.name not in left] if left else batch)
+            if left or every > 1:
+                batch = [one for one in batch if one.name not in left and (every < 2 or not hash_of(one.name) % every)]
+            yield batch
 
 
 # --- from evidence to the decision ---

@@ -5,29 +5,45 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
-import msgspec
-
+from ..reading.reports import Passing
 from .join import Unknown
 from .rows import MEMORY, Order, Row, Rows
-from .tally import Fact, Tally
+from .tally import NAMED, Fact, Tally
 
 __all__ = ["Order", "Row", "Rows"]
 
 CARDS = 20_000  # failing items that are kept in detail
 ROW_TEXT = 400  # characters of a question or a claim in a row
+_BY_REASON = Passing()
+OUTLINES = 1_000  # different outlines that are counted whole, before their facts are added up
 
 
-class Counted(msgspec.Struct, frozen=True):
+class Counts(NamedTuple):
     """Facts to count together: in which part and slices of the evidence, and which of them keep the item's name."""
 
     facts: Iterable[Fact]
     slices: Iterable[str] = ()
     part: str = ""
-    name: str = ""
+    name: str = ""  # in place of the question's
     named: Iterable[str] = ()
     whole: bool = True  # over everything too, and not in the slices alone
+
+
+Outline = Any  # a tuple; where a suite has no `facts`, the counts themselves
+Facts = Callable[[Outline], Iterable[Counts]]
+
+
+class Judged(NamedTuple):
+    """What a judge makes of a question, or of a part of it that has a row of its own."""
+
+    row: Any  # as the report has it: the suite's Struct, or a dict where its columns are the data's own; or None
+    outline: Outline = ()  # all that counts about it: those that agree in it have the same facts
+    order: Order = ()  # where the row stands among the others
+    worst: Sequence[tuple[str, Order]] = ()  # kind, and place among the failing items of that kind; none if it passes
+    lost: bool = False  # there is nothing to judge the question by
+    seen: Iterable[tuple[str, Iterable[str]]] = ()  # what hints are made of, by kind
 
 
 Case = TypeVar("Case")
@@ -38,55 +54,42 @@ def together(
     slices_of: Callable[[Case], Iterable[str]],
     facts: Callable[[Sequence[Case]], Iterable[Fact]],
     part: str = "",
-) -> Iterator[Counted]:
+) -> Iterator[Counts]:
     """What several cases of one question have together, over everything and in each slice that they are in."""
     if len(cases) > 1:
-        yield Counted(facts(cases), (), part)
+        yield Counts(facts(cases), (), part)
         for name in sorted({name for case in cases for name in slices_of(case)}):
             within = [case for case in cases if name in slices_of(case)]
-            yield Counted(facts(within), (name,), part, whole=False)
+            yield Counts(facts(within), (name,), part, whole=False)
 
 
-class Alike:
-    """Facts that many verdicts share, without names or slices: how often is counted, and what at the end."""
+class _Group:
+    """The items of one outline: their facts, how many there are, and the first names where some fact is named."""
 
-    __slots__ = ("counted",)
+    __slots__ = ("counts", "named", "names", "times")
 
-    def __init__(self, counted: Sequence[Counted]) -> None:
-        self.counted = counted
-
-
-class Offence(msgspec.Struct, frozen=True):
-    """A candidate for the worst few: its place among them, and the card that is made only if it gets there."""
-
-    order: Order
-    card: Callable[[], Row]
-    kind: str = ""
-
-
-class Counting(Protocol):
-    """What a suite says of a verdict: the part of the contract that evidence is made with."""
-
-    @property
-    def facts(self) -> Callable[[object, object], Iterable[Counted] | Alike]: ...
-    @property
-    def rows(self) -> Callable[[object, object], Iterable[tuple[Order, Row | msgspec.Struct]]]: ...
-    @property
-    def offences(self) -> Callable[[object, object], Iterable[Offence]]: ...
-    @property
-    def sees(self) -> Callable[[object, object], Iterable[tuple[str, Iterable[str]]]]: ...
+    def __init__(self, counts: Sequence[Counts]) -> None:
+        self.counts, self.times = counts, 0
+        self.named = any(one.named for one in counts)
+        self.names: list[str] = []
 
 
 class Evidence:
-    """Counts by part, the worst few by kind, rows by item, and names that were seen; `+=` of any split is the whole."""
+    """Counts by part, the worst few by kind, rows by item, and names that were seen; `+=` of any split is the whole.
 
-    def __init__(self, worst: int = 10, room: int = MEMORY) -> None:
+    Where no report asks for the rows (`whole` is false), only those of failing items are kept.
+    """
+
+    def __init__(
+        self, worst: int = 10, room: int = MEMORY, *, whole: bool = True, passes: Passing = _BY_REASON
+    ) -> None:
         self.limit = worst  # offenders that a report names
         self._kept = max(worst, CARDS)
+        self._whole, self._passes = whole, passes
         self._tallies: dict[str, Tally] = {}
-        self._alike: dict[Alike, int] = {}  # not yet in the tallies
+        self._groups: dict[Outline, _Group] = {}  # not yet in the tallies
         self.worst: dict[str, list[tuple[Order, Any]]] = {}  # questions, made into cards when somebody reads them
-        self.make_card: Callable[[str, Order, Any], Row] = _called
+        self.make_card: Callable[[str, Order, Any], Row] = _no_card
         self.rows = Rows(room=room)
         self.seen: dict[str, set[str]] = {}
         self.unjudged = Tally()  # questions that nobody could judge: how many, and the first names
@@ -103,11 +106,10 @@ class Evidence:
     @property
     def tallies(self) -> dict[str, Tally]:
         """The counts by part."""
-        if self._alike:
-            alike, self._alike = self._alike, {}
-            for facts, times in alike.items():
-                for counted in facts.counted:
-                    self._count(counted, times)
+        for group in self._groups.values():
+            for counts in group.counts:
+                self._count(counts, group.times, group.names)
+        self._groups = {}
         return self._tallies
 
     def counts_alone(self) -> Evidence:
@@ -119,26 +121,38 @@ class Evidence:
     def part(self, name: str) -> Tally:
         return _part_of(self.tallies, name)
 
-    def _count(self, counted: Counted, times: int) -> None:
-        tally = _part_of(self._tallies, counted.part)
-        tally.count(counted.facts, counted.slices, times, counted.whole)
-        for fact in counted.named:
-            tally.name(fact, counted.name)
+    def _count(self, counts: Counts, times: int, names: Sequence[str]) -> None:
+        tally = _part_of(self._tallies, counts.part)
+        tally.count(counts.facts, counts.slices, times, counts.whole)
+        for fact in counts.named:
+            for name in (counts.name,) if counts.name else names:
+                tally.name(fact, name)
 
-    def add(self, suite: Counting, verdict: object, context: object, times: int = 1, question: object = None) -> None:
-        """Count a verdict so many times, keep its rows, and keep its question if it is among the worst."""
-        facts = suite.facts(verdict, context)
-        if type(facts) is Alike:
-            self._alike[facts] = self._alike.get(facts, 0) + times
+    def add(self, judged: Judged, name: str, question: object, facts: Facts | None = None) -> None:
+        """Count what was judged, keep its row, and keep its question if it is among the worst."""
+        row, outline, order, worst, lost, seen = judged
+        if facts is None:
+            for counts in outline:
+                self._count(counts, 1, (name,))
         else:
-            for counted in facts:  # type: ignore[union-attr] # only the type above is another
-                self._count(counted, times)
-        for order, row in suite.rows(verdict, context):
+            group = self._groups.get(outline)
+            if group is None:
+                if len(self._groups) >= OUTLINES:
+                    _ = self.tallies
+                group = self._groups[outline] = _Group(tuple(facts(outline)))
+            group.times += 1
+            if group.named:
+                group.names.append(name)
+                if len(group.names) > 4 * NAMED:
+                    group.names = sorted(set(group.names))[:NAMED]
+        if row is not None and (self._whole or not self._passes(row)):
             self.rows.append(order, row)
-        for offence in suite.offences(verdict, context):
-            self._offend(offence.kind, offence.order, offence.card if question is None else question)
-        for kind, names in suite.sees(verdict, context):
+        for kind, place in worst:
+            self._offend(kind, place, question)
+        for kind, names in seen:
             self.see(kind, names)
+        if lost:
+            self.miss(name)
 
     def see(self, kind: str, names: Iterable[str]) -> None:
         self.seen.setdefault(kind, set()).update(names)
@@ -187,11 +201,11 @@ class Evidence:
         return self
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"_tallies": self.tallies, "_alike": {}}
+        return self.__dict__ | {"_tallies": self.tallies, "_groups": {}}
 
 
-def _called(kind: str, order: Order, card: Callable[[], Row]) -> Row:
-    return card()
+def _no_card(kind: str, order: Order, question: object) -> Row:
+    raise NotImplementedError("whoever reads cards says how they are made")
 
 
 def _part_of(tallies: dict[str, Tally], name: str) -> Tally:

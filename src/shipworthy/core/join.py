@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from math import isnan, nan
 from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from zlib import crc32
 
 import msgspec
 
@@ -42,13 +43,13 @@ class Question(NamedTuple):
     slots: dict[str, Slot]  # by input
 
 
-class Case(msgspec.Struct):
-    """A question as it is judged: its gold item made ready, and its records by input, oldest first."""
+class Case(NamedTuple):
+    """A question as it is judged: its gold item, and its records by input, oldest first."""
 
     key: str
     gold: Any
     records: dict[str, list[Any]]
-    first: int = 0  # the place of the first of them, where records make the cases
+    place: int = 0  # of the gold item; of the first record where records make the cases
 
 
 class Survey(Protocol):
@@ -151,13 +152,21 @@ class Lot:
 
     def slot(self, name: str) -> Slot | None:
         found = self._lines.get(name)
-        if not self._single:
-            return None if found is None else Slot(found, 0, found[0][0])
+        if found is not None:
+            if not self._single:
+                return Slot(found, 0, found[0][0])
+            if not self._others and name not in self._replaced:  # as most
+                return Slot((found,), 0, found[0])
         lines = [*self._others.get(name, ()), *(() if found is None else (found,))]
         if not lines:
             return None
         replaced, first = self._replaced.get(name, (0, lines[0][0]))
         return Slot(lines, replaced, min(first, lines[0][0]))
+
+
+def hash_of(name: str) -> int:
+    """A number that depends on the name of a question alone, and is the same in every process."""
+    return crc32(name.encode("utf-8", "surrogatepass"))
 
 
 def questions_of(lots: Mapping[str, Lot], names: Iterable[str]) -> Iterator[Question]:
@@ -231,14 +240,14 @@ def open_all(
         yield Opened(question, placed)
 
 
-def first_error(cases: Iterable[tuple[Case, int]], check: Callable[[Case], None]) -> None:
+def first_error(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
     """Check every question, and raise the error of the first of them, by place."""
     found: dict[int, DataError] = {}
-    for case, place in cases:
+    for case in cases:
         try:
             check(case)
         except DataError as error:
-            found[place] = error
+            found[case.place] = error
     if found:
         raise found[min(found)]
 

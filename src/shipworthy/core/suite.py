@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .decision import Display
-from .evidence import Alike, Counted, Evidence, Offence, Order, Row
+from .evidence import Counts, Evidence, Judged, Order, Outline, Row
 from .gates import Gate, Outcome, parse_gates
 from .goldset import Watch
 from .inputs import Input, Stream
@@ -42,7 +42,6 @@ class Material(msgspec.Struct, kw_only=True):
     context: Any  # what every judgement shares; can be pickled, has `options`
     streams: dict[str, Stream]  # records by input
     gold: Stream | None = None  # the questions; None: the records make the cases
-    ready: Callable[[Any, int], Any] | None = None  # (gold item, its place) → the item made ready; can be pickled
     watch: Callable[[], Watch] | None = None  # told of every gold item
     last_wins: bool = False  # of two gold items of one qid, as the original scripts had it
     by_records: bool = False  # the records make the cases, and gold only names questions that should have some
@@ -122,16 +121,8 @@ def as_given(options: object, sources: Sources) -> object:
     return options
 
 
-def no_rows(verdict: Any, context: Any) -> Iterable[Any]:
-    return ()
-
-
 def no_change(context: object, gathered: object, material: Material) -> object:
     return context
-
-
-def no_records(case: Case, verdict: object) -> bool:
-    return case.gold is not None and not all(case.records.values())
 
 
 def no_aliases(options: object) -> Mapping[str, str]:
@@ -166,15 +157,14 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[InputSpec, ...]
     options: type[SuiteOptions]
     read: Callable[[Sources, Any], Material]
-    judge: Callable[[Case, Any], Any]  # (case, context) → verdict; pure, top-level, picklable
+    judge: Callable[[Case, Any], Iterable[Judged]]  # (case, context); pure, top-level, picklable
     fact_names: Callable[[Any], Iterable[str]]  # (options): every fact that is counted where metrics are measured
-    facts: Callable[[Any, Any], Iterable[Counted] | Alike]  # (verdict, context)
     metrics: Callable[[Any], dict[str, Metric]]  # (options)
     gates: Callable[[Any], list[Gate]]  # (context): the defaults
     explain: Callable[[Findings], Explanation]
-    rows: Callable[[Any, Any], Iterable[tuple[Order, Row | msgspec.Struct]]] = no_rows
-    offences: Callable[[Any, Any], Iterable[Offence]] = no_rows
-    sees: Callable[[Any, Any], Iterable[tuple[str, Iterable[str]]]] = no_rows
+    facts: Callable[[Outline, Any], Iterable[Counts]] | None = None  # (outline, context), asked once for each outline
+    card: Callable[[Case, Any, str, Order], Row] | None = None  # (case, context, kind and place among the worst)
+    brief: bool = False  # only reports read the rows of items that pass
     complete: Callable[[Any, Sources], Any] = as_given  # (options, inputs) → options with what the inputs decide
     survey: Callable[[Any], Survey | None] | None = None  # (context)
     settle: Callable[[Any, Any, Material], Any] = no_change  # (context, evaluate.Gathered, material) → context
@@ -182,9 +172,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     aliases: Callable[[Any], Mapping[str, str]] = no_aliases
     wanted: Callable[[Any], list[Gate]] | None = None  # gates that the options name; default: those of `gates`
     gate_key: Callable[[Gate], str] = attrgetter("key")  # gates of one key replace each other
-    # (case, context) → cases of one kind give the same facts and slices, but no row, card or name; None: of no kind
-    alike: Callable[[Any, Any], Any] | None = None
-    unjudged: Callable[[Case, Any], bool] = no_records  # (case, verdict): nothing there to judge the question by
     part: Callable[[Findings], str] = main_part  # which part of the evidence decides
     compared: Callable[[Findings, Gate], Iterable[str]] = deciding_part  # the parts that a gate is about
     slice_values: Mapping[str, str] = {}  # field that slices are named by → the value of a run that tells it

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..stats import Ordered
 
 Fact = str | tuple[str, int | Fraction]  # "shipped", or a value that was seen: ("latency_us", 81234)
-BUNDLES = 1_000  # different verdicts that are counted whole, before they are taken apart
 HAS, LACKS = "has ", "lacks "  # the two facts about a value that gates need; what a question lacks is one fact
 _AND = "\x1f"  # between the values in it
 NAMED = 20  # how many qids are kept behind a fact, the smallest first, so that any split keeps the same ones
@@ -73,11 +72,10 @@ def lacks_of(facts: Iterable[Fact]) -> list[str]:
 class Tally:
     """Counts of facts, over everything and per slice, with a few names behind each listed fact."""
 
-    __slots__ = ("_bundles", "_counts", "_declared", "_ordered", "names", "slices")
+    __slots__ = ("_declared", "_ordered", "counts", "names", "slices")
 
     def __init__(self, counts: Mapping[Fact, int] | None = None) -> None:
-        self._counts: Counter[Fact] = Counter(counts or {})
-        self._bundles: dict[tuple[Fact, ...], list[int]] = {}  # facts of one verdict → how often just these came
+        self.counts: Counter[Fact] = Counter(counts or {})
         self._ordered: dict[str, Ordered[int | Fraction]] = {}  # sorted once for all percentiles of a name
         self._declared: FactNames | None = None
         self.slices: dict[str, Counter[Fact]] = {}
@@ -89,30 +87,16 @@ class Tally:
             names.check(fact)
         self._declared = names
 
-    @property
-    def counts(self) -> Counter[Fact]:
-        """How often each fact was counted. Verdicts are much alike, so they are counted whole and taken apart here."""
-        if self._bundles:
-            self._take_apart()
-        return self._counts
-
-    def _take_apart(self) -> None:
-        for facts, (times,) in self._bundles.items():
-            for fact in facts:
-                self._counts[fact] += times
-        self._bundles.clear()
-        self._ordered.clear()
-
     def count(self, facts: Iterable[Fact], slices: Iterable[str] = (), times: int = 1, whole: bool = True) -> None:
         """Count facts over everything (`whole`) and in slices."""
         facts = tuple(facts)
-        if whole:
-            self._bundles.setdefault(facts, [0])[0] += times  # looked up once: fractions take long to hash
-        if len(self._bundles) > BUNDLES:
-            self._take_apart()
-        for name in slices:
-            counts = self.slices.setdefault(name, Counter())
-            counts.update(facts if times == 1 else {fact: facts.count(fact) * times for fact in facts})
+        for counts in (
+            *((self.counts,) if whole else ()),
+            *(self.slices.setdefault(name, Counter()) for name in slices),
+        ):
+            for fact in facts:
+                counts[fact] += times
+        self._ordered.clear()
 
     def name(self, fact: str, qid: str) -> None:
         """Remember a name behind a fact."""
@@ -151,7 +135,7 @@ class Tally:
 
     def ordered(self, fact: str) -> Ordered[int | Fraction]:
         """The same in order. Values are added with facts, so that what was sorted holds until more are counted."""
-        if self._bundles or fact not in self._ordered:
+        if fact not in self._ordered:
             from ..stats import Ordered
 
             self._ordered[fact] = Ordered(self.values(fact))

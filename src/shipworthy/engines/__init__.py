@@ -31,7 +31,7 @@ _TAKES = {
     "disk": ("jobs", "memory_limit"),
     "dask": ("scheduler",),
 }
-_BEFORE = {"inline": "memory", "processes": "auto", "spilled": "disk"}  # what engines were called
+BEFORE = {"inline": "memory", "processes": "auto", "spilled": "disk"}  # what engines were called
 LARGE = 64_000_000  # bytes of files above which they are judged from disk …
 ROOM = 3  # … if the disk has so many times as much free
 PACKED = 8  # bytes that one byte of an archive may stand for
@@ -43,9 +43,7 @@ def engine(name: str = "memory", *, sources: Iterable[object] = (), **settings: 
     A memory limit is worked within on disk. `sources` are the inputs, by whose size `auto` chooses.
     """
     if name not in ENGINES:
-        now = f"It is {_BEFORE[name]} now: use" if name in _BEFORE else "Use"
-        hint = f"{now} one of {', '.join(ENGINES)}."
-        raise UsageError(f"there is no engine {name!r}", hint=hint, code="engine-unknown")
+        raise unknown_engine(name)
     given = {key: value for key, value in settings.items() if value is not None}
     for key in given:
         if key not in _TAKES.get(name, ()):
@@ -65,6 +63,12 @@ def engine(name: str = "memory", *, sources: Iterable[object] = (), **settings: 
         name, given["memory_limit"] = "disk", parse_size(given["memory_limit"])
     run: Engine = import_module(f".{name}", __name__).run
     return partial(run, **given) if given else run
+
+
+def unknown_engine(name: str) -> UsageError:
+    now = f"It is {BEFORE[name]} now: use" if name in BEFORE else "Use"
+    hint = f"{now} one of {', '.join(ENGINES)}."
+    return UsageError(f"there is no engine {name!r}", hint=hint, code="engine-unknown")
 
 
 def _is_large(sources: Iterable[object]) -> bool:

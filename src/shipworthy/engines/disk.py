@@ -36,7 +36,7 @@ def run(
     piles: int = 0,
 ) -> Iterator[Joined]:
     """`part` is how many bytes of files are split together, `piles` into how many; by size where nothing is said."""
-    size = sum(sum(map(size_of, stream.paths)) or UNSIZED for stream in streams.values())
+    size = sum(sum(map(size_of, stream.paths)) if stream.paths else UNSIZED for stream in streams.values())
     room = memory_limit // jobs if memory_limit else PILE * GROWTH
     ways = piles or min(WAYS, max(jobs, size * GROWTH // room + 1))
     part = part or max(PART[0], min(PART[1], size // (jobs * PER_JOB), room // 4))

@@ -11,16 +11,15 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
-from zlib import crc32
 
 import msgspec
 
 from ..core.inputs import FILE, Format, Input, Stream, joined
-from ..core.join import TOGETHER, Keep, Lot, Question, Slot, merged
+from ..core.join import TOGETHER, Keep, Lot, Question, Slot, hash_of, merged
 from ..core.records import is_other_format
 from ..errors import DataError
 from ..reading.archives import PACKED, Part
-from ..reading.files import is_remote
+from ..reading.files import Files, is_remote
 from ..text import visible
 from . import size_of
 
@@ -62,7 +61,7 @@ class Plan:
         self._streams, self._size = streams, size
         self._digests: dict[tuple[str, int], str] = {}
         self._reads: list[tuple[Piece, Input]] = []
-        self._stamps: dict[str, tuple[int, int]] = {}  # size and time of files that are read twice: cut, then split
+        self._stamps: dict[str, os.stat_result] = {}  # of files that are read twice: cut, then split
         self.here = [name for name, stream in streams.items() if not _is_read_elsewhere(stream)]
 
     def __iter__(self) -> Iterator[Pieces]:
@@ -85,7 +84,7 @@ class Plan:
                 if stream.whole or not _has_parts(path) or size_of(path) <= self._size:
                     yield Piece(name, file, path), size_of(path)
                     continue
-                self._stamps[path] = _stamp(path)
+                self._stamps[path] = os.stat(path)
                 lines = Ranges(path, self._size)
                 for part in lines:
                     yield Piece(name, file, part), part.end - part.start
@@ -96,9 +95,11 @@ class Plan:
 
     def close(self) -> None:
         """Add up what reading has told, in the order of the files."""
-        for path, (size, time) in self._stamps.items():
-            size_now, time_now = _stamp(path)
-            if size_now < size or (size_now == size and time_now != time):  # what is only added is no harm
+        for path, before in self._stamps.items():
+            now = os.stat(path)
+            grown = now.st_size - before.st_size
+            replaced = now.st_ino != before.st_ino
+            if replaced or grown < 0 or (not grown and now.st_mtime_ns != before.st_mtime_ns):  # added lines do no harm
                 what, hint = "changed while it was read", "Score it again when nothing writes to it."
                 raise DataError(what, where=visible(path), hint=hint, code="input-changed")
         order = {name: number for number, name in enumerate(self._streams)}
@@ -108,16 +109,7 @@ class Plan:
         for name, stream in self._streams.items():
             if name not in self.here:
                 digests = [self._digests[name, file] for file in range(len(stream.paths))]
-                stream.read.digest = (
-                    digests[0]
-                    if isinstance(stream.source, (str, os.PathLike)) and not hasattr(stream.source, "paths")
-                    else joined(digests)
-                )
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns
+                stream.read.digest = joined(digests) if isinstance(stream.source, Files) else digests[0]
 
 
 def _order(sources: Mapping[str, int], piece: Piece) -> tuple[int, int, int]:
@@ -207,7 +199,7 @@ def _put_down(source: str, lot: Lot, ways: int, put: Put) -> None:
     for name in lot.names:
         slot = lot.slot(name)
         assert slot is not None
-        piles[crc32(name.encode("utf-8", "surrogatepass")) % ways].append((name, source, *slot))
+        piles[hash_of(name) % ways].append((name, source, *slot))
     for number, pile in enumerate(piles):
         if pile:
             put(number, pile)

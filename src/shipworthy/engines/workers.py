@@ -1,4 +1,4 @@
-"""Workers: one process for each task. One that dies is replaced, and its task is done again.
+"""Workers: a few processes that do one task after the other. One that dies is replaced, and its task is done again.
 
 The pools of the standard library either hang when a worker is killed or do not say at which task it was.
 """
@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from multiprocessing import connection, get_context
 from typing import Any, NamedTuple
 
@@ -24,7 +25,9 @@ class Failed(NamedTuple):
     error: Exception
 
 
-class _Running(NamedTuple):
+class _Busy(NamedTuple):
+    """A worker, and the task that it is at."""
+
     process: Any
     number: int
     task: Any
@@ -32,60 +35,73 @@ class _Running(NamedTuple):
 
 
 def over(work: Callable[[Any], object], tasks: Iterable[Any], jobs: int) -> Iterator[tuple[int, Any]]:
-    """`work(task)` for each task, `jobs` at a time; results with the numbers of their tasks, as they complete.
+    """`work(task)` for each task in `jobs` processes; results with the numbers of their tasks, as they complete.
 
     Where processes are forked, `work` need not be one that can be pickled. Of several errors that of the first task is
     raised, as one process would raise it.
     """
-    context = get_context("fork" if can_fork() else "spawn")
-    waiting, running = enumerate(tasks), dict[Any, _Running]()
+    context: Any = get_context("fork" if can_fork() else "spawn")
+    waiting, busy = enumerate(tasks), dict[Any, _Busy]()
     failed: tuple[int, Exception] | None = None
 
-    def start(number: int, task: Any, tries: int) -> None:
-        ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_work, args=(theirs, work, task), daemon=True)  # type: ignore[attr-defined]
+    def start() -> tuple[Any, Any]:
+        ours, theirs = context.Pipe()
+        # A forked worker has our ends of the pipes, too. It closes them, else no worker would notice that we are gone.
+        inherited = [ours, *busy] if context.get_start_method() == "fork" else []
+        process = context.Process(target=_work, args=(theirs, inherited, work), daemon=True)
         process.start()
         theirs.close()
-        running[ours] = _Running(process, number, task, tries)
+        return ours, process
+
+    def give(pipe: Any, process: Any, number: int, task: Any, tries: int = 1) -> None:
+        busy[pipe] = _Busy(process, number, task, tries)
+        with suppress(OSError):  # a worker that is gone is noticed where its answer is waited for
+            pipe.send(task)
 
     try:
-        while True:
-            while len(running) < jobs and failed is None and (given := next(waiting, None)) is not None:
-                start(*given, 1)
-            if not running:
-                break
-            for ended in connection.wait(list(running)):
+        while len(busy) < jobs and (given := next(waiting, None)) is not None:
+            give(*start(), *given)
+        while busy:
+            for ended in connection.wait(list(busy)):
                 pipe: Any = ended
-                process, number, task, tries = running.pop(pipe)
+                process, number, task, tries = busy.pop(pipe)
                 try:
                     result = pipe.recv()
                 except (EOFError, OSError):
+                    pipe.close()
                     process.join()
                     if tries >= TRIES:
                         raise _died(task, process.exitcode) from None
-                    start(number, task, tries + 1)
+                    give(*start(), number, task, tries + 1)
                     continue
-                finally:
-                    pipe.close()
-                process.join()
+                if isinstance(result, Failed) and (failed is None or number < failed[0]):
+                    failed = number, result.error
+                if failed is None and (given := next(waiting, None)) is not None:
+                    give(pipe, process, *given)
+                else:
+                    pipe.close()  # which ends it
+                    process.join()
                 if not isinstance(result, Failed):
                     yield number, result
-                elif failed is None or number < failed[0]:
-                    failed = number, result.error
     finally:
-        for one in running.values():
+        for pipe, one in busy.items():
             one.process.terminate()
             one.process.join()
+            pipe.close()
     if failed is not None:
         raise failed[1]
 
 
-def _work(pipe: Any, work: Callable[[Any], object], task: Any) -> None:
+def _work(pipe: Any, inherited: Iterable[Any], work: Callable[[Any], object]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets the signal too, and ends its workers
     import gc
 
     gc.disable()
-    pipe.send(attempt(work, task))
+    for other in inherited:
+        other.close()
+    with suppress(EOFError, OSError):  # nobody waits for more
+        while True:
+            pipe.send(attempt(work, pipe.recv()))
 
 
 def attempt(work: Callable[[Any], object], task: Any) -> object:

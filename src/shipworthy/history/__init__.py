@@ -33,6 +33,7 @@ from .records import (
     Recorded,
     RecordedRun,
     Report,
+    RunRef,
     TrendPoint,
     damaged,
     exact_value,
@@ -75,6 +76,7 @@ SHORT = 12  # characters of a run's id that people type
 
 _COLUMNS = "seq, id, recorded_at, suite, profile, decision, definitions, digest, inputs, commit_id, branch, label"
 _SAME = "{columns}"  # in a statement: what the database's version has of these
+_REF = "seq, id, recorded_at, suite, decision, commit_id, branch, label, project, subject, commit_url, gold"
 _PROJECT = "{project}"  # … and the condition that a run is of a project
 _NAMES = (  # each name once: one step through the index for each, where DISTINCT would look at every row
     "WITH RECURSIVE n(qid) AS (SELECT min(qid) FROM shipworthy_items UNION ALL "
@@ -174,7 +176,7 @@ class History:
             raise damaged(self.url)  # a verdict may hang on it
         return found
 
-    def reports(self, runs: Sequence[RecordedRun]) -> Iterator[Recorded]:
+    def reports(self, runs: Sequence[RecordedRun | RunRef]) -> Iterator[Recorded]:
         """The reports of several runs, in their order; a few at a time, because each has a row for every item."""
         return (stored(report, self.url) for report in self._stored(runs))
 
@@ -184,12 +186,12 @@ class History:
         reports = self._stored(runs)
         return (stored_results(report, self.url, passes) for report, passes in zip(reports, rules, strict=True))
 
-    def _stored(self, runs: Sequence[RecordedRun]) -> Iterator[object]:
+    def _stored(self, runs: Sequence[RecordedRun | RunRef]) -> Iterator[object]:
         for start in range(0, len(runs), TOGETHER):
             yield from retried(partial(self._some_stored, runs[start : start + TOGETHER]), self.timeout)
 
-    def _some_stored(self, runs: Sequence[RecordedRun]) -> list[object]:
-        with opened(self.url, self.timeout, write=False) as store:
+    def _some_stored(self, runs: Sequence[RecordedRun | RunRef]) -> list[object]:
+        with self.reading() as store:
             table, column = ("reports", "run") if store.version() >= SINCE else ("runs", "seq")
             sql = f"SELECT report FROM shipworthy_{table} WHERE {column} = ?"
             found = [store.rows(sql, (run.seq,)) for run in runs]
@@ -307,6 +309,10 @@ class History:
 
         With a limit, over the last runs that have it.
         """
+        with self.reading():
+            return self._item(qid, suite, branch, project, limit)
+
+    def _item(self, qid: str, suite: str, branch: str, project: str, limit: int | None) -> list[ItemHistory]:
         self.fill_items()
         name = shown_name(qid)
         # Of suites with several arms: what begins so. Names are looked at one after the other, whatever their order is
@@ -316,15 +322,17 @@ class History:
         found: dict[tuple[str, ...], ItemHistory] = {}
         for shown in names:
             rows = self.read(
-                f"SELECT i.passed, i.reason, i.answer, {_SAME} FROM shipworthy_items i "
+                f"SELECT i.passed, i.reason, i.answer, {_REF} FROM shipworthy_items i "
                 f"JOIN shipworthy_runs r ON r.seq = i.run WHERE i.qid = ?{where} ORDER BY r.seq",
                 (shown, *values),
             )
-            for passed, reason, answer, *columns in rows:
-                run = run_of(tuple(columns), self.url)
+            for row in rows:
+                run = RunRef(*row[3:])
                 key = (run.suite, shown, run.project, run.branch)
-                one = found.setdefault(key, ItemHistory(shown, run.suite, run.project, run.branch, []))
-                one.runs.append(ItemRun(run, bool(passed), reason, answer))
+                one = found.get(key) or found.setdefault(
+                    key, ItemHistory(shown, run.suite, run.project, run.branch, [])
+                )
+                one.runs.append(ItemRun(run, bool(row[0]), row[1], row[2]))
         if not found:
             raise UsageError(
                 f"no recorded run has the question {visible(qid)!r}",
@@ -346,15 +354,11 @@ class History:
         unknown = list({one.answer: one for one in (*wanted, *turn) if one.answer not in item.texts}.values())
         for one, rows in zip(unknown, self.items([one.run for one in unknown]), strict=True):
             item.texts[one.answer] = rows[item.qid].text if item.qid in rows else ""
-        item.answers = [
-            ItemAnswer(
-                item.texts[one.answer],
-                one.passed,
-                one.reason,
-                [other.run.seq for other in item.runs if other.answer == one.answer],
-            )
-            for one in wanted
-        ]
+        gave: dict[str, list[int]] = {one.answer: [] for one in wanted}
+        for one in item.runs:
+            if one.answer in gave:
+                gave[one.answer].append(one.run.seq)
+        item.answers = [ItemAnswer(item.texts[one.answer], one.passed, one.reason, gave[one.answer]) for one in wanted]
 
     def texts_of(self, answers: Iterable[str]) -> dict[str, str]:
         """The answers that are kept as text, by their digests."""
@@ -364,7 +368,7 @@ class History:
                 found[answer] = text
         return found
 
-    def items(self, runs: Sequence[RecordedRun]) -> Iterator[dict[str, KeptItem]]:
+    def items(self, runs: Sequence[RecordedRun | RunRef]) -> Iterator[dict[str, KeptItem]]:
         """The items of several runs with their answers, from their reports."""
         return (items_of(report) for report in self.reports(runs))
 
@@ -377,11 +381,13 @@ class History:
         end = None if within is None else time.monotonic() + within
 
         def fill_some() -> None:
+            if (reader := getattr(self._local, "store", None)) is not None:
+                reader.rest()
             with opened(self.url, self.timeout) as store:
                 store.take_turns()
                 for (seq,) in store.rows(f"SELECT seq {missing}"):
                     ((report,),) = store.rows("SELECT report FROM shipworthy_reports WHERE run = ?", (seq,))
-                    insert_items(store, seq, items_of(stored(report, self.url)), self.texts)
+                    insert_items(store, seq, stored(report, self.url), self.texts)
 
         while not self.knows_since():
             if end is not None and time.monotonic() > end:
@@ -525,7 +531,7 @@ def _insert(
         store.rows("INSERT INTO shipworthy_reports (run, report) VALUES (?, ?)", (seq, text))
         earlier = f"SELECT 1 FROM shipworthy_runs WHERE has_items < {COMPLETE} AND seq < ? LIMIT 1"
         if not store.rows(earlier, (seq,)):  # else its turn comes after theirs
-            insert_items(store, seq, items_of(report), texts)
+            insert_items(store, seq, report, texts)
         store.many("INSERT INTO shipworthy_metrics (run_id, name, kind, num, den) VALUES (?, ?, ?, ?, ?)", metrics)
         store.many("INSERT INTO shipworthy_gates (run_id, gate, state, holds) VALUES (?, ?, ?, ?)", gates)
 

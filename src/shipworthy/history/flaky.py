@@ -1,43 +1,91 @@
-"""Flaky: questions whose result goes back and forth over the recorded runs of one gold set."""
+"""Flaky: questions whose result goes back and forth over the recorded runs of one gold set, project and branch."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from statistics import median
 
 import msgspec
 
-from . import History
+from . import History, RecordedRun
+
+FAILURES = 3  # separate ones: two may be a break and its repair
+# A run is an outage where it has this many more failures than usual: questions, share of them, and times the spread.
+_MORE, _SHARE, _SPREAD = 3, 0.1, 4
+_MAD = 1.4826  # makes the median distance from the median comparable with a standard deviation
 
 
 class FlakyItem(msgspec.Struct, frozen=True):
-    """A question, how often it passed, and how often its result turned from one run to the next."""
+    """A question, how often it passed, and how often it failed anew after it had passed, outages aside."""
 
     qid: str
     runs: int
     passed: int
-    turns: int
+    failures: int
+    strip: str  # a character for each run, oldest first: ✓ passed, ✗ failed, · left out, blank not there
+
+
+class FlakyItems(msgspec.Struct, frozen=True):
+    """The questions that keep changing, the most restless first; over which runs, and those left out as outages."""
+
+    items: list[FlakyItem]
+    runs: list[RecordedRun]
+    outages: list[RecordedRun]
 
 
 def flaky(
-    history: History, *, suite: str = "answers", branch: str = "", last: int = 20, turns: int = 2
-) -> tuple[list[FlakyItem], int]:
-    """The questions that turned at least so often, the most restless first, and over how many runs.
+    history: History,
+    *,
+    suite: str = "answers",
+    branch: str = "",
+    project: str = "",
+    last: int = 20,
+    failures: int = FAILURES,
+) -> FlakyItems:
+    """The questions that failed at least so many separate times in the last runs.
 
-    One turn is a change that stayed, such as a repair. Runs on another gold set, by other definitions or on a subset
-    are left out.
+    Runs count that are of the newest run's project, branch, gold set, definitions and profile, on all its questions.
+    Those in which an unusual share failed are left out: an outage says nothing of a question.
     """
-    runs = [run for run in history.runs(suite=suite, branch=branch) if not run.subset]
-    if not runs:
-        return [], 0
-    newest = (runs[-1].gold, runs[-1].definitions, runs[-1].profile)
-    alike = [run for run in runs if (run.gold, run.definitions, run.profile) == newest][-last:]
-    results: dict[str, list[bool]] = {}
-    for run in history.results(alike):
-        for name, passed in run.items():
-            results.setdefault(name, []).append(passed)
-    found = [
-        FlakyItem(name, len(seen), sum(seen), sum(one != two for one, two in pairwise(seen)))
-        for name, seen in results.items()
-    ]
-    listed = [one for one in found if one.turns >= turns]
-    return sorted(listed, key=lambda one: (-one.turns, one.qid)), len(alike)
+    runs = comparable(history, suite=suite, branch=branch, project=project)[-last:]
+    results = list(history.results(runs))
+    out = outages(results)
+    names = sorted({name for found in results for name in found})
+    items = [_item(name, results, out) for name in names]
+    listed = sorted((one for one in items if one.failures >= failures), key=lambda one: (-one.failures, one.qid))
+    return FlakyItems(listed, runs, [run for place, run in enumerate(runs) if place in out])
+
+
+def comparable(history: History, *, suite: str, branch: str = "", project: str = "") -> list[RecordedRun]:
+    """The runs that can be compared with the newest one on all its questions."""
+    runs = [run for run in history.runs(suite=suite, branch=branch, project=project) if not run.subset]
+    return [run for run in runs if run.beside(runs[-1]) and _terms(run) == _terms(runs[-1])]
+
+
+def _terms(run: RecordedRun) -> tuple[str, ...]:
+    return (run.gold, run.definitions, run.profile)
+
+
+def outages(results: Sequence[Mapping[str, bool]]) -> set[int]:
+    """The places of the runs in which an unusual share of the questions failed."""
+    failed = [len(found) - sum(found.values()) for found in results]
+    if not failed:
+        return set()
+    usual = median(failed)
+    spread = _MAD * median(abs(count - usual) for count in failed)
+    return {
+        place
+        for place, (count, found) in enumerate(zip(failed, results, strict=True))
+        if count - usual >= max(_MORE, _SHARE * len(found), _SPREAD * spread)
+    }
+
+
+def _item(name: str, results: Sequence[Mapping[str, bool]], out: set[int]) -> FlakyItem:
+    seen = [found[name] for place, found in enumerate(results) if name in found and place not in out]
+    strip = "".join(
+        " " if name not in found else "·" if place in out else "✓" if found[name] else "✗"
+        for place, found in enumerate(results)
+    )
+    failures = sum(not passed for passed, _ in groupby(seen))
+    return FlakyItem(name, len(seen), sum(seen), failures, strip)

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..reading.reports import row_name
+from ..reading.reports import reason_of, row_name
 from ..suites import passing_rule
 from ..text import visible
-from .records import SHORT_COMMIT, SUBSET, RecordedRun, shown_name
+from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RunRef, gold_of, shown_name
 from .store import HistoryStore
 
 ANSWERS = 10  # different answers that are shown with their text, the newest
+ALIKE = 0.3  # share of the words in common from which on two texts are shown as one that was changed
+MOST_WORDS = 1500  # of a text that is compared word by word, which takes its square
 LONGEST_REASON = 200  # characters
 LONGEST_TEXT = 20_000  # characters of an answer that are kept beside its digest
 NONE, FAILING, ALL = TEXTS = ("none", "failing", "all")  # which answers are kept as text
@@ -39,18 +41,18 @@ def items_of(report: Mapping[str, Any]) -> dict[str, KeptItem]:
     rows = {}
     for row in report.get("items") or ():
         passed = passes(row)
-        reason = "" if passed else visible(str(row.get("reason") or row.get("failed") or row.get("state") or ""))
+        reason = "" if passed else visible(reason_of(row))
         text = visible(row["claim"], LONGEST_TEXT) if isinstance(row.get("claim"), str) else ""
         rows[shown_name(row_name(row))] = KeptItem(passed, reason[:LONGEST_REASON], answer_digest(row), text)
     return rows
 
 
-def insert_items(store: HistoryStore, seq: int, items: Mapping[str, KeptItem], texts: str = FAILING) -> None:
+def insert_items(store: HistoryStore, seq: int, report: Mapping[str, Any], texts: str = FAILING) -> None:
     """Keep the items of a run. Items of all runs before it are kept already: `since` follows from the last of them.
 
     It is the run that turned the question; negative where none did: the first that has it.
     """
-    before = standing(store, seq)
+    before, items = standing(store, seq), items_of(report)
     rows = []
     for name, item in items.items():
         was, since = before.get(name, (item.passed, -seq))
@@ -66,7 +68,8 @@ def insert_items(store: HistoryStore, seq: int, items: Mapping[str, KeptItem], t
         "INSERT INTO shipworthy_texts (answer, text) VALUES (?, ?) ON CONFLICT (answer) DO NOTHING",
         sorted(wanted.items()),
     )
-    store.rows(f"UPDATE shipworthy_runs SET has_items = {COMPLETE} WHERE seq = ?", (seq,))
+    gold = visible(gold_of(report.get("inputs") or {}), LONGEST_NAME)
+    store.rows(f"UPDATE shipworthy_runs SET has_items = {COMPLETE}, gold = ? WHERE seq = ?", (gold, seq))
 
 
 def standing(store: HistoryStore, seq: int) -> dict[str, tuple[bool, int]]:
@@ -100,7 +103,7 @@ def answer_digest(row: Mapping[str, Any]) -> str:
 class ItemRun(msgspec.Struct, frozen=True):
     """One question in one run."""
 
-    run: RecordedRun
+    run: RunRef
     passed: bool
     reason: str
     answer: str  # digest
@@ -272,14 +275,25 @@ def spans(numbers: Sequence[int]) -> str:
 
 def word_diff(old: str, new: str) -> str:
     """Both texts as one, as git shows it: `within [-30-] {+60+} days`."""
+    signs = {"same": ("", ""), "gone": ("[-", "-]"), "come": ("{+", "+}")}
+    return " ".join(f"{signs[kind][0]}{text}{signs[kind][1]}" for kind, text in changed_words(old, new))
+
+
+def changed_words(old: str, new: str) -> list[tuple[str, str]]:
+    """Both texts as one, in pieces: what is the same, what is gone and what came instead. Long texts only as wholes."""
     before, after = old.split(), new.split()
+    if max(len(before), len(after)) > MOST_WORDS:
+        return [(kind, text) for kind, text in (("gone", old), ("come", new)) if text]
     parts = []
     for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal":
-            parts.append(" ".join(before[a:b]))
+            parts.append(("same", " ".join(before[a:b])))
             continue
         if b > a:
-            parts.append(f"[-{' '.join(before[a:b])}-]")
+            parts.append(("gone", " ".join(before[a:b])))
         if d > c:
-            parts.append(f"{{+{' '.join(after[c:d])}+}}")
-    return " ".join(parts)
+            parts.append(("come", " ".join(after[c:d])))
+    same = sum(len(text.split()) for kind, text in parts if kind == "same")
+    if same < ALIKE * max(len(before), len(after)):  # two texts, not one that was changed
+        return [(kind, " ".join(words)) for kind, words in (("gone", before), ("come", after)) if words]
+    return parts

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 import msgspec
 
 from .. import stats
 from ..text import plural, visible
-from . import SHORT, History
+from . import SHORT, History, RecordedRun
 
 FIRST = 5  # runs that show which items pass reliably
 LAST = 3  # runs in which an item must have turned to be listed as lost or gained
@@ -47,6 +47,7 @@ class Nightly(msgspec.Struct, frozen=True):
     waiting: list[str] = []  # turned in the last run, and not yet in three
     new: list[str] = []  # not in the first five runs: they can't have changed
     missing_runs: int = 0  # how many are needed before there can be evidence
+    gold_change: str = ""  # since when the gold set is another, where runs on the one before are left out
 
     @property
     def alarm(self) -> bool:
@@ -55,7 +56,8 @@ class Nightly(msgspec.Struct, frozen=True):
     def lines(self, left_out: int = 0) -> list[str]:
         """The evidence in words."""
         if self.missing_runs:
-            return [f"{plural(self.missing_runs, 'more run')} needed before there can be evidence"]
+            note = [f"{self.gold_change}: earlier runs are left out"] if self.gold_change else []
+            return [f"{plural(self.missing_runs, 'more run')} needed before there can be evidence", *note]
         found, size = "ALARM" if self.alarm else "no alarm", plural(self.items, "item")
         lines = [
             f"{found}  {plural(len(self.nights), 'run')}, {size}: "
@@ -75,9 +77,9 @@ class Nightly(msgspec.Struct, frozen=True):
         )
         lines += [f"{title}: {', '.join(visible(name, 60) for name in names)}" for title, names in lists if names]
         if left_out:
-            lines.append(
-                f"{plural(left_out, 'run')} left out: other gold set, definitions or profile than the newest run"
-            )
+            change = f"; {self.gold_change}" if self.gold_change else ""
+            terms = "other gold set, definitions or profile than the newest run"
+            lines.append(f"{plural(left_out, 'run')} left out: {terms}{change}")
         return lines
 
 
@@ -158,15 +160,21 @@ def _turned(last: Sequence[Results], before: Results) -> tuple[list[str], list[s
     return lost, gained, [name for name in turned if name not in sure]
 
 
-def nightly_of(history: History, *, suite: str, branch: str = "", since: str = "") -> tuple[Nightly, int]:
-    """The evidence over the recorded runs of a suite, and how many of them could not be compared with the newest."""
-    runs = history.runs(suite=suite, branch=branch)
+def nightly_of(
+    history: History, *, suite: str, branch: str = "", project: str = "", since: str = ""
+) -> tuple[Nightly, int]:
+    """The evidence over the recorded runs of a suite, in the newest one's project and branch.
+
+    And how many of these could not be compared with it; a change of the gold set among them is noted.
+    """
+    runs = history.runs(suite=suite, branch=branch, project=project)
     if since:
         first = history.find(since).seq
         runs = [run for run in runs if run.seq >= first]
     if not runs:
         return nightly([]), 0
     newest = next((run for run in reversed(runs) if not run.subset), runs[-1])
+    runs = [run for run in runs if run.beside(newest)]
     alike = [
         run
         for run in runs
@@ -177,4 +185,15 @@ def nightly_of(history: History, *, suite: str, branch: str = "", since: str = "
         (f"{run.recorded_at[:16]} {run.id[:SHORT]}", results)
         for run, results in zip(alike, history.results(alike), strict=True)
     )
-    return nightly(named), len(runs) - len(alike)
+    found = nightly(named)
+    return msgspec.structs.replace(found, gold_change=_gold_change(runs, newest)), len(runs) - len(alike)
+
+
+def _gold_change(runs: Sequence[RecordedRun], newest: RecordedRun) -> str:
+    """Since when the gold set is the one of the newest run, where it was another before; else blank."""
+    whole = [run for run in runs if not run.subset]
+    changed = next((one for before, one in reversed(list(pairwise(whole))) if before.gold != one.gold), None)
+    if changed is None or changed.gold != newest.gold:
+        return ""
+    release = f" to release {changed.gold_release}" if changed.gold_release else ""
+    return f"the gold set changed{release} before {changed.where}, {changed.recorded_at[:10]}"

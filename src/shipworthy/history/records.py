@@ -22,7 +22,6 @@ Report = Mapping[str, Any]  # the canonical report of one suite
 SUBSET = " (subset)"  # after the decision of a run on some of the questions
 SHORT_COMMIT = 8
 LONGEST_NAME = 500  # characters; PostgreSQL's index takes 2,704 bytes
-SMALL = 10_000  # characters: the inputs of a run, of which ten thousand are read at once
 Recorded = dict[str, Any]  # JSON that the database gives back: a report, or its inputs
 
 
@@ -56,6 +55,10 @@ class RecordedRun(msgspec.Struct, frozen=True):
         """`run 31 (9f3c2a1b)`."""
         return f"run {self.seq}" + (f" ({self.commit[:SHORT_COMMIT]})" if self.commit else "")
 
+    def beside(self, other: RecordedRun) -> bool:
+        """Whether it is of the same project and branch; a run that an earlier version recorded is of any project."""
+        return self.branch == other.branch and (self.project == other.project or not self.project or not other.project)
+
     @property
     def subset(self) -> bool:
         """Whether only some of the questions were judged."""
@@ -63,9 +66,38 @@ class RecordedRun(msgspec.Struct, frozen=True):
 
     @property
     def gold(self) -> str:
-        """What the gold set was, whatever the order of its lines where the report says so."""
-        gold = self.inputs.get("gold") or {}
-        return str(gold.get("content") or gold.get("sha256") or "")
+        return gold_of(self.inputs)
+
+
+class RunRef(msgspec.Struct, frozen=True):
+    """What is shown of a run where there are ten thousand of them."""
+
+    seq: int
+    id: str
+    recorded_at: str
+    suite: str
+    decision: str
+    commit: str
+    branch: str
+    label: str
+    project: str
+    subject: str
+    commit_url: str
+    gold: str
+
+    @property
+    def where(self) -> str:
+        """`run 31 (9f3c2a1b)`."""
+        return f"run {self.seq}" + (f" ({self.commit[:SHORT_COMMIT]})" if self.commit else "")
+
+
+def gold_of(inputs: Mapping[str, Any]) -> str:
+    """What the gold set was, whatever the order of its lines where the report says so."""
+    gold = inputs.get("gold") or {}
+    return str(gold.get("content") or gold.get("sha256") or "")
+
+
+_INPUTS = RecordedRun.__struct_fields__.index("inputs")
 
 
 class TrendPoint(msgspec.Struct, frozen=True):
@@ -210,15 +242,16 @@ def _told_apart(text: str, name: str) -> str:
 
 
 def run_of(row: DatabaseRow, url: str) -> RecordedRun:
-    values = dict(zip(RecordedRun.__struct_fields__, row, strict=True))
-    return RecordedRun(**values | {"inputs": stored(values["inputs"], url)})
+    values = list(row)
+    values[_INPUTS] = stored(row[_INPUTS], url)
+    return RecordedRun(*values)
 
 
 def stored(value: object, url: str) -> Recorded:
     """JSON that the database gave back; a page that went bad may give anything."""
     try:
-        text = _text(value)
-        found = _decoded(text) if len(text) < SMALL else json.loads(text)
+        # A decoder that takes less: of ten thousand runs the inputs are read at once.
+        found = _decoded(value) if isinstance(value, str) else json.loads(_text(value))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -226,7 +259,7 @@ def stored(value: object, url: str) -> Recorded:
     return found
 
 
-def _decoded(text: str | bytes) -> object:
+def _decoded(text: str) -> object:
     """JSON by the faster decoder, which does not know half a surrogate pair."""
     try:
         return msgspec.json.decode(text)

@@ -61,7 +61,10 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     # Reports in a table of their own: a list of runs is read without them. `since` is the run that turned a question
     # in its project, branch and suite, or the first that has it, negative; has_items is 2 where it is known.
     5: (
-        *(f"ALTER TABLE shipworthy_runs ADD COLUMN {name} TEXT NOT NULL DEFAULT ''" for name in BUILD_COLUMNS),
+        *(
+            f"ALTER TABLE shipworthy_runs ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
+            for name in (*BUILD_COLUMNS, "gold")
+        ),
         "CREATE TABLE shipworthy_reports (run BIGINT NOT NULL PRIMARY KEY, report {bytes} NOT NULL)",
         "INSERT INTO shipworthy_reports (run, report) SELECT seq, report FROM shipworthy_runs ORDER BY seq",
         "UPDATE shipworthy_runs SET report = ''",
@@ -119,6 +122,11 @@ class HistoryStore:
         if not isinstance(found, int | None):
             raise sqlite3.DatabaseError("the schema's version is malformed")
         return found or 0
+
+    def rest(self) -> None:
+        """Let go of what was read: a migration waits for everybody who reads."""
+        if self._postgres:
+            self._connection.commit()
 
     def take_turns(self) -> None:
         """Wait until nobody else adds a run: what is kept of one follows from the one before."""

@@ -44,6 +44,7 @@ class Coverage(msgspec.Struct):
     citations_from: dict[str, int] = {}
     guessed: dict[str, int] = {}
     repeated: int = 0  # spans that were in the export twice
+    dropped: dict[str, int] = {}  # what the source says about right answers and gold can't say
 
     def add(self, assembled: Assembled, in_gold: bool) -> None:
         facts, trace = assembled.facts, assembled.trace
@@ -65,6 +66,8 @@ class Coverage(msgspec.Struct):
             _count(self.citations_from, facts["citations"])
         for note, count in assembled.notes.items():
             self.guessed[note] = self.guessed.get(note, 0) + count
+        for what in assembled.expected.dropped if assembled.expected is not None else ():
+            _count(self.dropped, what)
 
     @property
     def empty(self) -> bool:
@@ -113,6 +116,8 @@ def lines(coverage: Coverage) -> Iterator[str]:
         yield f"  in gold      {_share(coverage.matched, rows)}{seen}"
     for note, count in sorted(guesses(coverage).items()):
         yield f"guessed        {count:>6}   {note}"
+    for what, count in sorted(coverage.dropped.items()):
+        yield f"not carried over {count:>4}   {what}"
     for remark in remarks(coverage):
         yield f"missing: {remark}"
 

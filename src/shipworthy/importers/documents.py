@@ -66,6 +66,9 @@ def _pieces(joined: Joined, library: Library, notes: Counter[str]) -> list[str]:
     pieces = [piece for piece in joined.text.split(joined.separator) if piece.strip()]
     if not joined.separator or all(fold(piece) in library.by_text for piece in pieces):
         return pieces
+    if joined.whole:
+        notes["contexts that may be several documents, kept as one: --chunks does not have every piece"] += 1
+        return [joined.text]
     notes[f"contexts joined with {joined.separator!r}, not split: --chunks does not have every piece"] += 1
     return []
 

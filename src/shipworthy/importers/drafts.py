@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ class Drafts(msgspec.Struct):
         item = self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})
         if assembled.expected is not None:
             _describe(item, assembled.expected)
+        if material := material_of(assembled.trace):
+            item |= {"provenance": "trace", "draft": material}
 
     def ask(self, qid: str, question: str) -> None:
         self.items.setdefault(qid, {"qid": qid, "question": question, "answerable": None})["question"] = question
@@ -36,8 +39,30 @@ class Drafts(msgspec.Struct):
 
     @property
     def unfinished(self) -> int:
-        """Items that still need a substring, and every one needs `answerable`."""
-        return sum("gold_claim_substr" not in item for item in self.items.values())
+        """Items that still need a substring."""
+        return sum("gold_claim_substr" not in item and item["answerable"] is not False for item in self.items.values())
+
+    @property
+    def undecided(self) -> int:
+        return sum(item["answerable"] is None for item in self.items.values())
+
+
+def material_of(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """What a reviewer needs besides the question: what was retrieved, what the system said, and what it cited."""
+    answer = trace.get("answer_json") or {}
+    blocks = trace.get("topk") or trace.get("retrieved_ids") or ()
+    retrieved = [
+        {"id": one} if isinstance(one, str) else {"id": one["id"], "text": one.get("text") or ""} for one in blocks
+    ]
+    texts = {one["id"]: one.get("text", "") for one in trace.get("evidence") or ()}
+    for one in retrieved:
+        one["text"] = one.get("text") or texts.get(one["id"], "")
+    found = {
+        "answer": answer.get("claim"),
+        "cited": [one if isinstance(one, str) else one["id"] for one in answer.get("citations") or ()],
+        "retrieved": retrieved,
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _describe(item: dict[str, Any], expected: ExpectedAnswer) -> None:
@@ -51,8 +76,12 @@ def _describe(item: dict[str, Any], expected: ExpectedAnswer) -> None:
     notes += [note for note in expected.notes if note not in notes]
     if substrings:
         item["gold_claim_substr"] = substrings
-        if expected.match_all and len(substrings) > 1:
-            item["match"] = "all"
+        if expected.match and (expected.match != "all" or len(substrings) > 1):
+            item["match"] = expected.match
+    if expected.answerable is not None:
+        item["answerable"] = expected.answerable
+    if expected.forbidden:
+        item["forbidden"] = expected.forbidden
     if expected.citations:
         item["gold_citations"] = expected.citations
     if notes:

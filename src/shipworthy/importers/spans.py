@@ -23,8 +23,11 @@ class ExpectedAnswer(msgspec.Struct):
     substrings: list[str] = []
     citations: list[str] = []
     reference: str = ""
-    match_all: bool = False
+    match: str = ""  # all, regex; else any of the texts is enough
+    forbidden: list[str] = []
+    answerable: bool | None = None  # only where the source says so
     notes: list[str] = []
+    dropped: list[str] = []  # what it says beside that, which gold can't say
 
 
 class Joined(msgspec.Struct, frozen=True):
@@ -32,6 +35,7 @@ class Joined(msgspec.Struct, frozen=True):
 
     text: str
     separator: str
+    whole: bool = False  # where it can't be split, it is one document
 
 
 class Span(msgspec.Struct):

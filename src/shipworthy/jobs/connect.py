@@ -50,7 +50,8 @@ _ADVICE = {
     "bad-json": "Give the URL of the API, not of a page, and check whether it needs --header or --body.",
     "redirect": "Give the URL that it redirects to.",
     "timeout": "Give it longer: --timeout-sec 300.",
-    "too-large": "Let it return less, such as no embeddings, no debug output, or fewer sources.",
+    "too-large": "Let it return less, such as no embeddings or debug output. `run` and `check` take more with "
+    "max_response_bytes under [target].",
     "bad-encoding": "Let it send its responses uncompressed.",
 }
 
@@ -116,9 +117,9 @@ def _understood(url: str, used: TargetOptions, response: dict[str, object], know
     searches = "retrieved_ids" in mapping and not {"claim", "answer", "answer_json", "refused"} & set(mapping)
     if not {"claim", "answer", "answer_json", "refused", "retrieved_ids"} & set(mapping) and not OURS & set(response):
         raise UsageError(
-            f"the response has no field that looks like an answer; it has {fields_of(response)}",
+            f"nothing in the response reads like an answer; it has {fields_of(response)}",
             where=secrets.hide(url),
-            hint="Say which it is: --map claim=PATH.",
+            hint="Say which field is the answer: --map claim=PATH. If that is empty, send another --question.",
             code="init-response",
         )
     used = msgspec.structs.replace(used, mapping=mapping)
@@ -321,6 +322,8 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
         advice = f"Say what it takes: --body '{json.dumps({'model': 'MODEL', **CHAT})}'."
     elif kind == "redirect" and urlsplit(url).path in failure.what.partition(" to ")[2].partition(";")[0]:
         advice = "It redirects to itself: check the path and whether it wants credentials (--header)."
+    elif kind == "bad-json" and "not UTF-8" in failure.what:
+        advice = "Let it send UTF-8, or name its charset in Content-Type."
     elif kind == "http-500" or (kind == "error-200" and not named_missing(failure.seen)):
         advice = f"Its log says why. {advice}"
     elif re.fullmatch(r"http-5\d\d", kind):

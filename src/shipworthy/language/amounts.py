@@ -13,11 +13,11 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
-from .spelling import number, said, spelled
+from .spelling import Form, Step, number, rewritten, said, spelled
 from .tables import table, words_of
 
 NUM = r"(?<![\d.])\d+(?:\.\d+)?"  # never begun inside a number, so that digits are read once
-INEXACT = ("month", "quarter", "year", "decade", "century")  # of no fixed length in another unit
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}  # of no fixed length in days
 _LETTERS = {"k": 10**3, "m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bn": 10**9, "t": 10**12, "tn": 10**12}
 _LETTERS |= {"lakh": 10**5, "crore": 10**7}
 _SHORT = {"g": "gram", "m": "metre", "l": "litre", "mcg": "microgram", "μg": "microgram", "ug": "microgram"}
@@ -26,23 +26,21 @@ _LONE = re.compile(r"(?<![\w.,])(\d{1,3})[. \u00a0\u2009\u202f](\d{3})(?![\d.,]*
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d.,]*\d)")
 _DOTTED = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{3}){2,})(?![\d.,]*\d)")
 _THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_POWER = re.compile(r"(?<=[A-Za-z])\^(?=[23](?!\w))")
 _DMY = re.compile(r"(?<![\w.,/-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?![\w/-]|\.\d)")
 _YMD = re.compile(r"(?<![\w.,/-])(\d{4})([./])(\d{1,2})\2(\d{1,2})(?![\w/-]|\.\d)")
 _YM = re.compile(r"(?<![\w.,/-])(\d{4})-(0[1-9]|1[0-2])(?![\w/-])")
-Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def compared(text: str, lone_is_group: bool = False, english: bool = True) -> str:
     """The text in the form in which it is searched; a separator before three digits may be one of thousands."""
-    text = _THIN.sub("", said(text))
+    text = _POWER.sub("", _THIN.sub("", said(text)))
     text = _DECIMAL_COMMA.sub(lambda match: match[1].replace(".", "") + "." + match[2], text)
     text = _DOTTED.sub(lambda match: match[1].replace(".", ""), text)
     if lone_is_group:
         text = _LONE.sub(r"\1\2", text)
     text = spelled(_YMD.sub(_year_first, _DMY.sub(_day_first, text)), english)
-    for pattern, form in _forms(english):
-        text = pattern.sub(form, text)
-    return _added(_PLUS, _based(text))
+    return _added(_PLUS, _based(rewritten(text, _forms(english))))
 
 
 def is_ambiguous(text: str) -> bool:
@@ -51,51 +49,104 @@ def is_ambiguous(text: str) -> bool:
 
 
 @cache
-def _forms(english: bool) -> list[Form]:
+def _forms(english: bool) -> list[Step]:
     months, bounds = words_of("words", "months"), table("contradiction")["bounds"]
     per = "|".join(sorted({*_PER, *_PER.values(), "day", "month", "week"}, key=len, reverse=True))
     ordinal = {word: n for n, word in enumerate(words_of("words", "ordinals"))}
     money = rf"[$€£]?-?{NUM}(?:e-?\d+)?"
-    general: list[Form] = [
-        (_YM, lambda match: f"{months[int(match[2]) - 1]} {match[1]}"),
-        (re.compile(r"\b(?:minus|negative) (?=\d)"), "-"),
-        (re.compile(r"(?<![\w.:,])(\d{1,2})(?:[:.](\d\d))? ([ap])m\b"), _clock),
-        (re.compile(r"(?<![\w.:,])0(?=\d:\d\d)"), ""),
-        (re.compile(rf"({NUM}) ?[x×*·] ?10\^\(?(-?\d+)\)?"), r"\1e\2"),
-        (re.compile(rf"({NUM})e\+(?=\d)"), r"\1e"),
-        (re.compile(rf"(?<=[$€£])({NUM}) ?(k|m|mn|mln|b|bn|t|tn)\b"), _scaled),
-        (re.compile(rf"(?<![\w.,])({NUM})(?:(k)| ?(bn|mn|mln|lakh|crore)s?)\b"), _scaled),
+
+    def form(pattern: str, put: str | Callable[[re.Match[str]], str]) -> Form:
+        return re.compile(pattern), put
+
+    general: list[Step] = [
+        ("-", [(_YM, lambda match: f"{months[int(match[2]) - 1]} {match[1]}")]),
+        (("minus", "negative"), [form(r"\b(?:minus|negative) (?=\d)", "-")]),
+        (("am", "pm"), [form(r"(?<![\w.:,])(\d{1,2})(?:[:.](\d\d))? ([ap])m\b", _clock)]),
+        (":", [form(r"(?<![\w.:,])0(?=\d:\d\d)", "")]),
+        ("^", [form(rf"({NUM}) ?[x×*·] ?10\^\(?(-?\d+)\)?", r"\1e\2")]),
+        ("+", [form(rf"({NUM})e\+(?=\d)", r"\1e")]),
+        ("$€£", [form(rf"(?<=[$€£])({NUM}) ?(k|m|mn|mln|b|bn|t|tn)\b", _scaled)]),
         (
-            re.compile(rf"(?<![\w.,$€£])({NUM}) (us dollars?|dollars?|euros?)\b"),
-            lambda match: ("€" if "eur" in match[2] else "$") + match[1],
+            ("k", "bn", "mn", "mln", "lakh", "crore"),
+            [form(rf"(?<![\w.,])({NUM})(?:(k)| ?(bn|mn|mln|lakh|crore)s?)\b", _scaled)],
         ),
-        (re.compile(rf"({NUM}) ?(?:°|deg(?:rees?)?) ?(c|f)(?:elsius|ahrenheit)?\b"), r"\1 °\2"),
-        (re.compile(rf"({NUM}) ?({'|'.join(_SHORT)})(?![\w'])"), lambda match: f"{match[1]} {_SHORT[match[2]]}"),
-        (re.compile(rf"({NUM}) ?(?:mph\b|miles? an hour\b)"), r"\1 mile/hour"),
-        (re.compile(rf"({NUM}) ?(?:km ?/ ?h|kph|kmh)\b"), r"\1 kilometre/hour"),
-        (re.compile(rf"(?<=[a-z])(?: ?/ ?| per )({per})\b"), lambda match: "/" + _PER.get(match[1], match[1])),
-        (re.compile(rf"\bbetween ({money}(?: [a-z]+)?) and (?=[$€£]?-?\d)"), r"\1 to "),
-        (re.compile(rf"\bfrom (?={money}(?: [a-z]+)? to [$€£]?-?\d)"), ""),
-        (re.compile(rf"(?<![\w.,/-])({money}) ?- ?({money})(?![\w/-])"), r"\1 to \2"),
-        (re.compile(r"\b(?:version |v)(?=\d)"), ""),
+        (
+            ("dollar", "euro"),
+            [
+                form(
+                    rf"(?<![\w.,$€£])({NUM}) (us dollars?|dollars?|euros?)\b",
+                    lambda match: ("€" if "eur" in match[2] else "$") + match[1],
+                )
+            ],
+        ),
+        (("°", "deg"), [form(rf"({NUM}) ?(?:°|deg(?:rees?)?) ?(c|f)(?:elsius|ahrenheit)?\b", r"\1 °\2")]),
+        (("",), [form(rf"({NUM}) ?({'|'.join(_SHORT)})(?![\w'])", lambda match: f"{match[1]} {_SHORT[match[2]]}")]),
+        (("mph", "hour"), [form(rf"({NUM}) ?(?:mph\b|miles? an hour\b)", r"\1 mile/hour")]),
+        (("km", "kph"), [form(rf"({NUM}) ?(?:km ?/ ?h|kph|kmh)\b", r"\1 kilometre/hour")]),
+        (
+            ("/", " per "),
+            [form(rf"(?<=[a-z])(?: ?/ ?| per )({per})\b", lambda match: "/" + _PER.get(match[1], match[1]))],
+        ),
+        (("between",), [form(rf"\bbetween ({money}(?: [a-z]+)?) and (?=[$€£]?-?\d)", r"\1 to ")]),
+        (("from",), [form(rf"\bfrom (?={money}(?: [a-z]+)? to [$€£]?-?\d)", "")]),
+        ("-", [form(rf"(?<![\w.,/-])({money}) ?- ?({money})(?![\w/-])", r"\1 to \2")]),
+        ("v", [form(r"\b(?:version |v)(?=\d)", "")]),
+        ("·⋅", [form(r"(?<=[a-z])[·⋅](?=[a-z])", "")]),
     ]
-    return (
-        general
-        if not english
-        else [
-            *general,
-            (re.compile(rf"\b(?:{_listed(bounds['at_least'])}) (?=[$€£]?\d)"), "at least "),
-            (re.compile(rf"\b(?:{_listed(bounds['at_most'])}) (?=[$€£]?\d)"), "at most "),
-            (
-                re.compile(r"\b(\d+) (third|fourth|quarter|fifth|sixth|eighth|tenth)s\b"),
-                lambda match: f"{match[1]}/{ordinal.get(match[2], 4)}",
-            ),
-            (
-                re.compile(rf"\b(?:{'|'.join(ordinal)})\b(?<!\d second)"),
-                lambda match: f"{ordinal[match[0]]}{_ending(ordinal[match[0]])}",
-            ),
-        ]
-    )
+    if not english:
+        return general
+    names = {name[:3]: name for name in months} | {"sept": "september"}
+    units = "|".join(unit for unit in _units()[1] if unit.isalpha())
+    before: list[Step] = [
+        ((" half",), [form(rf"\b(?:an?|1) ({units}) and an? half\b", r"1.5 \1")]),
+        ((" half",), [form(rf"({NUM}) and an? half (?:({units})s?\b)?", r"\1.5 \2")]),
+        (("half a",), [form(rf"\bhalf an? ({units})\b", r"0.5 \1")]),
+        ((" past ", " to "), [form(r"\b(half|quarter) (past|to) (\d{1,2})\b", _past)]),
+        ((" in the ",), [form(r"(\d{1,2}:\d\d|\d{1,2}) in the (morning|afternoon|evening)\b", _by_day)]),
+        (("below",), [form(rf"({NUM}) (degrees(?: \w+)?|°.?) below (?:zero|0)\b", r"-\1 \2")]),
+        (("'",), [form(r"(?<!\w)(\d)' ?(\d{1,2})(?:\"|'')", r"\1 foot \2 inch")]),
+        ((".",), [form(rf"\b({'|'.join(names)})\.(?!\w)", lambda match: names[match[1]])]),
+        (
+            tuple(names),
+            [
+                form(
+                    rf"\b({'|'.join((*months, *names))}) (\d{{1,2}}) ?(?:-|to) ?(\d{{1,2}})(?![\w:%/-])",
+                    lambda match: f"{match[2]} to {match[3]} {names.get(match[1], match[1])}",
+                )
+            ],
+        ),
+        ((" bce", " ce"), [form(r"(?<=\d) bce\b", " bc"), form(r"(?<=\d) ce\b", " ad")]),
+    ]
+    ordinals = rf"\b(?:(\d0)[ -])?({'|'.join(ordinal)})\b(?<!\d second)"
+    return [
+        *before,
+        *general,
+        *(
+            (("",), [form(rf"\b(?:{_listed(bounds[name])}) (?=[$€£]?\d)", f"{name.replace('_', ' ')} ")])
+            for name in ("at_least", "at_most")
+        ),
+        (
+            ("ths", "quarters", "thirds"),
+            [
+                form(
+                    r"\b(\d+) (third|fourth|quarter|fifth|sixth|eighth|tenth)s\b",
+                    lambda match: f"{match[1]}/{ordinal.get(match[2], 4)}",
+                )
+            ],
+        ),
+        (tuple(ordinal), [form(ordinals, lambda match: ordinal_of(int(match[1] or 0) + ordinal[match[2]]))]),
+        (("quarter", "q"), [form(r"\b(?:([1-4])(?:st|nd|rd|th) quarter|q([1-4])) (?:of )?(?=\d{4}\b)", r"q\1\2 ")]),
+    ]
+
+
+def _past(match: re.Match[str]) -> str:
+    """Half past nine, quarter to nine."""
+    hour, minutes = int(match[3]), 30 if match[1] == "half" else 15
+    return f"{hour}:{minutes}" if match[2] == "past" else f"{(hour - 2) % 12 + 1}:{60 - minutes}"
+
+
+def _by_day(match: re.Match[str]) -> str:
+    return f"{match[1]} {'am' if match[2] == 'morning' else 'pm'}"
 
 
 def _listed(lines: list[str]) -> str:
@@ -103,8 +154,9 @@ def _listed(lines: list[str]) -> str:
     return "|".join(sorted(names, key=len, reverse=True))
 
 
-def _ending(value: int) -> str:
-    return {1: "st", 2: "nd", 3: "rd"}.get(value, "th")
+def ordinal_of(value: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(value % 10 if value % 100 not in (11, 12, 13) else 0, "th")
+    return f"{value}{ending}"
 
 
 def _clock(match: re.Match[str]) -> str:
@@ -139,7 +191,7 @@ def date_of(written: str, year: str, month: int, day: int) -> str:
 # --- amounts in the smallest unit of their kind ---
 
 
-_PLUS = re.compile(rf"(?<![\w.,-])({NUM}) (second|metre|gram) (?:and )?({NUM}) \2\b(?!/)")
+_PLUS = re.compile(rf"(?<![\w.,-])({NUM}) (second|metre|gram|month) (?:and )?({NUM}) \2\b(?!/)")
 
 
 def _added(pattern: re.Pattern[str], text: str) -> str:
@@ -170,5 +222,6 @@ def _units() -> tuple[re.Pattern[str], Mapping[str, tuple[str, Fraction]]]:
         base = next((names[0] for factor, names in rows if factor == 1), kind)
         units |= {name: (base, factor) for factor, names in rows for name in names}
     known = {line.split()[0] for line in words_of("words", "units")} | {"microgram", "microsecond", "nanosecond"}
-    kept = {name: units[name] for name in units if name in known and name not in INEXACT}
+    kept = {name: units[name] for name in units if name in known and name not in MONTHS}
+    kept |= {name: ("month", Fraction(count)) for name, count in MONTHS.items()}
     return re.compile(rf"(?<![\w.,])({NUM}) ({'|'.join(sorted(kept, key=len, reverse=True))})\b(?!/)"), kept

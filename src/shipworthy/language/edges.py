@@ -17,6 +17,10 @@ _SIGNS = "-\u2212\u2013\u2011"
 _DENYING_BEFORE = re.compile(
     r"(?<!\w)(?:non[-\u2010\u2011 ]|(?:un|anti)[-\u2010\u2011])\Z"
 )  # only "non" stands by itself
+_LARGER = re.compile(
+    r"\d ?(?:h|hrs?|hours?|min|minutes?|days?|weeks?|years?|feet|foot|ft|kilograms?|kg|pounds?|lbs?),? (?:and )?\Z"
+)
+_SMALLER = re.compile(r"\d+ ?-?(?:min|sec|in\b|hour|day|month|inch|gram|g\b|ounce|oz)")
 _LONGEST = 60  # characters of a word that are looked at
 
 
@@ -26,14 +30,30 @@ def cut(text: str, start: int, end: int, lang: str = "") -> bool:
         return True
     if end < len(text) and text[end] != " " and _closes_inside(text, start, end, lang):
         return True
-    return text[start].isdigit() and text.endswith("minus ", 0, start)
-
-
-def prefixed(text: str, start: int) -> bool:
-    """Whether a prefix stands before the place that turns it into its opposite: non-refundable."""
-    if text[max(start - 4, 0) : start - 1].strip() not in ("non", "nti", "un") or start < 3:
+    if not text[start].isdigit():
         return False
-    return _DENYING_BEFORE.search(text, max(start - 6, 0), start) is not None
+    if text.endswith("minus ", 0, start):
+        return True
+    # the smaller part of one amount: 45 minutes in "1 hour 45 minutes"
+    return _LARGER.search(text, max(0, start - 24), start) is not None and _SMALLER.match(text, start, end) is not None
+
+
+def around(text: str, start: int, end: int) -> str:
+    """The words and numbers that a place begins and ends in."""
+    start -= len("minus ") if text.endswith("minus ", 0, start) else 0
+    while start > 0 and (_joins(text[start - 1]) or (text[start - 1] in ".,:-" and text[start].isdigit())):
+        start -= 1
+    while end < len(text) and (_joins(text[end]) or (text[end - 1].isdigit() and text[end : end + 2][1:].isdigit())):
+        end += 1
+    return text[start:end]
+
+
+def prefixed(text: str, start: int) -> str:
+    """The prefix before the place that turns it into its opposite, if there is one: non-refundable."""
+    if text[max(start - 4, 0) : start - 1].strip() not in ("non", "nti", "un") or start < 3:
+        return ""
+    match = _DENYING_BEFORE.search(text, max(start - 6, 0), start)
+    return match[0] if match else ""
 
 
 def _opens_inside(text: str, start: int, lang: str) -> bool:
@@ -62,6 +82,8 @@ def _opens_inside(text: str, start: int, lang: str) -> bool:
 
 def _closes_inside(text: str, start: int, end: int, lang: str) -> bool:
     last, after = text[end - 1], text[end]
+    if after in "+#" and last.isalpha():
+        return not text[end + 1 : end + 2].isalnum()  # C++, C#
     if last.isdigit():
         if after in ".,:":
             return text[end + 1 : end + 2].isdigit()

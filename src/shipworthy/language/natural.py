@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..text import folded_claim
-from .tables import letter_signs, lines_of, table, telling_words, word_set
+from .tables import quick_bytes, quick_look, quick_words, table, word_set
 
 REFUSAL, DOUBTFUL, ANSWER = "refusal", "doubtful", "answer"
 
@@ -59,11 +59,11 @@ def read(claim: str, question: str = "") -> str:
     claim = claim[:READ]
     if claim.endswith(("?", "—", "–", "-")) and _says_nothing(claim, question):
         return REFUSAL
-    if letter_signs().isdisjoint(telling_words(folded_claim(claim))) and not _rewritten(claim):
+    if quick_bytes("signs").isdisjoint(quick_look(folded_claim(claim))) and not _rewritten(claim):
         return ANSWER
     # quotes are somebody else's words
     text = _QUOTED.sub("x", _written_out(claim.lower().strip().strip('"')))
-    if lines_of("signs").isdisjoint(_WORD.findall(text)):
+    if quick_words("signs").isdisjoint(_WORD.findall(text)):
         return ANSWER
     text = _HEADING.sub(r"\1:", text) if "#" in text else text
     from .sentences import sentences  # most answers lack nothing, and are read no further
@@ -204,14 +204,14 @@ def _read(text: str, whole: bool = False) -> Sentence:
     plain = _MARKS.sub("", text)
     bare = _patterns("courtesy")[0][1].sub("", plain, count=1)
     has = set(_WORD.findall(bare))
-    if whole or not has.isdisjoint(lines_of("signs")):  # else it lacks nothing, and no list is looked for
+    if whole or not has.isdisjoint(quick_words("signs")):  # else it lacks nothing, and no list is looked for
         has.update(*map(_lists_of().__getitem__, _lists_of().keys() & has))
     return Sentence(bare, has, plain != text)
 
 
 def _lack(sentence: Sentence) -> tuple[str, int]:
     """How the sentence says that there is no answer, and where that ends; yes or no before it is an answer."""
-    if lines_of("signs").isdisjoint(sentence.has):
+    if quick_words("signs").isdisjoint(sentence.has):
         return "", 0
     kind, end = _kind(sentence, *LACKING)
     if not kind and ": " in sentence.text and (label := _LABEL.match(sentence.text)):

@@ -14,8 +14,8 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from .amounts import compared, date_of, written_number
-from .packs import LETTER, Pack, pack
-from .spelling import said
+from .packs import LETTER, Pack, branches, pack
+from .spelling import said, spelled
 from .tables import words_of
 
 LONGEST = 14  # words of one number
@@ -49,7 +49,8 @@ class Grammar:
             for name in names:
                 text = pack.fold(name.rstrip("?")).replace("_", " ")
                 self.words[text] = Word(number, power or value[0] == "*", name[-1] == "?")
-        one = "|".join(re.escape(word).replace(r"\*", r"\w{0,5}") for word in sorted(self.words, key=len, reverse=True))
+        starred = [re.escape(word).replace(r"\*", r"\w{0,5}") for word in self.words if word[-1] == "*"]
+        one = "|".join(filter(None, [branches({word for word in self.words if word[-1] != "*"}), *starred]))
         joint = "|".join(map(re.escape, pack.words("and"))) or "(?!)"
         self.part = re.compile(rf"(?P<literal>{LITERAL})|(?P<word>{one or '(?!)'})|(?P<joint>{joint})")
         gap = rf"(?:[ -]?(?:{joint})[ -]?|[ -]?)"
@@ -65,6 +66,11 @@ class Grammar:
         of = "|".join(map(re.escape, pack.words("of"))) or "(?!)"
         edge = r"(?<![\w.])" if pack.spaced else r"(?<![\d.])"
         self.unit = re.compile(rf"{edge}({LITERAL})(?: (?:{of}))? ?({_any(self.units, pack.spaced)})")
+        self.at_least = re.compile(pack.slot("at_least").pattern)
+        self.minus = re.compile(rf"(?:{pack.slot('minus').pattern}) ?(?=\d)")
+        self.to = re.compile(rf"(?<=\d) ?(?:{pack.slot('to').pattern}) ?(?=\d)")
+        first, joint = (pack.words("between") or ["(?!)", ""])[:2]
+        self.between = re.compile(rf"(?<!\w){first} ({LITERAL}) {joint} (?=\d)")
         self.months = {name: n for n, line in enumerate(pack.lists.get("months", ())) for name in _folded(pack, line)}
         self.dates = [self._template(text) for text in pack.lists.get("dates", ())]
         self.times = [self._template(text) for text in pack.lists.get("times", ())]
@@ -144,6 +150,8 @@ def localised(text: str, lang: str, other: bool = False) -> str:
     text = grammar.run.sub(lambda match: _numbers(match, grammar), text)
     for years, names in grammar.eras:
         text = re.sub(rf"{names} ?(\d+|元)", partial(_era, years), text)
+    text = grammar.at_least.sub("at least", text)
+    text = grammar.between.sub(r"\1 to ", grammar.to.sub(" to ", grammar.minus.sub("-", text)))
     if pack.order == "dmy":
         text = _NUMERIC_DATE.sub(_numeric_date, text)
     for pattern in grammar.dates:
@@ -153,6 +161,11 @@ def localised(text: str, lang: str, other: bool = False) -> str:
     text = re.sub(rf"{_OF_HUNDRED} ?({LITERAL})", r"\1%", text)
     text = grammar.unit.sub(lambda match: _counted(match[1], grammar.units[match[2]]), text)
     return " ".join(text.split()) if pack.spaced else _spaced(text)
+
+
+def one_spelling(text: str, lang: str) -> str:
+    """What a text says, in one spelling."""
+    return spelled(said(text)) if lang == "en" else localised(text, lang)
 
 
 def is_ambiguous(text: str) -> bool:
@@ -252,7 +265,7 @@ def _room(total: Fraction, value: Fraction, word: Word | None, joint: bool, scal
         return scales and value < 10**4 and total % 10**4 == 0
     if word.multiplies:
         return total % (100 if value == 20 else 10 * value) < value
-    if value < 1:
+    if 0 < value < 1:
         return joint and total.denominator == 1
     if value < 10:
         return total % 10 == 0

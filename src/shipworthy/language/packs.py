@@ -1,7 +1,7 @@
 """Packs: what the reader knows of a language, one TOML file each, and which language a text is in.
 
 A word list is text with blanks between its words. In a word, `_` stands for a blank, `*` for any letters, `{gap}` for a
-few words. Scripts without spaces are searched for the letters alone.
+few words, `{name}` for any word of that list. Scripts without spaces are searched for the letters alone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from .spelling import letters
 
 FOLDER = os.path.join(os.path.dirname(__file__), "packs")
 FEW = 40  # characters that `{gap}` may be
+KEY = 3  # letters of a word by which its lists are looked up
 SHORT = 4  # words in which a language can't be told with certainty
 PLAIN = 4  # common words that make a text plainly one of another language than was declared
 READ = 600  # characters of a text that tell its language
 LETTER = r"\w\u0900-\u0903\u093a-\u094f"  # marks of Devanagari are letters of theirs
 WORD = re.compile(r"[^\W\d_][\u0900-\u0903\u093a-\u094f]*(?:[^\W\d_][\u0900-\u0903\u093a-\u094f]*)*")
 _MARKUP = re.compile(r"\S*[/\\<>()\[\]{}=_*|@#]\S*")  # links, code and tables: no words of a language
+_NAMED = re.compile(r"\\\{(\w+)\\\}")
+_LISTED = re.compile(r"\{(\w+)\}")
 _STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
 # Scripts that one language of a pack is written in, by first and last letter; the marks of others come first.
 SCRIPTS = (
@@ -37,6 +40,7 @@ SCRIPTS = (
     ("he", "\u0590", "\u05ff"),
     ("el", "\u0370", "\u03ff"),
 )
+_SCRIPTS_BEGIN = min(first for _, first, _ in SCRIPTS)
 
 
 class Pack:
@@ -52,6 +56,7 @@ class Pack:
         self.spaced = not (self.hangul or is_spaceless(sample[0]))
         self.capitals = lang != "de" and letters(sample[0]) < "\u0500"  # a capital inside of a sentence is a name
         self._made: dict[str, re.Pattern[str]] = {}
+        self._words: dict[str, list[str]] = {}
 
     def fold(self, text: str) -> str:
         """Letters as they are compared in this language."""
@@ -62,21 +67,65 @@ class Pack:
 
     def words(self, name: str) -> list[str]:
         """The words of a list, folded."""
-        return [self.fold(word).replace("_", " ") for word in self.lists.get(name, "").split()]
+        if name not in self._words:
+            self._words[name] = [self.fold(word).replace("_", " ") for word in self.lists.get(name, "").split()]
+        return self._words[name]
 
     def slot(self, name: str) -> re.Pattern[str]:
-        """Any word of a list."""
+        """Any word of a list, the longest first."""
         if name not in self._made:
-            self._made[name] = re.compile("|".join(map(self.expression, self.words(name))) or r"(?!)")
+            by_edges: dict[tuple[str, str], list[str]] = {}
+            for word in self.words(name):
+                by_edges.setdefault(self._edges(word), []).append(word.strip("*"))
+            parts = [before + self._any(words) + after for (before, after), words in by_edges.items()]
+            self._made[name] = re.compile("|".join(parts) or r"(?!)")
         return self._made[name]
 
-    def expression(self, word: str) -> str:
-        plain = re.escape(word.strip("*")).replace(r"\{gap\}", rf"[^.!?;]{{0,{FEW}}}?")
+    def _edges(self, word: str) -> tuple[str, str]:
+        """What may stand before and after a word of a list."""
         if not self.spaced:
-            return (r"(?<!\w)" if word.endswith(" ") else "") + plain
+            return (r"(?<!\w)" if word.endswith(" ") else ""), ""
         stuck = _STUCK if "\u0600" <= word[0] <= "\u06ff" else ""
         before = r"(?<=\w)" if word[0] == "*" else rf"(?<![{LETTER}]){stuck}"
-        return before + plain + ("" if word[-1] in "*'-." else rf"(?![{LETTER}])")
+        return before, "" if word[-1] in "*'-." else rf"(?![{LETTER}])"
+
+    def _any(self, words: list[str]) -> str:
+        """Any of the words; what they begin with in common is tried once, which is many times as fast."""
+        named = [_NAMED.sub(self._named, re.escape(word)) for word in words if "{" in word]
+        plain = {word for word in words if "{" not in word}
+        return f"(?:{'|'.join(filter(None, [branches(plain), *named]))})"
+
+    def _named(self, match: re.Match[str]) -> str:
+        """A few letters, or any word of another list."""
+        if match[1] == "gap":
+            return rf"[^.!?;]{{0,{FEW}}}?"
+        return f"(?:{'|'.join(re.escape(word) for word in self.words(match[1]))})"
+
+    def present(self, text: str) -> frozenset[str] | set[str]:
+        """The lists that a text may have a word of, by how its words begin: a quick look before it is read."""
+        always, begins = self._begins
+        found = set(always)
+        for word in WORD.findall(text) if begins else ():
+            found.update(begins.get(word[:KEY], ()))
+        return found
+
+    @cached_property
+    def _begins(self) -> tuple[frozenset[str], dict[str, set[str]]]:
+        """The lists that any text may have a word of, and the others by the first letters of their words."""
+        always: set[str] = set()
+        begins: dict[str, set[str]] = {}
+        for name in (name for name, value in self.lists.items() if isinstance(value, str)):
+            for word in self.words(name):
+                named = _LISTED.match(word)
+                for each in self.words(named[1]) if named else [word]:
+                    run = WORD.match(each)
+                    if run is None or not self.spaced or "\u0600" <= each[0] <= "\u06ff":
+                        always.add(name)
+                    elif len(run[0]) >= KEY or run.end() == len(each) or each[run.end()] != "*":
+                        begins.setdefault(run[0][:KEY], set()).add(name)
+                    else:
+                        always.add(name)
+        return frozenset(always), begins
 
     def has(self, name: str, text: str) -> str:
         """The first word of the list that stands in the text, or nothing."""
@@ -88,6 +137,18 @@ class Pack:
         return frozenset(self.words("words"))
 
 
+def branches(words: set[str]) -> str:
+    by_first: dict[str, set[str]] = {}
+    for word in filter(None, words):
+        by_first.setdefault(word[0], set()).add(word[1:])
+    parts = []
+    for first, rests in sorted(by_first.items()):
+        char = "['’]" if first == "'" else re.escape(first)
+        rest = branches(rests)
+        parts.append(char + (f"(?:{rest})?" if rest and "" in rests else f"(?:{rest})" if "|" in rest else rest))
+    return "|".join(parts)
+
+
 @cache
 def pack(lang: str) -> Pack | None:
     """The pack of a language, or nothing where there is none."""
@@ -97,6 +158,19 @@ def pack(lang: str) -> Pack | None:
         return None
     with open(os.path.join(FOLDER, f"{lang}.toml"), "rb") as stream:
         return Pack(lang, tomllib.load(stream))
+
+
+@cache
+def english(name: str) -> frozenset[str]:
+    """The words of a list of the English pack."""
+    return frozenset(pack_of("en").words(name))
+
+
+def pack_of(lang: str) -> Pack:
+    """The pack of a language that has one."""
+    found = pack(lang)
+    assert found is not None, lang
+    return found
 
 
 @cache
@@ -149,18 +223,23 @@ def _english() -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _told(text: str, question: str) -> str:
     """The language of a text, if its letters and common words tell, or else those of text and question together."""
-    counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
+    counts = dict.fromkeys((name for name, _, _ in SCRIPTS), 0)
+    if text and max(text) >= _SCRIPTS_BEGIN:
+        counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
     if counts["ja"] and counts["ja"] * 8 >= counts["zh"]:
         counts["ja"] += counts.pop("zh")
     best = max(counts, key=lambda name: counts[name])
-    if 2 * counts[best] >= sum(map(str.isalpha, text)) - sum(counts.values()) and counts[best]:  # terms may be Latin
+    if counts[best] and 2 * counts[best] >= sum(map(str.isalpha, text)) - sum(counts.values()):  # terms may be Latin
         script = next(row for row in SCRIPTS if row[0] == best)
         if best == "zh" and any("\u3040" <= char <= "\u30ff" for char in question):
             return "ja"
         rivals = {name: own for name, (where, own, _) in _others().items() if where == script[0]}
         own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
         return next(own, "") or max([best, *rivals], key=_scores(text).__getitem__)
-    scores, size = _scores(text), len(WORD.findall(_MARKUP.sub(" ", text)))
+    scores = _scores(text)
+    if question and (sure := _sure(scores, 2)):
+        return sure[0]
+    size = len(WORD.findall(_MARKUP.sub(" ", text)))
     for name in _sure(scores, 1 if size <= SHORT and not question else 2):
         return name
     asked = _scores(question) if question else Counter()
@@ -173,14 +252,31 @@ def _told(text: str, question: str) -> str:
 
 def _sure(scores: Counter[str], least: int) -> list[str]:
     """The language that clearly has most of the words."""
-    (first, most), (_, next_most) = [*scores.most_common(2), ("", 0), ("", 0)][:2]
-    return [first] if most >= least and most > next_most else []
+    most = max(scores.values(), default=0)
+    best = [name for name, count in scores.items() if count == most]
+    return best if most >= least and len(best) == 1 else []
 
 
 def _scores(text: str) -> Counter[str]:
     """How many words and letters of the text each language has among its common ones."""
-    found = {*map(letters, WORD.findall(text)), *(char for char in letters(text) if char > "\x7f")}
-    return Counter({name: len(common & found) for name, common in _common_words().items()})
+    found = {word.lower() if word.isascii() else letters(word) for word in WORD.findall(text)}
+    found |= {char for char in set(letters(text)) if char > "\x7f"}
+    known = _languages_of()
+    scores = dict.fromkeys(_common_words(), 0)
+    for word in found:
+        for name in known.get(word, ()):
+            scores[name] += 1
+    return Counter(scores)
+
+
+@cache
+def _languages_of() -> dict[str, list[str]]:
+    """The languages that each common word is one of."""
+    found: dict[str, list[str]] = {}
+    for name, common in _common_words().items():
+        for word in common:
+            found.setdefault(word, []).append(name)
+    return found
 
 
 @cache

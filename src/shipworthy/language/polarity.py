@@ -1,84 +1,105 @@
 """Polarity: whether an answer says yes or no to a question, as far as its words tell.
 
-first word | "It does." | the sentence that has what was asked: is that denied, or its opposite said?
+first word | "It does." | the clause that has what was asked: is that denied, or its opposite said?
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from .clauses import cues
-from .contradiction import contradicts
-from .reader import Sentence, read_phrase, read_text
-from .spelling import said
-from .tables import word_set
-from .words import tokens
+from .denial import ASKING, STOP, cuts, matter
+from .numerals import one_spelling
+from .packs import Pack
 
 READ = 6  # sentences of an answer in which its yes or no is looked for,
 BEGINNING = 6000  # and characters
+OPEN = "open"
 _MARKS = re.compile(r"[^\w]*")
-_PARTED = re.compile(r"[,.;:!()\n]|\s-+\s|[—–]|\Z")
-_ASKED = re.compile(r"\?[\s\"')]*\Z")
+_SIGNED = re.compile(r"\s*(?:[^\w\s]|\Z)")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
-def polarity(answer: str, statement: str) -> str:
+def polarity(answer: str, statement: str, pack: Pack) -> str:
     """`yes` or `no` to a question, or to a statement that is to be confirmed; nothing where it can't be told."""
-    sentences = [sentence for sentence in read_text(said(answer[:BEGINNING]))[:READ] if not sentence.is_question]
-    if not sentences:
+    text = one_spelling(answer[:BEGINNING], pack.lang)
+    found = [sentence for sentence in sentences(text)[:READ] if not sentence.rstrip("\"')*_ ").endswith(ASKING)]
+    if not found:
         return ""
-    if word := _first_word(sentences[0].text):
-        return "" if word == "both" else word
-    asked = read_phrase(_ASKED.sub("", statement.strip()))
-    denied = not _ASKED.search(statement) and bool(cues(asked.tokens)) and len(cues(asked.tokens)) % 2 == 1
-    for n, sentence in enumerate(sentences):
-        if (reply := _short(sentence) if not n else "") or (reply := _compared(asked, sentence, denied)):
-            return "" if reply == "open" else reply
+    if word := _first_word(found[0], pack):
+        return "" if word == OPEN else word
+    asked = one_spelling(statement, pack.lang).strip()
+    denied = not asked.endswith(ASKING) and _negative(asked, pack)
+    for n, sentence in enumerate(found):
+        if (reply := _short(sentence, pack) if not n else "") or (reply := _compared(asked, sentence, denied, pack)):
+            return "" if reply == OPEN else reply
     return ""
 
 
-def _first_word(text: str) -> str:
+def sentences(text: str) -> list[str]:
+    """The sentences of a text in one spelling."""
+    ends = [match.end() for match in STOP.finditer(text)]
+    return [part for low, high in pairwise([0, *ends, len(text)]) if (part := text[low:high]).strip(" .!。\n")]
+
+
+def _first_word(text: str, pack: Pack) -> str:
     """Yes or no, where the answer begins with it: "Yes, no doubt", "Not any more.", but not "No fee is charged"."""
     text = text[_MARKS.match(text).end() :]  # type: ignore[union-attr]  # it matches nothing at least
-    found = tokens(text[:80])
-    words = [token.norm for token in found]
-    if not words:
-        return ""
-    if words[:3] in (["yes", "and", "no"], ["yes", "or", "no"]):
-        return "both"
-    if words[0] == "not":
-        return "no" if cues(found)[:1] == [(0, 1)] else ""
-    said = "yes" if words[0] in word_set("negation", "yes") else "no" if words[0] in word_set("negation", "no") else ""
-    if words[:2] == ["of", "course"]:
-        return "no" if words[2:3] == ["not"] else "yes"
-    if not said or words[0] in ("yes", "yep", "yeah", "yup", "nope", "nah") or len(words) == 1:
-        return said
-    signed = text[found[0].end : found[1].start].strip()
-    return said if signed or words[1] in word_set("negation", "subjects") else ""
+    if pack.slot("both").match(text):
+        return OPEN
+    if pack.slot("not").match(text):
+        return "" if pack.slot("idioms").match(text) else "no"
+    sure = pack.words("sure") or pack.words("yes")[:1]
+    for said in ("yes", "no"):
+        for word in sorted(pack.words(said), key=len, reverse=True):
+            after = text[len(word) :]
+            if not text.startswith(word) or (pack.spaced and after[:1].isalnum()):
+                continue
+            if _SIGNED.match(after) or (said == "no" and pack.slot("subjects").match(after.lstrip())):
+                return said
+            if not pack.spaced and said == "yes":
+                return "" if pack.slot("negators").match(after) else said
+            if word in sure or pack.slot("subjects").match(after.lstrip()):
+                return said
+    return ""
 
 
-def _short(sentence: Sentence) -> str:
+def _short(sentence: str, pack: Pack) -> str:
     """ "It does.", "They can't, because …": a pronoun and a helping verb, and nothing that says what."""
-    end = _PARTED.search(sentence.text)
-    words = [token.norm for token in tokens(sentence.text[: end.start() if end else None])]
-    if not 2 <= len(words) <= 3 or words[0] not in word_set("negation", "pronouns"):
+    if "pronouns" not in pack.lists:
         return ""
-    if words[1] not in word_set("negation", "helpers") or words[2:] not in ([], ["not"], ["indeed"]):
+    end = min([*cuts(sentence, pack), len(sentence)])
+    words = _TOKEN.findall(sentence[:end])
+    if not 2 <= len(words) <= 3 or words[0] not in pack.words("pronouns"):
         return ""
-    return "no" if words[2:] == ["not"] or words[1].endswith("n't") or words[1] == "cannot" else "yes"
+    if words[1] not in pack.words("helpers") or words[2:] not in ([], ["not"], ["indeed"]):
+        return ""
+    return "no" if _negative(sentence[:end], pack) else "yes"
 
 
-def _compared(asked: Sentence, sentence: Sentence, denied: bool) -> str:
+def _compared(asked: str, sentence: str, denied: bool, pack: Pack) -> str:
     """What the sentence says to what was asked; nothing where it is about something else."""
-    wanted = list(dict.fromkeys(asked.content))
-    shared = [word for word in wanted if word in sentence.words]
-    opposed = contradicts(asked.raw, sentence.raw) is not None
-    pronoun = bool(sentence.tokens) and sentence.tokens[0].norm in word_set("negation", "pronouns")
-    near = 3 * len(shared) >= 2 * len(wanted) or (pronoun and bool(set(shared) - set(wanted[:1])))
-    if not wanted or not (near or opposed):
+    wanted, had = matter(asked, pack), matter(sentence, pack)
+    shared, opposed = wanted & had, False
+    if pack.lang == "en":  # opposites are known of English only
+        from .contradiction import contradicts
+
+        opposed = contradicts(asked.rstrip("? "), sentence) is not None
+    pronoun = _TOKEN.match(sentence.lstrip(" *-\"'"))
+    stands_for = pronoun is not None and pronoun[0] in pack.words("pronouns") and len(shared) > 0
+    if not wanted or not (opposed or stands_for or 2 * len(shared) >= len(wanted)):
         return ""
-    words = {token.norm for token in sentence.tokens}
-    if not word_set("negation", "hedges").isdisjoint(words) or ("only" in words and len(shared) < len(wanted)):
-        return "open"
-    places = [n for n, word in enumerate(sentence.words) if word in shared]
-    negative = opposed or any(sentence.denies(n) for n in places) != denied
-    return "no" if negative else "yes"
+    if pack.has("hedges" if "hedges" in pack.lists else "maybe", sentence):
+        return OPEN
+    if pack.has("only", sentence) and shared < wanted:
+        return "no"  # it is so of something else only
+    edges = [0, *cuts(sentence, pack), len(sentence)]
+    clause = max((sentence[a:b] for a, b in pairwise(edges)), key=lambda part: len(matter(part, pack) & wanted))
+    return "no" if opposed or _negative(clause, pack) != denied else "yes"
+
+
+def _negative(text: str, pack: Pack) -> bool:
+    """Whether a clause has an odd number of negations; in some languages two are one."""
+    plain = pack.slot("idioms").sub("", text)
+    count = sum(len(pack.slot(name).findall(plain)) for name in ("negators", "nominal", "after"))
+    return count > 0 and (pack.concord or count % 2 == 1)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from .clauses import cues, negated_at
+from .clauses import cues
+from .denial import negated
+from .packs import pack_of
 from .sentences import sentences
 from .spelling import spelled
 from .words import Token, is_content, stem, tokens
@@ -46,7 +48,7 @@ class Sentence(NamedTuple):
     def denies(self, place: int, size: int = 1) -> bool:
         """Whether a negation reaches the words: "15 May instead of 12 May" denies the second."""
         end = self.tokens[place + size - 1].end
-        return self.negates and negated_at(self.text, self.tokens[place].start, end)
+        return self.negates and bool(negated(self.text, self.tokens[place].start, end, pack_of("en")))
 
     def affirms(self, words: Sequence[str]) -> bool:
         """Whether the words occur in a place where they are not denied."""

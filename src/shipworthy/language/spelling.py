@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 
 from .tables import word_set, words_of
 
@@ -27,6 +27,7 @@ SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, 
 PASSES = 6  # more than any text that people write needs; each reads the text once
 
 _DIGIT = re.compile(r"\d")
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _LINE_MARK = re.compile(r"(?m)^[ ]*(?:(?:#{1,6}|[*+•-])[ ]+)+")
 _EMPHASIS = re.compile(r"\*+(?=\S)|(?<=\S)\*+|(?<![^\W_])_+|_+(?![^\W_])|~~+|`+")
@@ -44,8 +45,10 @@ _CLOCK = re.compile(r"(?<=\d)[ ]?([ap])\.?m\b\.?(?!\w)")
 _MONEY = {"$": "$", "us$": "$", "us $": "$", "usd": "$", "dollar": "$", "us dollar": "$"}
 _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "pounds sterling": "£"}
 Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+Step = tuple[Sequence[str], list[Form]]  # which letters a text needs to have any of the forms
 
 
+@lru_cache(maxsize=16)  # a text is looked at for its words, and then for its amounts
 def spelled(text: str, english: bool = True) -> str:
     """The text in one spelling: letters, signs, Markdown, numbers, units and dates in one form."""
     for _ in range(PASSES):  # one form may uncover another: `**thirty**-day` is a number only without its stars
@@ -64,11 +67,9 @@ def letters(text: str) -> str:
         return text.lower()
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = unicodedata.normalize("NFKC", text.translate(SIGNS))
-    return "".join(_digit(char) for char in text if char.isprintable() or char.isspace())
-
-
-def _digit(char: str) -> str:
-    return str(unicodedata.decimal(char)) if char > "\x7f" and char.isdecimal() else char
+    if not text.isprintable():
+        text = "".join(char for char in text if char.isprintable() or char.isspace())
+    return _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
 
 
 # What is in a text and is not said by it: struck-out text, images, the targets of links, tags with their attributes.
@@ -128,15 +129,20 @@ def _markdown(text: str) -> str:
 
 def _values(text: str, english: bool) -> str:
     """Numbers, money, units and dates in one form."""
-    for hints, forms in _steps():
-        if (english or hints is not _number_hints()) and any(map(text.__contains__, hints)):
+    return rewritten(text, _steps() if english else [step for step in _steps() if step[0] is not _number_hints()])
+
+
+def rewritten(text: str, steps: Iterable[Step]) -> str:
+    """The text with each form put in place of what it stands for; most texts have a hint of few."""
+    for hints, forms in steps:
+        if any(map(text.__contains__, hints)):
             for pattern, form in forms:
                 text = pattern.sub(form, text)
     return text
 
 
 @cache
-def _steps() -> tuple[tuple[tuple[str, ...], list[Form]], ...]:
+def _steps() -> tuple[Step, ...]:
     """What is put into one form, in order; the first of each says which letters a text needs to have any of it."""
     units, names = _units()
     scaled: Form = (_SCALED, lambda match: number(str(Decimal(match[1]) * SCALES[match[2]])))

@@ -18,14 +18,11 @@ def table(name: str) -> dict[str, Any]:
 
 
 @cache
-def lines_of(name: str) -> frozenset[str]:
-    """The lines of `data/NAME.txt`: lists that nearly every text is looked at with, and that should cost no parser.
-
-    signs.txt: a text without any of these words is no refusal, and is read no further. cues.txt: what turns a clause
-    into its opposite; a word that ends in n't does so too. doubts.txt: what may take a statement back or leave it open.
-    """
-    with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.txt"), encoding="utf-8") as stream:
-        return frozenset(stream.read().splitlines())
+def quick_words(name: str) -> frozenset[str]:
+    """The words of a quick look, from the first lines of the English pack: nearly every answer is looked at with them,
+    and that should cost no parser."""
+    with open(os.path.join(os.path.dirname(__file__), "packs", "en.toml"), encoding="utf-8") as stream:
+        return frozenset(next(line for line in stream if line.startswith(f"{name} = ")).split('"')[1].split())
 
 
 @cache
@@ -49,7 +46,7 @@ def ascii_words(text: str) -> list[bytes]:
 
 
 @lru_cache(maxsize=4)  # a claim is looked at for refusals, and then for denials
-def telling_words(text: str) -> frozenset[bytes]:
+def quick_look(text: str) -> frozenset[bytes]:
     """Those words of a text in lower case that tell of a refusal or a denial; many texts have none."""
     telling, words = _telling(), ascii_words(text)
     return _NONE if telling.isdisjoint(words) else telling.intersection(words)
@@ -60,43 +57,19 @@ _NONE: frozenset[bytes] = frozenset()
 
 @cache
 def _telling() -> frozenset[bytes]:
-    return letter_signs().union(_cues_by_word(), _doubts())
+    return quick_bytes("signs") | quick_bytes("telling")
 
 
 @cache
-def letter_signs() -> frozenset[bytes]:
-    """The signs of a refusal as a quick look finds them; one with a stroke is looked for where there is a stroke."""
-    return frozenset(sign.encode() for sign in lines_of("signs") if sign.isalpha())
+def quick_bytes(name: str) -> frozenset[bytes]:
+    return frozenset(word.encode() for word in quick_words(name) if word.isalpha())
 
 
 def may_deny(text: str) -> bool:
-    """Whether a text in lower case may deny anything: it has all words of some cue. Most need not be read."""
-    if "n't" in text or "n’t" in text:
+    """Whether an English text in lower case may deny, take back, leave open or ask anything. Most need not be read."""
+    if "n't" in text or "n’t" in text or "?" in text:
         return True
     if not text.isascii() and ("ʼ" in text or not unicodedata.is_normalized("NFKC", text)):
-        return True  # letters may only look different from those of a cue
-    for word in telling_words(text):
-        for cue in _cues_by_word().get(word, ()):
-            if all(map(text.__contains__, cue)):
-                return True
-    return False
-
-
-def may_doubt(text: str) -> bool:
-    """Whether a text in lower case may take something back that it has, leave it open, or ask it."""
-    words = telling_words(text)
-    return "?" in text or bool(words and not _doubts().isdisjoint(words))
-
-
-@cache
-def _doubts() -> frozenset[bytes]:
-    return frozenset(word.encode() for word in lines_of("doubts"))
-
-
-@cache
-def _cues_by_word() -> dict[bytes, list[list[str]]]:
-    """The words of each cue, by the longest of them."""
-    cues: dict[bytes, list[list[str]]] = {}
-    for cue in lines_of("cues"):
-        cues.setdefault(max(ascii_words(cue), key=len), []).append(cue.split())
-    return cues
+        return True  # letters may only look different from those of a negation
+    words = quick_look(text)
+    return bool(words) and not quick_bytes("telling").isdisjoint(words)

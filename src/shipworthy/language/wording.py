@@ -17,8 +17,10 @@ from .tables import word_set
 from .words import Token, stem_in, tokens
 
 _SOFT = re.compile(r"[\s,.'\"():;&\[\]{}-]*")
+_INITIAL = re.compile(r" \w\. ?")
 _STOP = re.compile(r"[.;:!?]\s")
 _NEGATIVE = re.compile(r"(?:^|[^\w])-\d")
+_SHORT = ({"st", "saint"}, {"mt", "mount"}, {"ft", "fort"})
 _ENDINGS = (  # British and American spelling
     (re.compile(r"is(?=(?:e|ed|es|er|ers|ing|ation|ations)$)"), "iz"),
     (re.compile(r"(?<=\w{4})our(?=s?$|ed$|ing$)"), "or"),
@@ -43,7 +45,7 @@ def worded(written: str, text: str, titles: frozenset[str] | None = None) -> Wor
     name = words if capital > 1 and len(words) <= 5 and not any(word.number for word in words) else []
     while len(name) > 2 and name[0].norm in titles:
         name = name[1:]
-    if _NEGATIVE.search(text) or not _SOFT.fullmatch(_between(text, words)):
+    if _NEGATIVE.search(text) or text[-1:] in "+-#" or not _SOFT.fullmatch(_between(text, words)):
         words = []
     return Worded(words, [_bare(word.norm)[:3] for word in words], name)
 
@@ -67,20 +69,24 @@ def _runs(wanted: Sequence[Token], claim: str, lang: str, short: bool) -> Iterat
     found = _claim_tokens(claim)
     for n in range(len(found) - len(wanted) + 1):
         run = found[n : n + len(wanted)]
+        if short and len(run) == 2 and len(run[1].norm) == 1:
+            run = [run[0], *found[n + 2 : n + 3]]  # an initial in the middle
+        if len(run) < len(wanted) or not _same(wanted[0], run[0], lang, short):
+            continue
         if all(_same(one, other, lang, short) for one, other in zip(wanted, run, strict=True)) and _adjoin(run, claim):
             yield run[0].start, run[-1].end
 
 
 def _adjoin(run: Sequence[Token], claim: str) -> bool:
     for one, other in itertools.pairwise(run):
-        gap = claim[one.end : other.start]
+        gap = _INITIAL.sub(" ", claim[one.end : other.start])
         if not _SOFT.fullmatch(gap) or (_STOP.search(gap) and len(one.norm) > 3):
             return False
     return True
 
 
 def _same(one: Token, other: Token, lang: str, short: bool) -> bool:
-    if one.norm == other.norm:
+    if one.norm == other.norm or {one.norm, other.norm} in _SHORT:
         return True
     if one.number is not None or other.number is not None:
         return False  # in one spelling, the same number is written in the same way

@@ -121,6 +121,7 @@ class EventStream:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if isinstance(value, dict):
+            value = {field: _inside(part) for field, part in value.items()}
             kind = _kind(value) or name
             pieces = {(kind, path): text for path, text in _texts(value)}
             for place, text in pieces.items():
@@ -173,10 +174,21 @@ def _variation(place: _Place, pieces: list[str]) -> tuple[int, int]:
 
 
 def _joined(pieces: list[str]) -> str:
-    """The pieces in a row; the last of them where each repeats the ones before it."""
+    """The pieces in a row; the last of them where each, or it alone, repeats the ones before it."""
     if len(pieces) > 1 and all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return pieces[-1] if len(set(pieces)) > 1 else "".join(pieces)
-    return "".join(pieces)
+    before = "".join(pieces[:-1])
+    return before if len(pieces) > 2 and pieces[-1].strip() == before.strip() else "".join(pieces)
+
+
+def _inside(value: Any) -> Any:
+    """An object that was sent as a text."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            pass
+    return value
 
 
 def _kind(event: dict[str, Any]) -> str:

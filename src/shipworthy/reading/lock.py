@@ -191,10 +191,11 @@ _encode = msgspec.json.Encoder().encode  # once for all items of a large set
 def _encoded(item: Any) -> bytes:
     """An item as scoring reads it: without the fields that are there to slice by.
 
-    Its language is one of those: reports that were made before it was read otherwise stay comparable.
+    Its language is one of those: reports that were made before it was read otherwise stay comparable. Where it came
+    from and where its evidence stands change no expectation either.
     """
-    if item.fields or item.lang:
-        item = msgspec.structs.replace(item, fields={}, lang="")
+    if item.fields or item.lang or item.reviewed_by or item.provenance or item.anchor is not None:
+        item = msgspec.structs.replace(item, fields={}, lang="", reviewed_by="", provenance="", anchor=None)
     try:
         return _encode(item)
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8; the slower canonical form spells it out

@@ -87,7 +87,8 @@ def _hint(row: Mapping[str, object], kind: str, where: str) -> str:
         wanted["answerable"] = rf"re:\S@{text}"
         more = f". A question without {text} is then unanswerable."
     if kind == "trace" and not set(_QID) & set(row) and "qid" not in likely and likely:
-        return f"Add the qid of its gold question to each record. Then map the rest: {flags(wanted)}"
+        rest = f" Then map the rest: {flags(wanted)}" if wanted else ""
+        return f"Add the qid of its gold question to each record.{rest}"
     answers = propose(row, "trace", file=True) if kind == "gold" else {}
     if {"claim", "retrieved_ids"} <= set(answers) and "answerable" not in row:
         return f"These look like responses: are --gold and --trace swapped? If not, map them: {flags(wanted)}{more}"

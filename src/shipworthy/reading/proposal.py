@@ -7,7 +7,7 @@ objects whose texts hold the answer; ids are distinct. Names break ties.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -56,6 +56,7 @@ _ASIDE = re.compile(
 )
 _BESIDE_IT = re.compile(r"log|thought|debug|suggest|follow|activit|message|entit", re.IGNORECASE)
 _LIKE_SOURCES = re.compile(r"source|doc|ref|chunk|passage|hit|search|retriev|knowledge|context|cit", re.IGNORECASE)
+_ADDRESS = re.compile(r"\]\([^)]*\)|\bhttps?://\S+")
 _ASKERS = ("user", "human", "system", "tool", "developer", "function")
 _SPEAKERS = ("assistant", "ai", "model", "bot", "agent")
 _INDEX = re.compile(r"ind(ex|ices)|rank|position|number|source|chunk|doc|ref|cit", re.IGNORECASE)
@@ -226,9 +227,20 @@ def _claims(record: Any, listings: list[Listing], asked: Asked) -> list[tuple[fl
         folded = fold(text)
         if any(begins(leaf.steps, steps) for steps in inside) or sum(one in folded for one in texts) > 1:
             score -= 8
+        elif asked.other is not None and texts:
+            score += _drawn_from(_ADDRESS.sub(" ", folded), texts, asked)
         if score > scored.get(path, (_LEAST,))[0]:
             scored[path] = score, _Claim(path, text, leaf.steps)
     return sorted(scored.values(), key=lambda pair: -pair[0])
+
+
+def _drawn_from(text: str, documents: Collection[str], asked: Asked) -> float:
+    """How much a text is drawn from the documents beside it, as answers are and messages of a service are not."""
+    words = set(re.findall(r"\w{3,}", text))
+    if len(words) < 3 or asked.refuses(text):
+        return 0
+    shares = [len(words & set(re.findall(r"\w{3,}", one))) / len(words) for one in (*documents, fold(asked.question))]
+    return 4 if max(shares) > 0.6 else -2 if max(shares) == 0 else 0
 
 
 def _likeness(leaf: _Leaf, text: str, path: str, asked: Asked) -> float:
@@ -329,7 +341,8 @@ def _is_in_pieces(values: list[Any], rest: tuple[Step, ...]) -> bool:
     texts = [_text_at(one, path) for one in values if isinstance(one, Mapping)] if rest and rest[0] is not None else []
     pieces = [one for one in texts if isinstance(one, str) and one]
     return len(pieces) > 1 and any(
-        re.search(r"[\w,]$", before) and re.match(r"\s+[\w(]", after) for before, after in pairwise(pieces)
+        re.search(r"[\w,]\s*\0\s*[\w(]", f"{before}\0{after}") and (before[-1].isspace() or after[0].isspace())
+        for before, after in pairwise(pieces)
     )
 
 
@@ -341,8 +354,7 @@ def _with_other(record: Any, claim: _Claim, asked: Asked) -> tuple[_Claim, dict[
     if JsonPath.parse(claim.path).is_empty(asked.other, json_in_cell):
         return claim, {"refused": f"empty@{claim.path}"}
     for _, rival in _claims(asked.other, listings_of(asked.other), Asked(refuses=asked.refuses)):
-        text = _text_at(record, rival.path)
-        if asked.refuses(rival.text) and not (isinstance(text, str) and text.strip()):
+        if asked.refuses(rival.text):
             return claim._replace(path=f"{claim.path}||{rival.path}"), {}
     return claim, {}
 

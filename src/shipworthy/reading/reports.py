@@ -31,8 +31,14 @@ class Passing(NamedTuple):
     field: str = "reason"
     value: object = ""
 
-    def __call__(self, row: Mapping[str, object]) -> bool:
-        return row.get(self.field, self.value) == self.value
+    def __call__(self, row: Any) -> bool:
+        given = row.get(self.field, self.value) if isinstance(row, Mapping) else getattr(row, self.field, self.value)
+        return bool(given == self.value)
+
+
+def reason_of(row: Mapping[str, Any]) -> str:
+    """Why an item fails, under whichever name its suite has for that."""
+    return str(row.get("reason") or row.get("failed") or row.get("state") or "")
 
 
 def passing(report: Mapping[str, Any], passes: Passing) -> dict[str, bool]:

@@ -18,7 +18,6 @@ FINDINGS: list[tuple[dict[str, Any], str, str]] = [
     ({"qid": "A", "question": "?", "answerable": True, "gold_citations": ["d"]}, "gold-no-substr", "error"),
     (gold("A", ["in context"]), "gold-token", "error"),
     (gold("A", ["question a"]), "gold-echo", "warning"),
-    (gold("A", cite=()), "gold-uncited", "warning"),
     (unanswerable("A", gold_citations=["d"]), "gold-cited-refusal", "warning"),
     (unanswerable("A", gold_claim_substr=["something"]), "gold-cited-refusal", "warning"),
     ({"qid": "A", "question": "What?"}, "gold-answerable", "error"),
@@ -35,6 +34,17 @@ FINDINGS: list[tuple[dict[str, Any], str, str]] = [
 def test_each_finding(item: dict[str, Any], code: str, severity: str) -> None:
     found = {(finding.code, finding.severity) for finding in lint([item])}
     assert (code, severity) in found
+
+
+def test_a_question_without_sources_is_named_where_others_have_them() -> None:
+    found = {(one.qid, one.severity) for one in lint([gold("A", cite=()), gold("B")]) if one.code == "gold-uncited"}
+    assert found == {("A", "warning")}
+
+
+def test_where_no_question_has_sources_that_is_one_remark() -> None:
+    found = [one for one in lint([gold("A", cite=()), gold("B", cite=())]) if one.code == "gold-uncited"]
+    assert [(one.qid, one.severity) for one in found] == [("", "info")] and "cites = false" in found[0].says
+    assert not [one for one in lint([unanswerable("U")]) if one.code == "gold-uncited"]
 
 
 def test_a_good_item_has_no_finding_of_its_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_an_asserted_text_is_found(claim: str, text: str) -> None:
 def test_a_part_of_a_number_or_a_short_word_is_not(claim: str, text: str) -> None:
     found = card(claim, [text])
     assert found["reason"] == "containment"
-    assert "inside a longer number or word" in found["says"]
+    assert re.search(r": '.+' is another (word|number)$", found["says"])
     assert "none of" not in found["says"]
 
 
@@ -192,6 +193,11 @@ def test_what_an_answer_states_is_not(claim: str, text: str, question: str) -> N
     assert judged(claim, [text], question=question)["contained"]
 
 
+def test_an_expected_denial_that_stands_in_the_answer_is_found() -> None:
+    claim = "Quiet hours silence push and text messages but never phone calls."
+    assert judged(claim, ["never phone calls"], question="Do quiet hours silence phone calls?")["contained"]
+
+
 def test_what_was_asked_is_denied_of_it() -> None:
     claim = "The surviving spouse does not inherit anything."
     assert judged(claim, ["spouse"], question="Who inherits if there is no will?")["reason"] == "denied"
@@ -295,9 +301,26 @@ def test_a_denied_text_is_a_reason_of_its_own() -> None:
     assert decision.items[0]["reason"] == "denied"
     assert decision.items[0]["contained"] is False
     assert decision.measures["denied_claims"].value == 1
-    assert decision.offenders[0]["says"] == "contains the expected text but denies it"
+    assert decision.offenders[0]["says"] == "contains the expected text but denies it: 'not'"
     assert decision.offenders[0]["gold_found"] == {"30 days": "denied"}
     assert judged(claim, ["60 days"])["contained"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "words"),
+    [
+        ("It is not 30 days but 60 days.", "30 days", "denies it: 'not … but 60 days'"),
+        ("Es sind nicht 30 Tage, sondern 60 Tage.", "30 Tage", "denies it: 'nicht … sondern 60 tage'"),
+        ("It is either 30 days or 60 days.", "30 days", "denies it: 'either … or'"),
+        ("It was 30 days until 2020.", "30 days", "denies it: 'was … until'"),
+        ("It is non-refundable.", "refundable", "denies it: 'non-'"),
+        ("It is unavailable.", "available", "contain 'available': 'unavailable' is another word"),
+        ("Das ist unmöglich für die anderen.", "möglich", "contain 'möglich': 'unmöglich' is another word"),
+        ("It takes 1,030 days.", "30 days", "contain '30 days': '1,030 days' is another number"),
+    ],
+)
+def test_the_explanation_names_the_words_that_decided(claim: str, text: str, words: str) -> None:
+    assert card(claim, [text])["says"].endswith(words)
 
 
 @pytest.mark.parametrize(("choice", "correct", "denied"), [("fail", False, 1), ("flag", True, 1), ("off", True, 0)])

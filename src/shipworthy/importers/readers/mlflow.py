@@ -121,4 +121,4 @@ def _expectations(told: Mapping[str, object]) -> ExpectedAnswer:
         for text in map(text_of, sequence(first(told, ("retrieved_context", "expected_retrieved_context"))))
         if text
     ]
-    return ExpectedAnswer(facts, cited, text_of(told.get("expected_response")), match_all=len(facts) > 1)
+    return ExpectedAnswer(facts, cited, text_of(told.get("expected_response")), match="all" if len(facts) > 1 else "")

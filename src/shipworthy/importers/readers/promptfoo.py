@@ -1,27 +1,23 @@
-"""promptfoo: results of an evaluation, as JSON, JSON Lines or a shared evaluation; and its config as a dataset."""
+"""promptfoo: results of an evaluation, as JSON, JSON Lines or a shared evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 
 from ...errors import DataError
 from ...text import visible
 from ..container import Records
 from ..spans import ExpectedAnswer, Item, Score, Span
 from ..values import first, loosened, mapping, number, sequence, text_of
+from .promptfoo_config import expected_of
 
 KNOWN_VERSIONS = ("1", "2", "3", "4")
 _CRASHED = 2  # failureReason: 0 none, 1 an assertion, 2 an error of the run
-_CONTAINS = ("contains", "icontains", "contains-any", "icontains-any", "equals")
-_CONTAINS_ALL = ("contains-all", "icontains-all")
 
 
 def matches(record: Mapping[str, object]) -> bool:
     return _rows(record) is not None or _is_row(record)
-
-
-def matches_config(record: Mapping[str, object]) -> bool:
-    return isinstance(record.get("tests"), list) and ("prompts" in record or "providers" in record)
 
 
 def version(record: Mapping[str, object]) -> str:
@@ -44,10 +40,12 @@ def _is_row(record: Mapping[str, object]) -> bool:
 
 def read(records: Records) -> Iterator[Item]:
     seen: dict[str, set[int]] = {}
+    numbers = count(1)  # a long list of rows comes in pieces
     for line, record in records:
         where = f"{records.path}:{line}"
         rows = _rows(record)
-        for number_, row in enumerate([record] if rows is None else rows, 1):
+        for row in [record] if rows is None else rows:
+            number_ = next(numbers)
             if not isinstance(row, Mapping) or not _is_row(row):
                 what = f"row {number_} is not a promptfoo result like the first one"
                 raise DataError(what, where=visible(where), hint="Export it again.", code="import-mixed")
@@ -74,12 +72,18 @@ def _span(row: Mapping[str, object], where: str, seen: dict[str, set[int]]) -> S
         tokens_in=number(usage.get("prompt")),
         tokens_out=number(usage.get("completion")),
         scores=list(_scores(row)),
-        expected=expected_of({**case, "metadata": told, "vars": given}),
+        expected=_expected(case, given, told),
     )
     if failed or (output is None and row.get("error")):
         span.error = text_of(first(answered, ("error",)) or row.get("error")) or "failed"
     span.documents = _documents({**given, **told})
     return span
+
+
+def _expected(case: Mapping[str, object], given: Mapping[str, object], told: Mapping[str, object]) -> ExpectedAnswer:
+    expected = expected_of(sequence(case.get("assert")), given)
+    expected.citations = [name for name in map(text_of, sequence(told.get("gold_citations"))) if name]
+    return expected
 
 
 def _documents(told: Mapping[str, object]) -> list[object] | None:
@@ -108,38 +112,3 @@ def _scores(row: Mapping[str, object]) -> Iterator[Score]:
     for name, value in mapping(row.get("namedScores")).items():
         if (scored := number(value)) is not None:
             yield Score(name, scored, "CODE")
-
-
-def expected_of(case: Mapping[str, object]) -> ExpectedAnswer:
-    """What the assertions say about the right answer; those that say nothing of the kind are listed."""
-    expected = ExpectedAnswer()
-    for entry in sequence(case.get("assert")):
-        told = mapping(entry)
-        kind, value = text_of(told.get("type")), told.get("value")
-        values = [text_of(part) for part in value] if isinstance(value, list) else [text_of(value)]
-        if kind in _CONTAINS or kind in _CONTAINS_ALL:
-            expected.substrings = [*expected.substrings, *filter(None, values)]
-            expected.match_all = expected.match_all or kind in _CONTAINS_ALL
-        elif kind == "is-refusal":
-            expected.notes = [*expected.notes, "the source expects a refusal"]
-        elif kind:
-            expected.notes = [*expected.notes, f"assertion not imported: {kind}"]
-    told = mapping(case.get("metadata"))
-    expected.citations = [name for name in map(text_of, sequence(told.get("gold_citations"))) if name]
-    return expected
-
-
-def read_config(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        for case in sequence(record.get("tests")):
-            told = mapping(case)
-            given = mapping(told.get("vars"))
-            yield Span(
-                "",
-                f"{records.path}:{line}",
-                inputs=[given] if given else [],
-                meta={**given, **mapping(told.get("metadata"))},
-                names=[name for name in [text_of(told.get("description"))] if name],
-                expected=expected_of(told),
-                dataset=True,
-            )

@@ -27,8 +27,8 @@ def sentence(change: Change) -> str:
     if change.pairs and (change.lost or change.gained):
         parts.append(f"{len(change.lost)} lost, {len(change.gained)} gained of {change.pairs}")
     p = change.p_gain if change.answer == "improved" else change.p
-    if p is not None and change.worse:
-        parts.append(chance(p) + (", within noise" if change.within_noise else ""))
+    if p is not None and change.worse and (change.lost or change.gained or not change.pairs):
+        parts.append(f"could be chance ({chance(p)})" if change.within_noise else chance(p))
     if change.answer:
         parts.append(_in_words(change))
     return "; ".join(parts)

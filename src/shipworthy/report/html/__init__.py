@@ -20,13 +20,13 @@ from ...text import inert, visible
 from .. import svg, views, words
 from ..json import digest_of
 from .cards import Card, anchor, failing_cards
-from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
-from .pictures import blocks, trends
+from .items import FEWEST_CARDS, STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
+from .pictures import blocks, explains, trends
 from .rich import Grid, long, parts
 from .tables import Block, Table, TableCell, figure, spoken
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 
 _ORDER = {"NO-SHIP": 0, "NO VERDICT": 0, "MEASURED": 2, "SHIP": 3}  # failing suites first
@@ -80,7 +80,9 @@ class SuiteView(NamedTuple):
     terms: list[MetricName]
     cards: list[Card]
     failing: int
-    blocks: list[Block]
+    shown: list[Block]  # the picture of what fails
+    blocks: list[Block]  # everything else
+    others: list[GateView]  # gates for information
     measures: Table | None
     rows: ItemRows
     problems: list[str]
@@ -92,7 +94,7 @@ def render(shown: views.Shown) -> str:
     alone = isinstance(shown, Decision)
     decisions = sorted(views.decisions(shown), key=lambda decision: _ORDER.get(decision.verdict, 1))
     suites = [_suite(decision, "" if alone else f"{decision.suite}-", len(decisions)) for decision in decisions]
-    style, script = _source("style.css"), _source("script.js")
+    style, script = source("style.css"), source("script.js")
     board = None if alone else shown
     reasons = reasons_of(decisions)
     return _template().render(
@@ -102,11 +104,11 @@ def render(shown: views.Shown) -> str:
         style=style,
         script=script,
         static=STATIC,
-        static_cards=STATIC_CARDS,
+        static_cards=max(FEWEST_CARDS, STATIC_CARDS // max(sum(bool(one.exit_code) for one in decisions), 1)),
         build=views.build(shown),
         links=views.links(shown),
         version=__version__,
-        policy=_policy(style, script),
+        policy=policy_of(style=style, script=script),
         mood=views.style(shown.verdict),
         word=views.word,
         failed=views.failed,
@@ -126,7 +128,11 @@ def render(shown: views.Shown) -> str:
 
 def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
     shown = failing_cards(decision, prefix, share)
-    rows = item_rows(decision, prefix)
+    rows = item_rows(decision, prefix, shown)
+    drawn = blocks(decision)
+    first = [block for block in drawn if explains(block, decision)][:1] if decision.exit_code else []
+    ordered = views.worst_first(decision.outcomes)
+    deciding = [one for one in ordered if one.gate.severity != "info"] or ordered
     return SuiteView(
         decision,
         prefix,
@@ -134,11 +140,13 @@ def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
         views.gates_held(decision),
         words.in_short(decision),
         _findings(decision, prefix, bool(shown)),
-        [_gate(outcome, prefix) for outcome in views.worst_first(decision.outcomes)],
+        [_gate(outcome, prefix) for outcome in deciding],
         [_term(measure, prefix) for measure in decision.measures.values() if measure.words.definition],
         shown,
         max(views.failing_count(decision), len(shown)),
-        blocks(decision),
+        first,
+        [block for block in drawn if block not in first],
+        [_gate(outcome, prefix) for outcome in ordered if outcome not in deciding],
         _measures(decision),
         rows,
         [visible(line, 2000) for line in views.problems(decision)],
@@ -233,16 +241,11 @@ def _facts(decision: Decision) -> list[tuple[str, str]]:
     return [("profile", visible(decision.profile)), *paths, *read, *options, *named]
 
 
-def _policy(style: str, script: str) -> str:
+def policy_of(**own: str) -> str:
     """Nothing from anywhere, and only our own style and script, known by their digests."""
-    hashes = {
-        name: b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for name, text in (("style", style), ("script", script))
-    }
-    return (
-        f"default-src 'none'; style-src 'sha256-{hashes['style']}'; script-src 'sha256-{hashes['script']}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    hashes = {name: b64encode(hashlib.sha256(text.encode()).digest()).decode() for name, text in own.items()}
+    allowed = "".join(f"{name}-src 'sha256-{known}'; " for name, known in hashes.items())
+    return f"default-src 'none'; {allowed}img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _inert(value: object) -> object:
@@ -255,16 +258,22 @@ def _inert(value: object) -> object:
 
 
 @cache
-def _source(name: str) -> str:
+def source(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8").strip()
 
 
 @cache
-def _template() -> Template:
+def environment() -> Environment:
+    """The settings of every page: whatever is not ours is escaped."""
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_inert
     )
-    environment.tests["grid"] = lambda part: isinstance(part, Grid)
-    return environment.from_string(_source("page.html.j2"))
+    made.tests["grid"] = lambda part: isinstance(part, Grid)
+    return made
+
+
+@cache
+def _template() -> Template:
+    return environment().from_string(source("page.html.j2"))

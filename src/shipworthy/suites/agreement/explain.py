@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row, brief
+from ...core.evidence import Judged, Order, Row, brief
+from ...core.join import Case
 from ...core.metrics import Words
 from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, Tally
@@ -14,8 +15,8 @@ from ..answers.explain import judging_shown
 from ..answers.hints import lines
 from ..answers.judge import RETRIEVED
 from .hints import diagnose
-from .judge import Context, Verdict
-from .metrics import FINALS, gate_numbers, table
+from .judge import Context, Verdict, verdict_on
+from .metrics import FINALS, counts_of, gate_numbers, table
 from .pairs import LABELS
 from .reference import compat
 from .sides import one_sided
@@ -120,11 +121,15 @@ def _unanswered(findings: Findings) -> list[str]:
 # --- one row a pair, and the worst of them ---
 
 
-def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
+def judge(case: Case, context: Context) -> tuple[Judged]:
     """By qid; the reference goes through them in the order of the file."""
-    if verdict.compared:
-        in_file = context.options.profile == "reference"
-        yield (verdict.place if in_file else 0, verdict.qid), row(verdict)
+    verdict = verdict_on(case, context)
+    # A gold item without a trace, or whose run failed: two validators who abstain would agree about nothing.
+    traces = case.records.get("trace", ())
+    lost = case.gold is not None and (not traces or bool(traces[0].error))
+    order = verdict.place if context.options.profile == "reference" else 0, verdict.qid
+    counts, worst = tuple(counts_of(verdict)), _worst(verdict)
+    return (Judged(row(verdict) if verdict.compared else None, counts, order, worst, lost),)
 
 
 def row(verdict: Verdict) -> Row:
@@ -138,15 +143,17 @@ def disagreements(items: Iterable[Mapping[str, object]]) -> list[Row]:
     return [dict(item) for item in items if item["scholar"] != item["auditor"]]
 
 
-def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
+def _worst(verdict: Verdict) -> tuple[tuple[str, Order], ...]:
     """Flagged agreements first, then disagreements in which an answer was accepted by one side."""
-    if verdict.flagged_agreement or not verdict.agreed:
-        accepted = "VALID" in (verdict.scholar, verdict.auditor)
-        yield Offence((not verdict.flagged_agreement, not accepted, verdict.qid), lambda: card(verdict))
+    if verdict.agreed and not verdict.flagged_agreement:
+        return ()
+    accepted = "VALID" in (verdict.scholar, verdict.auditor)
+    return (("", (not verdict.flagged_agreement, not accepted, verdict.qid)),)
 
 
-def card(verdict: Verdict) -> Row:
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
     """Both labels with their reasons, and the resulting label with the rule behind it."""
+    verdict = verdict_on(case, context)
     scholar, auditor = verdict.reasons
     labels = f"scholar {verdict.scholar}{_because(scholar)}, auditor {verdict.auditor}{_because(auditor)}"
     return {

@@ -6,12 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from ...core.contracts import Answer, Trace, ids_of
+from ...core.contracts import Answer, Gold, Trace, ids_of
 from ...core.join import Case
 from ...core.tally import Fact, held
 from ...language import refusal
-from ..answers.judge import RETRIEVED, Expected, Judging, held_by, judge_trace
-from ..answers.judge import Verdict as AnswerVerdict
+from ..answers.judge import RETRIEVED, Judging, Outline, expect, held_by, judge_trace
 from .options import Options
 from .pairs import FLAGS, Flags, Judgement, Pair, PairLine, SideLine, merged
 
@@ -24,13 +23,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     source: Source  # where the labels come from: pairs, joined from two files, or derived from gold and traces
     judging: Judging | None = None  # where they are derived
-
-
-class ExpectedPair(msgspec.Struct, frozen=True):
-    """A gold item made ready for deriving labels, with its line."""
-
-    place: int
-    expected: Expected
 
 
 class Verdict(msgspec.Struct):
@@ -63,7 +55,7 @@ class Verdict(msgspec.Struct):
         return self.agreed and self.scholar in ("VALID", "NOT_IN_CONTEXT") and self.hard_flag
 
 
-def judge(case: Case, context: Context) -> Verdict:
+def verdict_on(case: Case, context: Context) -> Verdict:
     if context.source == "pairs":
         line: PairLine = case.records["pairs"][0]
         pair = line.pair
@@ -92,16 +84,16 @@ def _joined(case: Case, context: Context) -> Verdict:
 
 
 def _derived(case: Case, context: Context) -> Verdict:
-    question: ExpectedPair = case.gold
+    gold: Gold = case.gold
     traces: list[Trace] = case.records["trace"]
     if not traces:
         return Verdict(case.key, compared=False, lacks="gold_only")
     assert context.judging is not None
-    answer = judge_trace(question.expected, traces[0], context.judging)
-    pair = derive(answer, traces[0], context.judging)
-    verdict = judge_pair(pair, context.options, question.place)
+    answer = judge_trace(expect(gold, context.judging), traces[0], context.judging).outline
+    pair = derive(gold.qid, answer, traces[0], context.judging)
+    verdict = judge_pair(pair, context.options, case.place)
     verdict.cites = not answer.uncited if answer.status in ("shipped", "empty") else None
-    verdict.question = question.expected.gold.question or traces[0].asked
+    verdict.question = gold.question or traces[0].asked
     if not traces[0].error:
         verdict.held = held_by(traces[0], refused=refusal.is_exact(traces[0].answer.claim))
     verdict.citations = ids_of(traces[0].answer.citations)  # as they were logged, whatever they are compared as
@@ -160,7 +152,7 @@ def arbitrate(pair: Pair, options: Options) -> tuple[str, str]:
 # --- labels derived by rule, where no validator has spoken ---
 
 
-def derive(verdict: AnswerVerdict, trace: Trace, judging: Judging) -> Pair:
+def derive(qid: str, verdict: Outline, trace: Trace, judging: Judging) -> Pair:
     """Both labels from gold and trace: scholar by C and H, auditor by scope, constraints and token discipline."""
     flags = Flags(verdict.out_of_scope, verdict.constraint not in ("", "ok"))
     answer, retrieved = _mapped(trace, judging)
@@ -168,7 +160,7 @@ def derive(verdict: AnswerVerdict, trace: Trace, judging: Judging) -> Pair:
         answer = msgspec.structs.replace(answer, citations=[])
     elif not judging.logs_retrieval:
         retrieved = ids_of(answer.citations)  # nothing to hold them against
-    return Pair(verdict.qid, _scholar(verdict), _auditor(verdict, flags, judging), answer, list(retrieved), flags)
+    return Pair(qid, _scholar(verdict), _auditor(verdict, flags, judging), answer, list(retrieved), flags)
 
 
 def _mapped(trace: Trace, judging: Judging) -> tuple[Answer, list[str]]:
@@ -180,7 +172,7 @@ def _mapped(trace: Trace, judging: Judging) -> tuple[Answer, list[str]]:
     return answer, list(map(rename, trace.retrieved))
 
 
-def _scholar(verdict: AnswerVerdict) -> Judgement:
+def _scholar(verdict: Outline) -> Judgement:
     """Is it right? By what the gold set knows."""
     if verdict.status == "error":
         return Judgement("ABSTAIN", "the run failed")
@@ -200,7 +192,7 @@ def _scholar(verdict: AnswerVerdict) -> Judgement:
     return Judgement("REJECT", why)
 
 
-def _auditor(verdict: AnswerVerdict, flags: Flags, judging: Judging) -> Judgement:
+def _auditor(verdict: Outline, flags: Flags, judging: Judging) -> Judgement:
     """Is it in order? By what can be seen without the gold claim."""
     if verdict.status == "error":
         return Judgement("ABSTAIN", "the run failed")

@@ -9,7 +9,7 @@ import msgspec
 
 from ... import stats
 from ...core.decision import number
-from ...core.evidence import Counted
+from ...core.evidence import Counts
 from ...core.gates import Gate, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import HAS, Fact, Tally, lacks_of
@@ -27,13 +27,14 @@ _SHORT = {"percent_agreement": "pa", "abstain_rate": "abstain", "flagged_agreeme
 Table = list[list[int]]
 
 
-def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
+def counts_of(verdict: Verdict) -> Iterator[Counts]:
     if verdict.compared:
         listed = ("flagged_agreement", verdict.flagged_agreement), ("final_REVIEW", verdict.final == "REVIEW")
         named = [fact for fact, applies in listed if applies]
         facts = (*pair_facts(verdict), *verdict.held)
-        yield Counted(facts, name=verdict.qid, named=[*named, *lacks_of(verdict.held)])
-    yield from sides.facts(verdict)
+        yield Counts(facts, named=[*named, *lacks_of(verdict.held)])
+    if verdict.lacks:
+        yield Counts((verdict.lacks,), part=sides.PART, named=(verdict.lacks,))
 
 
 def pair_facts(verdict: Verdict) -> Iterator[Fact]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ...core.evidence import Counted
 from ...core.gates import Outcome
 from ...core.suite import Findings
 from ...text import first_few, plural
-from .judge import Verdict
 
 _WORDS = {
     "scholar_only": "only the scholar labelled",
@@ -19,11 +15,6 @@ _WORDS = {
 
 
 PART = "sides"  # the part of the evidence that counts gaps
-
-
-def facts(verdict: Verdict) -> Iterator[Counted]:
-    if verdict.lacks:
-        yield Counted((verdict.lacks,), (), PART, verdict.qid, (verdict.lacks,))
 
 
 def one_sided(findings: Findings) -> dict[str, list[str]]:

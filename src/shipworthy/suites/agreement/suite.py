@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from ...core.contracts import Gold
 from ...core.decision import Display
 from ...core.inputs import Stream
-from ...core.join import Case
 from ...core.sources import ANSWERS, Answerable, Input, file_input, gold_stream, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.lock import lock_problems
 from ...reading.reports import Passing
-from ..answers.judge import Judging, expect
+from ..answers.judge import Judging
 from ..answers.options import id_map_file
 from . import explain, sides
 from .controls import controls
-from .judge import Context, ExpectedPair, Verdict, judge
-from .metrics import aliases, fact_names, facts, gates, metrics, wanted
+from .judge import Context
+from .metrics import aliases, fact_names, gates, metrics, wanted
 from .options import Options
 from .pairs import one_each, stream_pairs, stream_side
 from .reference import reference
@@ -76,7 +73,6 @@ def _derived(sources: Sources, options: Options) -> Material:
     return Material(
         context=Context(options=options, source="derived", judging=judging),
         gold=gold_stream(sources["gold"], gold, lenient=options.lenient, map=options.map),
-        ready=partial(_ready, judging=judging),
         watch=Answerable,
         streams={
             "trace": stream_traces(sources["trace"], trace, lenient=options.lenient, map=options.map, needs=ANSWERS)
@@ -86,10 +82,6 @@ def _derived(sources: Sources, options: Options) -> Material:
         closed=options.closed,
         incomplete=lock_problems(sources["gold"], options.map),
     )
-
-
-def _ready(item: Gold, place: int, judging: Judging) -> ExpectedPair:
-    return ExpectedPair(place, expect(item, judging))
 
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
@@ -102,12 +94,6 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
             code="pairs-none",
         )
     return context
-
-
-def unjudged(case: Case, verdict: Verdict) -> bool:
-    """A gold item without a trace, or whose run failed: two validators who abstain would agree about nothing."""
-    traces = case.records.get("trace", ())
-    return case.gold is not None and (not traces or bool(traces[0].error))
 
 
 SUITE = Suite(
@@ -129,13 +115,10 @@ SUITE = Suite(
     ),
     options=Options,
     read=read,
-    judge=judge,
-    unjudged=unjudged,
+    judge=explain.judge,
+    card=explain.card,
     fact_names=fact_names,
-    facts=facts,
     asides=(sides.PART,),
-    rows=explain.rows,
-    offences=explain.offences,
     settle=settle,
     metrics=metrics,
     aliases=aliases,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,30 +25,6 @@ if TYPE_CHECKING:  # most runs have none of it
 
 Value = bool | Fraction | None
 SAMPLE = 50  # about so many items are run twice; all of them where there are fewer
-
-
-class _HasGold(Protocol):
-    @property
-    def gold(self) -> Gold: ...
-
-
-class Item(Protocol):
-    """The part of a verdict that metrics look at."""
-
-    @property
-    def qid(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def answerable(self) -> bool: ...
-    @property
-    def correct(self) -> bool: ...
-    @property
-    def trace(self) -> Trace | None: ...
-    @property
-    def expected(self) -> _HasGold | None: ...
-    @property
-    def custom(self) -> Mapping[str, Value]: ...
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -99,26 +75,33 @@ def shown(metrics: Iterable[Ready]) -> dict[str, object]:
 # --- one item ---
 
 
-def values(metrics: Iterable[Ready], verdict: Item) -> dict[str, Value]:
-    """What each metric says of an item that it is about; None where a value is missing."""
-    return {one.spec.name: _value(one, verdict) for one in metrics if among(one.spec.among, verdict)}
+def judge_custom(
+    metrics: Iterable[Ready], item: Any, trace: Trace | None, gold: Gold
+) -> tuple[dict[str, object], tuple[tuple[Fact, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+    """The row with what the metrics say of it; and what counts: facts, those that it fails, values held and lacked."""
+    values = {one.spec.name: _value(one, trace, gold) for one in metrics if among(one.spec.among, item)}
+    failing = tuple(name for name, value in values.items() if value is False or value is None)
+    has, lacks = held(metrics, values) if trace is not None and not trace.error else ((), ())
+    row = msgspec.to_builtins(item) | columns(metrics, values)
+    return row, (tuple(facts(metrics, values, gold.qid, trace)), failing, has, lacks)
 
 
-def among(group: str, verdict: Item) -> bool:
+def among(group: str, item: Any) -> bool:
+    """Whether an item (`judge.ItemRow`) is one of those that a metric is about."""
     if group in ("answerable", "unanswerable"):
-        return verdict.answerable == (group == "answerable")
+        return bool(item.answerable) == (group == "answerable")
     if group == "answered":
-        return verdict.status in ("shipped", "empty")
+        return item.status in ("shipped", "empty")
     if group == "correct":
-        return verdict.correct
-    return group in ("items", verdict.status)
+        return bool(item.correct)
+    return group in ("items", item.status)
 
 
-def _value(one: Ready, verdict: Item) -> Value:
-    spec, trace = one.spec, verdict.trace
-    if trace is None or trace.error or verdict.expected is None:
+def _value(one: Ready, trace: Trace | None, gold: Gold) -> Value:
+    """What a metric says of an item that it is about; None where a value is missing."""
+    spec = one.spec
+    if trace is None or trace.error:
         return None
-    gold: Gold = verdict.expected.gold
     where = f"{spec.name}, item {visible(gold.qid, 60)!r}"
     if one.source is None:
         return judged(spec, _scores(trace, where).get(spec.score), where)
@@ -169,30 +152,28 @@ def _wrong(what: str, where: str, hint: str) -> DataError:
     return DataError(what, where=where, hint=hint, code="metric-value")
 
 
-def facts(metrics: Iterable[Ready], verdict: Item) -> Iterator[Fact]:
+def facts(metrics: Iterable[Ready], values: Mapping[str, Value], qid: str, trace: Trace | None) -> Iterator[Fact]:
     """What is counted of an item."""
     for one in metrics:
         name = one.spec.name
-        if name not in verdict.custom:
+        if name not in values:
             continue
-        value = verdict.custom[name]
+        value = values[name]
         if isinstance(value, Fraction):
             yield name, value
         else:
             yield f"{name}: {'missing' if value is None else 'passes' if value else 'fails'}"
-        if value is not None and _by_judge(one.spec, verdict.trace):
+        if value is not None and _by_judge(one.spec, trace):
             yield f"{name}: by a judge"
-        if isinstance(value, bool) and one.labels is not None and verdict.qid in one.labels.pending:
-            yield f"{name}: label {one.labels.pending[verdict.qid]} score {value}"
+        if isinstance(value, bool) and one.labels is not None and qid in one.labels.pending:
+            yield f"{name}: label {one.labels.pending[qid]} score {value}"
 
 
-def held(metrics: Iterable[Ready], verdict: Item) -> tuple[list[str], list[str]]:
+def held(metrics: Iterable[Ready], values: Mapping[str, Value]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The metrics that must have a value and do, and those that don't; a missing run lacks nothing besides."""
-    if verdict.trace is None or verdict.trace.error:
-        return [], []
     strict = {one.spec.name: one.spec.value for one in metrics if one.spec.missing == "no-data"}
-    told = [(strict[name], value is not None) for name, value in verdict.custom.items() if name in strict]
-    return [value for value, there in told if there], [value for value, there in told if not there]
+    told = [(strict[name], value is not None) for name, value in values.items() if name in strict]
+    return tuple(value for value, there in told if there), tuple(value for value, there in told if not there)
 
 
 def _by_judge(spec: Custom, trace: Trace | None) -> bool:
@@ -202,17 +183,12 @@ def _by_judge(spec: Custom, trace: Trace | None) -> bool:
     return not spec.py and str(stated).casefold() not in ("human", "code")
 
 
-def failing(verdict: Item) -> list[str]:
-    """The metrics that an item fails or lacks."""
-    return [name for name, value in verdict.custom.items() if value is False or value is None]
-
-
-def columns(metrics: Iterable[Ready], verdict: Item) -> dict[str, object]:
+def columns(metrics: Iterable[Ready], values: Mapping[str, Value]) -> dict[str, object]:
     """The values for the item's row; a missing one that counts as failing is shown as that."""
     row: dict[str, object] = {}
     for one in metrics:
-        value = verdict.custom.get(one.spec.name)
-        if value is None and one.spec.name in verdict.custom and one.spec.missing == "fail":
+        value = values.get(one.spec.name)
+        if value is None and one.spec.name in values and one.spec.missing == "fail":
             value = False
         row[one.spec.name] = float(value) if isinstance(value, Fraction) else value
     return row

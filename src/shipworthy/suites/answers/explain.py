@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import partial
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from ... import stats
-from ...core.contracts import ids_of
+from ...core.contracts import Gold, Trace, ids_of
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row, brief
+from ...core.evidence import Order, Row
 from ...core.gates import Gate
+from ...core.join import Case
 from ...core.metrics import Measure, Words
 from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import Tally
 from ...text import first_few, fold, plural, visible
 from . import matching
-from .hints import REFUSALS, diagnose, first_lines
-from .judge import CITING, SEVERITY, Context, Judging, Verdict
+from .hints import diagnose, first_lines
+from .judge import CITING, Context, Expected, Judging, Verdict, constraint, expect, judge_traces, wrong
 from .metrics import RECALL
 from .options import JudgingOptions, Options
 from .reference import REFERENCE, numbers
 
-RETRIEVED = 10  # retrieved ids that the row of a failing item shows
 CHUNKS = 5  # retrieved chunks whose text a card shows
 _COUNTED = (
     "items",
@@ -110,8 +109,6 @@ REASONS = {
 # Rates at the top level of a report → the metric
 RATES = {name: name for name in ("precision", "chr", "under_refusal", "over_refusal")}
 RATES |= {"under": "under_refusal", "over": "over_refusal"}
-_LONGEST_REFUSAL = 200  # characters that are kept of a refusal, to quote it
-_WITH_DETAIL = ("constraint", "constraint-echo", "forbidden", "contradicts-gold")
 
 
 def explain(findings: Findings) -> Explanation:
@@ -166,75 +163,7 @@ def judging_shown(options: JudgingOptions, judging: Judging) -> dict[str, object
     return known | {name: False for name in ("cites", "logs_retrieval") if not getattr(options, name)}
 
 
-# --- one row a question, and the worst of them ---
-
-
-class ItemRow(msgspec.Struct, gc=False):
-    """What a report says of one question."""
-
-    qid: str
-    status: str
-    correct: bool | None  # undefined where there is no answer
-    contained: bool | None
-    cited: bool | None
-    constraint: str
-    recall_rank: int | None
-    reason: str
-    answerable: bool
-    all_rank: int | None
-    question: str
-    claim: str
-    also: str | UnsetType = UNSET  # what is wrong with its citations, where the reason is another
-    retrieved_ids: tuple[str, ...] | UnsetType = UNSET  # the first few, of what failed
-    slices: tuple[str, ...] | UnsetType = UNSET
-
-
-def rows(verdict: Verdict, context: Context) -> Iterable[tuple[Order, Row | ItemRow]]:
-    found = row(verdict)
-    if context.custom:
-        from .custom import columns
-
-        return (((verdict.qid,), msgspec.to_builtins(found) | columns(context.custom, verdict)),)
-    return (((verdict.qid,), found),)
-
-
-def row(verdict: Verdict) -> ItemRow:
-    return ItemRow(
-        verdict.qid,
-        verdict.status,
-        verdict.correct if verdict.status in ("shipped", "empty") else None,
-        verdict.contained,
-        verdict.cited,
-        verdict.constraint,
-        verdict.any_rank,
-        verdict.reason,
-        verdict.answerable,
-        verdict.all_rank,
-        brief(question_of(verdict)),
-        brief(verdict.claim),
-        verdict.also or UNSET,
-        tuple(verdict.retrieved[:RETRIEVED]) if verdict.reason else UNSET,
-        verdict.slices or UNSET,
-    )
-
-
-def question_of(verdict: Verdict) -> str:
-    """The question as gold has it, else as the trace says that it was sent."""
-    question = verdict.expected.gold.question if verdict.expected is not None else ""
-    return question or (verdict.trace.asked if verdict.trace is not None else "")
-
-
-def offences(verdict: Verdict, context: Context) -> Iterable[Offence]:
-    """Failing answers, most severe first, ties by qid."""
-    if not verdict.reason:
-        return ()
-    order = SEVERITY[verdict.reason], verdict.qid
-    return (Offence(order, partial(card, verdict, context.judging), kind_of(verdict)),)
-
-
-def kind_of(verdict: Verdict) -> str:
-    """The kind of an offence: what is wrong in citations alone is apart, because one cause may be behind all of it."""
-    return verdict.reason if verdict.reason in CITING else ""
+# --- the worst questions ---
 
 
 def shown_kinds(first: Mapping[str, str]) -> list[str]:
@@ -242,88 +171,98 @@ def shown_kinds(first: Mapping[str, str]) -> list[str]:
     return ["", *(reason for reason in CITING if reason not in first)]
 
 
-def card(verdict: Verdict, judging: Judging) -> Row:
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    expected = expect(case.gold, context.judging)
+    return answer_card(judge_traces(expected, case.records["trace"], context.judging), expected, context.judging)
+
+
+def answer_card(verdict: Verdict, expected: Expected, judging: Judging) -> Row:
     """What was asked, said, cited and expected, and the one reason."""
-    assert verdict.expected is not None
-    trace, gold = verdict.trace, verdict.expected.gold
-    answer = trace.answer if trace else None
+    row, trace = verdict.row, verdict.trace
+    gold, answer = expected.gold, trace.answer if trace else None
+    also = {} if row.also is UNSET else {"also": row.also}
     return {
-        "qid": verdict.qid,
-        "reason": verdict.reason,
-        **({"also": verdict.also} if verdict.also else {}),
-        "says": reason_in_words(verdict),
-        "question": question_of(verdict),
+        "qid": row.qid,
+        "reason": row.reason,
+        **also,
+        "says": "; also ".join(
+            _in_words(verdict, expected, judging, reason) for reason in (row.reason, *also.values())
+        ),
+        "question": gold.question or (trace.asked if trace else ""),
         "claim": answer.claim if answer else None,
         **({"citations": ids_of(answer.citations) if answer else []} if judging.cites else {}),
         "retrieved_ids": trace.retrieved if trace else [],
-        "gold_rank": verdict.any_rank,
+        "gold_rank": row.recall_rank,
         "gold_claim_substr": gold.substrings,
-        **({"gold_found": found} if (found := _found(verdict)) else {}),
+        **({"gold_found": found} if answer and (found := _found(expected, answer.claim)) else {}),
         "gold_citations": gold.citations,
         "constraints": gold.constraints,
-        "evidence": evidence_of(verdict, judging.chunks or {}),
+        "evidence": evidence_of(trace, gold, judging.chunks or {}),
     }
 
 
-def evidence_of(verdict: Verdict, chunks: Mapping[str, str]) -> list[Row]:
+def evidence_of(trace: Trace | None, gold: Gold, chunks: Mapping[str, str]) -> list[Row]:
     """What the answerer was shown; where the trace does not say, the chunks that were expected, cited and retrieved."""
-    trace, gold = verdict.trace, verdict.expected.gold if verdict.expected else None
     if trace and trace.evidence:
         return [{"id": block.id, "text": block.text} for block in trace.evidence]
     cited = ids_of(trace.answer.citations) if trace and not trace.error else []
-    names = dict.fromkeys([*(gold.citations if gold else ()), *cited, *(trace.retrieved if trace else ())[:CHUNKS]])
+    names = dict.fromkeys([*gold.citations, *cited, *(trace.retrieved if trace else ())[:CHUNKS]])
     return [{"id": name, "text": chunks[name]} for name in names if name in chunks]
 
 
-def reason_in_words(verdict: Verdict) -> str:
-    """The one reason in words, with what is particular to the item, and what is wrong with its citations besides."""
-    words = _in_words(verdict, verdict.reason)
-    return f"{words}; also {_in_words(verdict, verdict.also)}" if verdict.also else words
-
-
-def _in_words(verdict: Verdict, reason: str) -> str:
-    if verdict.status == "error":
-        return f"the run failed: {verdict.why}"
-    if verdict.doubtful and reason in ("leak", "over-refusal"):
+def _in_words(verdict: Verdict, expected: Expected, judging: Judging, reason: str) -> str:
+    """A reason in words, with what is particular to the item."""
+    outline, trace = verdict.outline, verdict.trace
+    claim, gold = trace.answer.claim if trace else "", expected.gold
+    if outline.status == "error" and trace is not None:
+        return f"the run failed: {trace.error}"
+    if outline.doubtful and reason in ("leak", "over-refusal"):
         return "says that it can't answer, and then something that may be an answer"
-    if reason == "leak" and verdict.wider:
+    if reason == "leak" and outline.wider:
         return "refused in other words, but only the refusal token counts (accept them: --refusal natural)"
-    if reason == "out-of-scope" and not verdict.logged:
+    if reason == "out-of-scope" and not outline.logged:
         return "its citation can't be confirmed: the trace does not say what was retrieved"
     if reason == "containment":
-        return _lacking(verdict)
-    if reason == "denied" and verdict.expected and matching.expects_yes_or_no(verdict.expected.gold):
-        return f"does not say {verdict.expected.gold.substrings[0]!r}, but the opposite"
+        return _lacking(expected, claim)
+    if reason == "denied" and matching.expects_yes_or_no(gold):
+        return f"does not say {gold.substrings[0]!r}, but the opposite"
     words = REASONS[reason].did
-    if reason == "denied" and verdict.expected and (shown := matching.denial(verdict.expected.wanted, verdict.claim)):
+    if reason == "denied" and (shown := matching.denial(expected.wanted, claim)):
         return f"{words}: {visible(shown, 60)!r}"
-    return f"{words} ({verdict.why})" if reason in _WITH_DETAIL and verdict.why else words
+    why = _why(reason, expected, trace, judging) if trace else ""
+    return f"{words} ({why})" if why else words
 
 
-def _found(verdict: Verdict) -> dict[str, str]:
+def _why(reason: str, expected: Expected, trace: Trace, judging: Judging) -> str:
+    """What shows that a constraint is broken, or that a statement is wrong whatever else is said."""
+    claim = trace.answer.claim
+    if reason in ("constraint", "constraint-echo"):
+        return constraint(expected, claim, trace.answer.constraints_echo, judging.rules)[1]
+    return wrong(expected, claim, judging.rules)[1] if reason in ("forbidden", "contradicts-gold") else ""
+
+
+def _found(expected: Expected, claim: str) -> dict[str, str]:
     """What became of each expected text, where a plain look at the claim would show something else."""
-    if verdict.expected is None or verdict.trace is None:
-        return {}
-    claim = verdict.trace.answer.claim
-    found = matching.states(verdict.expected.wanted, claim)
+    found = matching.states(expected.wanted, claim)
     plain = all((fold(text) in fold(claim)) == (state == matching.FOUND) for text, state in found.items())
     return {} if plain else found
 
 
-def _lacking(verdict: Verdict) -> str:
+def _lacking(expected: Expected, claim: str) -> str:
     """What the claim lacks, by the way in which the gold item is matched."""
-    assert verdict.expected is not None
-    gold, claim = verdict.expected.gold, verdict.trace.answer.claim if verdict.trace else ""
+    gold = expected.gold
     if not gold.substrings:
         return "the gold question names no expected text"
-    found = matching.states(verdict.expected.wanted, claim)
+    found = matching.states(expected.wanted, claim)
     absent = [text for text, state in found.items() if state != matching.FOUND]
     if inside := [text for text in absent if found[text] == matching.INSIDE]:
-        return f"the answer has {inside[0]!r} only inside a longer number or word"
+        word = visible(matching.longer(inside[0], claim), 60)
+        kind = "number" if any(map(str.isdigit, inside[0])) else "word"
+        return f"the answer does not contain {inside[0]!r}" + (f": {word!r} is another {kind}" if word else "")
     if elsewhere := [text for text in absent if found[text] == matching.ELSEWHERE]:
         return f"the answer has {elsewhere[0]!r}, but not in a sentence about {first_few(gold.about)}"
     if not absent and gold.exact_list:
-        return f"the answer lists something further: {visible(matching.extra(verdict.expected.wanted, claim), 80)!r}"
+        return f"the answer lists something further: {visible(matching.extra(expected.wanted, claim), 80)!r}"
     if gold.match == "all" and len(absent) < len(found):
         return f"the answer lacks {first_few([repr(text) for text in absent])}"
     return _LACKING.get(gold.match, _LACKING["any"])
@@ -334,13 +273,6 @@ _LACKING = {
     "regex": "the answer does not match the expected pattern",
     "number": "the answer does not state the expected number with its unit",
 }
-
-
-def sees(verdict: Verdict, context: Context) -> Iterable[tuple[str, Iterable[str]]]:
-    """Refusals in other words."""
-    if verdict.wider and not verdict.answerable and verdict.trace is not None:
-        return ((REFUSALS, (verdict.trace.answer.claim[:_LONGEST_REFUSAL],)),)
-    return ()
 
 
 # --- sections and top-level keys ---

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import islice
 
-from ...core.contracts import Gold, ids_of
+from ...core.contracts import ids_of
 from ...core.gates import Outcome
 from ...core.metrics import decimal
 from ...core.suite import Findings
 from ...core.tally import Tally
 from ...text import plural, visible
-from .judge import CITING, Judging
+from .judge import CITING, REFUSALS, Judging
 from .metrics import CITED, LOGGED, MISSED, NOT_CITING, NOT_LOGGING, SOURCED
 from .options import JudgingOptions
 
-SAMPLED = 20_000  # gold items whose ids are compared with those of the traces; more would say the same
-REFUSALS = "refusals"  # texts that refuse unanswerable questions in other words
+SAMPLED = 20_000  # or somewhat more gold items whose ids are compared with those of the traces; more would say the same
 
 RECALL_IS_HIGH = 0.80  # a guide for the words below, not a gate
 FEW_ARE_GOLD = Fraction(1, 2)  # of the cited ids; fewer are named
@@ -296,7 +294,7 @@ def _ids(findings: Findings, judging: Judging) -> list[str]:
         return []
     from ...reading.idmap import HARDLY_ANY, meet, mismatch
 
-    wanted, seen = {name for item in _golds(findings) for name in item.citations}, set[str]()
+    wanted, seen = {name for item in findings.gathered.golds(SAMPLED) for name in item.citations}, set[str]()
     for count, ids in enumerate(_used(findings) if wanted else (), 1):
         seen.update(ids)
         if not count & (count - 1) and len(wanted & seen) >= HARDLY_ANY * len(wanted):
@@ -314,16 +312,11 @@ def _cited_ids(findings: Findings, judging: Judging) -> list[str]:
         return []
     from ...reading.idmap import mismatch
 
-    wanted = {name for item in _golds(findings) for name in item.citations}
-    cases = islice(findings.gathered.cases(), SAMPLED)
+    wanted = {name for item in findings.gathered.golds(SAMPLED) for name in item.citations}
+    cases = findings.gathered.cases(SAMPLED)
     cited = {name for case in cases for trace in case.records["trace"] for name in ids_of(trace.answer.citations)}
     explained = mismatch(wanted, cited)
     return [explained.sentence] if explained else []
-
-
-def _golds(findings: Findings) -> Iterator[Gold]:
-    """Some of the gold items."""
-    return islice(findings.gathered.golds(), SAMPLED)
 
 
 def _used(findings: Findings) -> Iterator[Iterable[str]]:

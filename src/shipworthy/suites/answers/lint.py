@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations, pairwise
 
@@ -22,7 +23,7 @@ from ...text import first_few, fold, plural, visible
 from .. import load_suite
 from .matching import expects_yes_or_no
 from .metrics import aliases, default_gates, metrics
-from .options import Options
+from .options import Options, reviewed_note
 
 ALL_PAIRS = 1500  # up to here every pair of questions is compared, beyond it neighbours in the alphabet
 NEAR = 92  # similarity in per cent from which two questions count as near-duplicates
@@ -67,8 +68,10 @@ def lint(
         *(_unknown_ids(gold_set, known) if known is not None else ()),
         *_duplicates(gold_set),
         *_yes_or_no(gold_set),
+        *(() if retrieval else _uncited(gold_set)),
         *(() if retrieval else _unread(gold_set)),
         *_unknown_keys(gold, gold_set.source.path, map),
+        *_reviewed(gold_set),
         *(_retrieval_findings(gold_set, list(gates)) if retrieval else _sizes(gold_set, list(gates))),
     ]
     return sorted(findings, key=lambda finding: ("info", "error", "warning").index(finding.severity))
@@ -83,16 +86,17 @@ def is_for_retrieval(gold_set: GoldSet) -> bool:
 
 
 def _item_findings(gold_set: GoldSet, min_substr: int, retrieval: bool) -> Iterator[Finding]:
+    cites = any(item.citations for item in gold_set.items.values())
     for qid, item in gold_set.items.items():
         where = f"{gold_set.source.path}:{gold_set.lines[qid]}"
         checks: Iterable[tuple[str, str, str]] = ()
         if not retrieval:
-            checks = _answerable_checks(item, min_substr) if item.answerable else _unanswerable_checks(item)
+            checks = _answerable_checks(item, min_substr, cites) if item.answerable else _unanswerable_checks(item)
         for severity, code, says in [*checks, *_common_checks(item)]:
             yield Finding(severity, code, where, qid, says)
 
 
-def _answerable_checks(item: Gold, min_substr: int) -> Iterator[tuple[str, str, str]]:
+def _answerable_checks(item: Gold, min_substr: int, cites: bool) -> Iterator[tuple[str, str, str]]:
     folded = [fold(text) for text in item.substrings if item.match in ("any", "all")]
     long = [text for text in folded if len(text) >= min_substr]
     if item.gold_claim_substr is UNSET:
@@ -110,7 +114,7 @@ def _answerable_checks(item: Gold, min_substr: int) -> Iterator[tuple[str, str, 
     if item.match == "any" and len(folded) > 1 and _SEVERAL.search(item.question):
         says = 'the question asks for several things, and one text is enough. Add "match": "all" to ask for each.'
         yield "warning", "gold-several", says
-    if not item.citations:
+    if cites and not item.citations:
         yield (
             "warning",
             "gold-uncited",
@@ -122,6 +126,17 @@ _SEVERAL = re.compile(
     r"\b(?:which|what|name|give|list)\b[^?.]{0,40}\b(?:two|three|four|five|six|[2-9])\b|^\W*list\b|\b(?:who|what|which)\b.*\band\b",
     re.I,
 )
+
+
+def _uncited(gold_set: GoldSet) -> Iterator[Finding]:
+    """One remark where no question names sources, which is right for a service that does not cite."""
+    answerable = [item for item in gold_set.items.values() if item.answerable]
+    if answerable and not any(item.citations for item in gold_set.items.values()):
+        says = (
+            "no question names gold_citations, so citations can't be judged. Right where the service does not cite "
+            "(cites = false); else add the ids of its sources."
+        )
+        yield Finding("info", "gold-uncited", gold_set.source.path, "", says)
 
 
 def _yes_or_no(gold_set: GoldSet) -> Iterator[Finding]:
@@ -177,6 +192,16 @@ def _unknown_ids(gold_set: GoldSet, chunks: Mapping[str, str]) -> Iterator[Findi
         for name in dict.fromkeys([*item.citations, *ids_of(item.relevant), *item.negatives]):
             if name not in chunks:
                 yield Finding("error", "gold-unknown-id", where, qid, f"{name!r} is not in the chunk file.")
+
+
+def _reviewed(gold_set: GoldSet) -> Iterator[Finding]:
+    """How many questions a person has decided about, where any says so."""
+    items = gold_set.items.values()
+    if reviewed := sum(bool(item.reviewed_by) for item in items):
+        origins = Counter(item.provenance or "hand" for item in items if item.reviewed_by)
+        told = ", ".join(f"{count} {name}" for name, count in origins.most_common())
+        says = f"{reviewed_note(reviewed, len(items))} ({told})."
+        yield Finding("info", "gold-reviewed", gold_set.source.path, "", says)
 
 
 def _unknown_keys(gold: GoldSource, path: str, map: Iterable[str]) -> Iterator[Finding]:
@@ -242,10 +267,6 @@ def _similarity() -> Callable[[str, str], float]:
 
 def _sizes(gold_set: GoldSet, wanted: list[str | Gate]) -> Iterator[Finding]:
     """Gates that even a perfect run could not prove on this many items."""
-    options = Options()
-    known = metrics(options)
-    chosen = {gate.key: gate for gate in default_gates()}
-    chosen |= {gate.key: gate for gate in parse_gates(wanted, known, aliases(options))}
     items = gold_set.items.values()
     about = {
         "unanswerable item": sum(item.answerable is False for item in items),
@@ -260,11 +281,23 @@ def _sizes(gold_set: GoldSet, wanted: list[str | Gate]) -> Iterator[Finding]:
             "",
             "there is no unanswerable question, so refusals are not tested.",
         )
+    for gate, kind, needed in proof_sizes(wanted):
+        yield from _too_few(gate, needed, about[kind], kind, gold_set.source.path)
+
+
+def proof_sizes(wanted: Iterable[str | Gate] = ()) -> Iterator[tuple[Gate, str, int]]:
+    """Each gate, the default ones among them, with the kind and the number of items without a failure that prove it."""
+    options = Options()
+    known = metrics(options)
+    chosen = {gate.key: gate for gate in default_gates()}
+    chosen |= {gate.key: gate for gate in parse_gates(list(wanted), known, aliases(options))}
     for gate in chosen.values():
         kind = "unanswerable item" if gate.metric == "under_refusal" else "answerable item"
         if gate.metric.startswith(("chr", "recall")):
             kind = "cited answerable item"
-        yield from _unprovable(gate, known[gate.metric], about[kind], kind, gold_set.source.path)
+        needed = _needed(gate, known[gate.metric])
+        if needed is not None and not gate.slice:
+            yield gate, kind, needed
 
 
 def _retrieval_findings(gold_set: GoldSet, wanted: list[str | Gate]) -> Iterator[Finding]:
@@ -311,7 +344,12 @@ _RETRIEVAL_CHECKS: tuple[tuple[str, Callable[[Gold], bool], str], ...] = (
 
 def _unprovable(gate: Gate, metric: Metric, about: int, kind: str, path: str) -> Iterator[Finding]:
     needed = _needed(gate, metric)
-    if needed is not None and 0 < about < needed and not gate.slice:
+    if needed is not None and not gate.slice:
+        yield from _too_few(gate, needed, about, kind, path)
+
+
+def _too_few(gate: Gate, needed: int, about: int, kind: str, path: str) -> Iterator[Finding]:
+    if 0 < about < needed:
         says = (
             f"{gate} can't be proven with {plural(about, kind)}: even a perfect run needs {needed}, "
             f"{needed - about} more."

@@ -12,9 +12,9 @@ import msgspec
 
 from ...core.contracts import Gold
 from ...errors import DataError
-from ...language.edges import cut, prefixed
+from ...language.edges import around, cut, prefixed
 from ...language.packs import base, language
-from ...language.tables import may_deny, may_doubt
+from ...language.tables import may_deny
 from ...text import fold, folded_claim
 
 PLACES = 500  # where a text stands in a claim; whoever repeats it more often has not stated it once
@@ -23,6 +23,7 @@ ABSENT, INSIDE, ELSEWHERE, EXTRA = "missing", "inside", "elsewhere", "extra"  # 
 UNCLEAR, DENIED, FOUND = "unclear", "denied", "found"
 _RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, ELSEWHERE, EXTRA, UNCLEAR, DENIED, FOUND))}
 _QUANTITY = r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?"  # few gold sets ask for numbers
+_WHETHER = re.compile(r"\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|may|must)\b", re.I)
 YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 
@@ -32,6 +33,11 @@ class Needle(msgspec.Struct, frozen=True, gc=False):
     text: str
     written: str
     answer: str = ""
+
+    @property
+    def denies(self) -> bool:
+        """Whether it has a word of denial; few expected texts have."""
+        return may_deny(self.text)
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -54,7 +60,7 @@ def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
     needles = _needles(gold.substrings, mode)
     plain = mode == "any" and not gold.about
     for needle in needles:
-        plain = plain and not needle.answer
+        plain = plain and not needle.answer and len(needle.text) > 1 and not needle.denies
     if plain and on_denied != "off" and not (gold.forbidden or lang or gold.tolerance):
         return Wanted(gold, mode, needles, plain=True)
     return Wanted(
@@ -193,30 +199,81 @@ def _states(expected: Wanted, claim: str, needles: Sequence[Needle]) -> Iterator
 
 
 def _yes_or_no(needle: Needle, expected: Wanted, claim: str) -> str:
+    from ...language.packs import pack
     from ...language.polarity import polarity
 
-    if expected.lang not in ("", "en"):
-        from ...language import meaning, packs
-
-        found = packs.pack(expected.lang)
-        said = meaning.polarity(claim, expected.gold.question, found) if found else ""
-        return FOUND if said == needle.answer else DENIED if said else UNCLEAR
-    said = polarity(claim, expected.gold.question)
-    if not said and expected.gold.gold_claim and (agrees := polarity(claim, expected.gold.gold_claim)):
+    found = pack(expected.lang or "en")
+    if found is None:
+        return UNCLEAR
+    said = polarity(claim, expected.gold.question, found)
+    if not said and expected.gold.gold_claim and (agrees := polarity(claim, expected.gold.gold_claim, found)):
         said = needle.answer if agrees == "yes" else ""
     return FOUND if said == needle.answer else DENIED if said else UNCLEAR
 
 
 def _text(needle: Needle, expected: Wanted, claim: str) -> str:
     """One expected text: as it is written, in one spelling, with its amounts in one form, and word by word."""
-    best = ABSENT
+    if len(needle.text) == 1 and needle.text.isalpha() and needle.text.isascii():
+        return _cased(_letter(needle.written.strip()), needle, expected, claim)
+    best = _asked(needle, expected, claim) if expected.lang in ("", "en") else ABSENT
+    if best != ABSENT:
+        return best
     for text, said in _pairs(needle, expected, claim):
         best = max(best, _search(text, said, needle, expected), key=_RANK.__getitem__)
         if best in (FOUND, DENIED):
             return best
     if needle.text and needle.text in _shown(claim):
         best = max(best, INSIDE, key=_RANK.__getitem__)
-    return max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
+    best = max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
+    if best == ABSENT and (short := _acronym(needle.written)):
+        return _cased(rf"(?<!\w){short}(?!\w)", needle, expected, claim)
+    return best
+
+
+def _letter(letter: str) -> str:
+    """A grade, a vitamin or a type: not the article, not an initial, not C++."""
+    one = rf"[{letter}{letter.upper()}]" if letter.islower() else letter
+    return rf"\({letter.lower()}\)|(?<![\w+#'’.-]){one}(?![\w+#'’-])(?!\. ?[A-Z][a-z])" + (
+        "(?! [a-z])" if letter in "AIai" else ""
+    )
+
+
+@lru_cache(maxsize=8192)
+def _acronym(written: str) -> str:
+    """The first letters of a name of three words or more."""
+    capitals = [word[0] for word in re.split(r"[\s-]+", written) if word[:1].isupper()]
+    small = all(word[:1].isupper() or len(word) <= 3 for word in written.split())
+    return "".join(capitals) if len(capitals) > 2 and small and written.isascii() else ""
+
+
+def _cased(pattern: str, needle: Needle, expected: Wanted, claim: str) -> str:
+    """The best of all the places where a pattern stands in the claim as it is written."""
+    said = _said(claim)
+    low, best = said.lower(), ABSENT
+    for match in islice(re.finditer(pattern, said), PLACES):
+        if not (expected.guarded and _denied(low, *match.span(), needle.written, expected)):
+            return FOUND
+        best = DENIED
+    return best
+
+
+def _asked(needle: Needle, expected: Wanted, claim: str) -> str:
+    """Where the question asks whether, and the text only denies what is asked ("cannot"): whether the claim says no."""
+    question = expected.gold.question
+    if not needle.denies or not _WHETHER.match(question) or " or " in question:
+        return ABSENT
+    from ...language.denial import matter, negates
+    from ...language.packs import pack_of
+    from ...language.polarity import polarity
+
+    english = pack_of("en")
+    if not negates(needle.written, english):
+        return ABSENT
+    own = matter(english.slot("negators").sub("", needle.text), english)
+    if not own <= matter(question, english):
+        return ABSENT
+    said = polarity(claim, question, english)
+    return FOUND if said == "no" else DENIED if said and not own else ABSENT
 
 
 def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, str]]:
@@ -224,10 +281,14 @@ def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, 
     if expected.lang not in ("", "en"):
         from ...language.numerals import is_ambiguous
 
+        lang = expected.lang
+        if not _counts(_canonical(needle.written, lang)):
+            yield _canonical(needle.text, lang, plain=True), _claim_canonical(claim, lang, plain=True)
         for other in (False, True)[: 1 + is_ambiguous(needle.written)]:
             for reading in (False, True)[: 1 + is_ambiguous(claim)]:
-                text = _canonical(needle.written, expected.lang, other)
-                yield text, _claim_canonical(claim, expected.lang, reading)
+                for based in (False, True):
+                    text = _canonical(needle.written, lang, other, based)
+                    yield text, _claim_canonical(claim, lang, reading, based)
         return
     yield needle.text, _shown(claim)
     yield _spelled(needle.written), _claim_spelled(claim)
@@ -235,12 +296,11 @@ def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, 
     if not amounts or not _may_count(_claim_spelled(claim)):
         return
     yield amounts, _claim_amounts(claim, False)
-    if expected.lang != "en":  # a lone separator before three digits may be either, unless English was declared
-        if grouped != amounts:
-            yield grouped, _claim_amounts(claim, False)
-        if (said := _claim_amounts(claim, True)) != _claim_amounts(claim, False):
-            yield amounts, said
-            yield grouped, said
+    if grouped != amounts:  # a lone separator before three digits may be either
+        yield grouped, _claim_amounts(claim, False)
+    if (said := _claim_amounts(claim, True)) != _claim_amounts(claim, False):
+        yield amounts, said
+        yield grouped, said
 
 
 def _worded(needle: Needle, expected: Wanted, claim: str) -> str:
@@ -291,25 +351,14 @@ def _search(text: str, claim: str, needle: Needle, expected: Wanted) -> str:
 
 
 def _denied(claim: str, start: int, end: int, written: str, expected: Wanted) -> bool:
-    if expected.lang not in ("", "en"):
-        return bool(_denial(claim, start, end, written, expected))
-    if start > 2 and claim[start - 2] in "ni" and prefixed(claim, start):  # as non-, un- and anti- end
-        return True
-    if not may_deny(claim) and not may_doubt(claim):
-        return False
-    from ...language.asserted import unasserted  # most claims deny nothing, and need no reader
-
-    return unasserted(claim, start, end, expected.gold.question) and not _denies(written)
+    return bool(_denial(claim, start, end, written, expected))
 
 
 def denial(expected: Wanted, claim: str) -> str:
-    """The words that deny an expected text in another language than English, or nothing."""
-    lang = expected.lang or language(claim, expected.gold.question)
-    if lang == "en":
-        return ""
-    expected = _localised(expected, lang)
+    """The words that deny an expected text, or nothing."""
+    expected = _localised(expected, expected.lang or language(claim, expected.gold.question))
     for needle in expected.needles:
-        for text, said in _pairs(needle, expected, claim):
+        for text, said in ((needle.text, _shown(claim)), *_pairs(needle, expected, claim)):
             place = said.find(text) if text else -1
             if place >= 0 and (words := _denial(said, place, place + len(text), needle.written, expected)):
                 return words.strip()
@@ -317,33 +366,40 @@ def denial(expected: Wanted, claim: str) -> str:
 
 
 def _denial(claim: str, start: int, end: int, written: str, expected: Wanted) -> str:
-    """The words that deny a text in another language; nothing where they stand in the text itself."""
-    from ...language import meaning, packs
+    """The words that deny what stands at this place; nothing where they stand in the text itself."""
+    if start > 2 and claim[start - 2] in "ni" and (words := prefixed(claim, start)):  # as non-, un- and anti- end
+        return words
+    if expected.lang in ("", "en") and not may_deny(claim):
+        return ""
+    from ...language import denial, packs  # most claims deny nothing, and need no reader
 
-    found = packs.pack(expected.lang)
-    words = meaning.denied(claim, start, end, found, expected.gold.question) if found else ""
-    return "" if words and found and meaning.negates(written, found) else words
+    found = packs.pack(expected.lang or "en")
+    words = denial.denied(claim, start, end, found, expected.gold.question) if found else ""
+    return "" if words and found and denial.negates(written, found) else words
+
+
+def longer(written: str, claim: str) -> str:
+    """The longer word or number of the claim in which an expected text stands, if it stands there as it is written."""
+    text, said = fold(written), _shown(claim)
+    place = said.find(text)
+    return around(said, place, place + len(text)) if text and place >= 0 else ""
 
 
 @lru_cache(maxsize=8192)
-def _denies(text: str) -> bool:
-    from ...language.clauses import denies
+def _canonical(text: str, lang: str, other: bool = False, based: bool = True, plain: bool = False) -> str:
+    from ...language.numerals import canonical, localised
+    from ...language.packs import pack
+    from ...language.spelling import said
 
-    return denies(text)
-
-
-@lru_cache(maxsize=8192)
-def _canonical(text: str, lang: str, other: bool = False) -> str:
-    from ...language.numerals import canonical
-
-    return canonical(text, lang, other)
+    if plain:
+        found = pack(lang)
+        return found.fold(said(text)) if found else fold(said(text))
+    return canonical(text, lang, other) if based else localised(text, lang, other)
 
 
 @lru_cache(maxsize=8)
-def _claim_canonical(claim: str, lang: str, other: bool) -> str:
-    from ...language.numerals import canonical
-
-    return canonical(claim, lang, other)
+def _claim_canonical(claim: str, lang: str, other: bool = False, based: bool = True, plain: bool = False) -> str:
+    return _canonical.__wrapped__(claim, lang, other, based, plain)
 
 
 def _titles(lang: str) -> frozenset[str]:
@@ -364,9 +420,10 @@ def _spelled(text: str) -> str:
 def _amounts(text: str) -> tuple[str, str]:
     """The text with its amounts in one form, in both readings of a lone separator; nothing where it has none."""
     from ...language.amounts import compared
+    from ...language.tables import words_of
 
     form = compared(text)
-    return (form, compared(text, True)) if _counts(form) else ("", "")
+    return (form, compared(text, True)) if _counts(form) or form in words_of("words", "months") else ("", "")
 
 
 def _counts(text: str) -> bool:
@@ -375,10 +432,12 @@ def _counts(text: str) -> bool:
 
 
 def _may_count(text: str) -> bool:
-    """Whether there is a digit in a text in one spelling, or an ordinal."""
+    """Whether there is a digit in a text in one spelling, an ordinal, a half or a short month."""
     from ...language.tables import words_of
 
-    return _counts(text) or any(map(text.__contains__, words_of("words", "ordinals")))
+    if _counts(text) or " half" in text or any(map(text.__contains__, words_of("words", "ordinals"))):
+        return True
+    return "." in text and any(f"{name[:3]}." in text for name in words_of("words", "months"))
 
 
 @lru_cache(maxsize=8)  # a claim that fails is looked at once more, to say why
@@ -392,7 +451,9 @@ def _claim_spelled(claim: str) -> str:
 def _claim_amounts(claim: str, grouped: bool) -> str:
     from ...language.amounts import compared, is_ambiguous
 
-    return compared(claim, True) if grouped and is_ambiguous(claim) else compared(claim)
+    if not grouped:
+        return compared(claim)
+    return compared(claim, True) if is_ambiguous(claim) else _claim_amounts(claim, False)
 
 
 @lru_cache(maxsize=8)

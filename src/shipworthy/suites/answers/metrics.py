@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from operator import attrgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from ...core.custom import Custom, metric_of
-from ...core.evidence import Alike, Counted
+from ...core.evidence import Counts
 from ...core.gates import Gate, gate_of
 from ...core.metrics import Count, Measure, Metric, Rate, Words, without
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
-from .judge import CITES, CLAIM, LANGUAGE, VALUES, Context, Outline, Verdict
-from .reference import REFERENCE, facts_of
+from .judge import CITES, CLAIM, LANGUAGE, VALUES, Context, Outline
+from .reference import REFERENCE
 
 ALIASES = {
     "under": "under_refusal",
@@ -26,7 +25,6 @@ ALIASES = {
 
 
 SOURCED = "sourced"  # gold items that name citations
-CONFIDENCE_PLACES = 4  # of a confidence, by which answers are put together: ten thousand points make a curve
 MISSED = "missed"  # answers to answerable questions that do not state the expected text
 LOGGED = "retrieval_logged"  # traces that say what was retrieved, if only an empty list
 CITED, CITED_GOLD = "id_cited", "gold_id_cited"  # each id that an answer cites, where its gold item names some
@@ -65,39 +63,19 @@ def aliases(options: Depths) -> dict[str, str]:
     return ALIASES | short | {"chr@k": f"chr@{first}"}
 
 
-def facts(verdict: Verdict, context: Context) -> list[Counted] | Alike:
-    """What is counted of a verdict: what it shares with all that have its outline, and facts of its own."""
+def facts(outline: tuple[Any, ...], context: Context) -> Iterator[Counts]:
+    """What is counted of all verdicts of one outline, and what the original script would count."""
+    answer, slices, reference, custom = outline
+    own: tuple[Fact, ...] = ()
+    named = [name for name, applies in _named(answer) if applies]
     if context.custom:
-        _hold_custom(verdict, context)
-    alike, named = _known_facts(verdict, context)
-    own: tuple[Fact, ...] = tuple(own_facts(verdict))
-    if context.custom:
-        from .custom import failing
-
-        own += _custom_facts(verdict, context)
-        named += tuple(failing(verdict))
-    if not (own or named or verdict.slices):
-        return alike
-    shared, *reference = alike.counted
-    return [Counted((*shared.facts, *own), verdict.slices, "", verdict.qid, named), *reference]
-
-
-def _hold_custom(verdict: Verdict, context: Context) -> None:
-    """The values of custom metrics that are there or not, beside those of the trace: one fact says what it lacks."""
-    from .custom import held as custom_held
-
-    has, lacks = custom_held(context.custom, verdict)
-    verdict.held = more_held(verdict.held, has, lacks)
-
-
-def own_facts(verdict: Verdict) -> Iterable[Fact]:
-    """Facts that hang on more than the outline of a verdict, such as the words of its claim: none so far."""
-    return ()
-
-
-def verdict_facts(verdict: Verdict, k: tuple[int, ...]) -> tuple[Fact, ...]:
-    """All that `metrics` divides, for suites that judge answers too."""
-    return (*answer_facts(verdict, k), *own_facts(verdict))
+        own, failing, has, lacks = custom
+        answer = answer._replace(held=more_held(answer.held, has, lacks))
+        named += failing
+    named += lacks_of(answer.held)
+    yield Counts((*answer_facts(answer, context.options.k), *own), slices, named=named)
+    if reference:
+        yield Counts(reference, (), REFERENCE)
 
 
 def fact_names(options: Depths) -> set[str]:
@@ -117,36 +95,6 @@ def fact_names(options: Depths) -> set[str]:
     return names
 
 
-def _custom_facts(verdict: Verdict, context: Context) -> tuple[Fact, ...]:
-    from .custom import facts as custom_facts
-
-    return tuple(custom_facts(context.custom, verdict))
-
-
-def _known_facts(verdict: Verdict, context: Context) -> tuple[Alike, tuple[str, ...]]:
-    """The facts of a verdict, and those whose items are named. Verdicts are much alike: most were met before."""
-    reference = facts_of(verdict, context) if context.compat else ()
-    values, k = _OUTLINE(verdict), context.options.k
-    met = _MET.get((k, values, reference))
-    if met is None:
-        if len(_MET) >= MOST_MET:
-            _MET.clear()
-        outline = Outline(*values)
-        named = tuple(name for name, applies in _named(outline) if applies)
-        met = _MET[k, values, reference] = Alike(_counted(tuple(answer_facts(outline, k)), reference)), named
-    return met
-
-
-def _counted(found: tuple[Fact, ...], reference: tuple[str, ...]) -> list[Counted]:
-    """The facts, and what the original script would count."""
-    return [Counted(found), Counted(reference, (), REFERENCE)] if reference else [Counted(found)]
-
-
-_OUTLINE = attrgetter(*Outline.__struct_fields__)
-_MET: dict[tuple[object, ...], tuple[Alike, tuple[str, ...]]] = {}
-MOST_MET = 10_000
-
-
 def _named(verdict: Outline) -> tuple[tuple[str, bool], ...]:
     """The facts whose items somebody will want to look up."""
     return (
@@ -157,7 +105,6 @@ def _named(verdict: Outline) -> tuple[tuple[str, bool], ...]:
         ("denied_claims", verdict.denied),
         ("out_of_scope_citations", verdict.out_of_scope),
         ("missing", verdict.status in ("missing", "error")),
-        *((fact, True) for fact in lacks_of(verdict.held)),
     )
 
 
@@ -235,8 +182,7 @@ def _answered(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
         if getattr(verdict, name):
             yield name
     if verdict.confidence is not None:
-        confidence = Fraction(round(verdict.confidence, CONFIDENCE_PLACES))
-        yield "confident_right" if verdict.correct else "confident_wrong", confidence
+        yield "confident_right" if verdict.correct else "confident_wrong", Fraction(verdict.confidence)
 
 
 def _citable(verdict: Outline, k: tuple[int, ...]) -> Iterator[Fact]:
@@ -581,3 +527,41 @@ def default_gates(scu_enforced: bool = False, allow_missing: int = 0) -> list[Ga
     if scu_enforced:
         bars.append(("scu_violations", "<=", Fraction(0)))
     return [gate_of(*bar) for bar in bars]
+
+
+_ANSWERED = ("shipped", "empty")
+Rule = Callable[[Mapping[str, Any]], bool | None]
+
+
+# --- what a row says about a rate, for a comparison of two reports question by question ---
+
+
+def tells(name: str) -> Rule | None:
+    """What a row says about a metric; None if it is not among the metric's items."""
+    fixed: dict[str, Rule] = {
+        "precision": lambda row: bool(row.get("correct")) if row.get("status") in _ANSWERED else None,
+        "chr": lambda row: (
+            bool(row["cited"]) if row.get("cited") is not None and row.get("status") in _ANSWERED else None
+        ),
+        "under_refusal": lambda row: row.get("reason") == "leak" if _unanswerable(row) else None,
+        "over_refusal": lambda row: None if _unanswerable(row) else row.get("reason") == "over-refusal",
+    }
+    kind, at, depth = name.partition("@")
+    if not at or not depth.isdecimal() or kind not in ("chr", "recall", "recall_any"):
+        return fixed.get(name)
+    most = int(depth)
+
+    def ranked(row: Mapping[str, Any]) -> bool | None:
+        told = row.get("cited") is not None
+        if not (told if kind == "chr" else (told or row.get("status") not in _ANSWERED) and not _unanswerable(row)):
+            return None
+        # Where as many items have any gold id as have all of them, these are the same items: the counts show that.
+        rank = row.get("recall_rank")
+        return rank is not None and rank <= most
+
+    return ranked
+
+
+def _unanswerable(row: Mapping[str, Any]) -> bool:
+    reason = row.get("reason")
+    return reason == "leak" or (not reason and row.get("status") == "refused")

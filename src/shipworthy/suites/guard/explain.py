@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ...core.decision import number
-from ...core.evidence import Order, Row
+from ...core.evidence import Counts, Judged
 from ...core.gates import Outcome
+from ...core.join import Case
 from ...core.suite import Explanation, Findings
 from ...text import plural
-from .judge import Context
-from .options import BARS
+from .metrics import result_facts
+from .options import BARS, Context
 from .results import Result
 
 
@@ -52,16 +53,15 @@ def checks(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
     ]
 
 
-def rows(results: Sequence[Result], context: Context) -> Iterator[tuple[Order, Row]]:
-    """One row a result, by id."""
+def judge(case: Case, context: Context) -> Iterator[Judged]:
+    """A row for each result under one id; a sound report has one. What is judged is the whole of them."""
+    results: list[Result] = case.records["report"]
     for place, result in enumerate(results):
-        yield (
-            (result.id, place),
-            {
-                "qid": result.id,
-                "status": result.status,
-                "passed": result.passed,
-                "overall": number(result.overall),
-                "hard_failures": list(result.hard_failures),
-            },
-        )
+        row = {
+            "qid": result.id,
+            "status": result.status,
+            "passed": result.passed,
+            "overall": number(result.overall),
+            "hard_failures": list(result.hard_failures),
+        }
+        yield Judged(row, (Counts(tuple(result_facts(result))),), (result.id, place))

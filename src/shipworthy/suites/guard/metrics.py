@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from ...core.evidence import Counted
 from ...core.gates import Gate, gate_of, parse_gates
 from ...core.metrics import Metric
 from ...core.tally import HAS, Fact
@@ -12,14 +11,8 @@ from ..reasoning.contracts import DIMENSIONS
 from ..reasoning.metrics import ALIASES, EVIDENCE
 from ..reasoning.metrics import metrics as reasoning_metrics
 from ..reasoning.options import Options as ReasoningOptions
-from .judge import Context
-from .options import BARS, Options
+from .options import BARS, Context, Options
 from .results import Result
-
-
-def facts(results: Sequence[Result], context: Context) -> Iterator[Counted]:
-    for result in results:
-        yield Counted(tuple(result_facts(result)))
 
 
 def result_facts(result: Result) -> Iterator[Fact]:

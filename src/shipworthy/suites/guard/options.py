@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
+import msgspec
+
 from ...core.gates import Gate, exact, gate_of
 from ...core.options import Opt, SuiteOptions
 
@@ -53,3 +55,9 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
             if value is not None
         }
         return [gate_of(*BARS[name][:2], number) for name, number in numbers.items()]
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
+
+    options: Options

@@ -7,9 +7,8 @@ from ...core.inputs import Input, Stream, Table
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.reports import Passing
 from . import explain
-from .judge import Context, judge
-from .metrics import aliases, fact_names, facts, gates, metrics, wanted
-from .options import Options
+from .metrics import aliases, fact_names, gates, metrics, wanted
+from .options import Context, Options
 from .results import read_results
 
 
@@ -30,10 +29,8 @@ SUITE = Suite(
     inputs=(InputSpec("report", "A JSON report of `reason run` or `reason score`."),),
     options=Options,
     read=read,
-    judge=judge,
+    judge=explain.judge,
     fact_names=fact_names,
-    facts=facts,
-    rows=explain.rows,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import partial
+
+from msgspec import UNSET
 
 from ...core.contracts import Gold, ids_of
 from ...core.decision import number
-from ...core.evidence import Cards, Offence, Order, Row, brief
+from ...core.evidence import Cards, Judged, Order, Row
 from ...core.gates import Outcome
+from ...core.join import Case
 from ...core.metrics import Words, decimal
 from ...core.suite import Explanation, Findings
 from ..answers import explain as answers
-from ..answers.explain import RATES, RETRIEVED, card, judging_shown, kind_of, question_of, shown_kinds
+from ..answers.explain import RATES, answer_card, judging_shown, shown_kinds
 from ..answers.hints import first_lines
-from ..answers.judge import SEVERITY
+from ..answers.judge import SEVERITY, expect, kind_of
 from .arms import Choice
 from .deciding import choice, measure_arms, missed, shown_gates
 from .hints import diagnose, ids_kind
-from .judge import ArmVerdict, Context, TimedRun, Verdict
-from .metrics import ACCURACY, TIMES
+from .judge import ArmVerdict, Context, TimedRun, judge_arms
+from .metrics import ACCURACY, TIMES, counts_of
 from .sections import sections
 from .survey import remarks, survey_of
 from .times import Ticks, in_ms
@@ -118,61 +120,65 @@ def _about(findings: Findings, chosen: Choice) -> list[str]:
     return [f"{compared}; arm {arm} was judged, {role}"]
 
 
-# --- rows ---
+# --- one row for each question on each arm, and the worst: wrong answers, then slow runs ---
 
 
-def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    """One row for each question on each arm."""
-    for on_arm in verdict.arms:
-        yield (on_arm.arm, verdict.qid), _row(on_arm, verdict.qid, context.slow_after)
+def judge(case: Case, context: Context) -> Iterator[Judged]:
+    expected = expect(case.gold, context.judging)
+    arms = judge_arms(case, expected, context)
+    if all(on_arm.answer.row.status in ("missing", "error") for on_arm in arms):  # no arm has a usable run
+        yield Judged(None, lost=True)
+    for on_arm in arms:
+        counts = tuple(counts_of(on_arm, case.gold.question, context))
+        worst = [(kind, order) for kind, order, _ in _worst(on_arm, context.slow_after)]
+        row = _row(on_arm, case.key, context.slow_after)
+        yield Judged(row, counts, (on_arm.arm, case.key), worst, seen=_seen(on_arm, context))
 
 
 def _row(on_arm: ArmVerdict, qid: str, slow_after: Ticks) -> Row:
-    answer, runs = on_arm.answer, on_arm.runs
+    answer, runs = on_arm.answer.row, on_arm.runs
     times = [run.took for run in runs if run.took is not None]
     return {
         "arm": on_arm.arm,
         "qid": qid,
         "status": answer.status,
-        "correct": answer.correct,
+        "correct": on_arm.answer.outline.correct,
         "runs": len(runs),
         "fastest_ms": number(in_ms(min(times))) if times else None,
         "slowest_ms": number(in_ms(max(times))) if times else None,
         "length": runs[0].length if runs else None,
         "reason": answer.reason or ("slow" if times and max(times) > slow_after else ""),
-        "question": brief(question_of(answer)),
-        "claim": brief(answer.claim),
-        **({"also": answer.also} if answer.also else {}),
-        **({"retrieved_ids": answer.retrieved[:RETRIEVED]} if answer.reason else {}),
+        "question": answer.question,
+        "claim": answer.claim,
+        **({} if answer.also is UNSET else {"also": answer.also}),
+        **({} if answer.retrieved_ids is UNSET else {"retrieved_ids": answer.retrieved_ids}),
     }
 
 
-# --- the worst: wrong answers, then slow runs ---
-
-
-def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
-    """By arm, because which one decides is known only when all have been measured."""
-    for on_arm in verdict.arms:
-        answer = on_arm.answer
-        if answer.reason:
-            order = (SEVERITY[answer.reason], verdict.qid)
-            yield Offence(
-                order, partial(card, answer, context.judging), _kind(f"{WRONG} {kind_of(answer)}".strip(), on_arm.arm)
-            )
-        yield from _slow_runs(on_arm, verdict.gold, context.slow_after)
-
-
-def _slow_runs(on_arm: ArmVerdict, gold: Gold, slow_after: Ticks) -> Iterator[Offence]:
-    """The runs above the budget, slowest first."""
+def _worst(on_arm: ArmVerdict, slow_after: Ticks) -> Iterator[tuple[str, Order, TimedRun | None]]:
+    """Its wrong answer, and its runs above the budget; by arm, as which one decides is known only at the end."""
+    answer = on_arm.answer.row
+    if answer.reason:
+        yield _kind(f"{WRONG} {kind_of(answer)}".strip(), on_arm.arm), (SEVERITY[answer.reason], answer.qid), None
     for place, run in enumerate(on_arm.runs):
-        took = run.took
-        if took is not None and took > slow_after:
-            order = (-took, run.qid, str(run.load), place)
-            yield Offence(order, partial(_slow_card, run, took, gold), _kind(SLOW, on_arm.arm))
+        if run.took is not None and run.took > slow_after:
+            yield _kind(SLOW, on_arm.arm), (-run.took, run.qid, str(run.load), place), run
 
 
-def _slow_card(run: TimedRun, took: Ticks, gold: Gold) -> Row:
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    expected = expect(case.gold, context.judging)
+    found = (
+        _slow_card(run, case.gold) if run is not None else answer_card(on_arm.answer, expected, context.judging)
+        for on_arm in judge_arms(case, expected, context)
+        for *place, run in _worst(on_arm, context.slow_after)
+        if place == [kind, order]
+    )
+    return next(found)
+
+
+def _slow_card(run: TimedRun, gold: Gold) -> Row:
     """How long a run took, and the stage that took longest."""
+    took = run.took or 0
     stage = max(run.times.stages.items(), key=lambda pair: pair[1], default=None)
     part = f", of which {stage[0]} {decimal(in_ms(stage[1]), 1)} ms" if stage else ""
     load = f" at {run.load:g} requests/s" if run.load is not None else ""
@@ -197,9 +203,9 @@ def _cards(findings: Findings) -> Cards:
     return evidence.cards(*wrong) + slow if missed(deciding, ACCURACY) else slow
 
 
-def sees(verdict: Verdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
+def _seen(on_arm: ArmVerdict, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
     """The ids that an arm's traces use, to be held against the gold's where hardly any match."""
-    for on_arm in verdict.arms if context.judging.id_map is None else ():
-        if (trace := on_arm.answer.trace) is not None:
-            yield ids_kind(on_arm.arm), trace.retrieved
-            yield ids_kind(on_arm.arm), ids_of(trace.answer.citations)
+    trace = on_arm.answer.trace
+    if context.judging.id_map is None and trace is not None:
+        yield ids_kind(on_arm.arm), trace.retrieved
+        yield ids_kind(on_arm.arm), ids_of(trace.answer.citations)

@@ -61,27 +61,13 @@ class ArmVerdict(msgspec.Struct):
     runs: list[TimedRun]
 
 
-class Verdict(msgspec.Struct):
-    """The facts about one question on every arm, with or without runs there."""
-
-    qid: str
-    gold: Gold
-    arms: list[ArmVerdict]
-
-
-def unjudged(case: Case, verdict: Verdict) -> bool:
-    """A question that no arm has a usable run of."""
-    return all(on_arm.answer.status in ("missing", "error") for on_arm in verdict.arms)
-
-
-def judge(case: Case, context: Context) -> Verdict:
+def judge_arms(case: Case, expected: Expected, context: Context) -> list[ArmVerdict]:
     """Every arm is judged on the same questions: one that an arm was not asked is missing there."""
     by_arm: dict[str, list[Trace]] = {}
     for trace in case.records["trace"]:
         if not (trace.warmup or trace.reused_from) and in_sweep(trace.sweep_id, context.sweep):
             by_arm.setdefault(arm_of(trace), []).append(trace)
-    arms = [_judge_arm(arm, case.gold, by_arm.get(arm, []), context) for arm in context.arms]
-    return Verdict(case.key, case.gold.gold, arms)
+    return [_judge_arm(arm, expected, by_arm.get(arm, []), context) for arm in context.arms]
 
 
 def _judge_arm(arm: str, expected: Expected, traces: Sequence[Trace], context: Context) -> ArmVerdict:
@@ -98,10 +84,11 @@ def _judge_arm(arm: str, expected: Expected, traces: Sequence[Trace], context: C
 
 def _badness(verdict: answers.Verdict) -> tuple[object, ...]:
     """Worst first, by facts alone: which of two equally bad answers counts never depends on the order of lines."""
-    ranks = [-(rank or sys.maxsize) for rank in (verdict.all_rank, verdict.any_rank)]
+    row = verdict.row
+    ranks = [-(rank or sys.maxsize) for rank in (row.all_rank, row.recall_rank)]
     answer = verdict.trace.answer if verdict.trace else None
     said = (answer.claim, ids_of(answer.citations)) if answer else ()
-    return (verdict.status != "error", answers.badness(verdict), *ranks, said)
+    return (row.status != "error", verdict.badness, *ranks, said)
 
 
 def _timed(gold: Gold, trace: Trace, verdict: answers.Verdict, summed: frozenset[str]) -> TimedRun:
@@ -110,11 +97,11 @@ def _timed(gold: Gold, trace: Trace, verdict: answers.Verdict, summed: frozenset
     return TimedRun(
         gold.qid,
         times_of(trace, summed),
-        verdict.status == "error",
-        verdict.correct,
+        verdict.row.status == "error",
+        verdict.outline.correct,
         None if trace.cost_usd is None else Fraction(repr(trace.cost_usd)),
         trace.load_rps,
         length,
         (f"length={length}", *load),
-        verdict.held,
+        verdict.outline.held,
     )

@@ -9,14 +9,14 @@ from operator import attrgetter
 import msgspec
 
 from ... import stats
-from ...core.evidence import Counted, together
+from ...core.evidence import Counts, together
 from ...core.gates import Gate
 from ...core.metrics import Computed, Count, Measure, Metric, Percentile, Rate, Words
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from ..answers import metrics as answers
 from .baseline import baseline_gates
-from .judge import ArmVerdict, Context, TimedRun, Verdict
+from .judge import ArmVerdict, Context, TimedRun
 from .options import Options
 from .times import PER_MS, STAGES, length_of
 
@@ -33,23 +33,21 @@ def aliases(options: Options) -> dict[str, str]:
     return answers.aliases(options) | {"median": "p50", "tail": "tail_amplification", "cost": "cost_per_correct"}
 
 
-def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
+def counts_of(on_arm: ArmVerdict, question: str, context: Context) -> Iterator[Counts]:
     """Each arm is a part of the evidence: its answer to the question, and each of its runs."""
-    slices = (f"length={length_of(verdict.gold.question)}",)
-    for on_arm in verdict.arms:
-        counted = answers.verdict_facts(on_arm.answer, context.options.k)
-        answered = tuple(fact for fact in counted if fact not in on_arm.answer.held)
-        yield Counted(answered, slices, on_arm.arm, verdict.qid, tuple(_named(on_arm)))
-        values = _held(on_arm.runs)
-        loads = {name for run in on_arm.runs for name in run.slices}
-        yield Counted(values, sorted({*slices, *loads}), on_arm.arm, verdict.qid, lacks_of(values))
-        for run in on_arm.runs:
-            yield Counted(run_facts(run), run.slices, on_arm.arm)
-        yield from together(on_arm.runs, attrgetter("slices"), repeat_facts, on_arm.arm)
+    slices, outline = (f"length={length_of(question)}",), on_arm.answer.outline
+    answered = tuple(answers.answer_facts(outline._replace(held=()), context.options.k))
+    yield Counts(answered, slices, on_arm.arm, named=tuple(_named(on_arm)))
+    values = _held(on_arm.runs)
+    loads = {name for run in on_arm.runs for name in run.slices}
+    yield Counts(values, sorted({*slices, *loads}), on_arm.arm, named=lacks_of(values))
+    for run in on_arm.runs:
+        yield Counts(run_facts(run), run.slices, on_arm.arm)
+    yield from together(on_arm.runs, attrgetter("slices"), repeat_facts, on_arm.arm)
 
 
 def _named(on_arm: ArmVerdict) -> Iterator[str]:
-    if on_arm.answer.status in ("missing", "error"):
+    if on_arm.answer.row.status in ("missing", "error"):
         yield "missing"
     if not on_arm.runs:
         yield UNASKED

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 
 import msgspec
 
-from ...core.contracts import Gold, Trace
+from ...core.contracts import Trace
 from ...core.decision import Display
 from ...core.gates import parse_gates
 from ...core.sources import (
@@ -21,12 +20,12 @@ from ...core.sources import (
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..answers.explain import SCOPE
-from ..answers.judge import Expected, Judging, expect
+from ..answers.judge import Judging
 from ..answers.options import id_map_file
 from . import deciding, explain
 from .controls import controls
-from .judge import Context, judge, unjudged
-from .metrics import LOAD, aliases, compared, fact_names, facts, gate_key, gates, metrics
+from .judge import Context
+from .metrics import LOAD, aliases, compared, fact_names, gate_key, gates, metrics
 from .options import Options
 from .survey import settle, survey
 from .times import in_ticks, problem_of
@@ -52,7 +51,6 @@ def read(sources: Sources, options: Options) -> Material:
             baseline_source=sources.get("baseline"),
         ),
         gold=gold_stream(sources["gold"], gold, lenient=options.lenient, map=options.map),
-        ready=partial(_ready, judging=judging),
         watch=Answerable,
         streams={
             "trace": stream_traces(
@@ -62,10 +60,6 @@ def read(sources: Sources, options: Options) -> Material:
         reads=reads,
         incomplete=lock_problems(sources["gold"], options.map),
     )
-
-
-def _ready(item: Gold, place: int, judging: Judging) -> Expected:
-    return expect(item, judging)
 
 
 def _budget(options: Options) -> str:
@@ -93,15 +87,12 @@ SUITE = Suite(
     read=read,
     survey=survey,
     settle=settle,
-    judge=judge,
-    unjudged=unjudged,
+    judge=explain.judge,
+    card=explain.card,
+    brief=True,
     fact_names=fact_names,
-    facts=facts,
     compared=compared,
     slice_values={"load": LOAD},
-    rows=explain.rows,
-    offences=explain.offences,
-    sees=explain.sees,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

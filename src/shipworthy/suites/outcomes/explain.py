@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from ... import stats
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Judged, Order, Row
+from ...core.join import Case
 from ...core.metrics import Measure, Metric, Words
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
 from ...text import plural
 from .hints import diagnose, foresight_in_words
-from .judge import Context, Verdict
+from .judge import Context, Verdict, verdict_on
+from .metrics import counts_of
 from .trend import names_of, shown, trend
 
 RATES = ("accept_rate", "action_rate", "useful_rate", "edited_rate")
@@ -70,8 +72,11 @@ def headline(findings: Findings) -> dict[str, object]:
 # --- one row a prompt, and those that people reject ---
 
 
-def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    yield (verdict.prompt_id,), row(verdict)
+def judge(case: Case, context: Context) -> tuple[Judged]:
+    """Of prompts whose answers people don't accept, those that are asked most often are the worst."""
+    verdict = verdict_on(case, context)
+    worst = (("", (verdict.accepted - len(verdict.rows), case.key)),) if verdict.reason else ()
+    return (Judged(row(verdict), tuple(counts_of(verdict)), (case.key,), worst),)
 
 
 def row(verdict: Verdict) -> Row:
@@ -88,13 +93,8 @@ def row(verdict: Verdict) -> Row:
     }
 
 
-def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
-    """The prompts whose answers people don't accept, the most often asked first."""
-    if verdict.reason:
-        yield Offence((verdict.accepted - len(verdict.rows), verdict.prompt_id), lambda: card(row(verdict)))
-
-
-def card(shown: Row) -> Row:
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    shown = row(verdict_on(case, context))
     return {
         "qid": shown["qid"],
         "reason": shown["reason"],

@@ -44,7 +44,7 @@ class Verdict(msgspec.Struct, frozen=True):
         return "unaccepted" if 2 * self.accepted < len(self.rows) else ""
 
 
-def judge(case: Case, context: Context) -> Verdict:
+def verdict_on(case: Case, context: Context) -> Verdict:
     given: list[Feedback] = case.records["outcomes"]
     rows = list({row.event or place: row for place, row in enumerate(given)}.values())
     score = context.scores.get(case.key)

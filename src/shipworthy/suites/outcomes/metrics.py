@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from ... import stats
-from ...core.evidence import Counted, together
+from ...core.evidence import Counts, together
 from ...core.gates import Gate, gate_of, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import Fact, Tally, group
@@ -18,11 +18,11 @@ NOBODY = "(none)"  # rows without a model or a preset
 ALIASES = {"accept": "accept_rate", "action": "action_rate", "useful": "useful_rate", "edited": "edited_rate"}
 
 
-def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
+def counts_of(verdict: Verdict) -> Iterator[Counts]:
     for row, score in zip(verdict.rows, verdict.scores, strict=True):
-        yield Counted(tuple(row_facts(row, score)), slices_of(row))
+        yield Counts(tuple(row_facts(row, score)), slices_of(row))
     yield from together(verdict.rows, slices_of, repeat_facts)
-    yield Counted(("repeated",) * verdict.repeated)
+    yield Counts(("repeated",) * verdict.repeated)
 
 
 def row_facts(row: Feedback, score: Fraction | None = None) -> Iterator[Fact]:

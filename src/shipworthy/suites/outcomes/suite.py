@@ -9,8 +9,8 @@ from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
-from .judge import Context, judge, run_id_of, scores_of
-from .metrics import aliases, fact_names, facts, gates, metrics, wanted
+from .judge import Context, run_id_of, scores_of
+from .metrics import aliases, fact_names, gates, metrics, wanted
 from .options import Options
 from .read import stream_feedback
 
@@ -51,11 +51,9 @@ SUITE = Suite(
     ),
     options=Options,
     read=read,
-    judge=judge,
+    judge=explain.judge,
+    card=explain.card,
     fact_names=fact_names,
-    facts=facts,
-    rows=explain.rows,
-    offences=explain.offences,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 
 from ...core.decision import Display, number
-from ...core.evidence import Counted, Order, Row
+from ...core.evidence import Counts, Judged, Row
 from ...core.gates import Gate, Outcome
 from ...core.inputs import Input, Records, Stream, Table, raise_later
 from ...core.join import Case, Nothing, first_error
@@ -49,15 +49,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     choices: Choices
     wanted: tuple[Wanted, ...]  # the metrics, in the order of the report
-
-
-class Verdict(msgspec.Struct):
-    """One question: what there was to find, and its lists, of which metrics make numbers."""
-
-    qid: str
-    relevant: int
-    lists: tuple[Ranked, ...]
-    scored: bool  # whether it takes part in the means
 
 
 # --- read ---
@@ -120,46 +111,43 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
         if rule == "error":
             raise DataError(f"qid {case.key!r} has {lacking}", hint="Add it, or choose skip or zero.", code=code)
 
-    first_error(gathered.placed_cases(), check)
+    first_error(gathered.cases(), check)
     return context
 
 
 # --- judge and count ---
 
 
-def judge(case: Case, context: Context) -> Verdict:
+class Outline(NamedTuple):
+    """What there was to find for a question, and its lists, of which metrics make numbers."""
+
+    relevant: int
+    lists: tuple[Ranked, ...]
+    scored: bool  # whether it takes part in the means
+
+
+def judge(case: Case, context: Context) -> tuple[Judged]:
     records: list[RankedList] = case.records["shadow"]
     choices, lists = context.choices, tuple([record.ranked for record in records])
     scored = (bool(lists) or choices.missing_query == "zero") and (case.gold > 0 or choices.no_relevant == "zero")
-    return Verdict(case.key, case.gold, lists, scored)
+    outline = Outline(case.gold, lists, scored)
+    row = row_of(case.key, outline, context) if context.options.per_question else None
+    return (Judged(row, outline, (0, case.key), lost=not records),)
 
 
-def alike(case: Case, context: Context) -> Ranked | None:
-    """Questions with one list that hits at the same ranks, where nobody asked for their rows."""
-    if context.options.per_question or not case.gold:
-        return None
-    records: list[RankedList] = case.records["shadow"]
-    return records[0].ranked if len(records) == 1 else None
+def facts(outline: Outline, context: Context) -> tuple[Counts]:
+    """What was seen of a question is its lists themselves, which many questions of a large file share."""
+    there = (("missing", outline.lists), ("no_relevant", outline.relevant))
+    named = [name for name, something in there if not something]
+    scored = ("scored", cast(Fact, (LISTS, outline.lists))) if outline.scored else ()
+    return (Counts(("items", *named, *scored), named=named),)
 
 
-def facts(verdict: Verdict, context: Context) -> Iterable[Counted]:
-    # What was seen of the question is its lists themselves; many questions of a large file share theirs with others.
-    scored = ("scored", cast(Fact, (LISTS, verdict.lists))) if verdict.scored else ()
-    if verdict.lists and verdict.relevant:
-        return (Counted(("items", *scored)),)
-    named = [name for name, there in (("missing", verdict.lists), ("no_relevant", verdict.relevant)) if not there]
-    return (Counted(("items", *named, *scored), name=verdict.qid, named=named),)
-
-
-def rows(verdict: Verdict, context: Context) -> Iterable[tuple[Order, Row]]:
-    return (((0, verdict.qid), row_of(verdict, context)),) if context.options.per_question else ()
-
-
-def row_of(verdict: Verdict, context: Context) -> Row:
-    choices, returned = context.choices, max((ranked.returned for ranked in verdict.lists), default=0)
-    row: Row = {"qid": verdict.qid, "relevant": verdict.relevant, "returned": returned}
-    if verdict.scored:
-        return row | _worth(verdict.lists, context.wanted, choices.preset, choices.denominator, choices.recall)
+def row_of(qid: str, outline: Outline, context: Context) -> Row:
+    choices, returned = context.choices, max((ranked.returned for ranked in outline.lists), default=0)
+    row: Row = {"qid": qid, "relevant": outline.relevant, "returned": returned}
+    if outline.scored:
+        return row | _worth(outline.lists, context.wanted, choices.preset, choices.denominator, choices.recall)
     return row | {one.name(choices.preset): None for one in context.wanted}
 
 
@@ -224,10 +212,8 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
-    alike=alike,
     fact_names=fact_names,
     facts=facts,
-    rows=rows,
     metrics=metrics,
     aliases=aliases,
     gates=no_gates,

@@ -8,14 +8,15 @@ from fractions import Fraction
 
 from ... import stats
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row
+from ...core.evidence import Judged, Order, Row
+from ...core.join import Case
 from ...core.metrics import Words
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
 from ...text import fold, plural
 from .hints import diagnose
-from .judge import Context, Verdict
-from .metrics import agreements, label_counts, pairs, pairwise, square
+from .judge import Context, Verdict, verdict_on
+from .metrics import agreements, facts, label_counts, pairs, pairwise, square
 from .options import SettledOptions
 from .tables import details
 
@@ -70,8 +71,12 @@ def _alike(options: SettledOptions) -> Iterator[str]:
 # --- one row an item, and the worst of them ---
 
 
-def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    yield (verdict.qid,), row(verdict, context.settled)
+def judge(case: Case, context: Context) -> tuple[Judged]:
+    """The items with the least agreement are the worst, of equal ones those that more raters looked at."""
+    verdict, options = verdict_on(case, context), context.settled
+    share = verdict.agreement
+    worst = (("", (share, -verdict.ratings, verdict.qid)),) if share is not None and share < 1 else ()
+    return (Judged(row(verdict, options), (facts(verdict, options),), (verdict.qid,), worst),)
 
 
 def row(verdict: Verdict, options: SettledOptions) -> Row:
@@ -88,15 +93,9 @@ def row(verdict: Verdict, options: SettledOptions) -> Row:
     }
 
 
-def offences(verdict: Verdict, context: Context) -> Iterator[Offence]:
-    """The items with the least agreement first, of equal ones those that more raters looked at."""
-    share = verdict.agreement
-    if share is not None and share < 1:
-        yield Offence((share, -verdict.ratings, verdict.qid), lambda: card(verdict, context.settled))
-
-
-def card(verdict: Verdict, options: SettledOptions) -> Row:
-    return {"qid": verdict.qid, "reason": "disagreement", "says": _who_said_what(verdict, options)}
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    said = _who_said_what(verdict_on(case, context), context.settled)
+    return {"qid": case.key, "reason": "disagreement", "says": said}
 
 
 def _who_said_what(verdict: Verdict, options: SettledOptions) -> str:

@@ -57,7 +57,7 @@ class Verdict(msgspec.Struct):
         return next((label for label, count in self.counts.items() if 2 * count > self.ratings), None)
 
 
-def judge(case: Case, context: Context) -> Verdict:
+def verdict_on(case: Case, context: Context) -> Verdict:
     ratings: list[Rating] = case.records["ratings"]
     said = sorted((context.raters[str(rating.rater)], context.labels[str(rating.label)]) for rating in ratings)
     return Verdict(case.key, said, dict(sorted(Counter(label for _, label in said).items())))

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import cast
 
 from ... import stats
-from ...core.evidence import Counted
+from ...core.evidence import Counts
 from ...core.gates import Gate
 from ...core.metrics import Computed, Measure, Metric, Words
 from ...core.tally import Fact, Tally
@@ -41,9 +41,9 @@ def gates(context: Context) -> list[Gate]:
     return []
 
 
-def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
+def facts(verdict: Verdict, options: SettledOptions) -> Counts:
     named = ["rated_once"] if verdict.ratings == 1 else []
-    yield Counted(tuple(item_facts(verdict, pairwise(context.settled))), name=verdict.qid, named=named)
+    return Counts(tuple(item_facts(verdict, pairwise(options))), named=named)
 
 
 def item_facts(verdict: Verdict, by_pair: bool) -> Iterator[Fact]:

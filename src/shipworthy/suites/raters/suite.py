@@ -10,8 +10,8 @@ from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.reports import Passing
 from . import explain
-from .judge import Context, judge
-from .metrics import aliases, fact_names, facts, gates, metrics
+from .judge import Context
+from .metrics import aliases, fact_names, gates, metrics
 from .options import Options, SettledOptions
 from .ratings import RatingSurvey, one_each, stream_ratings
 
@@ -96,11 +96,9 @@ SUITE = Suite(
     inputs=(InputSpec("ratings", "One rating a line, JSON lines (qid, rater, label)."),),
     options=Options,
     read=read,
-    judge=judge,
+    judge=explain.judge,
+    card=explain.card,
     fact_names=fact_names,
-    facts=facts,
-    rows=explain.rows,
-    offences=explain.offences,
     survey=survey,
     settle=settle,
     metrics=metrics,

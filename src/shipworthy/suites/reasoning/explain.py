@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import msgspec
 
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row, brief
+from ...core.evidence import Judged, Order, Row, brief
 from ...core.gates import Outcome
+from ...core.join import Case
 from ...core.metrics import Measure, Words, decimal
 from ...core.suite import Explanation, Findings
 from ...text import first_few, plural
 from . import signals
 from .contracts import DIMENSIONS, load_data, what_came
-from .judge import LONGEST, Context, JudgedAnswer, Verdict, label
-from .metrics import failure
+from .judge import LONGEST, Context, JudgedAnswer, Verdict, judge_case, label
+from .metrics import counts_of, failure
 from .rules import Store, find_citations
 
 FORMAT_LINT = "signals is a format lint: it does not know what is true"
@@ -115,10 +116,19 @@ def tolerated(findings: Findings) -> list[str]:
 # --- one row a case, and the worst of them ---
 
 
-def rows(judged: JudgedAnswer, context: Context) -> Iterator[tuple[Order, Row]]:
-    """The row of a case as `items` shows it, and the whole result for those who read the report by program."""
-    result = _result(judged)
-    yield (judged.case.id,), {"item": _item(judged, result), "result": result}
+def judge(case: Case, context: Context) -> tuple[Judged]:
+    """The row of a case as `items` shows it, and the whole result for those who read the report by program.
+
+    A case without an answer, or whose reasoner failed, is in no average: it must not make one better.
+    """
+    judged = judge_case(case, context)
+    verdict, result = judged.verdict, _result(judged)
+    row = {"item": _item(judged, result), "result": result}
+    worst: tuple[tuple[str, Order], ...] = ()
+    if not verdict.passed and verdict.status != "no_evidence":  # the worst kind first, then the lowest score
+        overall = -1 if verdict.overall_score is None else verdict.overall_score
+        worst = (("", (RANKS[reason(verdict)], overall, case.key)),)
+    return (Judged(row, (counts_of(judged),), (case.key,), worst, verdict.status == "error"),)
 
 
 def _item(judged: JudgedAnswer, result: Row) -> Row:
@@ -160,15 +170,8 @@ def reason(verdict: Verdict) -> str:
     return min(verdict.kinds, key=RANKS.__getitem__, default="")
 
 
-def offences(judged: JudgedAnswer, context: Context) -> Iterator[Offence]:
-    """What fails, the worst kind first, then the lowest score."""
-    verdict = judged.verdict
-    if not verdict.passed and verdict.status != "no_evidence":
-        overall = -1 if verdict.overall_score is None else verdict.overall_score
-        yield Offence((RANKS[reason(verdict)], overall, judged.case.id), lambda: card(judged))
-
-
-def card(judged: JudgedAnswer) -> Row:
+def card(question: Case, context: Context, kind: str, order: Order) -> Row:
+    judged = judge_case(question, context)
     case, answer, verdict = judged
     evidence = case.evidence if answer.evidence is None else answer.evidence
     cited = find_citations(answer.content[:LONGEST], Store(evidence, case.prompt))

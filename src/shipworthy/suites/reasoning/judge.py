@@ -73,16 +73,11 @@ class JudgedAnswer(NamedTuple):
     verdict: Verdict
 
 
-def judge(case: Case, context: Context) -> JudgedAnswer:
+def judge_case(case: Case, context: Context) -> JudgedAnswer:
     """The verdict on the answer to a case."""
     given = case.records["answers"]
     answer = given[0] if given else MISSING
     return JudgedAnswer(case.gold, answer, judge_answer(case.gold, answer, context.fixture, context.options.profile))
-
-
-def unjudged(case: Case, judged: JudgedAnswer) -> bool:
-    """A case without an answer, or whose reasoner failed, is in no average: it must not make one better."""
-    return judged.verdict.status == "error"
 
 
 def judge_answer(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture, profile: str = "grounded") -> Verdict:

@@ -9,7 +9,7 @@ from itertools import repeat
 import msgspec
 
 from ... import stats
-from ...core.evidence import Counted
+from ...core.evidence import Counts
 from ...core.gates import Gate, gate_of
 from ...core.metrics import EVERY, Computed, Count, Mean, Measure, Metric, Rate, Words
 from ...core.suite import Findings
@@ -54,7 +54,7 @@ _DIMENSIONS = {
 }
 
 
-def facts(judged: JudgedAnswer, context: Context) -> Iterator[Counted]:
+def counts_of(judged: JudgedAnswer) -> Counts:
     """What is counted of one case; its id is kept behind each way in which it fails."""
     case, answer, verdict = judged
     evidence = ("evidence",) if case.evidence or answer.evidence else ()
@@ -62,7 +62,7 @@ def facts(judged: JudgedAnswer, context: Context) -> Iterator[Counted]:
     brought = held((EVIDENCE,), ()) if answer.evidence is not None else held((), (EVIDENCE,))
     values = brought if verdict.is_judged else []
     found = (*answer_facts(case.answerable, verdict), *evidence, *values)
-    yield Counted(found, slices, "", case.id, [*map(failure, verdict.kinds), *lacks_of(values)])
+    return Counts(found, slices, named=[*map(failure, verdict.kinds), *lacks_of(values)])
 
 
 def fact_names(options: Options) -> set[str]:

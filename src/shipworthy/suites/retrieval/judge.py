@@ -14,6 +14,7 @@ from ...core.contracts import Gold, Place, ids_of
 from ...core.join import Case
 from ...core.tally import Fact
 from ...language import refusal
+from ..answers.judge import slices_of
 from ..ranking.lists import arrange_list
 from ..ranking.metrics import Ranked, Wanted, mean, mean_value
 from ..ranking.options import Choices, Options
@@ -126,14 +127,22 @@ class Verdict(msgspec.Struct):
     live: LogVerdict | None = None
 
 
-def judge(case: Case, context: Context) -> Verdict:
+def expect(case: Case, choices: Choices, texts: Mapping[str, str]) -> Expected:
+    """The gold item made ready, once for all its lines."""
+    target = places.prepare(case.gold, choices, texts)
+    types = tuple(f"type={name}" for name in target.types)
+    return Expected(case.gold, case.place, target, types + slices_of(case.gold, choices.by))
+
+
+def judge_logs(case: Case, context: Context) -> Verdict:
     """A verdict on one question from all its lines."""
+    expected = expect(case, context.choices, context.texts)
     shadow, live = (
-        _judge_log(case.gold, case.records[name], context, context.logs[name]) if name in case.records else None
+        _judge_log(expected, case.records[name], context, context.logs[name]) if name in case.records else None
         for name in ("shadow", "live")
     )
     assert shadow is not None
-    return Verdict(case.key, case.gold, shadow, live)
+    return Verdict(case.key, expected, shadow, live)
 
 
 def _judge_log(expected: Expected, records: Sequence[LogLine], context: Context, log: LogContext) -> LogVerdict:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import msgspec
 
 from ... import stats
-from ...core.evidence import Counted
+from ...core.evidence import Counts
 from ...core.gates import Gate
 from ...core.metrics import Better, Computed, Count, Mean, Measure, Metric, Percentile, Words
 from ...core.suite import Findings
@@ -50,37 +50,37 @@ def aliases(options: Options) -> dict[str, str]:
 # --- facts ---
 
 
-def facts(verdict: Verdict, context: Context) -> Iterator[Counted]:
-    qid, slices, shadow, live = verdict.qid, verdict.expected.slices, verdict.shadow, verdict.live
+def counts_of(verdict: Verdict, context: Context) -> Iterator[Counts]:
+    slices, shadow, live = verdict.expected.slices, verdict.shadow, verdict.live
     named = [name for name, applies in (("missing", not shadow.lines), ("no_relevant", not shadow.ranked)) if applies]
-    yield Counted(log_facts(shadow), slices, "", qid, named)
-    yield Counted(change_facts(change_of(verdict, context)))
+    yield Counts(log_facts(shadow), slices, named=named)
+    yield Counts(change_facts(change_of(verdict, context)))
     yield from _particulars(verdict)
-    yield _values_held(shadow, qid, slices)
+    yield _values_held(shadow, slices)
     if live is not None:
-        yield Counted(log_facts(live), slices, LIVE)
-        yield _values_held(live, qid, slices, LIVE)
+        yield Counts(log_facts(live), slices, LIVE)
+        yield _values_held(live, slices, LIVE)
     if context.options.profile == "reference":
-        yield Counted(shadow.reference, part=REFERENCE)
-        yield Counted(live.reference if live is not None else (), part=LIVE_REFERENCE)
+        yield Counts(shadow.reference, part=REFERENCE)
+        yield Counts(live.reference if live is not None else (), part=LIVE_REFERENCE)
 
 
-def _values_held(verdict: LogVerdict, qid: str, slices: tuple[str, ...], part: str = "") -> Counted:
+def _values_held(verdict: LogVerdict, slices: tuple[str, ...], part: str = "") -> Counts:
     """What its runs have and lack of the values that gates may need; a question lacks what one of its runs lacks."""
     has, lacks = ({value for line in verdict.lines for value in getattr(line, name)} for name in ("has", "lacks"))
     facts = held(has, lacks)
-    return Counted(facts, slices, part, qid, lacks_of(facts))
+    return Counts(facts, slices, part, named=lacks_of(facts))
 
 
-def _particulars(verdict: Verdict) -> Iterator[Counted]:
+def _particulars(verdict: Verdict) -> Iterator[Counts]:
     """Names of parts of a question: groups that can't be decided, and its first block of unknown section."""
     for seed, converged in verdict.shadow.groups.items():
         if converged is None:
-            yield Counted((), name=f"{verdict.qid} seed {seed or '-'}", named=("undecided_groups",))
+            yield Counts((), name=f"{verdict.qid} seed {seed or '-'}", named=("undecided_groups",))
     unknown = [block for line in verdict.shadow.lines for block in line.unknown_sections]
     if unknown:
         # The smallest names are kept, so the place in the gold set goes first: then the first block of all is kept.
-        yield Counted((), name=f"{verdict.expected.number:012} {unknown[0]}", named=("unknown_sections",))
+        yield Counts((), name=f"{verdict.expected.number:012} {unknown[0]}", named=("unknown_sections",))
 
 
 def log_facts(verdict: LogVerdict) -> Iterator[Fact]:

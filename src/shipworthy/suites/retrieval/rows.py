@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
-from operator import itemgetter
 from typing import NamedTuple
 
 from ...core.contracts import ids_of
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row, Rows, brief
-from ...core.long import Shaped
+from ...core.evidence import Judged, Order, Row, Rows, brief
+from ...core.join import Case
 from ...core.metrics import Words, decimal
 from ..ranking.options import Choices
-from .judge import Context, Line, LogVerdict, Verdict
+from .judge import Context, Line, LogVerdict, Verdict, judge_logs
 
 # What a row is about: the question itself, its change against live, or just its name in a list of the report.
 ITEM, WORSE, BETTER, HIT_LOST, HIT_GAINED, BAD = range(6)
@@ -73,49 +71,7 @@ def is_bad(verdict: LogVerdict) -> bool:
     return verdict.values.get("coverage") == 0 or verdict.far
 
 
-def rows(verdict: Verdict, context: Context) -> Iterator[tuple[Order, Row]]:
-    qid, change, place = verdict.qid, change_of(verdict, context), verdict.expected.number
-    yield (ITEM, qid), _item(verdict, context.choices)
-    if is_bad(verdict.shadow):
-        yield (BAD, qid), {"qid": qid}
-    if change is None:
-        return
-    if change.now != change.before:
-        yield (BETTER if change.now > change.before else WORSE, place), _changed(verdict, change)
-    if change.hit != change.was_hit:
-        yield (HIT_GAINED if change.hit else HIT_LOST, place), {"qid": qid}
-
-
-def _changed(verdict: Verdict, change: Change) -> Row:
-    return {
-        "qid": verdict.qid,
-        "type": list(verdict.shadow.target.types),
-        "shadow": number(change.now),
-        "live": number(change.before),
-        "hit": [change.was_hit, change.hit],
-    }
-
-
-def changed(rows: Rows) -> Row:
-    """The questions that changed against live, in the order of the gold set."""
-    return {
-        "worse": Shaped(rows.of_kind(WORSE), dict),
-        "better": Shaped(rows.of_kind(BETTER), dict),
-        "hits_lost": _names(rows, HIT_LOST),
-        "hits_gained": _names(rows, HIT_GAINED),
-    }
-
-
-def bad(rows: Rows) -> Shaped[str]:
-    """The qids of the bad questions, in order."""
-    return _names(rows, BAD)
-
-
-def _names(rows: Rows, kind: int) -> Shaped[str]:
-    return Shaped(rows.of_kind(kind), itemgetter("qid"))
-
-
-def _item(verdict: Verdict, choices: Choices) -> Row:
+def row_of(verdict: Verdict, choices: Choices) -> Row:
     shadow, values = verdict.shadow, verdict.shadow.values
     shown: Row = {"qid": verdict.qid, "type": " ".join(shadow.target.types), "runs": len(shadow.lines)}
     shown["states"] = " ".join(line.state for line in shadow.lines)
@@ -130,6 +86,55 @@ def _item(verdict: Verdict, choices: Choices) -> Row:
     }
 
 
+def rows_about(verdict: Verdict, context: Context) -> Iterator[Judged]:
+    """What else a report lists of a question: that it is bad, and how it changed against live."""
+    qid, change, place = verdict.qid, change_of(verdict, context), verdict.expected.number
+    if is_bad(verdict.shadow):
+        yield Judged({"qid": qid}, order=(BAD, qid))
+    if change is None:
+        return
+    if change.now != change.before:
+        yield Judged(_changed(verdict, change), order=(BETTER if change.now > change.before else WORSE, place))
+    if change.hit != change.was_hit:
+        yield Judged({"qid": qid}, order=(HIT_GAINED if change.hit else HIT_LOST, place))
+
+
+def _changed(verdict: Verdict, change: Change) -> Row:
+    return {
+        "qid": verdict.qid,
+        "type": list(verdict.shadow.target.types),
+        "shadow": number(change.now),
+        "live": number(change.before),
+        "hit": [change.was_hit, change.hit],
+        "rank": [_first_rank(verdict.live), _first_rank(verdict.shadow)],
+    }
+
+
+def _first_rank(verdict: LogVerdict | None) -> int | None:
+    """Where the first expected block stands in the first run that has one; None where no run does."""
+    hits = (line.ranked.hits[0] for line in verdict.lines if line.ranked.hits) if verdict else iter(())
+    return next(hits, None)
+
+
+def changed(rows: Rows) -> Row:
+    """The questions that changed against live, in the order of the gold set."""
+    return {
+        "worse": list(rows.of_kind(WORSE)),
+        "better": list(rows.of_kind(BETTER)),
+        "hits_lost": _names(rows, HIT_LOST),
+        "hits_gained": _names(rows, HIT_GAINED),
+    }
+
+
+def bad(rows: Rows) -> list[str]:
+    """The qids of the bad questions, in order."""
+    return _names(rows, BAD)
+
+
+def _names(rows: Rows, kind: int) -> list[str]:
+    return [row["qid"] for row in rows.of_kind(kind)]
+
+
 def _short_list(verdict: LogVerdict, choices: Choices) -> str:
     """`precision@5 0.667 with 3 returned; trec_eval P_5 0.400` for the shallowest k that a list does not fill."""
     lengths = [line.ranked.returned for line in verdict.lines]
@@ -140,13 +145,8 @@ def _short_list(verdict: LogVerdict, choices: Choices) -> str:
     return f"precision@{k} {decimal(value)} with {min(lengths)} returned; trec_eval P_{k} {decimal(trec)}"
 
 
-def offences(verdict: Verdict, context: Context) -> Iterable[Offence]:
-    """The worst questions first."""
-    reason = verdict.shadow.reason
-    return (Offence((SEVERITY[reason], verdict.qid), partial(_card, verdict)),) if reason else ()
-
-
-def _card(verdict: Verdict) -> Row:
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    verdict = judge_logs(case, context)
     gold, shadow = verdict.expected.gold, verdict.shadow
     line = _telling(shadow)
     return {

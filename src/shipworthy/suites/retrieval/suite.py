@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
-from ...core.contracts import Gold
 from ...core.decision import Display
+from ...core.evidence import Judged
 from ...core.inputs import Input, Records, Stream
 from ...core.join import Case
 from ...core.sources import BLOCKS, gold_stream, read_texts, stream_traces
 from ...core.suite import Material, Sources, Suite
 from ...reading.lock import lock_problems
-from ..answers.judge import slices_of
 from ..ranking import options as declared
 from ..ranking.metrics import default_metrics, terms
 from ..ranking.options import INPUTS, Choices, Options, canary_depth, choices_of, is_given, is_plain, ranks_ids
@@ -22,12 +20,12 @@ from ..ranking.trec import is_run_file, one_file
 from .controls import controls
 from .embedders import make_embedder
 from .explain import baseline, explain, review, shown
-from .judge import Context, Expected, judge
+from .judge import Context, judge_logs
 from .log import LogLine, gold_of_qrels, log_of_run, runs_of
-from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, fact_names, facts, gates, metrics
-from .places import prepare, read_sections
+from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, counts_of, fact_names, gates, metrics
+from .places import read_sections
 from .reference import reference
-from .rows import REASONS, offences, rows
+from .rows import ITEM, REASONS, SEVERITY, card, row_of, rows_about
 from .survey import LogSurvey, settle
 
 
@@ -51,7 +49,6 @@ def read(sources: Sources, options: Options) -> Material:
     return Material(
         context=context,
         gold=_gold(sources, gold, options, choices),
-        ready=partial(_expected, choices=choices, texts=context.texts),
         streams={
             name: Stream(one_file(given[name]), log, Records(log_of_run, attrgetter("qid")), whole=True)
             if is_given(sources, "qrels") or is_run_file(given[name])
@@ -96,19 +93,18 @@ def _gold(sources: Sources, read: Input, options: Options, choices: Choices) -> 
     return gold_stream(sources["gold"], read, lenient=options.lenient, by=choices.by, map=options.map)
 
 
-def _expected(item: Gold, place: int, choices: Choices, texts: Mapping[str, str]) -> Expected:
-    target = prepare(item, choices, texts)
-    types = tuple(f"type={name}" for name in target.types)
-    return Expected(item, place, target, types + slices_of(item, choices.by))
-
-
 def survey(context: Context) -> LogSurvey:
     return LogSurvey()
 
 
-def unjudged(case: Case, verdict: object) -> bool:
-    """A question that a log has no run of, or a run that failed and was not made again."""
-    return not all(case.records.values()) or any(run.error for lines in case.records.values() for run in runs_of(lines))
+def judge(case: Case, context: Context) -> Iterator[Judged]:
+    """The worst questions first; a question that a log has no run of, or a run that failed for good, is lost."""
+    verdict, logs = judge_logs(case, context), case.records.values()
+    reason, lost = verdict.shadow.reason, not all(logs) or any(run.error for lines in logs for run in runs_of(lines))
+    worst = (("", (SEVERITY[reason], case.key)),) if reason else ()
+    counts = tuple(counts_of(verdict, context))
+    yield Judged(row_of(verdict, context.choices), counts, (ITEM, case.key), worst, lost)
+    yield from rows_about(verdict, context)
 
 
 SUITE = Suite(
@@ -121,13 +117,10 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
-    unjudged=unjudged,
+    card=card,
     fact_names=fact_names,
-    facts=facts,
     compared=compared,
     asides=(REFERENCE, LIVE_REFERENCE),
-    rows=rows,
-    offences=offences,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

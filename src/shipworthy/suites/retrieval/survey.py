@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from ...core.join import first_error
+from ...core.join import Case, first_error
 from ...core.suite import Material
 from ...errors import DataError
 from ..ranking.options import Choices
-from .judge import Context, Expected, LogContext, delta_texts, in_order
+from .judge import Context, LogContext, delta_texts, in_order
 from .log import LogLine, runs_of
+from .places import prepare
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
@@ -114,14 +115,11 @@ def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context
     if choices.match == "offsets":
         _check_offsets(gathered, material.reads["gold"].path, noticed, path)
     if _strict(choices):
-        first_error(
-            gathered.placed_cases(),
-            lambda case: _check_question(case.gold, runs_of(case.records[name]), choices),
-        )
+        first_error(gathered.cases(), lambda case: _check_question(case, runs_of(case.records[name]), context))
 
 
 def _check_offsets(gathered: Gathered, gold: str, noticed: Noticed, log: str) -> None:
-    relevant = (place for case in gathered.cases() for place in case.gold.gold.relevant if not isinstance(place, str))
+    relevant = (place for case in gathered.cases() for place in case.gold.relevant if not isinstance(place, str))
     if not any(place.offsets is not None for place in relevant):
         hint = 'Write relevant as {"id": …, "offsets": [start, end]}, or use --match ids.'
         raise DataError("no relevant block has offsets to match by", where=gold, hint=hint, code="retrieval-no-offsets")
@@ -135,12 +133,12 @@ def _strict(choices: Choices) -> bool:
     return choices.order == "score" or "error" in (choices.missing_query, choices.no_relevant, choices.duplicates)
 
 
-def _check_question(item: Expected, runs: Sequence[LogLine], choices: Choices) -> None:
-    qid = item.gold.qid
+def _check_question(case: Case, runs: Sequence[LogLine], context: Context) -> None:
+    qid, choices = case.key, context.choices
     if not runs and choices.missing_query == "error":
         hint = "Run it, or choose --missing-query zero or skip."
         raise DataError(f"qid {qid!r} has no log line", hint=hint, code="retrieval-missing")
-    if not item.target.places and choices.no_relevant == "error":
+    if choices.no_relevant == "error" and not prepare(case.gold, choices, context.texts).places:
         hint = "Add one, or choose --no-relevant skip or zero."
         raise DataError(f"qid {qid!r} has no relevant block", hint=hint, code="retrieval-no-relevant")
     for line in runs:
@@ -163,7 +161,7 @@ def _log_context(name: str, noticed: Noticed, gathered: Gathered, context: Conte
 def _pairs(name: str, gathered: Gathered, context: Context) -> list[tuple[str, str]]:
     """The question and the first cited text of each run, where both are at hand, in the order of the gold set."""
     placed: list[tuple[int, tuple[str, str]]] = []
-    for case, place in gathered.placed_cases():
-        pairs = (delta_texts(line, case.gold.gold, context.texts) for line in runs_of(case.records[name]))
-        placed += [(place, pair) for pair in pairs if pair is not None]
+    for case in gathered.cases():
+        pairs = (delta_texts(line, case.gold, context.texts) for line in runs_of(case.records[name]))
+        placed += [(case.place, pair) for pair in pairs if pair is not None]
     return [pair for _, pair in sorted(placed, key=itemgetter(0))]

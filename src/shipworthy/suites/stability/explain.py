@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...core.decision import number
-from ...core.evidence import Offence, Order, Row, brief
+from ...core.evidence import Judged, Order, Row, brief
 from ...core.gates import Outcome, written
-from ...core.join import Unknown
-from ...core.long import ByName, Shaped
+from ...core.join import Case, Unknown
 from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, NAMED, Tally
 from ...text import first_few, plural
 from ..answers import judge as answers
 from ..answers.explain import judging_shown
 from ..answers.hints import lines
-from . import pooled, sensitivity
+from . import pooled, reference, sensitivity
 from .hints import diagnose, reasons, titled, total
-from .metrics import ASIDE, first_holes
+from .judge import judge_runs
+from .metrics import ASIDE, counts_of, first_holes
 from .options import BARS, CITING, names_rcr
 from .reference import compat
 from .survey import StabilitySurvey
-from .verdict import KS, Context, ReferenceVerdict, RunFacts, Verdict
+from .verdict import KS, Context, RunFacts, Verdict
 
 _VALUES = (
     "rcr",
@@ -68,7 +68,7 @@ def explain(findings: Findings) -> Explanation:
         first=list(first.values()),
         offenders=evidence.offenders(*kinds),
         cards=evidence.cards(*kinds),
-        items=Shaped(evidence.rows, item),
+        items=list(map(item, evidence.rows)),
         sections=shown,
         headline=headline(findings),
         compat=compat(findings),
@@ -150,29 +150,29 @@ def _listed(names: Sequence[str], count: int) -> str:
 # --- one row a question, and the worst of them ---
 
 
-def rows(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[tuple[Order, Row]]:
+def judge(case: Case, context: Context) -> tuple[Judged]:
     """Everything about one question; the report has it as details and, in short, as an item."""
-    if isinstance(verdict, ReferenceVerdict):
-        yield (verdict.place, verdict.qid), {"qid": verdict.qid, **verdict.details}
-        return
-    yield (
-        (verdict.qid,),
-        {
-            "qid": verdict.qid,
-            "state": verdict.state,
-            "answerable": verdict.answerable,
-            **{name: number(verdict.values[name]) for name in _VALUES},
-            "runs": len(verdict.runs),
-            "answered": len(verdict.answered),
-            "distinct_prompts": verdict.distinct_prompts,
-            "effective_runs": verdict.effective_runs,
-            "failed": list(verdict.failed),
-            "undefined": list(verdict.undefined),
-            "question": brief(verdict.question.gold.question),
-            "slices": list(verdict.slices),
-            "flips": [{"run": str(flip.cell), "differs": list(flip.differs)} for flip in verdict.flips],
-        },
-    )
+    if context.options.profile == "reference":
+        return reference.judge(case, context)
+    verdict = judge_runs(case, context)
+    row = {
+        "qid": verdict.qid,
+        "state": verdict.state,
+        "answerable": verdict.answerable,
+        **{name: number(verdict.values[name]) for name in _VALUES},
+        "runs": len(verdict.runs),
+        "answered": len(verdict.answered),
+        "distinct_prompts": verdict.distinct_prompts,
+        "effective_runs": verdict.effective_runs,
+        "failed": list(verdict.failed),
+        "undefined": list(verdict.undefined),
+        "question": brief(verdict.question.gold.question),
+        "slices": list(verdict.slices),
+        "flips": [{"run": str(flip.cell), "differs": list(flip.differs)} for flip in verdict.flips],
+    }
+    # A question that the judged sweep has no run of, or a run that failed, says nothing about the others.
+    lost = not verdict.runs or any(run.status == "error" for run in verdict.runs)
+    return (Judged(row, tuple(counts_of(verdict, case.place)), (verdict.qid,), _worst(verdict), lost),)
 
 
 def item(row: Row) -> Row:
@@ -190,11 +190,12 @@ def item(row: Row) -> Row:
     } | ({"slices": row["slices"]} if row["slices"] else {})
 
 
-def offences(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Offence]:
+def _worst(verdict: Verdict) -> tuple[tuple[str, Order], ...]:
     """Failing questions, those that miss most bars first, then those with most flips."""
-    if isinstance(verdict, Verdict) and verdict.failed:
-        kind = _CITED if set(verdict.failed) <= set(CITING) else ""
-        yield Offence((-len(verdict.failed), -len(verdict.flips), verdict.qid), lambda: card(verdict), kind)
+    if not verdict.failed:
+        return ()
+    kind = _CITED if set(verdict.failed) <= set(CITING) else ""
+    return ((kind, (-len(verdict.failed), -len(verdict.flips), verdict.qid)),)
 
 
 _CITED = "cited"  # the kind of questions that miss nothing but thresholds on citations
@@ -202,9 +203,9 @@ _CITED = "cited"  # the kind of questions that miss nothing but thresholds on ci
 _DIFFERS = {"status": "answered or refused", "containment": "expected text", "constraint": "constraints"}
 
 
-def card(verdict: Verdict) -> Row:
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
     """Which thresholds a question misses, by how much, and which of its runs differ."""
-    gold = verdict.question.gold
+    verdict, gold = judge_runs(case, context), case.gold
     misses = ", ".join(f"{titled(name)} {float(verdict.values[name] or 0):.3f}" for name in verdict.failed)
     flips = [f"{flip.cell} ({', '.join(_DIFFERS.get(fact, fact) for fact in flip.differs)})" for flip in verdict.flips]
     more = f" and {len(flips) - 3} more" if len(flips) > 3 else ""
@@ -246,12 +247,8 @@ def headline(findings: Findings) -> dict[str, object]:
     return {
         "totals": {name: tally[fact] for name, fact in totals.items()},
         "gates": {bar.metric: number(bar.bound.number) for bar in bars},
-        "details": ByName(findings.evidence.rows, "qid", _detailed),
+        "details": {row["qid"]: {name: row[name] for name in _DETAILS} for row in findings.evidence.rows},
     }
-
-
-def _detailed(row: Row) -> Row:
-    return {name: row[name] for name in _DETAILS}
 
 
 def sections(findings: Findings) -> Row:

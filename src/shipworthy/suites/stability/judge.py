@@ -14,19 +14,18 @@ from ..answers import judge as answers
 from ..retrieval.places import parse_section
 from .grid import cell_of, holes, one_per_cell
 from .options import BARS, CITING
-from .reference import by_reference, compared, is_plain
+from .reference import compared, is_plain
 from .sensitivity import flips
 from .spread import citation_overlap, distance_and_agreement, shared_of_all
 from .states import arrived, states
-from .verdict import KS, SAID, Context, ExpectedRuns, ReferenceVerdict, RunFacts, Verdict
+from .verdict import KS, SAID, Context, ExpectedRuns, RunFacts, Verdict
 
 
-def prepare(gold: Gold, place: int, judging: answers.Judging) -> ExpectedRuns:
+def prepare(gold: Gold, judging: answers.Judging) -> ExpectedRuns:
     """The gold item made ready, once for all its runs."""
     relevant = [*gold.citations, *ids_of(gold.relevant)]
     return ExpectedRuns(
         expected=answers.expect(gold, judging),
-        place=place,
         relevant=frozenset(relevant if judging.id_map is None else map(judging.id_map.gold, relevant)),
         anchor=None if gold.anchor_section is None else parse_section(gold.anchor_section),
         plain=is_plain(gold, judging),
@@ -34,12 +33,11 @@ def prepare(gold: Gold, place: int, judging: answers.Judging) -> ExpectedRuns:
     )
 
 
-def judge(case: Case, context: Context) -> Verdict | ReferenceVerdict:
+def judge_runs(case: Case, context: Context) -> Verdict:
     """The verdict on one question from all its runs that count."""
     traces: list[Trace] = case.records["runs"]
-    if context.options.profile == "reference":
-        return by_reference(case, context)
-    return judge_question(case.gold, [trace for trace in traces if context.judges(trace)], context)
+    question = prepare(case.gold, context.judging)
+    return judge_question(question, [trace for trace in traces if context.judges(trace)], context)
 
 
 def judge_question(question: ExpectedRuns, traces: Sequence[Trace], context: Context) -> Verdict:
@@ -74,7 +72,7 @@ def judge_question(question: ExpectedRuns, traces: Sequence[Trace], context: Con
 
 def judge_run(question: ExpectedRuns, trace: Trace, judging: answers.Judging) -> RunFacts:
     gold = question.gold
-    answer = answers.judge_trace(question.expected, trace, judging)
+    answer = answers.judge_trace(question.expected, trace, judging).outline
     status = {"refused": "refused", "error": "error"}.get(answer.status, "answered")
     answered = status == "answered"
     kept = answer.constraint == "ok" if answered and gold.constraints else None

@@ -8,7 +8,7 @@ from fractions import Fraction
 import msgspec
 
 from ... import stats
-from ...core.evidence import Counted
+from ...core.evidence import Counts
 from ...core.gates import Gate, gate_of, parse_gates
 from ...core.metrics import Count, Mean, Measure, Metric, Rate, Words, without
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
@@ -19,7 +19,7 @@ from . import pooled, reference, sensitivity
 from .hints import causes
 from .options import ACCURACY, BARS, CITING, Options, default_bars
 from .spread import too_long
-from .verdict import KS, Context, ReferenceVerdict, Verdict
+from .verdict import KS, Context, Verdict
 
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
 LAMBDA_GATES = ("lambda_convergent >= 0.80", "lambda_collapse <= 0", "lambda_split <= 0.10")
@@ -55,22 +55,19 @@ _PASS = Words(
 # --- facts ---
 
 
-def facts(verdict: Verdict | ReferenceVerdict, context: Context) -> Iterator[Counted]:
-    if isinstance(verdict, ReferenceVerdict):
-        yield Counted(verdict.facts, part=reference.PART)
-        yield Counted(("items", *verdict.held), name=verdict.qid, named=lacks_of(verdict.held))
-        return
+def counts_of(verdict: Verdict, place: int) -> Iterator[Counts]:
+    """What is counted of a question at this place of the gold set."""
     state = {"fail": "failing", "undefined": "undecided", "missing": "missing"}.get(verdict.state)
-    yield Counted(tuple(question_facts(verdict)), verdict.slices, "", verdict.qid, [state] if state else ())
+    yield Counts(tuple(question_facts(verdict)), verdict.slices, named=[state] if state else ())
     values = more_held(fact for run in verdict.runs for fact in run.held)
-    yield Counted(values, verdict.slices, "", verdict.qid, lacks_of(values))
-    yield Counted(_aside(verdict), part=ASIDE)
-    yield Counted(sensitivity.facts(verdict), part=sensitivity.PART)
-    yield Counted(pooled.facts(verdict), part=pooled.PART)
+    yield Counts(values, verdict.slices, named=lacks_of(values))
+    yield Counts(_aside(verdict), part=ASIDE)
+    yield Counts(sensitivity.facts(verdict), part=sensitivity.PART)
+    yield Counts(pooled.facts(verdict), part=pooled.PART)
     for number, hole in enumerate(verdict.holes.first):
-        yield Counted((), (), ASIDE, _in_order(verdict.question.place, number, hole), ("holes",))
+        yield Counts((), (), ASIDE, _in_order(place, number, hole), ("holes",))
     differs = [fact for fact in verdict.reference if fact == "differs"]
-    yield Counted(verdict.reference, (), reference.PART, verdict.qid, differs)
+    yield Counts(verdict.reference, part=reference.PART, named=differs)
 
 
 def question_facts(verdict: Verdict) -> Iterator[Fact]:

@@ -13,15 +13,16 @@ from functools import lru_cache
 
 from ...core.contracts import Gold, Trace, ids_of
 from ...core.decision import number
+from ...core.evidence import Counts, Judged
 from ...core.gates import Gate
 from ...core.join import Case
 from ...core.metrics import Measure
 from ...core.suite import Findings, Reference
-from ...core.tally import Fact, Tally, more_held
+from ...core.tally import Fact, Tally, lacks_of, more_held
 from ...language.refusal import TOKEN
 from ..answers.judge import Judging, held_by
 from .spread import distance_and_agreement
-from .verdict import Context, ExpectedRuns, ReferenceVerdict, RunFacts
+from .verdict import Context, ExpectedRuns, RunFacts
 
 PART = "reference"  # the part of the evidence that counts what the original script counts
 DEFAULT_GATES = {"acr": 0.95, "cghc": 0.95, "css": 0.70, "ned50": 0.20, "rcr": 0.98}
@@ -120,18 +121,21 @@ def _rounded(value: Fraction | int | None) -> float | int | None:
 # --- the profile itself ---
 
 
-def by_reference(case: Case, context: Context) -> ReferenceVerdict:
-    """The verdict of the original script, which starts from the runs: gold may not have the question."""
+def judge(case: Case, context: Context) -> tuple[Judged]:
+    """What the original script makes of a question; it starts from the runs, so gold may not have the question."""
     traces, gold = case.records["runs"], case.gold or _NOBODY
     exact = details(gold, traces)
     shown = {name: _rounded(value) for name, value in exact.items()}
-    lost = case.gold is not None and any(trace.error for trace in traces)
-    facts = _facts(gold, exact, context)
-    held: tuple[Fact, ...] = ()
+    values: tuple[Fact, ...] = ()
     for trace in traces:
         if not trace.error:
-            held = more_held((*held, *held_by(trace, _refused(trace))))
-    return ReferenceVerdict(qid=case.key, place=case.first, facts=facts, details=shown, held=held, lost=lost)
+            values = more_held((*values, *held_by(trace, _refused(trace))))
+    counts = (
+        Counts(_facts(gold, exact, context), part=PART),
+        Counts(("items", *values), named=lacks_of(values)),
+    )
+    lost = case.gold is not None and any(trace.error for trace in traces)  # a run of a question of the gold set failed
+    return (Judged({"qid": case.key, **shown}, counts, (case.place, case.key), lost=lost),)
 
 
 def reference(findings: Findings) -> Reference:

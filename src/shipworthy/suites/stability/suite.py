@@ -6,9 +6,8 @@ from functools import partial
 
 import msgspec
 
-from ...core.contracts import DetailedTrace, Gold
+from ...core.contracts import DetailedTrace
 from ...core.decision import Display
-from ...core.join import Case
 from ...core.sources import ANSWERS, Input, file_input, gold_stream, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
@@ -18,12 +17,10 @@ from ..answers.options import id_map_file, slice_fields
 from . import explain, pooled, sensitivity
 from .controls import controls
 from .grid import run_of
-from .judge import judge, prepare
 from .metrics import (
     ALIASES,
     ASIDE,
     fact_names,
-    facts,
     gates,
     metrics,
     question_words,
@@ -35,7 +32,7 @@ from .options import Options
 from .reference import PART as REFERENCE
 from .reference import bounds, reference
 from .survey import GoldRemarks, settle, survey
-from .verdict import Context, ExpectedRuns, ReferenceVerdict, Verdict
+from .verdict import Context
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -70,17 +67,12 @@ def read(sources: Sources, options: Options) -> Material:
     return Material(
         context=context,
         gold=questions,
-        ready=partial(_ready, judging=context.judging),
         watch=GoldRemarks,
         streams={"runs": stream},
         runs={"runs": partial(run_of, options=options)},
         reads=reads,
         incomplete=lock_problems(sources["gold"], options.map),
     )
-
-
-def _ready(item: Gold, place: int, judging: Judging) -> ExpectedRuns:
-    return prepare(item, place, judging)
 
 
 def _context(options: Options) -> Context:
@@ -98,13 +90,6 @@ def aliases(options: Options) -> dict[str, str]:
     return ALIASES
 
 
-def unjudged(case: Case, verdict: Verdict | ReferenceVerdict) -> bool:
-    """A question that the judged sweep has no run of, or a run that failed: it says nothing about the others."""
-    if isinstance(verdict, ReferenceVerdict):
-        return verdict.lost
-    return not verdict.runs or any(run.status == "error" for run in verdict.runs)
-
-
 SUITE = Suite(
     name="stability",
     description="Do seeds and harmless rewording change the answers?",
@@ -116,13 +101,10 @@ SUITE = Suite(
     read=read,
     survey=survey,
     settle=settle,
-    judge=judge,
-    unjudged=unjudged,
+    judge=explain.judge,
+    card=explain.card,
     fact_names=fact_names,
-    facts=facts,
     asides=(ASIDE, pooled.PART, sensitivity.PART, REFERENCE),
-    rows=explain.rows,
-    offences=explain.offences,
     metrics=metrics,
     aliases=aliases,
     wanted=wanted,

@@ -42,7 +42,6 @@ class ExpectedRuns(msgspec.Struct, frozen=True, kw_only=True):
     """A gold item made ready for all its runs."""
 
     expected: answers.Expected
-    place: int  # in the gold set
     relevant: frozenset[str]  # what a run may cite to have arrived
     anchor: Section | None
     plain: bool  # whether the original script compares with it as we do
@@ -113,14 +112,3 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         if not self.runs:
             return "missing"
         return "fail" if self.failed else "undefined" if self.undefined else "pass"
-
-
-class ReferenceVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the original script prints about one question that has runs."""
-
-    qid: str
-    place: int  # of its first run
-    facts: tuple[str, ...]
-    details: dict[str, float | int | None]
-    held: tuple[Fact, ...] = ()
-    lost: bool = False  # a run of a question of the gold set failed

@@ -1,0 +1,1 @@
+"""Gold sets: candidates from documents and traces, their review by people, and how they stay true."""
