@@ -193,6 +193,11 @@ def test_what_an_answer_states_is_not(claim: str, text: str, question: str) -> N
     assert judged(claim, [text], question=question)["contained"]
 
 
+def test_an_expected_denial_that_stands_in_the_answer_is_found() -> None:
+    claim = "Quiet hours silence push and text messages but never phone calls."
+    assert judged(claim, ["never phone calls"], question="Do quiet hours silence phone calls?")["contained"]
+
+
 def test_what_was_asked_is_denied_of_it() -> None:
     claim = "The surviving spouse does not inherit anything."
     assert judged(claim, ["spouse"], question="Who inherits if there is no will?")["reason"] == "denied"

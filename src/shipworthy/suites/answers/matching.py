@@ -269,10 +269,11 @@ def _asked(needle: Needle, expected: Wanted, claim: str) -> str:
     english = pack_of("en")
     if not negates(needle.written, english):
         return ABSENT
-    if not matter(english.slot("negators").sub("", needle.text), english) <= matter(question, english):
+    own = matter(english.slot("negators").sub("", needle.text), english)
+    if not own <= matter(question, english):
         return ABSENT
     said = polarity(claim, question, english)
-    return FOUND if said == "no" else DENIED if said else ABSENT
+    return FOUND if said == "no" else DENIED if said and not own else ABSENT
 
 
 def _pairs(needle: Needle, expected: Wanted, claim: str) -> Iterator[tuple[str, str]]:
