@@ -12,6 +12,7 @@ CODES: dict[str, str] = {
     "agreement-inputs": (
         "agreement score needs labels to compare. Give --pairs; or --scholar and --auditor; or --gold and --trace."
     ),
+    "anchor-file": "Places are written to gold sets in JSON lines. Use a .jsonl file.",
     "answer-id": "A line of an answers file has no id. Give it the id of its case in the fixture.",
     "answer-repeated": "An answers file, or a reasoning report, has two lines for one case. Keep one of them.",
     "archive-ratio": (
@@ -93,6 +94,10 @@ CODES: dict[str, str] = {
     "controls-none": "This suite has no controls: there are no synthetic runs for what people did.",
     "controls-option": "Controls got a config together with a gold set, gates or options. Use one or the other.",
     "controls-suite": "Gates or a profile were given to controls without a suite. Add --suite.",
+    "coverage-gate": "gold coverage has the gates coverage and coverage[new], which are shares of sections.",
+    "coverage-since": (
+        "git does not know the commit of --since. Check its name, and that the documents are in a repository."
+    ),
     "csv": "A CSV or TSV file can't be parsed, usually because of an unclosed quote. Check the line in the message.",
     "csv-header": "A CSV or TSV file has no header, or a column name twice. Write the field names on the first line.",
     "csv-ragged": "A row of a table has more or fewer cells than its header. Quote cells that contain a separator.",
@@ -134,9 +139,13 @@ CODES: dict[str, str] = {
     "engine-unknown": "No engine has that name. Use one of the names in the message.",
     "env-unset": "A ${NAME} in a header or a target is not set, or contains a line break. Export it before the run.",
     "gold-draft-exists": "The draft is there already, and may be under review. Choose another --out, or add --force.",
+    "gold-reviewed": "Information: how many questions of the gold set a person has decided about.",
     "gold-sources": "gold build reads documents or traces. Give --docs or --traces.",
     "input-changed": "A large file was changed while it was read. Score it again when nothing writes to it.",
+    "match-citations": "Citations can be matched by place only where the documents are known. Give --docs.",
     "memory-limit": "The limit is no size, or too small to work in. Write --memory-limit 128MB or 2GB.",
+    "next-empty": "No trace has a question and an answer, so there is nothing to label. Say where they are with --map.",
+    "next-gates": "gold next decides gates on rates of questions, such as under_refusal=0.05.",
     "review-out": "A review is written line by line. Let --out end in .jsonl.",
     "review-port": "The review page can't listen at that port. Give another --port.",
     "spill-disk": "What does not fit in memory can't be put on disk. Free some space, or set TMPDIR to another folder.",
@@ -466,6 +475,8 @@ CODES: dict[str, str] = {
     "section-unknown": "Warning: the section of some retrieved blocks is unknown. Log section_id, or give --sections.",
     "sections-row": "A line of --sections is not a pair of strings. Write an id and a section_id.",
     "seeds-few": "Warning: a retrieval log has one seed only. Run at least two; --min-seeds 2 makes fewer NO VERDICT.",
+    "serve-port": "`serve` can't listen at that address, often because the port is in use. Give another --port.",
+    "serve-token": "`serve` needs a token to listen beyond this machine. Give --token, or bind 127.0.0.1.",
     "site-folder": "The folder for a site holds other files. Give -o an empty or a new folder; nothing was changed.",
     "stability-arms": "The runs are of several arms, so differences are not instability. Choose one with --arm.",
     "suite-unknown": "The suite does not exist, or is not in the config. The message lists the suites.",
@@ -479,6 +490,8 @@ CODES: dict[str, str] = {
         "The target's URL is refused: not http(s), link-local or metadata, with a password, or disguised."
     ),
     "target-unreachable": "The target did not answer, or stopped answering. Start it, then continue with --resume.",
+    "token-absent": "There is no upload token with that id. `shipworthy serve token list` shows them.",
+    "token-project": "An upload token needs a project. Give --project.",
     "too-deep": "A line is nested too deeply. Leave out the deep part if it is not scored.",
     "trace-fields": (
         "No record of the trace file has an answer. The message lists the fields found and how to map them."

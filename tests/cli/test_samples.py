@@ -177,6 +177,21 @@ def changed_gold(folder: Path, cli: Cli) -> None:
     path.write_text(path.read_text("utf-8").replace("24 months", "36 months"), "utf-8")
 
 
+def edited_documents(folder: Path, cli: Cli) -> None:
+    """The demo's gold set with its places, and its handbook after an edit."""
+    corpus = ROOT / "src" / "shipworthy" / "demo"
+    shutil.copytree(corpus / "corpus", folder / "handbook")
+    shutil.copy(corpus / "gold.jsonl", folder / "gold.jsonl")
+    assert cli("gold", "anchor", folder / "gold.jsonl", "--docs", folder / "handbook").code == 0
+    page = folder / "handbook" / "1-handbook.md"
+    text = (
+        page.read_text("utf-8")
+        .replace("has 27 days", "has 28 days")
+        .replace("Laptops are replaced every four years.", "")
+    )
+    page.write_text(text, "utf-8")
+
+
 def bomb(folder: Path, cli: Cli) -> None:
     demo_run(folder, cli)
     with gzip.open(folder / "bomb.jsonl.gz", "wb", compresslevel=9) as file:
@@ -246,6 +261,6 @@ PREPARE: dict[str, Callable[[Path, Cli], None]] = {
     "reasoning": nothing,
 }
 BEFORE = {
-    "gold": {"gold lint eval/retrieval": retrieval_gold, "gold verify": changed_gold},
+    "gold": {"gold lint eval/retrieval": retrieval_gold, "gold verify": changed_gold, "gold refresh": edited_documents},
     "history": {"history nightly": nights},
 }

@@ -178,6 +178,19 @@ def test_what_lint_would_say_is_said_at_once(folder: Path) -> None:
     assert review.lint("x", "Something quite different?", "30 euros") == []
 
 
+def test_lint_and_reports_count_what_people_reviewed(folder: Path, cli: Cli) -> None:
+    review = opened(folder)
+    qids = [accept_next(review, f"Which one of them is {name}?") for name in ("a cat", "the river bank")]
+    with open(folder / "gold.jsonl", "a") as stream:
+        stream.write('{"qid": "own", "question": "Mine?", "answerable": false}\n')
+    assert "2 of 3 questions reviewed by a person (2 built)" in cli("gold", "lint", folder / "gold.jsonl").out
+    runs = [{"qid": qid, "retrieved_ids": [], "answer_json": {"claim": "x", "citations": []}} for qid in (*qids, "own")]
+    traces = write_lines(folder / "trace.jsonl", runs)
+    assert (
+        "2 of 3 questions reviewed by a person" in cli("score", "--gold", folder / "gold.jsonl", "--trace", traces).out
+    )
+
+
 def test_progress_counts_what_the_gates_need(folder: Path) -> None:
     review = opened(folder, gates=["under_refusal=0.05"])
     review.decide(review.waiting()[0], "unanswerable", question="Who?")

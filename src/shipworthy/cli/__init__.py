@@ -40,6 +40,7 @@ COMMANDS = {
     "power": "How many questions do your gates need?",
     "history": "Earlier runs: list, show, trend, report, nightly, flaky.",
     "site": "Write the history as static pages: what is red, since when, what it answered.",
+    "serve": "Serve these pages live, take reports from many repositories.",
     "baseline": "Named baselines: bless a run, list them.",
     "verify": "Recompute a report from its inputs.",
     "schema": "Print JSON Schemas for editors.",

@@ -16,7 +16,10 @@ from ..text import visible
 
 # Flags that name a file to write; another name of such a flag may be that of an input of another command.
 FILES = frozenset(
-    ("-o", "--output", "--out", "--comment", "--draft-gold", "--csv", "--tsv", "--embed-cache", "--disagreements")
+    (
+        *("-o", "--output", "--out", "--comment", "--draft-gold", "--draft", "--csv", "--tsv", "--embed-cache"),
+        *("--disagreements", "--ratings"),
+    )
 )
 # Flags that name a folder, and what is written there.
 FOLDERS = {

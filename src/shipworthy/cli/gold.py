@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._gold import build_command, review_command
+from . import _gold
 from ._output import show_findings
 from ._say import say, say_json
 from ._scoring import gate_arguments
@@ -23,8 +23,8 @@ def command() -> None:
     """Make a gold set from documents or traces, review it, and keep it true."""
 
 
-for _making in (build_command, review_command):
-    command.add_command(_making)
+for _verb in ("build", "review", "anchor", "refresh", "coverage", "next"):
+    command.add_command(getattr(_gold, f"{_verb}_command"))
 
 
 @command.command("lint")

@@ -150,7 +150,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     if not isinstance(table, dict):
         mistakes.append(Mistake((), "expected a table", "", "config-type"))
         return Config()
-    known = ("suites", "target", "targets", "map", "metrics", "waivers", "quarantine", *SECTIONS)
+    known = ("suites", "target", "targets", "map", "docs", "metrics", "waivers", "quarantine", *SECTIONS)
     mistakes.extend(unknown((name,), name, known) for name in table if name not in known)
     sections = {name: check_table(table.get(name, {}), keys, (name,), mistakes) for name, keys in SECTIONS.items()}
     folder = os.path.dirname(os.fspath(path)) or "."
@@ -158,6 +158,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     rules = _rules(sections["contradiction"].get("rules"), folder, mistakes)
     fields = _map(table.get("map", {}), mistakes)
     suites = [_mapped(suite, fields) for suite in _suites(table.get("suites", {}), folder, refusal, rules, mistakes)]
+    suites = _documented(suites, table.get("docs"), folder, mistakes)
     metrics = check_metrics(table.get("metrics", {}), folder, mistakes)
     suites = [_measured(suite, metrics) for suite in suites]
     targets = _targets(table.get("targets", {}), folder, mistakes)
@@ -266,6 +267,21 @@ def _mapped(suite: SuiteConfig, fields: tuple[str, ...]) -> SuiteConfig:
     if not fields or "map" not in fields_of(load_suite(suite.name).options):
         return suite
     return msgspec.structs.replace(suite, options=suite.options | {"map": fields})
+
+
+def _documented(suites: list[SuiteConfig], docs: object, folder: str, mistakes: list[Mistake]) -> list[SuiteConfig]:
+    """The documents of the file, for each suite that reads them and names no others."""
+    if docs is None:
+        return suites
+    if not isinstance(docs, str) or not docs.strip():
+        mistakes.append(Mistake(("docs",), "expected the path of a folder", 'Write docs = "handbook/".', "config-type"))
+        return suites
+    return [
+        msgspec.structs.replace(suite, inputs={"docs": _path(folder, docs)} | suite.inputs)
+        if "docs" in inputs_of(suite.name)
+        else suite
+        for suite in suites
+    ]
 
 
 def _measured(suite: SuiteConfig, metrics: Mapping[str, object]) -> SuiteConfig:

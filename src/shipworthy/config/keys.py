@@ -100,6 +100,8 @@ CALIBRATED = {
 }
 MAP = 'Where fields are in responses, traces and gold: claim = "answer", retrieved_ids = "sources[*].id".'
 
+DOCS = "Documents that gold sets' places are in: questions whose evidence changed count as missing data."
+
 WAIVER = {
     "gate": Key("text", "The gate's name: precision, precision[type=table], or answers:precision.", required=True),
     "owner": Key("text", "Who answers for it.", required=True),
@@ -154,6 +156,7 @@ def schema() -> dict[str, object]:
         "properties": {
             "suites": {"type": "object", "additionalProperties": False, "properties": suites},
             "target": _object(TARGET),
+            "docs": {"type": "string", "description": DOCS},
             "map": {
                 "type": "object",
                 "additionalProperties": {

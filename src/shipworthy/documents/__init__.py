@@ -396,7 +396,7 @@ def _joined(name: str, parts: list[tuple[str, str, str]]) -> Document:
     """One text of the chunks of a document; what two neighbours share at the seam stands in it once."""
     text, marks, chunks = "", [], []
     for chunk_id, part, title in parts:
-        shared = _seam(text, part)
+        shared = seam(text, part)
         start = len(text) - shared
         if text and not shared:
             text += "\n\n"
@@ -407,7 +407,7 @@ def _joined(name: str, parts: list[tuple[str, str, str]]) -> Document:
     return Document(name, text, "chunks", marks, chunks)
 
 
-def _seam(text: str, part: str, least: int = 20) -> int:
+def seam(text: str, part: str, least: int = 20) -> int:
     """How many characters the end of one chunk and the beginning of the next have in common."""
     probe, tail = part[:least], text[-len(part) :]
     place = tail.find(probe) if len(part) >= least else -1

@@ -64,8 +64,10 @@ def find(anchor: Anchor, documents: Documents) -> Found:
         return Found("gone")
     text = anchor.text if len(anchor.text) < MOST_TEXT else ""
     here = document.text[anchor.start : anchor.end] if document else ""
-    if not text and _digest(here) == anchor.sha256:
-        return Found("unchanged", anchor)  # too long to look for elsewhere
+    if here and _digest(here) == anchor.sha256 and document is not None:
+        around = (document.text[max(0, anchor.start - AROUND) : anchor.start], document.text[anchor.end :][:AROUND])
+        if not text or around == (anchor.before, anchor.after):
+            return Found("unchanged", anchor)  # whatever else was edited: this stands where and among what it stood
     if text and _digest(text) == anchor.sha256:
         places = [(one, place) for one in documents for place in _occurrences(one.text, text)]
         # A copy more or a copy less: which of them was meant, nobody can tell without a look.

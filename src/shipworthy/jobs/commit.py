@@ -6,6 +6,9 @@ import os
 import re
 from collections.abc import Iterator
 
+from ..documents import Documents, read_documents
+from ..errors import ShipworthyError, UsageError
+
 _BASES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CHANGE_TARGET")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&*+,;=%-]{0,400}")
 MOST_VERSIONS = 100  # of a file that are looked at
@@ -72,6 +75,36 @@ def earlier_versions(path: str) -> Iterator[bytes]:
     for commit in _git(folder, "log", f"-{MOST_VERSIONS}", "--format=%H", "--", name).split():
         if content := _output(folder, "show", f"{commit}:./{name}"):
             yield content
+
+
+def documents_at(documents: Documents, commit: str) -> Documents:
+    """The documents as a commit has them; those that are the same since are taken as they are."""
+    import tempfile
+
+    folder = documents.path if os.path.isdir(documents.path) else os.path.dirname(documents.path) or "."
+    if commit.startswith("-") or not _git(folder, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        hint = "Check its name, and that the documents are in a git repository."
+        raise UsageError(f"git knows no commit {commit!r}", where="--since", hint=hint, code="coverage-since")
+    edited = set(_listed(folder, "diff", "--name-only", "-z", "--relative", commit, "--", "."))
+    edited |= set(_listed(folder, "ls-files", "--others", "-z", "--", "."))
+    same = {name: document for name, document in documents.by_name.items() if name not in edited}
+    with tempfile.TemporaryDirectory() as old:
+        for name in edited:
+            if content := _output(folder, "show", f"{commit}:./{name}"):
+                path = os.path.join(old, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "wb") as stream:
+                    stream.write(content)
+        one = "" if os.path.isdir(documents.path) else os.path.basename(documents.path)
+        try:
+            before = read_documents(os.path.join(old, one) if one else old)
+        except ShipworthyError:  # all of them are new
+            return Documents(documents.path, same)
+    return Documents(documents.path, same | before.by_name)
+
+
+def _listed(folder: str, *words: str) -> list[str]:
+    return [name.decode("utf-8", "surrogateescape") for name in _output(folder, *words).split(b"\0") if name]
 
 
 def _git(folder: str, *words: str) -> str:

@@ -87,6 +87,31 @@ def mean_bounds(
     return found[0] if found else None
 
 
+def evidence(
+    counts: Values, low: Fraction | int, high: Fraction | int, at: Fraction | int, most: int
+) -> tuple[float, float]:
+    """What bets have paid, as logarithms: against a mean of at most `at`, and against one of at least `at`.
+
+    The stakes are those for `most` values and never change. So each product of payoffs is a martingale while the mean
+    is what it bets against, and the chance that it ever reaches 1/alpha, at whatever look, is at most alpha (Ville).
+    """
+    span, stakes = Fraction(high) - Fraction(low), _stakes(float(most))
+    shares = _shares(counts, Fraction(low), span)
+    mean = (Fraction(at) - Fraction(low)) / span
+    falling = [(whole - part, whole, count) for part, whole, count in shares]
+    return _fortune(shares, float(mean), stakes), _fortune(falling, float(1 - mean), stakes)
+
+
+def _fortune(shares: list[tuple[int, int, int]], mean: float, stakes: list[float]) -> float:
+    """The logarithm of what bets against a mean of at most so much have paid; a stake that was lost pays nothing."""
+    if not shares or mean <= 0:
+        return 0.0
+    points = [(part / whole, float(count)) for part, whole, count in shares]
+    smallest = min(value for value, _ in points)
+    left = [stake for stake in stakes if stake < 1 or smallest > 0]
+    return _paid(points, left, mean)[0] - math.log(len(stakes))
+
+
 def _bounds(
     counts: Values, low: Fraction, high: Fraction, alphas: tuple[Fraction, ...]
 ) -> list[tuple[float, float]] | None:

@@ -34,6 +34,7 @@ function show(reply) {
   $("done").hidden = Boolean(reply.item);
   if (reply.message) say(reply.message, true);
   item = reply.item;
+  if (now.title) $("done").querySelector("h2").textContent = now.title;
   if (!item) { $("done-text").textContent = $("progress").textContent; return; }
   const kinds = { cell: "a cell of a table", value: "a value", answer: "a question that the documents ask",
     lacking: "something that the documents seem to lack", question: "a real question" };

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ...core.contracts import Gold, Trace, ids_of
+from ...core.contracts import Anchor, Gold, Trace, ids_of
 from ...core.evidence import Judged, brief
 from ...core.join import Case
 from ...core.tally import Fact, held, more_held
@@ -24,6 +24,7 @@ from .options import JudgingOptions, Options
 if TYPE_CHECKING:
     from ...language.contradiction import Rules
     from ...reading.idmap import IdMap
+    from .citing import Citing
     from .custom import Ready
 
 # reasons, the most severe first: what an answer says comes before what it cites
@@ -71,10 +72,15 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     id_map: IdMap | None = None  # how ids are rewritten before they are compared
     rules: Rules | None = None  # of the contradiction rule, when the bundled ones are not enough
     chunks: Mapping[str, str] | None = None
+    citing: Citing | None = None  # how citations are matched with places, where that is not by id
 
     @classmethod
     def of(
-        cls, options: JudgingOptions, rules: Rules | None = None, chunks: Mapping[str, str] | None = None
+        cls,
+        options: JudgingOptions,
+        rules: Rules | None = None,
+        chunks: Mapping[str, str] | None = None,
+        citing: Citing | None = None,
     ) -> Judging:
         return cls(
             rule=options.rule(),
@@ -89,6 +95,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
             id_map=options.mapped_ids(),
             rules=rules,
             chunks=chunks,
+            citing=citing,
         )
 
 
@@ -108,6 +115,7 @@ class Expected(msgspec.Struct, frozen=True):
     wanted: matching.Wanted
     vacuous: bool  # an explicitly empty list: every claim contains it
     citations: frozenset[str]
+    places: tuple[Anchor, ...] = ()  # of the evidence, where citations are matched with places
 
 
 class ItemRow(msgspec.Struct, gc=False):
@@ -176,12 +184,15 @@ class Verdict(NamedTuple):
 
 def expect(gold: Gold, judging: Judging) -> Expected:
     """The gold item made ready, once for all its runs."""
+    places = judging.citing.anchors(gold) if judging.citing is not None else ()
+    cited: Iterable[str]
     cited = gold.citations if judging.id_map is None else map(judging.id_map.gold, gold.citations)
     return Expected(
         gold,
         matching.wanted(gold, judging.on_denied, judging.lang),
         gold.gold_claim_substr == [],
-        frozenset(cited),
+        frozenset(judging.citing.names(places) if judging.citing and places else cited),
+        places,
     )
 
 
@@ -260,6 +271,20 @@ def _unanswered(expected: Expected, trace: Trace | None) -> Verdict:
     return Verdict(row, outline, trace, trace.retrieved, ids_of(trace.answer.citations))
 
 
+def _comparable(expected: Expected, trace: Trace, judging: Judging) -> tuple[list[str], list[str]]:
+    """What was retrieved and cited, as the gold item names it: by mapped ids, or by the places that chunks hold."""
+    retrieved, citations = trace.retrieved, ids_of(trace.answer.citations)
+    if judging.id_map is not None:
+        retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
+    if judging.citing is not None and expected.places:
+        inside = set(retrieved) if judging.logs_retrieval else set(citations)  # what was not retrieved keeps its id
+        scoped = [name for name in citations if name in inside]
+        strays = [name for name in citations if name not in inside]
+        citations = [*judging.citing.named(expected.places, scoped, trace), *strays]
+        retrieved = judging.citing.named(expected.places, retrieved, trace)
+    return retrieved, citations
+
+
 def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     """The verdict on one run."""
     if trace.error:
@@ -275,8 +300,8 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     refused = exact or (wider and judging.declared)
     empty = not (claim and claim.strip())
     status = "refused" if refused else "empty" if empty else "shipped"
-    if judging.id_map is not None:
-        retrieved, citations = list(map(judging.id_map.trace, retrieved)), list(map(judging.id_map.trace, citations))
+    if judging.id_map is not None or expected.places:
+        retrieved, citations = _comparable(expected, trace, judging)
     unread = "" if exact or empty or is_read(spoken := language(claim, asked, lang)) else spoken
     values = held_by(trace, refused)
     if unread and judging.require_language:
@@ -294,7 +319,9 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
         if empty:
             contained, cited = False, None if cited is None else False
         else:
-            contained, denied, unclear, near, against, support = _compare(expected, claim, citations, judging)
+            contained, denied, unclear, near, against, support = _compare(
+                expected, claim, cited_ids if expected.places else citations, judging
+            )
     kept = constrained in ("", "ok")
     correct = answerable and contained is True and cited is not False and not against
     correct = correct and (kept or not judging.scu_enforced)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations, pairwise
 
@@ -22,7 +23,7 @@ from ...text import first_few, fold, plural, visible
 from .. import load_suite
 from .matching import expects_yes_or_no
 from .metrics import aliases, default_gates, metrics
-from .options import Options
+from .options import Options, reviewed_note
 
 ALL_PAIRS = 1500  # up to here every pair of questions is compared, beyond it neighbours in the alphabet
 NEAR = 92  # similarity in per cent from which two questions count as near-duplicates
@@ -70,6 +71,7 @@ def lint(
         *(() if retrieval else _uncited(gold_set)),
         *(() if retrieval else _unread(gold_set)),
         *_unknown_keys(gold, gold_set.source.path, map),
+        *_reviewed(gold_set),
         *(_retrieval_findings(gold_set, list(gates)) if retrieval else _sizes(gold_set, list(gates))),
     ]
     return sorted(findings, key=lambda finding: ("info", "error", "warning").index(finding.severity))
@@ -190,6 +192,16 @@ def _unknown_ids(gold_set: GoldSet, chunks: Mapping[str, str]) -> Iterator[Findi
         for name in dict.fromkeys([*item.citations, *ids_of(item.relevant), *item.negatives]):
             if name not in chunks:
                 yield Finding("error", "gold-unknown-id", where, qid, f"{name!r} is not in the chunk file.")
+
+
+def _reviewed(gold_set: GoldSet) -> Iterator[Finding]:
+    """How many questions a person has decided about, where any says so."""
+    items = gold_set.items.values()
+    if reviewed := sum(bool(item.reviewed_by) for item in items):
+        origins = Counter(item.provenance or "hand" for item in items if item.reviewed_by)
+        told = ", ".join(f"{count} {name}" for name, count in origins.most_common())
+        says = f"{reviewed_note(reviewed, len(items))} ({told})."
+        yield Finding("info", "gold-reviewed", gold_set.source.path, "", says)
 
 
 def _unknown_keys(gold: GoldSource, path: str, map: Iterable[str]) -> Iterator[Finding]:

@@ -126,6 +126,10 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
     on_denied: Annotated[
         Literal["fail", "flag", "off"], Opt("How to treat an answer that contains the expected text but denies it.")
     ] = "fail"
+    match_citations: Annotated[
+        Literal["ids", "place", "text"],
+        Opt("What a citation is compared by: its id, its place in the documents, or its text.", shown=False),
+    ] = "ids"
     by: By = ()
     custom_metrics: Annotated[
         tuple[Custom, ...],
@@ -161,6 +165,11 @@ def sliced(options: Options) -> Options:
     return msgspec.structs.replace(
         options, k=tuple(dict.fromkeys(options.k)), by=slice_fields(options.by, options.gates)
     )
+
+
+def reviewed_note(reviewed: int, items: int) -> str:
+    """How many questions a person has decided about."""
+    return f"{reviewed} of {items} questions reviewed by a person"
 
 
 def id_map_file(options: JudgingOptions) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
@@ -31,8 +32,8 @@ from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
 from . import explain, matching
 from .judge import Context, ItemRow, Judging, judge
-from .metrics import aliases, fact_names, facts, gates, metrics
-from .options import Options, id_map_file, sliced
+from .metrics import aliases, fact_names, facts, gates, metrics, tells
+from .options import Options, id_map_file, reviewed_note, sliced
 from .reference import REFERENCE
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from ...core.evaluate import Gathered
     from ...core.gates import Outcome
     from ...core.suite import Findings
+    from ...documents import Documents
     from .custom import Ready
 
 
@@ -48,7 +50,8 @@ def read(sources: Sources, options: Options) -> Material:
     options = sliced(options)
     as_reference = options.profile == "reference"
     reads: dict[str, Input] = {}
-    judging = _judging(sources, options, reads)
+    documents, stale = _documents(sources, options, reads)
+    judging = _judging(sources, options, reads, documents)
     gold, trace = Input(), Input()
     return Material(
         context=Context(
@@ -58,7 +61,8 @@ def read(sources: Sources, options: Options) -> Material:
             custom=_defined(options, reads),
         ),
         gold=gold_stream(sources["gold"], gold, lenient=options.lenient, by=options.by, map=options.map),
-        watch=partial(Remarks, checked=not as_reference),  # the original script knows but one way to match
+        # the original script knows but one way to match
+        watch=partial(Remarks, checked=not as_reference, placed=options.match_citations != "ids"),
         last_wins=as_reference,
         streams={
             "trace": stream_traces(
@@ -73,8 +77,22 @@ def read(sources: Sources, options: Options) -> Material:
         reads={"gold": gold, "trace": trace} | reads,
         keep={"trace": "last" if as_reference else options.on_duplicate},
         closed=options.closed,
-        incomplete=lock_problems(sources["gold"], options.map),
+        incomplete=[*lock_problems(sources["gold"], options.map), *stale],
     )
+
+
+def _documents(sources: Sources, options: Options, reads: dict[str, Input]) -> tuple[Documents | None, list[str]]:
+    """The documents, and what became of the evidence of questions in them that makes the data unfit to judge."""
+    if sources.get("docs") is None:
+        return None, []
+    from ...documents import read_documents
+    from ...documents.places import refresh
+
+    documents = read_documents(sources["docs"])
+    reads["docs"] = Input(path=documents.path, digest=documents.digest, records=len(documents))
+    gold = sources["gold"]
+    again = isinstance(gold, (str, os.PathLike, list, tuple))  # what can be read twice
+    return documents, refresh(gold, documents, map=options.map).sentences() if again else []
 
 
 def _defined(options: Options, reads: dict[str, Input]) -> tuple[Ready, ...]:
@@ -114,9 +132,11 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
 class Remarks(Answerable):
     """What is wrong with gold items, or worth a warning: what nobody can read, and what no claim can match."""
 
-    def __init__(self, checked: bool = True) -> None:
+    def __init__(self, checked: bool = True, placed: bool = False) -> None:
         super().__init__()
-        self._checked = checked
+        self._checked, self._places = checked, placed  # whether citations are matched with places
+        self._unplaced = Placed()
+        self._items = self._reviewed = 0
         self._unread: tuple[int, Gold] | None = None  # the first item whose expectations can't be read, and its line
         self._absent = Placed()
         self._expects = False  # whether any answerable item names expected text
@@ -124,6 +144,8 @@ class Remarks(Answerable):
 
     def meet(self, item: Gold, line: int) -> bool:
         super().meet(item, line)
+        self._items += 1
+        self._reviewed += bool(item.reviewed_by)
         if item.answerable:
             self._meet_answerable(item, line)
         if self._checked and not matching.is_plain(item):
@@ -136,6 +158,8 @@ class Remarks(Answerable):
         return True
 
     def _meet_answerable(self, item: Gold, line: int) -> None:
+        if self._places and item.anchor is None and item.citations:
+            self._unplaced.add(line, item.qid)
         if item.gold_claim_substr is UNSET:
             self._absent.add(line, item.qid)
             return
@@ -152,6 +176,9 @@ class Remarks(Answerable):
         self._absent += other._absent
         self._expects |= other._expects
         self._token += other._token
+        self._unplaced += other._unplaced
+        self._items += other._items
+        self._reviewed += other._reviewed
         return self
 
     def require(self, source: Input) -> None:
@@ -166,8 +193,10 @@ class Remarks(Answerable):
         told = [
             ("no answer can be correct without gold_claim_substr", self._absent),
             (f"the expected text is part of the refusal token {TOKEN!r}: choose another", self._token),
+            ("citations are compared by id where the gold item has no place (gold anchor)", self._unplaced),
         ]
-        return [
+        reviewed = [reviewed_note(self._reviewed, self._items)] if self._reviewed else []
+        return reviewed + [
             f"{what} ({plural(qids.total, 'item')}: {first_few(qids.names(), total=qids.total)}). See gold lint."
             for what, qids in told
             if qids.total
@@ -195,7 +224,7 @@ class Placed:
         return self
 
 
-def _judging(sources: Sources, options: Options, reads: dict[str, Input]) -> Judging:
+def _judging(sources: Sources, options: Options, reads: dict[str, Input], documents: Documents | None) -> Judging:
     """With what is read besides gold and traces: texts of chunks, rules of contradiction, a table of ids."""
     chunks, rules = None, None
     if sources.get("chunks") is not None:
@@ -206,7 +235,12 @@ def _judging(sources: Sources, options: Options, reads: dict[str, Input]) -> Jud
         rules, reads["rules"] = read_rules(sources["rules"]), file_input(sources["rules"])
     if table := id_map_file(options):
         reads["id_map"] = file_input(table)
-    return Judging.of(options, rules, chunks)
+    citing = None
+    if options.match_citations != "ids":
+        from .citing import citing as by_place
+
+        citing = by_place(options.match_citations, chunks, documents)
+    return Judging.of(options, rules, chunks, citing)
 
 
 def controls(setup: Setup) -> Iterable[Control]:
@@ -222,6 +256,12 @@ SUITE = Suite(
         InputSpec("gold", "Gold set, JSON lines (.gz and .zst are read as they are)."),
         InputSpec("trace", "Traces, JSON lines, one run a line.", driven=True, many=True),
         InputSpec("chunks", "Texts by chunk id: reports whether citations support claims.", False, table=True),
+        InputSpec(
+            "docs",
+            "Documents with the evidence: questions whose passage was edited are named.",
+            False,
+            table=True,
+        ),
         InputSpec("rules", "Extra rules of the contradiction check, a TOML file.", False, table=True),
     ),
     options=Options,
@@ -246,5 +286,6 @@ SUITE = Suite(
         counts=explain.SCOPE,
         reasons=explain.REASONS,
         pictures={"refusals": "answered or refused", "risk_coverage": "risk by coverage"},
+        tells=tells,
     ),
 )

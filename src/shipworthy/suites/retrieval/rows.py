@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from operator import itemgetter
 from typing import NamedTuple
 
 from ...core.contracts import ids_of
 from ...core.decision import number
 from ...core.evidence import Judged, Order, Row, Rows, brief
 from ...core.join import Case
-from ...core.long import Shaped
 from ...core.metrics import Words, decimal
 from ..ranking.options import Choices
 from .judge import Context, Line, LogVerdict, Verdict, judge_logs
@@ -114,20 +112,20 @@ def _changed(verdict: Verdict, change: Change) -> Row:
 def changed(rows: Rows) -> Row:
     """The questions that changed against live, in the order of the gold set."""
     return {
-        "worse": Shaped(rows.of_kind(WORSE), dict),
-        "better": Shaped(rows.of_kind(BETTER), dict),
+        "worse": list(rows.of_kind(WORSE)),
+        "better": list(rows.of_kind(BETTER)),
         "hits_lost": _names(rows, HIT_LOST),
         "hits_gained": _names(rows, HIT_GAINED),
     }
 
 
-def bad(rows: Rows) -> Shaped[str]:
+def bad(rows: Rows) -> list[str]:
     """The qids of the bad questions, in order."""
     return _names(rows, BAD)
 
 
-def _names(rows: Rows, kind: int) -> Shaped[str]:
-    return Shaped(rows.of_kind(kind), itemgetter("qid"))
+def _names(rows: Rows, kind: int) -> list[str]:
+    return [row["qid"] for row in rows.of_kind(kind)]
 
 
 def _short_list(verdict: LogVerdict, choices: Choices) -> str:

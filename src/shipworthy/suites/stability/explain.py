@@ -8,7 +8,6 @@ from ...core.decision import number
 from ...core.evidence import Judged, Order, Row, brief
 from ...core.gates import Outcome, written
 from ...core.join import Case, Unknown
-from ...core.long import ByName, Shaped
 from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, NAMED, Tally
 from ...text import first_few, plural
@@ -69,7 +68,7 @@ def explain(findings: Findings) -> Explanation:
         first=list(first.values()),
         offenders=evidence.offenders(*kinds),
         cards=evidence.cards(*kinds),
-        items=Shaped(evidence.rows, item),
+        items=list(map(item, evidence.rows)),
         sections=shown,
         headline=headline(findings),
         compat=compat(findings),
@@ -248,12 +247,8 @@ def headline(findings: Findings) -> dict[str, object]:
     return {
         "totals": {name: tally[fact] for name, fact in totals.items()},
         "gates": {bar.metric: number(bar.bound.number) for bar in bars},
-        "details": ByName(findings.evidence.rows, "qid", _detailed),
+        "details": {row["qid"]: {name: row[name] for name in _DETAILS} for row in findings.evidence.rows},
     }
-
-
-def _detailed(row: Row) -> Row:
-    return {name: row[name] for name in _DETAILS}
 
 
 def sections(findings: Findings) -> Row:
