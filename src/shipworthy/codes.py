@@ -26,6 +26,9 @@ CODES: dict[str, str] = {
     "arms-file": (
         "The file of arms can't be read, or an arm has no unique name. Write one TOML table [arms.NAME] per arm."
     ),
+    "assistant": "What an assistant asked for is not there, such as a config or a gold set. The message names it.",
+    "assistant-outside": "An assistant may only read files of the project. The message names the path outside of it.",
+    "assistant-run": "An assistant may not run the pipeline or code. Start `shipworthy mcp` with --allow-run.",
     "bar": "A threshold got a value that is not a number, or is out of range. Write a share such as 0.65.",
     "baseline-absent": (
         "There is no such baseline. Save one as a file (shipworthy baseline save), or create it from a recorded run: "
