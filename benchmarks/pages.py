@@ -194,7 +194,8 @@ def load(url: str, seconds: float, readers: int, uploaders: int) -> None:
     middle, high = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
     print(
         f"  {readers} readers, {uploaders} uploaders, {seconds:.0f} s: {len(times)} pages "
-        f"(median {middle * 1000:.0f} ms, 95 % {high * 1000:.0f} ms), {len(added)} runs added, {len(set(added) - kept)} lost, {len(wrong)} errors"
+        f"(median {middle * 1000:.0f} ms, 95 % {high * 1000:.0f} ms), {len(added)} runs added, "
+        f"{len(set(added) - kept)} lost, {len(wrong)} errors"
     )
 
 
