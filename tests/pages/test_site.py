@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from pages_reader import Reader
-from planting import BREAKS, BROKEN, COIN, NIGHTS, commit, known, plant, report
+from planting import BREAKS, BROKEN, COIN, NIGHTS, commit, known, plant, report, sealed
 
 from conftest import Cli
 from report_helpers import PAYLOADS
@@ -146,6 +146,25 @@ def test_every_link_leads_to_a_page_and_every_page_has_its_json(site: Path) -> N
 
 def test_no_page_is_large(site: Path) -> None:
     assert max(len(data) for data in content(site).values()) <= 300_000
+
+
+def test_no_text_makes_a_page_large(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.db")
+    for night in (1, 2, 3):
+        body = report(night, questions=150, failing=lambda number, at: (number + at) % 2 == 0)
+        del body["digest"]
+        for number, row in enumerate(body["items"]):
+            row |= {
+                "qid": f"{'<&' * 150}{number}",
+                "question": "<" * 3000,
+                "claim": f"{night}{'&ü' * 4000}",
+                "slices": ["'" * 300],
+            }
+        body |= {"reasons": ["<" * 3000] * 60, "diagnosis": ["&" * 3000] * 60}
+        history.record(sealed(body), **known(night, subject="<" * 400, label="&" * 300, branch="main"))
+    write_site(history.url, tmp_path / "site")
+    sizes = {path: path.stat().st_size for path in (tmp_path / "site").rglob("*.html")}
+    assert len(sizes) > 150 and max(sizes.values()) <= 300_000, max(sizes, key=lambda path: sizes[path])
 
 
 # The same each time
