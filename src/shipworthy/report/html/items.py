@@ -41,15 +41,15 @@ class ItemRows(NamedTuple):
 
 def item_rows(decision: Decision, prefix: str, cards: Iterable[Card] = ()) -> ItemRows:
     listed = {card.anchor for card in cards}
-    known = [column for column in columns_of(decision.items) if column not in ("slices", "retrieved_ids")]  # on cards
-    first = [name for name in _FIRST if name in known]
-    brief = "question" in known and any(item.get("question") for item in decision.items)
-    columns = [*first, *(name for name in known if name not in first)]
     room = max(MOST - len(listed), 0)
     every = views.failing_items(decision, MOST)
     failing = [item for item in every if anchor(item_name(item), prefix) not in listed][:room]
     passing = (item for item in decision.items if decision.display.passes(item))
     ordered = [*failing, *islice(passing, room - len(failing))]
+    known = [column for column in columns_of(decision.items) if column not in ("slices", "retrieved_ids")]  # on cards
+    first = [name for name in _FIRST if name in known and any(item.get(name) for item in ordered)]
+    brief = "question" in first
+    columns = [*first, *(name for name in known if name not in first and name not in _FIRST)]
     most = _CELL if len(ordered) <= _CROWDED else _CROWDED_CELL
     return ItemRows(
         [_NAMES.get(name, name) for name in columns],
