@@ -253,6 +253,18 @@ def test_a_history_that_is_not_there_makes_no_site(cli: Cli, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nothing_is_added_to_the_database_of_another_program(cli: Cli, tmp_path: Path) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+    ran = cli("site", "-o", tmp_path / "public", "--history", tmp_path / "other.db")
+    assert ran.code == 4 and "history-foreign" in ran.err and not (tmp_path / "public").exists()
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("notes",)]
+
+
 def test_a_site_that_is_killed_is_made_whole_by_the_next(planted: str, site: Path, tmp_path: Path) -> None:
     from waiting import wait_until
 
