@@ -26,6 +26,9 @@ CODES: dict[str, str] = {
     "arms-file": (
         "The file of arms can't be read, or an arm has no unique name. Write one TOML table [arms.NAME] per arm."
     ),
+    "assistant": "What an assistant asked for is not there, such as a config or a gold set. The message names it.",
+    "assistant-outside": "An assistant may only read files of the project. The message names the path outside of it.",
+    "assistant-run": "An assistant may not run the pipeline or code. Start `shipworthy mcp` with --allow-run.",
     "bar": "A threshold got a value that is not a number, or is out of range. Write a share such as 0.65.",
     "baseline-absent": (
         "There is no such baseline. Save one as a file (shipworthy baseline save), or create it from a recorded run: "
@@ -58,6 +61,8 @@ CODES: dict[str, str] = {
     ),
     "case-no-evidence": "A case has no evidence. Only answers that bring their own can pass.",
     "case-own-words": "An answer in the evidence's own words does not pass the case. The message says why.",
+    "case-resolution": "An expected resolution can't be found in any answer, or is forbidden too. Reword one of them.",
+    "case-resolution-shown": "A missing resolution is only shown. Require contradiction_handling to fail it.",
     "case-source": "A binding names a source or rival that is no note of the case. Correct the id or path.",
     "case-unanswerable": "An unanswerable case binds values or expects a resolution. Remove them, or set answerable.",
     "case-value": "A bound value does not occur in its source. Write it as the source does, or correct the source.",

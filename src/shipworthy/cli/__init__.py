@@ -44,6 +44,7 @@ COMMANDS = {
     "baseline": "Named baselines: bless a run, list them.",
     "verify": "Recompute a report from its inputs.",
     "schema": "Print JSON Schemas for editors.",
+    "mcp": "Let a coding assistant check, explain and compare (MCP server).",
 }
 _ELSEWHERE = ("answers", "reasoning", "raters", "guard")  # suites whose verb has another name
 _WITHOUT_VERB = {name: question for name, question in SUITES.items() if name not in (*COMMANDS, *_ELSEWHERE)}

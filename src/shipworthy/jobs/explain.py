@@ -86,7 +86,7 @@ def _report(path: str, last: Last | None) -> tuple[Report | None, str]:
     """The report to look in, and where it is."""
     if path:
         return load_report(path), path
-    newest = _newest()
+    newest = newest_report()
     try:
         recorded, when = last() if last else (None, 0.0)
     except ShipworthyError:
@@ -96,7 +96,7 @@ def _report(path: str, last: Last | None) -> tuple[Report | None, str]:
     return recorded, "the last run of the history" if recorded else ""
 
 
-def _newest() -> str:
+def newest_report() -> str:
     """The JSON report that was written last, among the folders where reports usually are."""
     paths = [path for folder in FOLDERS for path in glob.glob(os.path.join(folder, "*.json"))]
     for path in sorted(paths, key=os.path.getmtime, reverse=True):
