@@ -192,11 +192,9 @@ def load(url: str, seconds: float, readers: int, uploaders: int) -> None:
     kept = {run.label for run in History(url).runs(project="bench/load")}
     ordered = sorted(times)
     middle, high = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
-    print(
-        f"  {readers} readers, {uploaders} uploaders, {seconds:.0f} s: {len(times)} pages "
-        f"(median {middle * 1000:.0f} ms, 95 % {high * 1000:.0f} ms), {len(added)} runs added, "
-        f"{len(set(added) - kept)} lost, {len(wrong)} errors"
-    )
+    told = f"{len(times)} pages (median {middle * 1000:.0f} ms, 95 % {high * 1000:.0f} ms), {len(added)} runs added"
+    print(f"  {readers} readers, {uploaders} uploaders, {seconds:.0f} s: {told}")
+    print(f"  {len(set(added) - kept)} lost, {len(wrong)} errors")
 
 
 def ask(port: int, method: str, path: str, body: str | None, headers: dict[str, str]) -> tuple[int, bytes]:

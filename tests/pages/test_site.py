@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from pages_reader import Reader
-from planting import BREAKS, BROKEN, COIN, NIGHTS, commit, known, plant, report
+from planting import BREAKS, BROKEN, COIN, NIGHTS, commit, known, plant, report, sealed
 
 from conftest import Cli
 from report_helpers import PAYLOADS
@@ -148,6 +148,25 @@ def test_no_page_is_large(site: Path) -> None:
     assert max(len(data) for data in content(site).values()) <= 300_000
 
 
+def test_no_text_makes_a_page_large(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.db")
+    for night in (1, 2, 3):
+        body = report(night, questions=150, failing=lambda number, at: (number + at) % 2 == 0)
+        del body["digest"]
+        for number, row in enumerate(body["items"]):
+            row |= {
+                "qid": f"{'<&' * 150}{number}",
+                "question": "<" * 3000,
+                "claim": f"{night}{'&ü' * 4000}",
+                "slices": ["'" * 300],
+            }
+        body |= {"reasons": ["<" * 3000] * 60, "diagnosis": ["&" * 3000] * 60}
+        history.record(sealed(body), **known(night, subject="<" * 400, label="&" * 300, branch="main"))
+    write_site(history.url, tmp_path / "site")
+    sizes = {path: path.stat().st_size for path in (tmp_path / "site").rglob("*.html")}
+    assert len(sizes) > 150 and max(sizes.values()) <= 300_000, max(sizes, key=lambda path: sizes[path])
+
+
 # The same each time
 
 
@@ -232,6 +251,18 @@ def test_a_history_that_is_not_there_makes_no_site(cli: Cli, tmp_path: Path) -> 
     ran = cli("site", "-o", tmp_path / "public", "--history", tmp_path / "history.db")
     assert ran.code == 2 and "there is no history yet" in ran.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_added_to_the_database_of_another_program(cli: Cli, tmp_path: Path) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+    ran = cli("site", "-o", tmp_path / "public", "--history", tmp_path / "other.db")
+    assert ran.code == 4 and "history-foreign" in ran.err and not (tmp_path / "public").exists()
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("notes",)]
 
 
 def test_a_site_that_is_killed_is_made_whole_by_the_next(planted: str, site: Path, tmp_path: Path) -> None:

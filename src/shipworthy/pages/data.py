@@ -168,7 +168,8 @@ class Branch:
 
     def __init__(self, source: Source, project: str, name: str, window: int = WINDOW) -> None:
         self.source, self.project, self.name, self.window = source, project, name, window
-        self.item_pages: Any = None  # which `views` makes once
+        self.item_pages: Any = None  # which `questions` makes once
+        self._grids: dict[str, dict[str, list[Cell | None]]] = {}
         self._where, self._values = "branch = ? AND project IN (?, '')", (name, project)
 
     @cached_property
@@ -287,6 +288,17 @@ class Branch:
             if seq in place and qid in found:
                 found[qid][place[seq]] = Cell(bool(passed), reason, since)
         return found
+
+    def grid(self, suite: str) -> dict[str, list[Cell | None]]:
+        """The strips of all questions of a suite as it is now."""
+        if suite not in self._grids:
+            self._grids[suite] = self.strips(suite, list(self.now(suite)))
+        return self._grids[suite]
+
+    def is_flaky(self, suite: str, qid: str) -> bool:
+        """Whether a question failed at least three separate times in the last runs, outages aside."""
+        grid = self.grid(suite) if suite in self.latest else {}
+        return qid in grid and is_flaky(grid[qid], outages(grid))
 
     def steps(self, suite: str, qid: str) -> list[Step]:
         """One question over the runs of the window, oldest first, subsets too."""
@@ -460,4 +472,4 @@ def rows_of(report: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 def texts_of(report: Mapping[str, Any], name: str) -> list[str]:
     found = report.get(name)
-    return [str(one) for one in found][:50] if isinstance(found, list) else []
+    return [str(one) for one in found][:20] if isinstance(found, list) else []

@@ -31,7 +31,8 @@ from .render import (
 
 ROWS = 300  # questions on a page
 LINKED = 100  # runs of a question's strip that lead to their pages
-STRETCHES = 60  # of equal runs, on the page of a question
+ENDINGS = 15  # different answers that the page of a question shows
+SPANS = 12  # stretches of runs that are named of each
 
 
 class Rows(NamedTuple):
@@ -109,7 +110,7 @@ def all_item_pages(branch: Branch) -> list[list[Rows]]:
 
 def _item_rows(branch: Branch, suite: str) -> Rows:
     now = branch.now(suite)
-    strips = branch.strips(suite, list(now))
+    strips = branch.grid(suite)
     down = outages(strips)
     latest = branch.latest[suite]
     texts = branch.texts(latest)
@@ -170,19 +171,21 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
     texts, question, slices = _answers(branch, qid, steps, since, before)
     whole = [step for step in steps if not step.run.subset]
     recent = [Cell(step.passed, step.reason, step.since) for step in whole[-STRIP:]]
-    flaky = is_flaky(recent, set())
+    flaky = is_flaky(recent, set()) and branch.is_flaky(suite, qid)  # the grid is looked at only where it may be
     turn, same = _turn(branch, since, before, seen, texts)
+    endings: dict[tuple[object, ...], list[list[Step]]] = {}  # each different one with its stretches, newest first
+    for stretch in reversed(stretches):
+        endings.setdefault((stretch[0].passed, stretch[0].reason, stretch[0].answer), []).append(stretch)
     rows: list[dict[str, Any]] = [
         {
-            "first": stretch[0].run,
-            "last": stretch[-1].run,
-            "count": len(stretch),
-            "passed": stretch[0].passed,
-            "reason": stretch[0].reason,
-            "answer": stretch[0].answer,
-            "text": texts.get(stretch[0].answer, ""),
+            "passed": passed,
+            "reason": reason,
+            "text": texts.get(str(answer), ""),
+            "count": sum(map(len, found)),
+            "spans": [(stretch[0].run, stretch[-1].run) for stretch in found[:SPANS]],
+            "more": max(len(found) - SPANS, 0),
         }
-        for stretch in reversed(stretches)
+        for (passed, reason, answer), found in endings.items()
     ]
     marks = [place for place, (one, two) in enumerate(pairwise(steps), 1) if one.run.gold != two.run.gold]
     strip = pictures.linked_strip(
@@ -217,14 +220,14 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
         "flaky": flaky,
         "stretches": [
             {
-                "first": row["first"].seq,
-                "last": row["last"].seq,
-                "runs": row["count"],
-                "passed": row["passed"],
-                "reason": row["reason"],
-                "answer": row["answer"],
+                "first": stretch[0].run.seq,
+                "last": stretch[-1].run.seq,
+                "runs": len(stretch),
+                "passed": stretch[0].passed,
+                "reason": stretch[0].reason,
+                "answer": stretch[0].answer,
             }
-            for row in rows
+            for stretch in reversed(stretches)
         ],
         "answers": {key: text for key, text in texts.items() if text},
     }
@@ -251,8 +254,8 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
         turn=turn,
         same_answer=same,
         answers=any(texts.values()),
-        stretches=rows[:STRETCHES],
-        more_stretches=max(len(rows) - STRETCHES, 0),
+        endings=rows[:ENDINGS],
+        more_endings=max(len(rows) - ENDINGS, 0),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 from html import escape
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # of the JSON beside every page
 LARGEST = 300_000  # bytes of a page
-ROOM = 200_000  # bytes of rows or texts on a page
+ROOM = 200_000  # bytes of rows on a page
+TEXTS = 130_000  # bytes of texts on a page
 TEXT = 2000  # characters of an answer or a question
 ASSETS = ("style.css", "script.js")
 MOODS = {"SHIP": "good", "NO-SHIP": "bad", "NO VERDICT": "odd", "MEASURED": "dim"}
@@ -157,6 +158,11 @@ def cut(text: object, limit: int) -> str:
         shown = shown[: len(shown) * 2 // 3]
     rest = len(str(text)) - len(shown)
     return legible(shown) + (f"… ({rest:,} more characters)" if rest > 0 else "")
+
+
+def weight(values: Iterable[object]) -> int:
+    """How many bytes texts take in a page."""
+    return sum(len(escape(str(value)).encode("utf-8", "replace")) for value in values)
 
 
 class Part(NamedTuple):

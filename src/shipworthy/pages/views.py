@@ -30,8 +30,8 @@ from .data import (
 )
 from .render import (
     GATE_MOODS,
-    ROOM,
     TEXT,
+    TEXTS,
     At,
     Page,
     base_of,
@@ -45,6 +45,7 @@ from .render import (
     run_json,
     run_name,
     web_address,
+    weight,
 )
 
 CHECKS = 50  # on a page of runs
@@ -131,11 +132,11 @@ def overview(branch: Branch) -> Page:
         {
             "run": run,
             "mood": mood(run.decision),
-            "reasons": [cut(one, 600) for one in texts_of(reports[suite], "reasons")],
+            "reasons": [cut(one, 400) for one in texts_of(reports[suite], "reasons")],
         }
         for suite, run in branch.latest.items()
     ]
-    strips = {suite: branch.strips(suite, list(branch.now(suite))) for suite in branch.latest}
+    strips = {suite: branch.grid(suite) for suite in branch.latest}
     found = [(suite, qid, cell) for suite in branch.latest for qid, cell in sorted(failing_now(branch, suite))]
     found.sort(key=lambda one: (-abs(one[2].since), one[0]))
     questions = {suite: branch.texts(run) for suite, run in branch.latest.items()}
@@ -291,7 +292,7 @@ def run(branch: Branch, found: RecordedRun) -> Page:
     cells = branch.failing_cells(found)
     rows = branch.texts(found)
     ordered = sorted(changes.failing, key=lambda name: (-abs(cells[name]), name))
-    failing, room = [], ROOM
+    failing, room = [], TEXTS
     for name in ordered:
         row = rows.get(name, {})
         one = {
@@ -302,7 +303,7 @@ def run(branch: Branch, found: RecordedRun) -> Page:
             "question": cut(row.get("question") or "", 400),
             "answer": cut(row.get("claim") or "", 1200),
         }
-        room -= 300 + 2 * sum(len(str(value).encode("utf-8", "replace")) for value in one.values())
+        room -= 600 + weight(one.values())
         if room < 0:
             break
         failing.append(one)
@@ -337,9 +338,9 @@ def run(branch: Branch, found: RecordedRun) -> Page:
         run=found,
         before=before,
         links=_links(found),
-        reasons=[cut(one, 600) for one in texts_of(report, "reasons")],
+        reasons=[cut(one, 400) for one in texts_of(report, "reasons")],
         others=[one for one in check.runs if one != found],
-        diagnosis=[cut(one, 600) for one in texts_of(report, "diagnosis")],
+        diagnosis=[cut(one, 400) for one in texts_of(report, "diagnosis")],
         failing=failing,
         failing_count=len(ordered),
         others_failing=ordered[len(failing) :],
@@ -365,12 +366,12 @@ def compare(branch: Branch, a: RecordedRun, b: RecordedRun) -> Page:
     both = [qid for qid in left if qid in right]
     lost = [qid for qid in both if left[qid].passed and not right[qid].passed]
     gained = [qid for qid in both if right[qid].passed and not left[qid].passed]
-    room = ROOM
+    room = TEXTS
     shown: dict[str, list[dict[str, Any]]] = {"lost": [], "gained": []}
     for kind, names, reasons in (("lost", lost, right), ("gained", gained, left)):
         for qid in names:
             one = _beside(qid, texts, reasons[qid].reason)
-            room -= 400 + 2 * sum(len(str(value).encode("utf-8", "replace")) for value in one.values())
+            room -= 1000 + weight(one.values())
             if room < 0:
                 break
             shown[kind].append(one)
