@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from pathlib import Path
 
 from shipworthy import stats
@@ -54,6 +55,9 @@ def main() -> int:
             print(
                 f"{half:<10}answers against the passage that they answer from, {rule}: {_share(flagged, len(answers))}"
             )
+        pairs_of_answers = _true_answers(building)
+        flagged = sum(bool(contradicts(*pair)) for pair in pairs_of_answers)
+        print(f"{half:<10}true answers to one question, ours: {_share(flagged, len(pairs_of_answers))}")
         print(f"{half:<10}hits by rule, right and wrong: {_by_rule(hits)}")
     _speed()
     return 0
@@ -136,6 +140,15 @@ def _running_text(building: bool) -> list[tuple[str, str]]:
         for row in rows
         if built_on(row["q"]) == building
     ]
+
+
+def _true_answers(building: bool) -> list[tuple[str, str]]:
+    """Two answers without a hallucination to the same question; some say yes and no, and are flagged rightly."""
+    by_question: dict[str, list[str]] = {}
+    for row in _rows(FOLDER / "delucionqa" / "answers.train_dev.jsonl"):
+        if not row["hallucinated"] and not row["does_not_answer"] and built_on(row["question"]) == building:
+            by_question.setdefault(row["question"], []).append(row["answer"])
+    return [pair for answers in by_question.values() for pair in combinations(dict.fromkeys(answers), 2)]
 
 
 def _rows(path: Path) -> list[Pair]:

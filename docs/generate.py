@@ -1,4 +1,5 @@
-"""Write what is made from the code: error codes, the glossary, every command and flag, config keys and their schema.
+"""Write what is made from the code: error codes, the glossary, every command and flag, config keys and their schema,
+and what language models and assistants read: llms.txt and the skill.
 
 python docs/generate.py           write them
 python docs/generate.py --check   say whether they are up to date
@@ -7,6 +8,7 @@ python docs/generate.py --check   say whether they are up to date
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -154,12 +156,75 @@ def config_schema() -> str:
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 
+def _contents() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The parts of the site, each with its pages by title."""
+    for part in (DOCS / "index.md").read_text("utf-8").split("```{toctree}")[1:]:
+        caption = part.partition(":caption: ")[2].partition("\n")[0]
+        lines = part.partition("```")[0].splitlines()
+        yield caption, [(line.partition(" <")[0], line.partition("<")[2][:-1]) for line in lines if line.endswith(">")]
+
+
+def _gist(page: str) -> str:
+    """What a page answers: its first paragraph, up to the end of its second sentence."""
+    lines = (DOCS / f"{page}.md").read_text("utf-8").split("\n\n")
+    text = next((part for part in lines[1:] if part[:1].isalpha()), lines[0].lstrip("# "))
+    plain = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", " ".join(text.split()))
+    return " ".join(re.split(r"(?<=[.?!:]) ", plain)[:2]).rstrip(":")
+
+
+def llms() -> str:
+    """The pages for a language model: what there is, and what each page answers."""
+    opening = " ".join((DOCS / "index.md").read_text("utf-8").split("\n\n")[1].split())
+    lines = ["# shipworthy", "", f"> {opening}", ""]
+    for caption, pages in _contents():
+        lines += [f"## {caption}", ""]
+        lines += [f"- [{title}](docs/{page}.md): {_gist(page)}" for title, page in pages]
+        lines += [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def skill() -> str:
+    """What an assistant without the server goes by: a part of its page, every command, and where to read on."""
+    text = (DOCS / "assistants.md").read_text("utf-8")
+    body = text.partition("<!-- skill -->")[2].partition("<!-- /skill -->")[0].strip()
+    pages = [
+        (title, page) for caption, listed in _contents() for title, page in listed if caption in ("Start", "Guides")
+    ]
+    return "\n".join(
+        [
+            "---",
+            "name: shipworthy",
+            "description: Find out whether a RAG or reasoning pipeline may ship, which questions fail, why and since "
+            "when. Use it when a shipworthy check is red, when answers of a pipeline are to be scored against a gold "
+            "set, or when shipworthy.toml is in the project.",
+            "---",
+            "",
+            "# shipworthy",
+            "",
+            body,
+            "",
+            "## Commands",
+            "",
+            *(f"- `shipworthy {verb}`: {says}" for verb, says in COMMANDS.items()),
+            "",
+            "`shipworthy COMMAND --help` has examples and every flag.",
+            "",
+            "## Read on",
+            "",
+            *(f"- [{title}](../../docs/{page}.md)" for title, page in pages),
+            "",
+        ]
+    )
+
+
 PAGES = {
     "errors.md": errors,
     "cli.md": commands,
     "glossary.md": glossary,
     "config.md": config,
     "../src/shipworthy/config/data/config.schema.json": config_schema,
+    "../llms.txt": llms,
+    "../skills/shipworthy/SKILL.md": skill,
 }
 
 
@@ -170,6 +235,7 @@ def main() -> int:
         if not path.exists() or path.read_text("utf-8") != text:
             stale.append(name)
             if "--check" not in sys.argv:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
     print(f"{'out of date' if '--check' in sys.argv else 'written'}: {', '.join(stale)}" if stale else "up to date")
     return 1 if stale and "--check" in sys.argv else 0

@@ -344,6 +344,11 @@ def test_a_field_of_a_trace_is_one_line(copy: Copy) -> None:
     ran = copy.run(*score)
     assert ran.returncode == 3 and "odd.jsonl:2: mood: expected str, got int. [type]" in ran.stderr
     assert '"mood"' in copy.run("schema", "trace").stdout
+    write_lines(copy.folder / "felt.jsonl", [trace("A", felt={"as": "calm"}), trace("B", felt={"as": 5})])
+    ran = copy.run("score", "--gold", "gold.jsonl", "--trace", "felt.jsonl", "--map", "mood=felt.as")
+    assert ran.returncode == 3 and "felt.jsonl:2: mood: expected str, got int. [type]" in ran.stderr
+    ran = copy.run("score", "--gold", "gold.jsonl", "--trace", "felt.jsonl", "--map", "mood=felt.was")
+    assert ran.returncode == 3 and "mood=felt.was matches nothing" in ran.stderr
 
 
 FORMAT = '''"""Telegram: the verdict, and who says so."""

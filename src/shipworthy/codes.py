@@ -26,6 +26,9 @@ CODES: dict[str, str] = {
     "arms-file": (
         "The file of arms can't be read, or an arm has no unique name. Write one TOML table [arms.NAME] per arm."
     ),
+    "assistant": "What an assistant asked for is not there, such as a config or a gold set. The message names it.",
+    "assistant-outside": "An assistant may only read files of the project. The message names the path outside of it.",
+    "assistant-run": "An assistant may not run the pipeline or code. Start `shipworthy mcp` with --allow-run.",
     "bar": "A threshold got a value that is not a number, or is out of range. Write a share such as 0.65.",
     "baseline-absent": (
         "There is no such baseline. Save one as a file (shipworthy baseline save), or create it from a recorded run: "
@@ -58,6 +61,8 @@ CODES: dict[str, str] = {
     ),
     "case-no-evidence": "A case has no evidence. Only answers that bring their own can pass.",
     "case-own-words": "An answer in the evidence's own words does not pass the case. The message says why.",
+    "case-resolution": "An expected resolution can't be found in any answer, or is forbidden too. Reword one of them.",
+    "case-resolution-shown": "A missing resolution is only shown. Require contradiction_handling to fail it.",
     "case-source": "A binding names a source or rival that is no note of the case. Correct the id or path.",
     "case-unanswerable": "An unanswerable case binds values or expects a resolution. Remove them, or set answerable.",
     "case-value": "A bound value does not occur in its source. Write it as the source does, or correct the source.",
@@ -163,6 +168,10 @@ CODES: dict[str, str] = {
     "fixture-not-json": "A reasoning fixture is not JSON. Check it with a JSON linter.",
     "fixture-unreadable": "The reasoning fixture can't be opened. Check the path and permissions.",
     "foreign-rows": "The file was written by another tool. Read it with `shipworthy import FILE`.",
+    "frame": (
+        "A DataFrame or another table can't be read: two columns of one name, an infinite number, a lazy frame, a "
+        "value that has no place in a record. The message names the column."
+    ),
     "gate-bound": "The bound of a gate is not a number. Write 0.80, or baseline - 0.02.",
     "gate-direction": "A gate points the wrong way for its metric. The message shows how to write it.",
     "gate-none": "No gate is left to decide by. Name one with --gates, or leave out --only-gates.",
@@ -303,6 +312,7 @@ CODES: dict[str, str] = {
         "A bug in shipworthy, or in code that it called. Other suites of a check keep their verdicts. Please report it."
     ),
     "interrupted": "The command was stopped before it ended, and there is no verdict. Run it again.",
+    "item-unknown": "decision.item got a name that no item has, or several have. The message names the nearest ones.",
     "jitter-unknown": "No rewording (jitter) or profile has that name. Use one of the names in the message.",
     "journal-damaged": (
         "A line in the middle of a journal is not a trace: something else changed the file. Start again."
@@ -467,6 +477,8 @@ CODES: dict[str, str] = {
     "section-unknown": "Warning: the section of some retrieved blocks is unknown. Log section_id, or give --sections.",
     "sections-row": "A line of --sections is not a pair of strings. Write an id and a section_id.",
     "seeds-few": "Warning: a retrieval log has one seed only. Run at least two; --min-seeds 2 makes fewer NO VERDICT.",
+    "serve-port": "`serve` can't listen at that address, often because the port is in use. Give another --port.",
+    "serve-token": "`serve` needs a token to listen beyond this machine. Give --token, or bind 127.0.0.1.",
     "site-folder": "The folder for a site holds other files. Give -o an empty or a new folder; nothing was changed.",
     "stability-arms": "The runs are of several arms, so differences are not instability. Choose one with --arm.",
     "suite-unknown": "The suite does not exist, or is not in the config. The message lists the suites.",
@@ -480,6 +492,8 @@ CODES: dict[str, str] = {
         "The target's URL is refused: not http(s), link-local or metadata, with a password, or disguised."
     ),
     "target-unreachable": "The target did not answer, or stopped answering. Start it, then continue with --resume.",
+    "token-absent": "There is no upload token with that id. `shipworthy serve token list` shows them.",
+    "token-project": "An upload token needs a project. Give --project.",
     "too-deep": "A line is nested too deeply. Leave out the deep part if it is not scored.",
     "trace-fields": (
         "No record of the trace file has an answer. The message lists the fields found and how to map them."

@@ -56,13 +56,22 @@ def test_a_dry_run_ends_as_the_import_would(capsys):
 
 
 def test_gold_candidates_are_written_and_a_person_completes_them(tmp_path, capsys):
+    draft, out = tmp_path / "draft.jsonl", tmp_path / "trace.jsonl"
+    source = str(EXPORTS / "ragas" / "evaluation_dataset.jsonl")
+    assert main(["import", source, "--out", str(out), "--draft-gold", str(draft)]) == 0
+    items = [json.loads(line) for line in draft.read_text("utf-8").splitlines()]
+    assert {item["answerable"] for item in items} == {None}
+    assert f"gold review {draft} --out gold.jsonl" in capsys.readouterr().out
+    assert main(["score", "--gold", str(draft), "--trace", str(EXPORTS / "expected" / "trace.jsonl")]) == 3
+    assert "answerable" in capsys.readouterr().err
+
+
+def test_assertions_of_a_config_are_decided_already(tmp_path, capsys):
     draft = tmp_path / "gold.jsonl"
     assert main(["import", str(EXPORTS / "promptfoo" / "promptfooconfig.json"), "--draft-gold", str(draft)]) == 0
     items = [json.loads(line) for line in draft.read_text("utf-8").splitlines()]
-    assert {item["answerable"] for item in items} == {None}
-    assert "gold lint" in capsys.readouterr().out
-    assert main(["score", "--gold", str(draft), "--trace", str(EXPORTS / "expected" / "trace.jsonl")]) == 3
-    assert "answerable" in capsys.readouterr().err
+    assert {item["answerable"] for item in items} == {True}
+    assert f"gold lint {draft}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

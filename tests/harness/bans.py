@@ -46,6 +46,7 @@ MAY_CONNECT = {
     "net": "the one HTTP client: targets, reasoners and embedding servers that the user names",
     "demo/server.py": "listens on the loopback for the demo",
     "gold/server.py": "listens on the loopback for the review page",
+    "pages/serve.py": "listens on the loopback, or where the user says, and shows the history",
     "history/store.py": "a history that the user keeps in PostgreSQL",
 }
 MAY_START = {
@@ -99,7 +100,7 @@ def violations(root: Path) -> list[str]:
 
 LISTENERS = {"create_server", "start_server", "bind", "LocalCluster"}  # and every class that is called …Server
 CLUSTER = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
-LISTENS_WHERE_TOLD = {"src/shipworthy/demo/server.py"}  # at the address that the user gives, the loopback by default
+LISTENS_WHERE_TOLD = {"src/shipworthy/net/listening.py"}  # at the address that the user gives, the loopback by default
 
 
 def open_listeners(root: Path) -> list[str]:

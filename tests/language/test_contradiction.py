@@ -543,6 +543,18 @@ def test_a_reply_of_no_denies_nothing_that_follows() -> None:
         ("The trial requires no credit card.", "The trial does not require any credit card."),
         ("Do not open the valve.", "Avoid opening the valve."),
         ("Remote Start can only be used twice.", "Press the Remote Start button on the key fob twice."),
+        ("Avoid full throttle when the engine is cold.", "You should avoid full throttle when the engine is cold."),
+        ("The plan does not cover drugs that are not approved.", "The plan does not cover drugs."),
+        ("The fee may not apply if the visit is not booked.", "The fee may not apply if the visit is booked late."),
+        ("You may have to pay the full cost.", "You may be responsible for the full cost."),
+        (
+            "The plan covers dental care.",
+            "One page says that the plan covers dental care, but another says that it does not.",
+        ),
+        (
+            "There are four bolts in the bracket.",
+            "There is one bolt on each side, so there are four bolts in the bracket.",
+        ),
     ],
 )
 def test_numbers_of_lists_and_other_words_for_the_same_are_no_contradiction(one: str, other: str) -> None:

@@ -44,7 +44,7 @@ def report(
     holds = right * 10 >= questions * 8
     says = f"{right} of {questions} answers were correct; at least {questions * 8 // 10} must be"
     body = {
-        "shipworthy": {"suite": "answers", "profile": "strict", "definitions": "1"},
+        "shipworthy": {"report": 1, "suite": "answers", "profile": "strict", "definitions": "1"},
         "decision": "SHIP" if holds else "NO-SHIP",
         "reasons": ["all gates pass" if holds else says],
         "metrics": {

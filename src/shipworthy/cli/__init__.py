@@ -40,9 +40,11 @@ COMMANDS = {
     "power": "How many questions do your gates need?",
     "history": "Earlier runs: list, show, trend, report, nightly, flaky.",
     "site": "Write the history as static pages: what is red, since when, what it answered.",
+    "serve": "Serve these pages live, take reports from many repositories.",
     "baseline": "Named baselines: bless a run, list them.",
     "verify": "Recompute a report from its inputs.",
     "schema": "Print JSON Schemas for editors.",
+    "mcp": "Let a coding assistant check, explain and compare (MCP server).",
 }
 _ELSEWHERE = ("answers", "reasoning", "raters", "guard")  # suites whose verb has another name
 _WITHOUT_VERB = {name: question for name, question in SUITES.items() if name not in (*COMMANDS, *_ELSEWHERE)}

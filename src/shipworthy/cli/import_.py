@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -131,5 +132,10 @@ def _write_drafts(importer: Importer, path: str) -> None:
     write_whole(path, b"".join(map(_line, drafts.items.values())))
     say(f"wrote {plural(len(drafts.items), 'gold candidate')} to {path}")
     if drafts.unfinished or drafts.undecided:
-        say(f"{drafts.unfinished} need expected text, {drafts.undecided} a person who says whether it is answerable.")
-    say(f"Then: shipworthy gold review {path} --out gold.jsonl, and shipworthy gold lint gold.jsonl")
+        say(
+            f"{drafts.unfinished} need expected text, {drafts.undecided} a person who says whether they are answerable."
+        )
+        reviewed = "gold.jsonl" if os.path.basename(path) != "gold.jsonl" else "reviewed.jsonl"
+        say(f"Then: shipworthy gold review {path} --out {reviewed}")
+    else:
+        say(f"Then: shipworthy gold lint {path}")

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ..reading.reports import digest
+from . import notebook
 from .decision import DEFINITIONS, EXIT, REPORT, Decision, report
 
 
@@ -38,6 +39,9 @@ class Board(msgspec.Struct):
     def report(self) -> dict[str, object]:
         body = self.body() | {"suites": {decision.suite: report(decision) for decision in self.decisions}}
         return body | {"digest": digest(body), "run": self.run}
+
+    def _repr_html_(self) -> str:
+        return notebook.board_html(self)
 
     def body(self) -> dict[str, object]:
         """The report without its suites: their place is kept, because readers see them in the middle of it."""

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ..reading.keys import Keys
+from ..reading.mapping import declare
 
 Offsets = tuple[int, int]
 NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"
@@ -209,6 +210,7 @@ class Trace(msgspec.Struct, omit_defaults=True):
 
 
 _NO_ANSWER = Answer()
+declare("trace", Trace.__annotations__)
 
 
 class DetailedTrace(Trace):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import msgspec
 
 from ..reading.reports import Passing, digest
+from . import notebook
 from .gates import Outcome, certainty, sentence
-from .long import LONG, ByName, Shaped, holds_long, whole
 from .metrics import Measure, Words
 from .rows import TOGETHER, Rows, batched
 
@@ -35,6 +35,8 @@ class Display(msgspec.Struct, frozen=True, kw_only=True):
     reasons: Mapping[str, Words] = {}  # why an item fails, as rows and cards write it
     pictures: Mapping[str, str] = {}  # section → the kind of picture (report/html/pictures.py); others become tables
     production: bool = False  # it judges production traffic, not a gold set
+    # metric → what a row says about it, where no column has its name; None where the row is not one of its items
+    tells: Callable[[str], Callable[[Mapping[str, Any]], bool | None] | None] | None = None
 
 
 class Decision(msgspec.Struct):
@@ -65,6 +67,7 @@ class Decision(msgspec.Struct):
     partial: bool = False
     run: dict[str, Any] = {}  # clocks, paths, versions: outside the digest
     display: Display = Display()  # the suite's; no part of the report
+    library: str = ""  # of the tables that came in, for `frame`
 
     @property
     def exit_code(self) -> int:
@@ -82,6 +85,24 @@ class Decision(msgspec.Struct):
     def report(self) -> dict[str, Any]:
         """The canonical report as plain values."""
         return report(self)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Every item that fails, in detail, the worst first."""
+        return notebook.failures(self)
+
+    def item(self, name: str) -> dict[str, Any]:
+        """The row of one item, with what is known about its failure."""
+        return notebook.item(self, name)
+
+    def frame(self, library: str = "") -> Any:
+        """The rows of all items as a table of pandas, polars, pyarrow or datasets: of the one that came in."""
+        from ..reading.frames import frame_of
+
+        return frame_of(plain_items(self), library or self.library or "pandas")
+
+    def _repr_html_(self) -> str:
+        return notebook.decision_html(self)
 
 
 def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tuple[str, list[str]]:
@@ -126,7 +147,7 @@ def _reason(outcome: Outcome) -> str:
 
 def report(decision: Decision) -> dict[str, Any]:
     """The canonical report: plain values, the same for the same input, with its digest."""
-    plain: dict[str, Any] = msgspec.to_builtins(body_of(decision), enc_hook=whole)
+    plain: dict[str, Any] = body_of(decision)
     plain["items"] = list(plain_items(decision))
     plain["digest"] = digest(plain)
     plain["run"] = decision.run
@@ -141,10 +162,7 @@ def plain_items(decision: Decision) -> Iterator[dict[str, object]]:
 
 
 def body_of(decision: Decision) -> dict[str, object]:
-    """The report as plain values, without its items, its digest and what is no part of it.
-
-    Long values stay as they are.
-    """
+    """The report as plain values, without its items, its digest and what is no part of it."""
     body: dict[str, object] = {
         "shipworthy": {
             "report": REPORT,
@@ -175,7 +193,7 @@ def body_of(decision: Decision) -> dict[str, object]:
         "compat": decision.compat,
         "warnings": decision.warnings,
     }
-    return msgspec.to_builtins(body, builtin_types=LONG, enc_hook=_plain)  # type: ignore[no-any-return]
+    return msgspec.to_builtins(body, enc_hook=_plain)  # type: ignore[no-any-return]
 
 
 def digest_of(decision: Decision) -> str:
@@ -187,25 +205,9 @@ def digest_of(decision: Decision) -> str:
         if key == "items":
             found = _with_items(found, decision)
             continue
-        for piece in _canonical(body[key]):
-            found.update(piece)
+        found.update(_compact(body[key]))
     found.update(b"}")
     return found.hexdigest()
-
-
-def _canonical(value: Any) -> Iterator[bytes]:
-    """A value as the digest sees it, with sorted keys and on one line; a long one in pieces."""
-    if isinstance(value, ByName):
-        yield from joined(map(_inside, long_batches(value, ordered=True)), b"{", b", ", b"}")
-    elif isinstance(value, Shaped):
-        yield from joined(map(_inside, long_batches(value, ordered=True)), b"[", b", ", b"]")
-    elif holds_long(value):
-        for number, key in enumerate(sorted(value)):
-            yield (b", " if number else b"{") + _compact(key) + b": "
-            yield from _canonical(value[key])
-        yield b"}"
-    else:
-        yield _compact(value)
 
 
 def _with_items(found: Any, decision: Decision) -> Any:
@@ -239,17 +241,10 @@ def item_batches(decision: Decision, *, ordered: bool = False) -> Iterator[bytes
     items = decision.items
     if isinstance(items, Rows) and (batches := items.as_json(ordered=ordered)) is not None:
         return batches
-    return (_in_json(batch, ordered) for batch in batched(plain_items(decision), TOGETHER))
+    return (in_json(batch, ordered) for batch in batched(plain_items(decision), TOGETHER))
 
 
-def long_batches(value: ByName | Shaped[Any], *, ordered: bool = False) -> Iterator[bytes]:
-    """A long value as JSON objects of many members, or arrays of many elements."""
-    if isinstance(value, ByName):
-        return (_in_json(dict(batch), ordered) for batch in batched(value.items(), TOGETHER))
-    return (_in_json(batch, ordered) for batch in batched(value, TOGETHER))
-
-
-def _in_json(value: object, ordered: bool) -> bytes:
+def in_json(value: object, ordered: bool = False) -> bytes:
     try:
         data = msgspec.json.encode(value, order="sorted" if ordered else None)
         if _ODD_NUMBER.search(data) is None:

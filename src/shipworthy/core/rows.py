@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, chain, islice, pairwise
+from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints, overload
 
@@ -39,7 +38,7 @@ class Rows(Sequence[Row]):
         self._entries: list[Entry] = []
         self._size = 0
         self._sorted = True
-        self._parts: list[Sequence[Entry]] = []
+        self._parts: list[_Part] = []
         self._type: type[msgspec.Struct] | None = None  # the type of all rows, once there is one
         self._mixed = False
         self.hashed: tuple[bytes, int, Any] = b"", 0, None  # hash without the rows, their number, hash with them
@@ -82,17 +81,13 @@ class Rows(Sequence[Row]):
         return self._entries
 
     def _whole(self) -> Sequence[Entry]:
-        """All entries in order. Parts that follow each other stay as they are; others are merged once into one."""
+        """All entries in order; parts are merged once into one."""
         if not self._parts:
             return self._in_memory()
         if len(self._parts) > 1 or self._entries:
-            parts = sorted(filter(len, (*self._parts, self._in_memory())), key=_first_order)
-            if all(one[-1][0] <= other[0][0] for one, other in pairwise(parts)):  # true if gold is sorted
-                merged: Sequence[Entry] = _Chain(parts)
-            else:
-                import heapq
+            import heapq
 
-                merged = _Part(heapq.merge(*parts, key=_order_of))
+            merged = _Part(heapq.merge(*self._parts, self._in_memory(), key=_order_of))
             self._parts, self._entries, self._size = [merged], [], 0
         return self._parts[0]
 
@@ -105,16 +100,17 @@ class Rows(Sequence[Row]):
     def __getitem__(self, at: slice) -> list[Row]: ...
     def __getitem__(self, at: int | slice) -> Row | list[Row]:
         whole = self._whole()
-        if isinstance(at, slice):
-            return [_decoded(data) for _, data in whole[at]]
-        return _decoded(whole[at][1])
+        if not isinstance(at, slice):
+            return _decoded(whole[range(len(whole))[at]][1])
+        start, stop, step = at.indices(len(whole))
+        entries = list(whole)[at] if step < 0 else islice(whole, start, stop, step)
+        return [_decoded(data) for _, data in entries]
 
     def of_kind(self, kind: int) -> Rows:
-        """The rows whose order begins with this number, left where they are."""
-        whole, chosen = self._whole(), Rows()
-        start, stop = (bisect_left(whole, (edge,), key=_order_of) for edge in (kind, kind + 1))
+        """The rows whose order begins with this number."""
+        chosen = Rows(room=self._most)
         chosen._type, chosen._mixed = self._type, self._mixed
-        chosen._parts = [_Slice(whole, start, stop)]
+        chosen.extend(entry for entry in self._whole() if entry[0][0] == kind)
         return chosen
 
     def __iter__(self) -> Iterator[Row]:
@@ -167,67 +163,7 @@ def digest_of_names(rows: Rows) -> str:
     return found.hexdigest()
 
 
-class _Entries(Sequence[Entry]):
-    """Entries that are not in a list."""
-
-    def _at(self, place: int) -> Entry:
-        raise NotImplementedError
-
-    @overload
-    def __getitem__(self, at: int) -> Entry: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Entry]: ...
-    def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
-        if isinstance(at, slice):
-            start, stop, step = at.indices(len(self))
-            return list(self)[at] if step < 0 else list(islice(self.between(start, stop), 0, None, step))
-        return self._at(range(len(self))[at])
-
-    def between(self, start: int, stop: int) -> Iterator[Entry]:
-        """The entries of a range; each block of a file is read once."""
-        return islice(self, start, stop)
-
-
-class _Chain(_Entries):
-    """The entries of several parts, one after the other."""
-
-    def __init__(self, parts: Sequence[Sequence[Entry]]) -> None:
-        self._parts = parts
-        self._ends = list(accumulate(map(len, parts)))
-
-    def __len__(self) -> int:
-        return self._ends[-1]
-
-    def _at(self, place: int) -> Entry:
-        part = bisect_right(self._ends, place)
-        return self._parts[part][place - (self._ends[part - 1] if part else 0)]
-
-    def __iter__(self) -> Iterator[Entry]:
-        return chain.from_iterable(self._parts)
-
-    def between(self, start: int, stop: int) -> Iterator[Entry]:
-        begins = (0, *self._ends)
-        ranges = ((part, max(start - first, 0), stop - first) for part, first in zip(self._parts, begins, strict=False))
-        return chain.from_iterable(_between(*one) for one in ranges)
-
-
-class _Slice(_Entries):
-    """A range of other entries."""
-
-    def __init__(self, entries: Sequence[Entry], start: int, stop: int) -> None:
-        self._entries, self._start, self._stop = entries, start, stop
-
-    def __len__(self) -> int:
-        return self._stop - self._start
-
-    def _at(self, place: int) -> Entry:
-        return self._entries[self._start + place]
-
-    def __iter__(self) -> Iterator[Entry]:
-        return _between(self._entries, self._start, self._stop)
-
-
-class _Part(_Entries):
+class _Part(Sequence[Entry]):
     """Entries in order in a temporary file, in blocks, and where each block begins."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -245,17 +181,12 @@ class _Part(_Entries):
     def __len__(self) -> int:
         return self._count
 
-    def _at(self, place: int) -> Entry:
+    def __getitem__(self, place: Any) -> Any:
         block, within = divmod(place, TOGETHER)
         return self._read(block)[within]
 
     def __iter__(self) -> Iterator[Entry]:
         return chain.from_iterable(map(self._read, range(len(self._starts) - 1)))
-
-    def between(self, start: int, stop: int) -> Iterator[Entry]:
-        first = start // TOGETHER
-        blocks = chain.from_iterable(map(self._read, range(first, len(self._starts) - 1)))
-        return islice(blocks, start - first * TOGETHER, max(stop - first * TOGETHER, 0))
 
     def _read(self, block: int) -> Sequence[Entry]:
         start, end = self._starts[block : block + 2]
@@ -291,18 +222,8 @@ def batched(entries: Iterable[Shown], size: int) -> Iterator[tuple[Shown, ...]]:
         yield batch
 
 
-def _between(entries: Sequence[Entry], start: int, stop: int) -> Iterator[Entry]:
-    """The entries of a range, wherever they are kept; none where it ends before it begins."""
-    stop = max(start, min(stop, len(entries)))
-    return entries.between(start, stop) if isinstance(entries, _Entries) else islice(entries, start, stop)
-
-
 def _order_of(entry: Entry) -> Order:
     return entry[0]
-
-
-def _first_order(part: Sequence[Entry]) -> Order:
-    return part[0][0]
 
 
 def _restored(entries: list[Entry], kind: type[msgspec.Struct] | None) -> Rows:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
-import ipaddress
 import json
-import re
-import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from importlib.resources import files
@@ -21,16 +18,15 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..errors import EnvironmentFailure, UsageError
+from ..errors import UsageError
+from ..net.listening import HostCheck, address, is_loopback, listen
 from .faults import checked
 from .pipeline import KNOBS, answer, retrieve
 from .retrieval import index
 
 MAX_BODY = 64 * 1024
 MAX_QUESTION = 4000
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]+)(?::[0-9]{1,5})?")
 _FIELD_OF = {
     "demo-unknown-fault": "faults",
     "demo-unknown-knob": "knobs",
@@ -95,35 +91,6 @@ def create_app(token: str | None = None, faults: Collection[str] = (), host: str
     )
 
 
-class HostCheck:
-    """Serves only requests that name this server as their host.
-
-    A web page can let its own name point at this address (DNS rebinding) and then read our answers in the visitor's
-    browser; the Host header still has the page's name.
-    """
-
-    def __init__(self, app: ASGIApp, host: str) -> None:
-        self._app, self._bound = app, _plain_host(host)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._is_ours(scope):
-            message = "This server answers only to its own address. Ask it at the address that it listens on."
-            body = {"error": {"code": "wrong-host", "field": "host", "message": message}}
-            await JSONResponse(body, status_code=421)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _is_ours(self, scope: Scope) -> bool:
-        named = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        match = _HOST.fullmatch(named[0]) if len(named) == 1 else None
-        if match is None:
-            return False
-        host = _plain_host(match[1])
-        # Bound to every address, it can't know its own ones; but no page can make a number its own name.
-        anywhere = self._bound in ("0.0.0.0", "::") and _is_address(host)
-        return host == self._bound or _is_loopback(host) or anywhere
-
-
 def serve(
     host: str = "127.0.0.1",
     port: int = 8080,
@@ -132,7 +99,7 @@ def serve(
     said: Callable[[str], object] = lambda text: None,
 ) -> None:
     """Serve until interrupted; anything but a loopback address needs a token. `said` hears where, once it listens."""
-    if not token and not _is_loopback(host):
+    if not token and not is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines and no token was given",
             hint="Give a token, or bind 127.0.0.1.",
@@ -140,57 +107,10 @@ def serve(
         )
     app = create_app(token, faults, host)
     index("live")  # built before the first request, so that it is not counted as latency
-    listening = _bound(host, port)
-    said(f"{_address(host, listening.getsockname()[1])}/qa takes POST requests; Ctrl-C ends it")
+    listening = listen(host, port, "demo-port")
+    said(f"{address(host, listening.getsockname()[1])}/qa takes POST requests; Ctrl-C ends it")
     with contextlib.suppress(KeyboardInterrupt):  # how one ends a server
         uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listening])
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    """A socket at that address, so that a port in use is told before anything is promised.
-
-    It names TCP as its protocol: asyncio switches Nagle's delay off only then, and 40 ms an answer is much here.
-    """
-    with contextlib.ExitStack() as undo:
-        try:
-            infos = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-            family, kind, protocol, _, place = infos[0]
-            listening = undo.enter_context(socket.socket(family, kind, protocol))
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(place)
-            listening.listen()  # from now on a request waits in the queue rather than being refused
-        except OSError as error:
-            raise EnvironmentFailure(
-                f"can't listen: {error.strerror or error}",
-                where=_address(host, port),
-                code="demo-port",
-                hint="Give another --port or --host, or end what listens there.",
-            ) from None
-        undo.pop_all()
-        return listening
-
-
-def _address(host: str, port: int) -> str:
-    plain = host.strip("[]")
-    return f"http://[{plain}]:{port}" if ":" in plain else f"http://{plain}:{port}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    return _is_address(host) and ipaddress.ip_address(host.strip("[]")).is_loopback
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True
-
-
-def _plain_host(host: str) -> str:
-    return host.strip("[]").lower().removesuffix(".")
 
 
 def _guarded(endpoint: Endpoint, token: str | None) -> Endpoint:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..reading.reports import row_name
+from ..reading.reports import reason_of, row_name
 from ..suites import passing_rule
 from ..text import visible
 from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RunRef, gold_of, shown_name
@@ -41,7 +41,7 @@ def items_of(report: Mapping[str, Any]) -> dict[str, KeptItem]:
     rows = {}
     for row in report.get("items") or ():
         passed = passes(row)
-        reason = "" if passed else visible(str(row.get("reason") or row.get("failed") or row.get("state") or ""))
+        reason = "" if passed else visible(reason_of(row))
         text = visible(row["claim"], LONGEST_TEXT) if isinstance(row.get("claim"), str) else ""
         rows[shown_name(row_name(row))] = KeptItem(passed, reason[:LONGEST_REASON], answer_digest(row), text)
     return rows

@@ -73,6 +73,12 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "CREATE INDEX shipworthy_metrics_name ON shipworthy_metrics (name, run_id)",
         "CREATE INDEX shipworthy_runs_series ON shipworthy_runs (branch, suite, seq)",
     ),
+    # Who may add runs over HTTP, to which project; of a token itself only a digest is kept.
+    6: (
+        """CREATE TABLE shipworthy_tokens (
+            id TEXT NOT NULL PRIMARY KEY, digest TEXT NOT NULL UNIQUE, project TEXT NOT NULL, name TEXT NOT NULL,
+            created_at TEXT NOT NULL, revoked_at TEXT NOT NULL DEFAULT '')""",
+    ),
 }
 VERSION = max(MIGRATIONS)
 COMPRESSED = 3

@@ -57,10 +57,10 @@ def evaluate(
     """Score with a suite, and decide.
 
     `evaluate("stability", gold=…, runs=…, gates="css=0.8")`: a suite by name, its inputs and its options by theirs.
-    `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, or iterables of dicts or of typed records; of
-    traces a glob or a folder will do as well. `engine="auto"` uses all cores where that pays, `jobs` says how many;
-    `engine="dask"` uses the cluster of the `scheduler`. `memory_limit="512MB"` works within so much memory, and puts
-    the rest in a temporary folder.
+    `evaluate(gold, traces, k=5)`: the answers suite. Inputs are paths, iterables of dicts or of typed records, or
+    tables of pandas, Polars, pyarrow and Hugging Face; of traces a glob or a folder will do as well. `engine="auto"`
+    uses all cores where that pays, `jobs` says how many; `engine="dask"` uses the cluster of the `scheduler`.
+    `memory_limit="512MB"` works within so much memory, and puts the rest in a temporary folder.
     """
     if len(inputs) == 1:
         given = {"gold": suite, "trace": inputs[0]} | given
@@ -95,11 +95,13 @@ def run_suite(
     options = make_options(suite.options, given, suite.name)
     sources = {name: source for name, source in sources.items() if source is not None}
     check_inputs(suite, sources)
+    library, sources = _without_tables(sources)
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
     suite = suite_for(suite, options, sources)
     chosen = engine_named(engine, sources=sources.values(), **settings)
     decision = core.evaluate(suite, sources, options, chosen, tick, reports=reports)
+    decision.library = library
     paths = {
         name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
     }
@@ -109,6 +111,17 @@ def run_suite(
     # How letters fold depends on Python's Unicode tables: a report says by which it was made, outside its digest.
     decision.run = decision.run | {"call": call | {"unicode": unicodedata.unidata_version}}
     return decision
+
+
+def _without_tables(sources: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """Tables of other libraries as rows, and the first of these libraries."""
+    if all(isinstance(source, (str, os.PathLike)) or type(source) in (list, dict) for source in sources.values()):
+        return "", sources
+    from ..reading.frames import library_of, rows_of
+
+    libraries = {name: library for name, source in sources.items() if (library := library_of(source))}
+    rows = {name: rows_of(sources[name], name) for name in libraries}
+    return next(iter(libraries.values()), ""), {**sources, **rows}
 
 
 def _whole(path: str) -> str:

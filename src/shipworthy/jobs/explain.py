@@ -13,7 +13,7 @@ from ..core.contracts import ids_of
 from ..core.sources import Input, read_gold, stream_traces
 from ..errors import ShipworthyError, UsageError
 from ..glossary import find_reasons, find_terms, names
-from ..reading.reports import load_report, reports_of, row_name
+from ..reading.reports import load_report, reason_of, reports_of, row_name
 from ..suites import passing_rule
 from ..text import first_few
 
@@ -86,7 +86,7 @@ def _report(path: str, last: Last | None) -> tuple[Report | None, str]:
     """The report to look in, and where it is."""
     if path:
         return load_report(path), path
-    newest = _newest()
+    newest = newest_report()
     try:
         recorded, when = last() if last else (None, 0.0)
     except ShipworthyError:
@@ -96,7 +96,7 @@ def _report(path: str, last: Last | None) -> tuple[Report | None, str]:
     return recorded, "the last run of the history" if recorded else ""
 
 
-def _newest() -> str:
+def newest_report() -> str:
     """The JSON report that was written last, among the folders where reports usually are."""
     paths = [path for folder in FOLDERS for path in glob.glob(os.path.join(folder, "*.json"))]
     for path in sorted(paths, key=os.path.getmtime, reverse=True):
@@ -188,5 +188,5 @@ def _why(row: Report, card: Report, passes: bool) -> str:
         return str(card["says"])
     if passes:
         return "correctly refused" if row.get("status") == "refused" else "passes every check of this suite"
-    failed = row.get("reason") or row.get("hard_failures") or row.get("failed") or row.get("state") or ""
-    return ", ".join(map(str, failed)) if isinstance(failed, list) else str(failed)
+    failed = row.get("hard_failures") if not row.get("reason") else None
+    return ", ".join(map(str, failed)) if isinstance(failed, list) and failed else reason_of(row)

@@ -28,7 +28,8 @@ LONGEST = 1200  # characters of a sentence that are read
 _REPLY = re.compile(
     r"^(?:no|yes)\s*[,;:.!-]\s*"
 )  # "No, it can't": the first word answers the question, and denies nothing
-_AVOID = re.compile(r"^(?:please |always )?(?:avoid|refrain from) ")
+_AVOID = re.compile(r"(?<!\bto )(?:,? and )?\b(?:avoid(?:ing)?|refrain(?:ing)? from) ")
+_SIDED = re.compile(r"\b(?:in|out-of|on|off|pre|post)-(?=[a-z])", re.I)  # in-network is not out-of-network
 _PRICE = re.compile(r"[$€£](\d+(?:\.\d+)?)")
 # "1. Rinse", "(2) Dry", "Step 3:", "## 4 Care", "[5]": numbers of lists, headings and citations count nothing
 _LIST_NUMBER = re.compile(
@@ -67,11 +68,25 @@ def contradicts(constraint: str, claim: str, rules: Rules | None = None) -> Cont
         if not _may_oppose(locked, text) or fold(sentence.text) in locked.folded:
             continue
         compared += 1
-        for said in _statements(text, rules) if compared <= COMPARED else ():
+        read = _statements(text, rules) if compared <= COMPARED else []
+        for said in read:
             for locked_text, statements in locked.sentences:
-                if why := next(filter(None, (_why(statement, said, rules) for statement in statements)), None):
-                    return Contradiction(locked_text, sentence.text, why)
+                for one in statements:
+                    if (why := _why(one, said, rules)) and not _also_agree(one, said, statements, read):
+                        return Contradiction(locked_text, sentence.text, why)
     return None
+
+
+def _also_agree(one: Statement, other: Statement, ones: list[Statement], others: list[Statement]) -> bool:
+    """Whether one of the two sentences says both: then it can't be told which of them counts."""
+    return any(_agrees(one, clause) for clause in others) or any(_agrees(other, clause) for clause in ones)
+
+
+def _agrees(locked: Statement, said: Statement) -> bool:
+    """Whether a clause says what is locked, whatever the others say: "one bolt a side, so a total of four bolts"."""
+    if locked.negative != said.negative or not locked.content <= said.content or not locked.cases <= said.cases:
+        return False
+    return set(locked.amounts) <= set(said.amounts) and locked.roles <= said.roles and len(locked.content) > 1
 
 
 def _may_oppose(locked: Locked, text: str) -> bool:
@@ -108,8 +123,8 @@ def _turns(statements: list[Statement], about: set[str], counts: bool, rules: Ru
 @lru_cache(maxsize=256)  # a claim is held against several constraints
 def _statements(text: str, rules: Rules) -> list[Statement]:
     """What a sentence says as a whole and, if it has several clauses, what each says under the same conditions."""
-    text = _LIST_NUMBER.sub("", text, count=1)
-    text = _PRICE.sub(r"\1 dollar ", _AVOID.sub("do not ", _REPLY.sub("", spelled(text))).replace("%", " percent"))
+    text = _SIDED.sub(_as_one_word, _LIST_NUMBER.sub("", text, count=1))
+    text = _PRICE.sub(r"\1 dollar ", _AVOID.sub(" ; do not ", _REPLY.sub("", spelled(text))).replace("%", " percent"))
     cut = list(parts(text, tokens(text)))
     if len(cut) == 1:
         return [Statement(cut[0], rules, least=2)]
@@ -117,8 +132,12 @@ def _statements(text: str, rules: Rules) -> list[Statement]:
     clauses = [statement for statement, part in zip(read, cut, strict=True) if len(part) > 1]
     whole = joined(read, rules, least=2 if len(clauses) < 2 else LONGEST)
     for clause in clauses:
-        clause.cases = whole.cases
+        clause.cases, clause.years, clause.partial = whole.cases, whole.years, whole.partial
     return [whole, *clauses] if len(clauses) > 1 else [whole]
+
+
+def _as_one_word(match: re.Match[str]) -> str:
+    return match[0].replace("-", "")
 
 
 def _why(one: Statement, other: Statement, rules: Rules) -> str | None:
@@ -148,7 +167,9 @@ def _same(one: set[str], other: set[str]) -> bool:
 
 def _negation(one: Statement, other: Statement, rules: Rules) -> str | None:
     """One denies what the other says: all that the denial is about is in the statement."""
-    if one.negative == other.negative:
+    if one.negative == other.negative or "not" in one.content | other.content or one.partial or other.partial:
+        return None
+    if one.guarded != other.guarded and (one if one.guarded else other).negative:  # "may not be" leaves "is" open
         return None
     least = 2 if one.content == other.content else max(one.least, other.least)
     if len(one.content & other.content) < least:
@@ -164,7 +185,10 @@ def _negation(one: Statement, other: Statement, rules: Rules) -> str | None:
 
 def _duty(one: Statement, other: Statement, rules: Rules) -> str | None:
     """One requires what the other leaves open."""
-    duties = {one.duty, other.duty} if one.roles and other.roles else ()
+    if one.partial or other.partial:
+        return None
+    several = any(len(statement.roles.intersection(DUTIES)) > 1 for statement in (one, other))  # "may have to"
+    duties = {one.duty, other.duty} if one.roles and other.roles and not several else ()
     if one.negative or other.negative or duties not in ({"must", "optional"}, {"must", "possible"}):
         return None
     alike = _same(one.content, other.content) and set(one.amounts) == set(other.amounts)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -17,6 +18,10 @@ LONGEST = 120  # words of a clause that are read
 _WHOLE = re.compile(r"\d+(?:\.\d+)?")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 DUTIES = ("optional", "must", "possible")
+RELATIVE = 3  # words before a negation in which "that" makes it one of the things: "services that are not covered"
+REPORTING = ("says", "say", "said", "states", "stated", "is", "was", "means", "claims", "know", "note")
+PARTIAL = ("some", "certain", "several", "many", "most", "sometimes", "often", "usually", "typically")
+GUARDED, BE = ("may", "might"), ("be", "have")
 BEFORE_MONTH = ("in", "of", "since", "until", "by", "this", "last", "next", "every", "late", "early", "mid")
 
 
@@ -44,6 +49,7 @@ class Statement:
         self.least = least  # words that it must share with a denial of something else
         self.content: set[str] = set()
         self.negative = False
+        self.partial = False  # of some things only
         self.roles: set[str] = set()  # must, optional, possible, only, any
         self.chosen = ""  # what "only" allows
         self.predicates: dict[str, str] = {}  # family → the word that says yes or no
@@ -52,6 +58,8 @@ class Statement:
         self.years: set[str] = set()
         self.joints: set[str] = set()  # and, or
         self._found, self._rules = found[:LONGEST], rules
+        self.partial = any(token.norm in PARTIAL for token in self._found)
+        self.guarded = any(one.norm in GUARDED and other.norm in BE for one, other in pairwise(self._bare()))
         self._stems = [stem(token.norm) for token in self._found]
         self._denied = dict(cues(self._found))
         self._bound, self._choosing = "", False
@@ -63,6 +71,9 @@ class Statement:
                 after = n + self._take(n)
             else:
                 self._take_content(token, stemmed)
+
+    def _bare(self) -> list[Token]:
+        return [token for token in self._found if token.norm != "not"]
 
     @property
     def duty(self) -> str:
@@ -82,7 +93,7 @@ class Statement:
         elif term.kind == "words" and term.label != "idle" and not _is_month(self._found, n):
             self._take_role(n, term)
         elif n in self._denied and not term.kind:
-            self.negative = not self.negative
+            self._take_negation(n)
             length = max(length, self._denied[n] - n)
         elif token.number is not None:
             length = self._take_number(n)
@@ -91,6 +102,25 @@ class Statement:
         else:
             self._take_content(token, term.name)
         return length
+
+    def _take_negation(self, n: int) -> None:
+        """A negation denies the statement, unless it only says which things or which case are meant."""
+        window = self._found[max(0, n - RELATIVE) : n]
+        of_things = any(
+            other.norm in ("that", "which", "who") and is_content(one) and one.norm not in REPORTING
+            for one, other in pairwise(window)
+        )
+        if self.cases:
+            self.cases.add("not")
+        elif of_things or self._is_attribute(n):
+            self.content.add("not")
+        else:
+            self.negative = not self.negative
+
+    def _is_attribute(self, n: int) -> bool:
+        """ "Services not ordered by a doctor": the negation follows what it is about, and no verb stands before it."""
+        before, after = self._found[n - 1 : n], self._found[n + 1 : n + 2]
+        return bool(before and after) and is_content(before[0]) and after[0].norm.endswith("ed")
 
     def _take_content(self, token: Token, name: str) -> None:
         if is_content(token):
@@ -106,7 +136,7 @@ class Statement:
         elif term.label in ("conditions", "exceptions"):
             timed = n + 1 < len(self._found) and self._found[n + 1].number
             self.cases.add(f"{term.name} #" if timed else term.name)
-        else:
+        elif term.label != "only" or not n or self._found[n - 1].norm != "not":
             self.roles.add(term.label)
             self._choosing = term.label == "only"
 
@@ -138,6 +168,7 @@ def joined(clauses: Sequence[Statement], rules: Rules, least: int) -> Statement:
         whole.chosen = whole.chosen or clause.chosen
         whole.predicates |= clause.predicates
         whole.amounts += clause.amounts
+        whole.partial, whole.guarded = whole.partial or clause.partial, whole.guarded or clause.guarded
         for name in ("content", "roles", "cases", "years", "joints"):
             getattr(whole, name).update(getattr(clause, name))
     return whole

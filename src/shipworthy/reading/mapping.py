@@ -114,6 +114,17 @@ _OWN_CELLS = {
     | dict.fromkeys(("ΔS", "∆S", "deltaS", "ΔS_list"), "numbers")
     for kind, fields in KINDS.items()
 }
+_UNMAPPED = ("q_id", "q", "query")  # other names of mapped fields
+_BY_TYPE = {"str": "text", "float": "number", "int": "whole", "bool": "flag", "dict": "object", "list": "list"}
+
+
+def declare(kind: str, fields: Mapping[str, object]) -> None:
+    """Let fields of a contract be mapped that the tables above don't have; each is read by its type."""
+    for name, type in fields.items():
+        if name not in KINDS[kind] and name not in _UNMAPPED:
+            written = getattr(type, "__name__", str(type))
+            taken = _BY_TYPE.get(re.split(r"\W", written, maxsplit=1)[0], "any")
+            KINDS[kind][name] = _OWN_CELLS[kind][name] = taken
 
 
 class OfKind(NamedTuple):

@@ -36,6 +36,11 @@ class Passing(NamedTuple):
         return bool(given == self.value)
 
 
+def reason_of(row: Mapping[str, Any]) -> str:
+    """Why an item fails, under whichever name its suite has for that."""
+    return str(row.get("reason") or row.get("failed") or row.get("state") or "")
+
+
 def passing(report: Mapping[str, Any], passes: Passing) -> dict[str, bool]:
     """Which items of a report pass, by name."""
     return {row_name(row): passes(row) for row in report.get("items", [])}

@@ -10,6 +10,7 @@ from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
 from ..core.gates import Outcome, sentence
+from ..reading.reports import reason_of
 from ..text import visible
 from . import views, words
 
@@ -97,7 +98,7 @@ def item_cases(decision: Decision) -> Iterator[ReportedCase]:
 def item_case(decision: Decision, item: Row, offender: Row) -> ReportedCase:
     """A failing item, with everything that is known about it: question and answer first."""
     facts = {key: value for key, value in {**item, **offender}.items() if value not in (None, "", [], {})}
-    reason = str(facts.get("reason") or facts.get("failed") or facts.get("state") or "fails")
+    reason = reason_of(facts) or "fails"
     message = str(facts.get("says") or reason)
     since = views.since(decision, views.name_of(item))
     message = f"{since}: {message}" if since else message

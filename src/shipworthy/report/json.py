@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from ..core.board import Board
-from ..core.decision import Decision, body_of, encode, item_batches, joined, long_batches
+from ..core.decision import Decision, body_of, encode, in_json, item_batches, joined
 from ..core.decision import digest_of as decision_digest
-from ..core.long import ByName, Shaped, holds_long
+from ..core.rows import TOGETHER, batched
 from ..reading.reports import digest
 
 # A CI system that reads its log would obey `##[`, `##vso[` and `##teamcity[`; escaped, the value is the same.
@@ -65,11 +65,16 @@ def _dumped(values: Mapping[str, object]) -> dict[str, Iterable[bytes]]:
 
 
 def _value(value: Any) -> Iterable[bytes]:
-    if isinstance(value, ByName):
-        return joined(map(_inside, long_batches(value)), b"{", b",", b"\n}")
-    if isinstance(value, Shaped):
-        return joined(map(_inside, long_batches(value)), b"[", b",", b"\n]")
-    return _members(_dumped(value)) if holds_long(value) else (dumps(value),)
+    """A long list or table, or one that holds such, in pieces."""
+    if isinstance(value, list) and len(value) > TOGETHER:
+        return joined((_inside(in_json(some)) for some in batched(value, TOGETHER)), b"[", b",", b"\n]")
+    if isinstance(value, dict) and len(value) > TOGETHER:
+        return joined((_inside(in_json(dict(some))) for some in batched(value.items(), TOGETHER)), b"{", b",", b"\n}")
+    if isinstance(value, dict) and any(
+        isinstance(each, (list, dict)) and len(each) > TOGETHER for each in value.values()
+    ):
+        return _members(_dumped(value))
+    return (dumps(value),)
 
 
 def _items(decision: Decision) -> Iterator[bytes]:

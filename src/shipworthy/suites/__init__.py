@@ -10,6 +10,7 @@ from ..errors import UsageError
 from ..reading.reports import Passing
 
 if TYPE_CHECKING:
+    from ..core.decision import Display
     from ..core.suite import Sources, Suite
 
 # name → the question that it answers, as `shipworthy --help` says it; the folder of that name has `suite.SUITE`
@@ -28,9 +29,16 @@ SUITES = {
 
 def passing_rule(report: Mapping[str, Any]) -> Passing:
     """How the rows of a report tell whether their items passed."""
+    return display_of(report).passes
+
+
+def display_of(report: Mapping[str, Any]) -> Display:
+    """How the suite that made a report is shown."""
+    from ..core.decision import Display
+
     about = report.get("shipworthy")
     name = about.get("suite") if isinstance(about, Mapping) else None
-    return load_suite(name).display.passes if isinstance(name, str) and name in SUITES else Passing()
+    return load_suite(name).display if isinstance(name, str) and name in SUITES else Display()
 
 
 def load_suite(name: str) -> Suite:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...reading.reports import row_name
-from ...suites import passing_rule
+from ...suites import display_of
 
 Value = int | Fraction  # most are yes or no
-Rule = Callable[[Mapping[str, Any]], bool | None]
-_ANSWERED = ("shipped", "empty")
 _TOLD = ("status", "state", "reason", "cited", "correct", "recall_rank")  # what the rules below read
 
 
@@ -31,9 +29,9 @@ class Rows:
 
     def __init__(self, report: Mapping[str, Any]) -> None:
         """`report` may be one without items, which are added later."""
-        self._is_answers = report["shipworthy"].get("suite") == "answers"
+        self._tells = display_of(report).tells
         self._metrics: Mapping[str, Any] = report.get("metrics", {})
-        self._read = {*_TOLD, passing_rule(report).field, *self._metrics}
+        self._read = {*_TOLD, display_of(report).passes.field, *self._metrics}
         self.kinds: list[Mapping[str, Any]] = []
         self._numbers: dict[bytes | str, int] = {}  # of the kinds, by what they say
         self._names: list[bytes] = []  # as JSON, many at a time
@@ -69,7 +67,7 @@ class Rows:
 
     def told(self, name: str) -> list[Value | None]:
         """What each kind says about a metric; for a rate nothing, unless the items add up to its counts exactly."""
-        rule = _answer_rule(name) if self._is_answers else None
+        rule = None if self._tells is None else self._tells(name)
         values = [_number(rule(row) if rule is not None and name not in row else row.get(name)) for row in self.kinds]
         measure = self._metrics.get(name, {})
         if measure.get("kind") != "rate":
@@ -160,34 +158,3 @@ class SideBySide:
             if was is not None and now is not None and was != now:
                 moved.append((item, was, now))
         return Pairs(counts, moved)
-
-
-def _answer_rule(name: str) -> Rule | None:
-    """What a row of the answers suite says about a metric; None if it is not among the metric's items."""
-    fixed: dict[str, Rule] = {
-        "precision": lambda row: bool(row.get("correct")) if row.get("status") in _ANSWERED else None,
-        "chr": lambda row: (
-            bool(row["cited"]) if row.get("cited") is not None and row.get("status") in _ANSWERED else None
-        ),
-        "under_refusal": lambda row: row.get("reason") == "leak" if _unanswerable(row) else None,
-        "over_refusal": lambda row: None if _unanswerable(row) else row.get("reason") == "over-refusal",
-    }
-    kind, at, depth = name.partition("@")
-    if not at or not depth.isdecimal() or kind not in ("chr", "recall", "recall_any"):
-        return fixed.get(name)
-    most = int(depth)
-
-    def ranked(row: Mapping[str, Any]) -> bool | None:
-        told = row.get("cited") is not None
-        if not (told if kind == "chr" else (told or row.get("status") not in _ANSWERED) and not _unanswerable(row)):
-            return None
-        # Where as many items have any gold id as have all of them, these are the same items: the counts show that.
-        rank = row.get("recall_rank")
-        return rank is not None and rank <= most
-
-    return ranked
-
-
-def _unanswerable(row: Mapping[str, Any]) -> bool:
-    reason = row.get("reason")
-    return reason == "leak" or (not reason and row.get("status") == "refused")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -527,3 +527,41 @@ def default_gates(scu_enforced: bool = False, allow_missing: int = 0) -> list[Ga
     if scu_enforced:
         bars.append(("scu_violations", "<=", Fraction(0)))
     return [gate_of(*bar) for bar in bars]
+
+
+_ANSWERED = ("shipped", "empty")
+Rule = Callable[[Mapping[str, Any]], bool | None]
+
+
+# --- what a row says about a rate, for a comparison of two reports question by question ---
+
+
+def tells(name: str) -> Rule | None:
+    """What a row says about a metric; None if it is not among the metric's items."""
+    fixed: dict[str, Rule] = {
+        "precision": lambda row: bool(row.get("correct")) if row.get("status") in _ANSWERED else None,
+        "chr": lambda row: (
+            bool(row["cited"]) if row.get("cited") is not None and row.get("status") in _ANSWERED else None
+        ),
+        "under_refusal": lambda row: row.get("reason") == "leak" if _unanswerable(row) else None,
+        "over_refusal": lambda row: None if _unanswerable(row) else row.get("reason") == "over-refusal",
+    }
+    kind, at, depth = name.partition("@")
+    if not at or not depth.isdecimal() or kind not in ("chr", "recall", "recall_any"):
+        return fixed.get(name)
+    most = int(depth)
+
+    def ranked(row: Mapping[str, Any]) -> bool | None:
+        told = row.get("cited") is not None
+        if not (told if kind == "chr" else (told or row.get("status") not in _ANSWERED) and not _unanswerable(row)):
+            return None
+        # Where as many items have any gold id as have all of them, these are the same items: the counts show that.
+        rank = row.get("recall_rank")
+        return rank is not None and rank <= most
+
+    return ranked
+
+
+def _unanswerable(row: Mapping[str, Any]) -> bool:
+    reason = row.get("reason")
+    return reason == "leak" or (not reason and row.get("status") == "refused")

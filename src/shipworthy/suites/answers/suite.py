@@ -32,7 +32,7 @@ from ...reading.lock import lock_problems
 from ...text import first_few, fold, plural
 from . import explain, matching
 from .judge import Context, ItemRow, Judging, judge
-from .metrics import aliases, fact_names, facts, gates, metrics
+from .metrics import aliases, fact_names, facts, gates, metrics, tells
 from .options import Options, id_map_file, reviewed_note, sliced
 from .reference import REFERENCE
 
@@ -286,5 +286,6 @@ SUITE = Suite(
         counts=explain.SCOPE,
         reasons=explain.REASONS,
         pictures={"refusals": "answered or refused", "risk_coverage": "risk by coverage"},
+        tells=tells,
     ),
 )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from operator import itemgetter
 from typing import NamedTuple
 
 from ...core.contracts import ids_of
 from ...core.decision import number
 from ...core.evidence import Judged, Order, Row, Rows, brief
 from ...core.join import Case
-from ...core.long import Shaped
 from ...core.metrics import Words, decimal
 from ..ranking.options import Choices
 from .judge import Context, Line, LogVerdict, Verdict, judge_logs
@@ -108,26 +106,33 @@ def _changed(verdict: Verdict, change: Change) -> Row:
         "shadow": number(change.now),
         "live": number(change.before),
         "hit": [change.was_hit, change.hit],
+        "rank": [_first_rank(verdict.live), _first_rank(verdict.shadow)],
     }
+
+
+def _first_rank(verdict: LogVerdict | None) -> int | None:
+    """Where the first expected block stands in the first run that has one; None where no run does."""
+    hits = (line.ranked.hits[0] for line in verdict.lines if line.ranked.hits) if verdict else iter(())
+    return next(hits, None)
 
 
 def changed(rows: Rows) -> Row:
     """The questions that changed against live, in the order of the gold set."""
     return {
-        "worse": Shaped(rows.of_kind(WORSE), dict),
-        "better": Shaped(rows.of_kind(BETTER), dict),
+        "worse": list(rows.of_kind(WORSE)),
+        "better": list(rows.of_kind(BETTER)),
         "hits_lost": _names(rows, HIT_LOST),
         "hits_gained": _names(rows, HIT_GAINED),
     }
 
 
-def bad(rows: Rows) -> Shaped[str]:
+def bad(rows: Rows) -> list[str]:
     """The qids of the bad questions, in order."""
     return _names(rows, BAD)
 
 
-def _names(rows: Rows, kind: int) -> Shaped[str]:
-    return Shaped(rows.of_kind(kind), itemgetter("qid"))
+def _names(rows: Rows, kind: int) -> list[str]:
+    return [row["qid"] for row in rows.of_kind(kind)]
 
 
 def _short_list(verdict: LogVerdict, choices: Choices) -> str:

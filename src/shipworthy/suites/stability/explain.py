@@ -8,13 +8,12 @@ from ...core.decision import number
 from ...core.evidence import Judged, Order, Row, brief
 from ...core.gates import Outcome, written
 from ...core.join import Case, Unknown
-from ...core.long import ByName, Shaped
 from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, NAMED, Tally
 from ...text import first_few, plural
 from ..answers import judge as answers
 from ..answers.explain import judging_shown
-from ..answers.hints import lines
+from ..answers.hints import lines, unread_lines
 from . import pooled, reference, sensitivity
 from .hints import diagnose, reasons, titled, total
 from .judge import judge_runs
@@ -69,7 +68,7 @@ def explain(findings: Findings) -> Explanation:
         first=list(first.values()),
         offenders=evidence.offenders(*kinds),
         cards=evidence.cards(*kinds),
-        items=Shaped(evidence.rows, item),
+        items=list(map(item, evidence.rows)),
         sections=shown,
         headline=headline(findings),
         compat=compat(findings),
@@ -81,7 +80,7 @@ def explain(findings: Findings) -> Explanation:
 def first_lines(findings: Findings) -> dict[str, str]:
     """What is not judged, or why no citation counts: see the answers suite."""
     tally = findings.tally
-    return lines(
+    return unread_lines(tally) | lines(
         findings.context.options,
         answered=tally["runs_answered"],
         citing=tally["runs_citing"],
@@ -248,12 +247,8 @@ def headline(findings: Findings) -> dict[str, object]:
     return {
         "totals": {name: tally[fact] for name, fact in totals.items()},
         "gates": {bar.metric: number(bar.bound.number) for bar in bars},
-        "details": ByName(findings.evidence.rows, "qid", _detailed),
+        "details": {row["qid"]: {name: row[name] for name in _DETAILS} for row in findings.evidence.rows},
     }
-
-
-def _detailed(row: Row) -> Row:
-    return {name: row[name] for name in _DETAILS}
 
 
 def sections(findings: Findings) -> Row:
