@@ -26,12 +26,12 @@ ALIKE = 55  # similarity in per cent from which another passage is taken for the
 MOST_TEXT = 4_000  # characters of a passage that are kept, to show what changed
 
 
-def anchor_of(documents: Documents, document: Document, start: int, end: int) -> Anchor:
-    """The place of a passage, with all that is needed to find it again."""
+def anchor_of(documents: Documents, document: Document, start: int, end: int, counted: bool = True) -> Anchor:
+    """The place of a passage, with all that is needed to find it again. Copies are counted in all documents."""
     text = document.text[start:end]
     passage = document.passage_at(start, end)
     section = document.section_at(start)
-    copies = sum(one.text.count(text) for one in documents) if text else 1
+    copies = sum(one.text.count(text) for one in documents) if text and counted else 1
     return Anchor(
         doc=document.name,
         start=start,

@@ -9,7 +9,7 @@ from ..text import fold
 
 NEAR = 88  # similarity in per cent from which two texts count as one
 _BANDS = 6  # of a text's words, by which texts find each other
-_MOST = 60  # texts that are compared with one
+_MOST = 24  # texts that are compared with one
 
 
 class Alike:
@@ -19,12 +19,15 @@ class Alike:
         self._numbers = numbers  # whether texts with different numbers are different
         self._texts: list[str] = []
         self._having: dict[str, list[int]] = {}
+        self._masked: dict[str, int] = {}  # texts without their numbers: a form that is filled in is the same again
 
     def same(self, text: str) -> int | None:
         """The number of the first seen text that is nearly this one."""
         from rapidfuzz import fuzz
 
         text = fold(text)
+        if not self._numbers and (known := self._masked.get(_mask(text))) is not None:
+            return known
         shared = Counter(number for word in _keys(text) for number in self._having.get(word, ())[-4 * _MOST :])
         for number, _ in shared.most_common(_MOST):
             if fuzz.ratio(text, self._texts[number], score_cutoff=NEAR) and not (
@@ -37,6 +40,7 @@ class Alike:
         text = fold(text)
         number = len(self._texts)
         self._texts.append(text)
+        self._masked.setdefault(_mask(text), number)
         for word in _keys(text):
             self._having.setdefault(word, []).append(number)
         return number
@@ -47,6 +51,10 @@ class Alike:
             return False
         self.add(text)
         return True
+
+
+def _mask(text: str) -> str:
+    return re.sub(r"\d+", "0", text)
 
 
 def _digits(text: str) -> list[str]:

@@ -22,6 +22,7 @@ from .alike import Alike
 from .facts import NO_NOUN, Fact, facts_of, plain, wording
 
 A_SECTION = 2  # candidates of one section at most
+MOST_SPARE = 20_000  # sections whose weak facts are kept for when nothing better is left
 UNANSWERABLE = 3  # one candidate in so many is proposed as unanswerable
 _PREFERRED = ("answer", "cell", "date", "time", "amount", "definition", "value", "name")
 
@@ -81,19 +82,31 @@ def _spread(documents: Documents, order: random.Random, alike: Alike) -> Iterato
         [(one, sections[place]) for one, sections in queues if place < len(sections)] for place in range(_most(queues))
     ]
     asked, taken, common = {""}, dict[tuple[str, int], int](), _Common(documents)
-    for weak in (False, True):
-        for document, section in (one for group in rounds for one in group):
-            here = (document.name, section.start)
-            found = [one for one in facts_of(document, section) if one[1].weak == weak]
-            for passage, fact in _chosen(found, order, A_SECTION - taken.get(here, 0)):
-                value = document.text[fact.start : fact.end]
-                text = fold(f"{document.text[passage.start : passage.end]} → {value}")
-                if fold(fact.question) in asked - {""} or (fact.kind == "name" and common(value)):
-                    continue
-                if alike.is_new(text):
-                    asked.add(fold(fact.question))
-                    taken[here] = taken.get(here, 0) + 1
-                    yield document, passage, fact
+    spare: list[tuple[Document, Section, list[tuple[Passage, Fact]]]] = []
+
+    def chosen(
+        document: Document, section: Section, found: list[tuple[Passage, Fact]]
+    ) -> Iterator[tuple[Passage, Fact]]:
+        here = (document.name, section.start)
+        for passage, fact in _chosen(found, order, A_SECTION - taken.get(here, 0)):
+            value = document.text[fact.start : fact.end]
+            if fold(fact.question) in asked - {""} or (fact.kind == "name" and common(value)):
+                continue
+            if alike.is_new(f"{document.text[passage.start : passage.end]} → {value}"):
+                asked.add(fold(fact.question))
+                taken[here] = taken.get(here, 0) + 1
+                yield passage, fact
+
+    for document, section in (one for group in rounds for one in group):
+        found = list(facts_of(document, section))
+        weak = [one for one in found if one[1].weak]
+        if weak and len(spare) < MOST_SPARE:
+            spare.append((document, section, weak))
+        for one in chosen(document, section, [one for one in found if not one[1].weak]):
+            yield document, *one
+    for document, section, weak in spare:
+        for one in chosen(document, section, weak):
+            yield document, *one
 
 
 def _most(queues: Sequence[tuple[Document, list[Section]]]) -> int:
@@ -136,7 +149,7 @@ def _chosen(found: list[tuple[Passage, Fact]], order: random.Random, most: int) 
 
 def _draft(documents: Documents, document: Document, passage: Passage, fact: Fact, chunks: Mapping[str, str]) -> Draft:
     expected = document.text[fact.start : fact.end]
-    anchor = anchor_of(documents, document, passage.start, passage.end)
+    anchor = anchor_of(documents, document, passage.start, passage.end, counted=False)
     text = document.text[passage.start : passage.end]
     named = [name for name, body in chunks.items() if text in body]
     cited = named or [document.chunk_at(passage.start, passage.end) or citation(document, passage)]

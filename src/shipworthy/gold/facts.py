@@ -32,8 +32,8 @@ _MONTHS = (
 )
 _DIGITS = r"\d{1,3}(?:[,.'\u00a0\u202f ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?"
 _DATE = re.compile(
-    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s(?:of\s)?(?:{_MONTHS})(?:,?\s\d{{4}})?|"
-    rf"(?:{_MONTHS})\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?\b|(?:{_MONTHS})\s\d{{4}}|\d{{4}}-\d\d-\d\d|"
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s(?:of\s)?(?:{_MONTHS})(?:\s?,?\s\d{{4}})?|"
+    rf"(?:{_MONTHS})\s\d{{1,2}}(?:st|nd|rd|th)?(?:\s?,?\s\d{{4}})?\b|(?:{_MONTHS})\s\d{{4}}|\d{{4}}-\d\d-\d\d|"
     r"(?<=\b[Ii]n\s)(?:1[0-9]|20)\d\d|(?<=[Ss]ince\s)(?:1[0-9]|20)\d\d)\b"
 )
 _TIME = re.compile(r"\b(?:[01]?\d|2[0-3]):[0-5]\d\b(?:\s?[ap]\.?m\.?)?|\b(?:1[0-2]|[1-9])\s?[ap]\.?m\b\.?")
@@ -46,17 +46,20 @@ _AMOUNT = re.compile(
 )
 _BARE = re.compile(rf"(?:{_DIGITS})")
 _NAME = re.compile(
-    r"(?<![\w.#@/-])[A-ZÀ-ÖØ-Þ][\w'’-]*[a-z][\w'’-]*(?:\s(?:(?:of|de|van|von|the|der|la)\s)?[A-ZÀ-ÖØ-Þ][\w'’-]+){0,3}(?![\w@/])"
+    r"(?<![\w.#@/-])[A-ZÀ-ÖØ-Þ][\w'’-]*[a-z][\w'’-]*(?:\s(?:(?:of|de|van|von|the|der|la)\s)?[A-ZÀ-ÖØ-Þ][\w'’-]+){0,5}(?![\w@/])"
 )
 _MEASURES = re.compile(
     r"(?:second|minute|hour|day|week|month|quarter|year|decade|time|percent|point|mile|meter|metre|kilomet|gram|kilo|ton|"
     r"litre|liter|degree|dollar|euro|pound|cent|people|person|employee|user|member|visit|page|character|word|byte)s?$"
 )
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
-_LED = re.compile(r"\b(?:is|are|was|were|by|in|at|from|to|through|on|with|called|named)\s(?:the\s)?$")
-_GLUED = re.compile(
-    r"[a-z)] (?:It|The|This|These|When|If|You|We|In|An|Our|Your|They|For) [a-z]"
-)  # a heading before a sentence
+_LED = re.compile(r"\b(?:is|are|was|were|by|in|at|from|to|through|called|named)\s(?:the\s)?$")
+_RANGE_BEFORE = re.compile(r"\b(?:between|from|or|×)\s(?:the\s|about\s|around\s)?$|\d[^.,;]{0,20}\s(?:and|to)\s$", re.I)
+_RANGE_AFTER = re.compile(r"\s?(?:to|and|or|until|–|--)\s(?:the\s)?[$€£]?\d")
+_RUN_ON = re.compile(r"[.?!][A-Z][a-z]|\b[Ff]or example\b|\be\.g\.")  # no blank between two sentences; an example
+_GLUED = re.compile(  # a heading before a sentence
+    r"[a-z)]\s+(?:It|The|This|These|When|If|You|We|In|An|Our|Your|They|For)\s[a-z]"
+)
 _SHOUTED = re.compile(r"\b[A-Z]{3,}\W+[A-Z]{3,}\W+[A-Z]{3,}\b")  # a heading in capitals
 _CALLED = re.compile(
     r"\b(?:called|known as|named|stands for|referred to as)\s(?:the\s|an?\s)?([^,.;:()]{3,50}?)"
@@ -83,7 +86,9 @@ _VERB = re.compile(
     r"\b(?:is|are|was|were|be|has|have|had|may|must|can|will|shall|should|does|do|did|need|needs|takes?|costs?|gets?|"
     r"[a-zà-ÿ]{3,}(?:ed|s|es|t|en|it|ait|ent))\b"
 )
-_PLAIN_CAPITAL = re.compile(r"I|The|A|An|In|On|At|If|For|From|When|Where|While|As|To|By|We|You|He|She|It|They")
+_PLAIN_CAPITAL = re.compile(
+    r"(?:I|The|A|An|In|On|At|If|For|From|When|Where|While|As|To|By|We|You|He|She|It|They|This|That|Other|Our|Your)\b"
+)
 
 
 def facts_of(document: Document, section: Section) -> Iterator[tuple[Passage, Fact]]:
@@ -130,7 +135,13 @@ def _best(document: Document, passage: Passage, answer: bool = False) -> Fact | 
         words not in WORDS or _ELLIPTICAL.match(text) or text[-1:] not in ".!" or not text[:1].isupper()
     ):
         return None
-    if _GLUED.search(text) or _SHOUTED.search(text) or text.count('"') % 2 or text.count("(") != text.count(")"):
+    if (
+        _RUN_ON.search(text)
+        or _GLUED.search(text)
+        or _SHOUTED.search(text)
+        or text.count('"') % 2
+        or text.count("(") != text.count(")")
+    ):
         return None
     if text.endswith("?") or not (answer or _VERB.search(text)) or sum(map(str.isalpha, text)) < 0.6 * len(text):
         return None
@@ -162,6 +173,11 @@ def _in_sentence(text: str) -> Iterator[_Part]:
             if any(start < high and low < end for low, high in taken):
                 continue
             taken.append((start, end))
+            number = _BARE.match(text, start)
+            ends = (end, number.end()) if number else (end,)
+            ranged = _RANGE_BEFORE.search(text[:start]) or any(_RANGE_AFTER.match(text, at) for at in ends)
+            if kind != "time" and ranged:
+                continue  # one end of a range, or one of several, answers half a question
             if kind != "amount":
                 yield start, end, kind, False
             elif found := _amount(text, match):
@@ -174,7 +190,7 @@ def _in_sentence(text: str) -> Iterator[_Part]:
         inside = any(match.start() < high and low < match.end() for low, high in taken)
         if (
             match.start() > 0
-            and not _PLAIN_CAPITAL.fullmatch(match[0])
+            and not _PLAIN_CAPITAL.match(match[0])
             and not inside
             and not re.search("['’]s?\\b", match[0])
         ):
@@ -196,9 +212,11 @@ def _amount(text: str, match: re.Match[str]) -> _Part | None:
     unit = re.search(r"[ -]([^\W\d_][^ ]*(?: [a-z]+)?)$", body)
     if unit is not None and _NO_UNIT.fullmatch(unit[1].split()[0].casefold()):
         body, unit = body[: unit.start()], None
+    if unit is not None and "illion" in body and not body.endswith("s"):
+        body, unit = body[: unit.start()], None
     sure = body[0] in "$€£¥" or "%" in body or "°" in body
     if unit is None:
-        return (start, start + len(body), "amount", False) if sure or re.search("[,.].*\\d|illion", body) else None
+        return (start, start + len(body), "amount", False) if sure or re.search("\\d[,.]\\d{3}|illion", body) else None
     if body[0].isalpha():
         return (start, match.end(), "amount", not _MEASURES.search(body)) if body.endswith("s") else None
     return start, start + len(body), "amount", False
@@ -210,7 +228,7 @@ def _usable(text: str, fact: _Part) -> bool:
     value = text[start:end]
     if "\n" in value or not 2 <= len(value) <= LONGEST_VALUE or text.count(value) != 1 or value[-1:] in " ,;:-":
         return False
-    if kind == "name" and (len(value) < 4 or value.isupper()):
+    if kind == "name" and (len(value) < 4 or value.isupper() or re.search("[a-z]{3}[A-Z][a-z]", value)):
         return False
     rest = text[:start] + text[end:]
     return sum(is_content(token) for token in tokens(rest)) >= 3
@@ -251,7 +269,7 @@ def wording(name: str, entity: str) -> str:
 
 def plain(text: str) -> str:
     """Without the marks of Markdown."""
-    return re.sub(r"[*_`]|\[([^\]]*)\]\([^)]*\)", r"\1", text).strip()
+    return re.sub(r"[*`]|(?<!\w)_|_(?!\w)|\[([^\]]*)\]\([^)]*\)", r"\1", text).strip()
 
 
 def _says(cell: str) -> bool:
@@ -272,6 +290,7 @@ def _pair(passage: Passage, text: str) -> Iterator[Fact]:
     value = match[2].rstrip(" .*_")
     if (
         _says(value)
+        and len(value) > 2
         and value[0].isalnum()
         and len(value.split()) <= 6
         and text.count(value) == 1

@@ -45,6 +45,8 @@ class Decision(msgspec.Struct, omit_defaults=True):
     at: float = 0.0
     seconds: float = 0.0
     item: dict[str, Any] | None = None
+    about: str = ""  # which candidate of that name: an item whose evidence changed is a candidate anew
+    before: dict[str, Any] | None = None  # what the gold set had of it, which undo brings back
 
 
 class Shown(msgspec.Struct):
@@ -211,27 +213,38 @@ class Review:
         last = next((one for one in reversed(self.decisions) if one.label not in ("saw", "later")), None)
         if last is None:
             return
-        rows = self._gold_rows()
+        row = self._gold_rows().get(last.qid)
         with self._alone():
-            if last.label in ("answerable", "unanswerable") and last.item and last.qid not in rows:
-                self._put(last.qid, last.item)
-            elif last.label in ("undo", "drop") and rows.get(last.qid, {}).get("reviewed_by") == last.rater:
-                self._put(last.qid, self._first_item(last.qid))
+            if last.item is not None and row == last.before:
+                self._put(last.qid, self._first_item(last.qid) or last.item)
+            elif last.label in ("undo", "drop") and row is not None and row.get("reviewed_by") == last.rater:
+                about = (one for one in reversed(self.decisions) if one.qid == last.qid and one.label != "undo")
+                restored = next(about, last).before if last.label == "undo" else None
+                self._put(last.qid, self._first_item(last.qid) or restored)
 
     def _first_item(self, qid: str) -> dict[str, Any] | None:
         """The item as the first of the people who judged it wrote it."""
-        judged = {rater: one for (name, rater), one in self._state.items() if name == qid}
+        judged = {one.rater: one for one in self._counting() if one.qid == qid}
         for one in self.decisions:
             if one.qid == qid and judged.get(one.rater) is one:
                 return one.item
         return None
 
+    def _counting(self) -> list[Decision]:
+        """The decisions that are about the candidates of this draft and were not taken back."""
+        return [one for one in self._state.values() if one.qid not in self.items or one.about == self._about(one.qid)]
+
+    def _about(self, qid: str) -> str:
+        item = self.items[qid]
+        return f"{item.get('draft', {}).get('kind', '')} {(item.get('anchor') or {}).get('sha256', '')[:12]}".strip()
+
     # --- what comes next ---
 
     def waiting(self) -> list[str]:
         """What is left for this reviewer: nobody's first, then what others judged, then what was put off."""
-        mine = {qid: one.label for (qid, rater), one in self._state.items() if rater == self.reviewer}
-        others = {qid for (qid, rater), one in self._state.items() if rater != self.reviewer and one.label != "later"}
+        counting = self._counting()
+        mine = {one.qid: one.label for one in counting if one.rater == self.reviewer}
+        others = {one.qid for one in counting if one.rater != self.reviewer and one.label != "later"}
         left = [qid for qid in self.items if mine.get(qid, "later") == "later"]
         fresh = [qid for qid in left if qid not in mine and qid not in others]
         again = [qid for qid in left if qid not in mine and qid in others]
@@ -325,34 +338,37 @@ class Review:
         taken = min(time.monotonic() - self._shown_at, 3600.0)
         with self._alone():
             self._catch_up()
-            self._append(Decision(qid, label, self.reviewer, round(time.time(), 3), round(taken, 1), item))
+            before = self._gold_rows().get(qid)
+            now, spent = round(time.time(), 3), round(taken, 1)
+            self._append(Decision(qid, label, self.reviewer, now, spent, item, self._about(qid), before))
             self._catch_up()
-            if label != "later":
-                self._write(qid)
+            mine = before is not None and (before.get("reviewed_by") == self.reviewer or self._is_stale(qid))
+            if item is not None or (label == "drop" and mine):
+                self._write(qid, self._first_item(qid))
         return item or {}
 
     def undo(self) -> str:
         """Take back this reviewer's last decision; the question that it was about, or nothing."""
         with self._alone():
             self._catch_up()
-            mine = [one for one in self.decisions if self._state.get((one.qid, self.reviewer)) is one]
+            counting = {id(one) for one in self._counting() if one.rater == self.reviewer}
+            mine = [one for one in self.decisions if id(one) in counting]
             if not mine:
                 return ""
-            qid = mine[-1].qid
+            qid, before = mine[-1].qid, mine[-1].before
             self._append(Decision(qid, "undo", self.reviewer, round(time.time(), 3)))
             self._catch_up()
-            self._write(qid)
+            if mine[-1].label != "later":
+                self._write(qid, self._first_item(qid) or before)
         return qid
 
-    def _write(self, qid: str) -> None:
-        """The item of the first who judged it. What was in the gold set before, nobody's review removes."""
-        item = self._first_item(qid)
-        row = self._gold_rows().get(qid)
-        if item is None and row is not None and row.get("reviewed_by") != self.reviewer:
-            return
-        if item is not None or row is not None:
-            self._put(qid, item)
+    def _write(self, qid: str, item: dict[str, Any] | None) -> None:
+        self._put(qid, item)
         self._questions[qid] = fold(str(item["question"])) if item else ""
+
+    def _is_stale(self, qid: str) -> bool:
+        """Whether it is an item of the gold set that came back to be judged anew."""
+        return self.items[qid].get("draft", {}).get("kind") in ("stale", "unplaced")
 
     def show_answer(self, qid: str) -> dict[str, Any]:
         """The system's own answer; from now on the item says that it was seen."""
@@ -387,8 +403,10 @@ class Review:
             if not item.get("gold_claim_substr") or state in ("changed", "gone"):
                 raise Refused("Select the text that answers the question.")
             kept = {name: item[name] for name in ("gold_claim_substr", "gold_citations", "anchor") if item.get(name)}
-            if anchor is not None:
-                return kept | {"anchor": msgspec.to_builtins(anchor)}
+            if anchor is not None and self.documents is not None:
+                document = self.documents.by_name[anchor.doc]
+                whole = anchor_of(self.documents, document, anchor.start, anchor.end)  # with its copies counted
+                return kept | {"anchor": msgspec.to_builtins(whole)}
             return kept if "anchor" in kept else kept | self._place(kept)
         found = self._selected(selection)
         start, end = selection["start"], selection["end"]
@@ -520,8 +538,9 @@ class Review:
     def _latest(self) -> dict[str, Decision]:
         """One decision a candidate: the first that counts, of whoever made it."""
         found: dict[str, Decision] = {}
+        counting = {id(one) for one in self._counting()}
         for one in self.decisions:
-            if self._state.get((one.qid, one.rater)) is one:
+            if id(one) in counting:
                 before = found.get(one.qid)
                 found[one.qid] = one if before is None or before.label == "later" else before
         return {qid: one for qid, one in found.items() if qid in self.items}

@@ -55,7 +55,7 @@ class Citing(msgspec.Struct, frozen=True):
         document = self.documents.by_name.get(anchor.doc)
         if document is None:
             return False
-        if block is not None and block.offsets is not None and block.doc in (None, anchor.doc):
+        if block is not None and block.offsets is not None and block.doc == anchor.doc:
             low, high = (len(encoded(document.text[:place])) for place in (anchor.start, anchor.end))
             return _overlap((low, high), block.offsets)
         if not text and name in self.documents.chunk_of:
@@ -104,11 +104,14 @@ def _own(trace: Trace) -> dict[str, Place]:
         trace.topk if isinstance(trace.topk, list) else (),
     ]
     for block in (block for blocks in given for block in blocks):
-        if isinstance(block, Place) and (block.text is not None or block.offsets is not None):
-            found.setdefault(block.id, block)
+        if isinstance(block, Place):
+            before = found.get(block.id, block)
+            text, offsets = before.text or block.text, before.offsets or block.offsets
+            found[block.id] = Place(block.id, offsets, text=text, doc=before.doc or block.doc)
     for passage in trace.evidence or ():
-        if passage.text:
-            found.setdefault(passage.id, Place(passage.id, text=passage.text))
+        if passage.text and not found.get(passage.id, Place(passage.id)).text:
+            before = found.get(passage.id, Place(passage.id))
+            found[passage.id] = msgspec.structs.replace(before, text=passage.text)
     return found
 
 
