@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counting import calls
 from shipworthy.core.contracts import Gold
 from shipworthy.language import packs
 from shipworthy.language.refusal import load_rule
@@ -139,6 +141,10 @@ DISGUISES = {
     "emoji": lambda text: f"✅ {text} 🎉",
     "bold": lambda text: text.replace("30", "**30**"),
     "shouted blanks": lambda text: f"  {text}\n\n",
+    "invisible": lambda text: text.replace("30", "3\u200b0").replace(" ", " \u2060"),
+    "no-break blanks": lambda text: text.replace(" ", "\u00a0"),
+    "mixed scripts": lambda text: f"{text}\n\n(см. § 2, ดู, 参照, ראה, see ID-7)",
+    "combining marks": lambda text: f"{text} e\u0301\u0302 \u0336",
 }
 
 
@@ -149,6 +155,33 @@ def test_a_correct_answer_stays_correct_in_any_frame_and_disguise(frame: tuple[s
     for name in disguises:
         claim = DISGUISES[name](claim)
     assert state(ROWS[lang]["question"], ROWS[lang]["expected"], claim, lang=lang) == matching.FOUND
+
+
+NEGATED = {
+    "en": ("is", "is not"),
+    "de": ("beträgt", "beträgt nicht"),
+    "nl": ("is", "is niet"),
+    "fr": ("est", "n'est pas"),
+    "es": ("es", "no es"),
+    "pt": ("é", "não é"),
+    "it": ("è", "non è"),
+    "ru": ("составляет", "не составляет"),
+    "zh": ("是", "不是"),
+    "vi": ("là", "không phải là"),
+}
+
+
+@given(st.sampled_from([(lang, text) for lang, text in WRAPPED if lang in NEGATED]), st.sampled_from(sorted(DISGUISES)))
+def test_adding_a_negator_flips_it(frame: tuple[str, str], disguise: str) -> None:
+    lang, text = frame
+    said, denied = NEGATED[lang]
+    pattern = rf"(?<!\w){said}(?!\w)" if lang != "zh" else said
+    claim, changed = re.subn(pattern, denied, text, count=1)
+    expected = ROWS[lang]["expected"]
+    before = state(ROWS[lang]["question"], expected, DISGUISES[disguise](filled(lang, text)), lang=lang)
+    after = state(ROWS[lang]["question"], expected, DISGUISES[disguise](filled(lang, claim)), lang=lang)
+    assert before == matching.FOUND
+    assert after == (matching.DENIED if changed else matching.FOUND)
 
 
 @given(st.sampled_from(DENIED), st.sampled_from(sorted(DISGUISES)))
@@ -197,11 +230,10 @@ def test_the_language_is_the_texts_or_where_it_is_short_the_questions(text: str,
     assert packs.language(text, question) == lang
 
 
-def test_a_declared_language_holds_unless_the_text_is_plainly_in_another() -> None:
+def test_a_declared_language_holds_whatever_the_text_is_in() -> None:
     assert packs.language("Paris.", "Where is it?", "pt-BR") == "pt"
     assert packs.language("Det är 30 dagar och inte mer än så.", "", "sv") == "sv"
-    assert packs.language("I'm sorry, but the documents do not say that.", "Welche Farbe?", "de") == "en"
-    assert packs.language("Die Dokumente enthalten das nicht, und wir sind nicht sicher.", "", "en") == "de"
+    assert packs.language("I'm sorry, but the documents do not say that.", "Welche Farbe?", "de") == "de"
 
 
 def test_without_a_pack_text_and_numbers_are_found_and_nothing_else_is_read() -> None:
@@ -336,3 +368,24 @@ def test_the_other_suites_that_judge_answers_say_it_first_too(suite: str) -> Non
     decision = evaluate(suite, gold=[gold], **inputs)
     answers = "2 answers" if suite == "stability" else "1 answer"
     assert decision.reasons[0].startswith(f"denials and natural refusals can't be read in {answers} (sv)")
+
+
+def test_the_quick_look_of_english_overlooks_no_word_of_its_lists() -> None:
+    from shipworthy.language.denial import DENYING
+    from shipworthy.language.tables import may_deny
+
+    english = packs.pack_of("en")
+    for name in (*DENYING, "changed"):
+        for word in english.words(name):
+            if "{" not in word and name != "next":
+                assert may_deny(f"it {word} 30 days"), word
+
+
+@pytest.mark.parametrize("lang", ["en", "de", "zh", "ar"])
+def test_a_text_twice_as_long_costs_about_twice_the_work(lang: str) -> None:
+    row = ROWS[lang]
+    unit = filled(lang, " ".join([*row["states"], *row["denies"]]), row["other"]) + " "
+    texts = [unit * (size // len(unit)) for size in (5_000, 10_000)]
+    state(row["question"], "42 zebra", unit, lang=lang)  # patterns are compiled once
+    half, whole = (calls(lambda claim: state(row["question"], "42 zebra", claim, lang=lang), text) for text in texts)
+    assert whole <= 2.2 * half + 500

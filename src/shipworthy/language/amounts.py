@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from .spelling import Form, Step, number, rewritten, said, spelled
 from .tables import table, words_of
@@ -200,10 +200,13 @@ def _added(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _based(text: str) -> str:
-    pattern, units = _units()
-    return pattern.sub(
-        lambda match: f"{written_number(Fraction(match[1]) * units[match[2]][1])} {units[match[2]][0]}", text
-    )
+    return _units()[0].sub(lambda match: _in_base(match[1], match[2]), text)
+
+
+@lru_cache(maxsize=4096)
+def _in_base(number: str, unit: str) -> str:
+    base, factor = _units()[1][unit]
+    return f"{written_number(Fraction(number) * factor)} {base}"
 
 
 def written_number(value: Fraction) -> str:

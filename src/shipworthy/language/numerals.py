@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from .amounts import compared, date_of, written_number
@@ -216,19 +216,24 @@ def _separated(digits: str, decimal: str, other: bool) -> str:
 
 
 def _numbers(match: re.Match[str], grammar: Grammar) -> str:
+    return _number_run(match[0], match.string[match.end() : match.end() + 30], grammar)
+
+
+@lru_cache(maxsize=4096)
+def _number_run(run: str, rest: str, grammar: Grammar) -> str:
     """The numbers of a run of words; words that may mean something else are left where nothing is counted with them."""
-    parts = list(grammar.part.finditer(match[0]))
+    parts = list(grammar.part.finditer(run))
     if not any(part["word"] for part in parts):
-        return match[0]
+        return run
     out, begin, total, joint, known, size, scaled = [], 0, None, False, False, 0, False
 
     def close(end: int) -> None:
-        text = match[0][begin:end]
+        text = run[begin:end]
         gap = text[len(text.rstrip(" -")) :]
-        follows = re.match(rf" ?{grammar.counted}", match[0][end:] + match.string[match.end() : match.end() + 30])
+        follows = re.match(rf" ?{grammar.counted}", run[end:] + rest)
         pack = grammar.pack
         sure = known or follows or (size > 1 and scaled and (pack.spaced or not pack.hangul))
-        out.append(written_number(total) + (gap or " " * (end < len(match[0]))) if total is not None and sure else text)
+        out.append(written_number(total) + (gap or " " * (end < len(run))) if total is not None and sure else text)
 
     for n, part in enumerate(parts):
         if part["joint"] and not part["word"]:
@@ -249,7 +254,7 @@ def _numbers(match: re.Match[str], grammar: Grammar) -> str:
         else:
             total += value
         known, joint, size = known or word is None or not word.doubtful, False, size + 1
-    close(len(match[0]))
+    close(len(run))
     return "".join(out)
 
 

@@ -20,7 +20,6 @@ FOLDER = os.path.join(os.path.dirname(__file__), "packs")
 FEW = 40  # characters that `{gap}` may be
 KEY = 3  # letters of a word by which its lists are looked up
 SHORT = 4  # words in which a language can't be told with certainty
-PLAIN = 4  # common words that make a text plainly one of another language than was declared
 READ = 600  # characters of a text that tell its language
 LETTER = r"\w\u0900-\u0903\u093a-\u094f"  # marks of Devanagari are letters of theirs
 WORD = re.compile(r"[^\W\d_][\u0900-\u0903\u093a-\u094f]*(?:[^\W\d_][\u0900-\u0903\u093a-\u094f]*)*")
@@ -194,23 +193,16 @@ def base(lang: str) -> str:
 
 @lru_cache(maxsize=16)  # a claim is looked at for refusals, and then for what it states
 def language(text: str, question: str = "", lang: str = "") -> str:
-    """What was declared, unless the text is plainly in another; else what the text is in; where that is short or mixed,
-    what the question is in; English without either.
+    """What was declared; else what the text is in; where that is short or mixed, what the question is in; English
+    without either.
 
     A text in none of the languages with a pack is called by its code, or `other`.
     """
     if lang:
-        return _plainly_other(text[:READ], base(lang)) or base(lang)
+        return base(lang)
     if text.isascii() and not _english().isdisjoint(text[:READ].lower().split()):
         return "en"
     return _told(text[:READ], question[:READ]) or "en"
-
-
-def _plainly_other(text: str, declared: str) -> str:
-    """Another language than was declared, where a text is plainly in that: a reply in English to a German question."""
-    scores = _scores(text)
-    name, most = max(scores.items(), key=lambda pair: pair[1])
-    return name if most >= PLAIN and most > 2 * scores[declared] and is_read(name) and is_read(declared) else ""
 
 
 @cache
