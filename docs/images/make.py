@@ -112,6 +112,37 @@ def screenshot(page: bytes, path: Path) -> None:
         browser.close()
 
 
+def red_build(path: Path) -> None:
+    """What a red build shows: new and repaired questions, and one failing question opened."""
+    from playwright.sync_api import sync_playwright
+
+    board = Board([answers()])
+    told = {"new": True}, {"run": 31, "commit": "9f3c2a1b"}
+    names = [str(card["qid"]) for card in board.decisions[0].cards]
+    failing = {name: told[place > 2] for place, name in enumerate(names)}  # as history tells it after a few runs
+    board.decisions[0].run["since"] = {"before": "run 33 (51b7d0e4)", "failing": failing, "repaired": ["D189"]}
+    board.run["build"] = {
+        "commit": "c41e7f0a93d2",
+        "branch": "main",
+        "time": "2026-11-18 04:12 UTC",
+        "commit_url": "https://git.example/acme/shop/commit/c41e7f0a93d2",
+        "run_url": "https://git.example/acme/shop/actions/runs/4711",
+    }
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        file = Path(folder, "report.html")
+        file.write_bytes(render(board, "html"))
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1100, "height": 2600})
+        opened.goto(file.as_uri())
+        opened.locator(".verdict").screenshot(path=path.with_name("red-verdict.png"))
+        opened.locator(".card > summary").nth(1).click()
+        box = opened.locator(".explore").bounding_box()
+        assert box is not None
+        clip = {"x": box["x"] - 8, "y": box["y"], "width": box["width"] + 16, "height": 620}
+        opened.screenshot(path=path, full_page=True, clip=clip)
+        browser.close()
+
+
 def terminal_picture(decision: Decision | Board, path: Path, lines: int = 34) -> None:
     from rich.console import Console
     from rich.text import Text
@@ -131,6 +162,7 @@ def main() -> None:
     shown = answers()
     stamp(shown, label=" ".join(("demo", *FAULTS)), judged_here=False)  # no commit: the demo is nobody's build
     screenshot(render(shown, "html"), HERE / "report.png")
+    red_build(HERE / "red-build.png")
     print(
         *(f"{file.name} {file.stat().st_size:,}" for file in sorted(HERE.glob("*.[sp][vn]g"))),
         sep="\n",

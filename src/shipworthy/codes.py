@@ -61,6 +61,8 @@ CODES: dict[str, str] = {
     ),
     "case-no-evidence": "A case has no evidence. Only answers that bring their own can pass.",
     "case-own-words": "An answer in the evidence's own words does not pass the case. The message says why.",
+    "case-resolution": "An expected resolution can't be found in any answer, or is forbidden too. Reword one of them.",
+    "case-resolution-shown": "A missing resolution is only shown. Require contradiction_handling to fail it.",
     "case-source": "A binding names a source or rival that is no note of the case. Correct the id or path.",
     "case-unanswerable": "An unanswerable case binds values or expects a resolution. Remove them, or set answerable.",
     "case-value": "A bound value does not occur in its source. Write it as the source does, or correct the source.",

@@ -114,3 +114,34 @@ def test_a_file_that_is_not_an_input_is_replaced(cli: Cli, folder: Path) -> None
     copy.write_bytes((folder / "gold.json").read_bytes())  # the same bytes, and another file
     assert "output-is-input" not in cli(*SCORE.split(), copy).err
     assert "output-is-input" not in cli(*SCORE.split(), "/dev/null.json").err
+
+
+# --- a verdict alone makes no rows of what passes: it must not show ---
+
+
+@pytest.mark.parametrize("wrong", [0, 3, 40])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score",),
+        ("score", "--engine", "disk"),
+        ("score", "-v", "--by", "type", "--gates", "tone=0.9"),
+        ("score", "--offenders", "2", "--on-duplicate", "worst"),
+        ("latency", "score", "--budget-ms", "90"),
+    ],
+    ids=" ".join,
+)
+def test_the_verdict_alone_reads_like_the_one_beside_a_report(
+    cli: Cli, tmp_path: Path, command: tuple[str, ...], wrong: int
+) -> None:
+    golds = write_lines(tmp_path / "gold.jsonl", [gold(f"q{n:02}", type="ab"[n % 2]) for n in range(40)])
+    claims = ["wrong" if n < wrong else "The right answer." for n in range(40)]
+    rows = [trace(f"q{n:02}", claim, e2e_ms=80 + n, scores={"tone": n % 2}) for n, claim in enumerate(claims)]
+    given = ["--gold", str(golds), "--trace", str(write_lines(tmp_path / "trace.jsonl", rows))]
+    if "tone=0.9" in command:
+        metric = '[metrics.tone]\nfrom = "scores.tone"\nat_least = 1\nsource = "code"\n'
+        (tmp_path / "metrics.toml").write_text(metric, "utf-8")
+        given += ["--custom-metrics", str(tmp_path / "metrics.toml")]
+    alone = cli(*command, *given)
+    beside = cli(*command, *given, "-o", str(tmp_path / "report.json"))
+    assert alone.code == beside.code in (0, 1) and alone.out == beside.out, alone.err

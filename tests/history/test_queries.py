@@ -125,3 +125,41 @@ def test_a_pruned_run_is_still_the_one_since_when(url: str) -> None:
     history.prune(3)
     (since,) = failing_since(history, branch="main").values()
     assert str(since) == "since run 31" and since.commit == ""
+
+
+def test_a_server_that_goes_away_in_the_middle_is_told_and_comes_back(server: str) -> None:
+    import psycopg
+
+    from shipworthy.errors import EnvironmentFailure
+
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS gone")
+        connection.execute("CREATE DATABASE gone")
+    history = History(server.replace("/postgres?", "/gone?"), timeout=2)
+    planted(history, 3)
+
+    def read_twice() -> None:
+        with history.reading():
+            assert len(history.runs()) == 3
+            with psycopg.connect(server, autocommit=True) as other:
+                other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'gone'")
+            failing_since(history, branch="main")
+
+    with pytest.raises(EnvironmentFailure) as caught:
+        read_twice()
+    assert caught.value.code == "history-unusable" and "tester" in (caught.value.where or "")
+    assert len(matrix(history, suite="answers").runs) == 3
+    assert history.record(asked(9, Q0=True, Q1=True, Q2=True), branch="main")
+
+
+@pytest.mark.parametrize(
+    "qid", ["../../etc/passwd", "a' OR 1=1 --", "%00", "Q (", "\u202eQ\x00", "x" * 5000, "日本 😀"]
+)
+def test_hostile_names_are_kept_apart_and_found(url: str, qid: str) -> None:
+    history = History(url)
+    for number, right in enumerate((True, False, False)):
+        history.record(asked(number, **{qid: right, "Q1": True}), branch="main", label=str(number))
+    (series,) = [one for one in history.item(qid) if not one.passes]
+    assert series.strip() == "✓✗✗" and series.since.run.seq == 2
+    ((_, name),) = failing_since(history, branch="main")
+    assert matrix(history, suite="answers").rows.keys() == {name, "Q1"}

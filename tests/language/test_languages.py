@@ -323,3 +323,16 @@ def test_gold_lint_says_beforehand_what_cannot_be_read(tmp_path: Path) -> None:
     assert ("gold-language", "1 question in a language without a pack (sv): q1") in found
     assert ("gold-language", "1 question in a language without a pack (fi): q3") in found
     assert ("gold-yes-or-no", "1 question expect just yes or no: q2") in found
+
+
+@pytest.mark.parametrize("suite", ["stability", "agreement"])
+def test_the_other_suites_that_judge_answers_say_it_first_too(suite: str) -> None:
+    from shipworthy.jobs.evaluate import evaluate
+
+    gold = {"qid": "a", "question": "?", "answerable": True, "gold_claim_substr": ["30"], "gold_citations": ["c"]}
+    answer = {"claim": f"{SWEDISH} 30", "citations": ["c"]}
+    runs = [{"qid": "a", "seed": seed, "retrieved_ids": ["c"], "answer_json": answer} for seed in (1, 2)]
+    inputs = {"runs": runs} if suite == "stability" else {"trace": runs[:1]}
+    decision = evaluate(suite, gold=[gold], **inputs)
+    answers = "2 answers" if suite == "stability" else "1 answer"
+    assert decision.reasons[0].startswith(f"denials and natural refusals can't be read in {answers} (sv)")

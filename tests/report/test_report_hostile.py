@@ -196,7 +196,7 @@ def test_every_output_is_valid_utf8(name: str, form: str) -> None:
     report.render(board(PAYLOADS[name]), form).decode("utf-8")
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "junit", "github", "html"])
-def test_a_megabyte_of_text_is_cut_where_people_read(form: str) -> None:
-    content = report.render(decision("long text " * 100_000), form)
-    assert len(content) < 400_000
+def test_a_megabyte_of_text_is_cut_where_people_read() -> None:
+    found = decision("long text " * 100_000)
+    for form in ("text", "markdown", "junit", "github", "html"):
+        assert len(report.render(found, form)) < 400_000, form

@@ -110,7 +110,14 @@ def test_the_questions_that_live_answered_differently_are_written_bit_by_bit() -
     report = json.loads(render(shown, "json"))
     compared = report["comparison"]
     assert compared["worse"][0]["qid"] == "q0002" == compared["hits_lost"][0]
-    assert compared["worse"][1] == {"qid": "q0006", "type": [], "shadow": 0.0, "live": 1.0, "hit": [True, False]}
+    assert compared["worse"][1] == {
+        "qid": "q0006",
+        "type": [],
+        "shadow": 0.0,
+        "live": 1.0,
+        "hit": [True, False],
+        "rank": [1, None],
+    }
     assert report["bad_qids"] == report["named"]["bad_qids"] == sorted(row["qid"] for row in report["items"])
     page = render(shown, "html").decode()
     assert "7 questions got worse and 8 better" in page and "… and" not in page
@@ -142,9 +149,9 @@ def test_a_page_of_very_many_items_has_the_failing_ones_first_and_says_what_it_l
 ) -> None:
     monkeypatch.setattr(items, "MOST", 14)
     page = render(decision(), "html").decode()
-    assert "16 passing items of 30 left out of this page" in page and ">All items <" not in page
+    assert "16 passing items of 30 left out of this page" in page and ">Other questions <" in page
     monkeypatch.setattr(items, "MOST", 4)
-    assert "6 failing items and 20 passing items of 30 left out" in render(decision(), "html").decode()
+    assert "20 passing items of 30 left out" in render(decision(), "html").decode()
     monkeypatch.setattr(items, "MOST", 30)
     page = render(decision(), "html").decode()
-    assert "left out of this page" not in page and ">All items <" in page
+    assert "left out of this page" not in page and ">Other questions <" in page

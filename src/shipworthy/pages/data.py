@@ -253,13 +253,8 @@ class Branch:
     def _now(self) -> dict[str, dict[str, Cell]]:
         return {}
 
-    @cached_property
-    def changes(self) -> dict[int, Changes]:
-        """What fails in each run of the window, what is new and what was repaired."""
-        return self.changes_of(list(self.runs))
-
     def changes_of(self, seqs: Sequence[int]) -> dict[int, Changes]:
-        """The same of some runs."""
+        """What fails in each of these runs, what is new and what was repaired."""
         found = {seq: Changes({}, [], []) for seq in seqs}
         sql = (
             "SELECT run, qid, passed, reason, since FROM shipworthy_items WHERE run IN ({list}) "

@@ -88,7 +88,7 @@ class Live:
     def page(self) -> Page:
         found = self.sweeps()
         data = [msgspec.to_builtins(sweep) | {"share": sweep.share} for sweep in found]
-        return page("live", At("live/index.html"), {"running": data}, sweeps=found, has_branch=False)
+        return page("live", At("live/index.html"), {"running": data}, sweeps=found)
 
 
 def _traces(config: Config) -> Any:

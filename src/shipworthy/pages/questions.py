@@ -55,8 +55,6 @@ def items(branch: Branch, number: int = 1) -> Page | None:
     reasons = sorted({(row["reason"], row["suite"]) for row in everything if row["reason"]})
     words = {code: reason_words(suite, code) for code, suite in reasons}
     data = {
-        "project": branch.project,
-        "branch": branch.name,
         "pages": len(pages),
         "runs": {group.suite: [one.seq for one in branch.full[group.suite]][-STRIP:] for group in pages[number - 1]},
         "items": [row for group in pages[number - 1] for row in group.data],
@@ -75,7 +73,6 @@ def items(branch: Branch, number: int = 1) -> Page | None:
         slices=sorted({one for row in everything for one in row["slices"]})[:200],
         number=number,
         pages=len(pages),
-        has_branch=True,
     )
 
 
@@ -208,8 +205,6 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
             + strip
         )
     data = {
-        "project": branch.project,
-        "branch": branch.name,
         "suite": suite,
         "qid": qid,
         "question": question,
@@ -237,19 +232,14 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
         "item",
         at,
         data,
-        qid=qid,
-        suite=suite,
         question=cut(question, TEXT),
         slices=slices,
-        passes=last.passed,
         since=since,
         before=before,
         before_pruned=0 if last.since < 0 or before else abs(last.since),
         streak=branch.count_since(suite, abs(last.since)),
         days=_days(since, last.run),
         reason=_reason(suite, last),
-        git_log=data["git_log"],
-        flaky=flaky,
         failures=failures(recent),
         strip_length=len(recent),
         strip=strip,
@@ -263,7 +253,6 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
         answers=any(texts.values()),
         stretches=rows[:STRETCHES],
         more_stretches=max(len(rows) - STRETCHES, 0),
-        has_branch=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
@@ -61,7 +62,7 @@ class At:
         self.project, self.branch = (branch.project, branch.name) if branch else ("", "")
         self.base = base_of(self.project, self.branch)
         self.here = f"{self.base}/{path}" if branch else path
-        self._branch = branch
+        self._branch, self.has_branch = branch, branch is not None
 
     def has(self, run: RecordedRun) -> bool:
         """Whether there is a page of that run: those before the window have none."""
@@ -113,9 +114,10 @@ def numbered(number: int) -> str:
 
 
 def page(kind: str, at: At, data: Mapping[str, Any], **shown: Any) -> Page:
-    """The page of a kind: `data` is its JSON and can be used by its template, `shown` is for people alone."""
-    html = rendered(kind, at=at, kind=kind, data=data, version=__version__, **shown)
-    body = {"shipworthy_page": FORMAT, "kind": kind, **data}
+    """The page of a kind: `data` is its JSON, with `shown` what its template shows."""
+    html = rendered(kind, at=at, kind=kind, version=__version__, has_branch=at.has_branch, **{**data, **shown})
+    where = {"project": at.project, "branch": at.branch} if at.has_branch else {}
+    body = {"shipworthy_page": FORMAT, "kind": kind, **where, **data}
     return Page(at.here, html.encode("utf-8", "backslashreplace"), encoded(body))
 
 
@@ -124,7 +126,10 @@ def rendered(template: str, **values: Any) -> str:
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(body), indent=1) + b"\n"
+    try:
+        return msgspec.json.format(msgspec.json.encode(body), indent=1) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can only spell out
+        return json.dumps(msgspec.to_builtins(body), indent=1).encode() + b"\n"
 
 
 @cache
@@ -198,17 +203,8 @@ def definition(suite: str, key: str) -> str:
 
 def run_json(run: RecordedRun) -> dict[str, Any]:
     """A run as every JSON of a page has it."""
-    found: dict[str, Any] = {
-        "run": run.seq,
-        "id": run.id,
-        "suite": run.suite,
-        "decision": run.decision,
-        "recorded_at": run.recorded_at,
-        "commit": run.commit,
-        "subject": run.subject,
-        "label": run.label,
-    }
-    return found
+    names = ("id", "suite", "decision", "recorded_at", "commit", "subject", "label")
+    return {"run": run.seq, **{name: getattr(run, name) for name in names}}
 
 
 def when(text: str) -> str:

@@ -43,8 +43,6 @@ def gate(branch: Branch, suite: str, key: str) -> Page | None:
         for point in reversed(points)
     ]
     data = {
-        "project": branch.project,
-        "branch": branch.name,
         "suite": suite,
         "gate": str(outcome.get("gate", key)),
         "runs": len(judged),
@@ -67,7 +65,6 @@ def gate(branch: Branch, suite: str, key: str) -> Page | None:
         "gate",
         at,
         data,
-        suite=suite,
         key=key,
         definition=definition(suite, key),
         says=cut(outcome.get("says") or "", 500),
@@ -75,7 +72,6 @@ def gate(branch: Branch, suite: str, key: str) -> Page | None:
         svg=pictures.gate_chart(
             f"{suite} {metric_words(suite, key)}", points, op_of(outcome), lambda point: at.run(point.run), (960, 260)
         ),
-        held=held,
         judged=len(judged),
         health="it never failed"
         if held == len(judged) > 4
@@ -86,7 +82,6 @@ def gate(branch: Branch, suite: str, key: str) -> Page | None:
         waived=cut(outcome.get("waived") or "", 500),
         excused=[point.run for point in judged if point.excused],
         rows=rows[:STRIP],
-        has_branch=True,
     )
 
 
@@ -105,8 +100,6 @@ def gold(branch: Branch) -> Page:
         if any(version[0].gold for version in versions):
             groups.append((suite, [_release(branch, one, two) for one, two in pairwise([[], *versions])][::-1][:40]))
     data = {
-        "project": branch.project,
-        "branch": branch.name,
         "suites": {
             suite: [
                 {
@@ -119,7 +112,7 @@ def gold(branch: Branch) -> Page:
             for suite, releases in groups
         },
     }
-    return page("gold", at, data, groups=groups, has_branch=True)
+    return page("gold", at, data, groups=groups)
 
 
 _OF_RELEASE = ("release", "digest", "records", "review", "count", "added", "removed", "changed")

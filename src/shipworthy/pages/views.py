@@ -90,7 +90,7 @@ def projects(source: Source) -> Page:
         for row in rows
     ]
     more = max(len(known) - BRANCHES, 0)
-    return page("projects", at, {"branches": data}, rows=groups, more=more, has_branch=False)
+    return page("projects", at, {"branches": data}, rows=groups, more=more)
 
 
 def _branch_row(branch: Branch) -> BranchRow | None:
@@ -145,8 +145,6 @@ def overview(branch: Branch) -> Page:
     changes = branch.changes_of([run.seq for run in branch.latest.values()])
     newest = branch.checks[-1].newest
     data = {
-        "project": branch.project,
-        "branch": branch.name,
         "verdict": branch.verdict,
         "suites": [run_json(one["run"]) | {"reasons": one["reasons"]} for one in suites],
         "failing": [
@@ -170,11 +168,9 @@ def overview(branch: Branch) -> Page:
             for kind in ("new", "repaired")
         },
         failing=failing,
-        failing_count=len(found),
         gates=gates,
         several=len(branch.latest) > 1,
         strip_length=min(STRIP, max(map(len, branch.full.values()), default=0)),
-        has_branch=True,
     )
 
 
@@ -262,8 +258,6 @@ def runs(branch: Branch, number: int = 1) -> Page | None:
             }
         )
     data = {
-        "project": branch.project,
-        "branch": branch.name,
         "pages": pages,
         "checks": [
             {
@@ -286,7 +280,6 @@ def runs(branch: Branch, number: int = 1) -> Page | None:
         pages=pages,
         cut=any(len(one) == WINDOW for one in branch.series.values()),
         window=WINDOW,
-        has_branch=True,
     )
 
 
@@ -328,8 +321,6 @@ def run(branch: Branch, found: RecordedRun) -> Page:
     before = branch.before(found)
     check = next((one for one in branch.checks if found in one.runs), Check((found,)))
     data = run_json(found) | {
-        "project": branch.project,
-        "branch": branch.name,
         "digest": found.digest,
         "gold": found.gold,
         "reasons": texts_of(report, "reasons"),
@@ -348,15 +339,11 @@ def run(branch: Branch, found: RecordedRun) -> Page:
         links=_links(found),
         reasons=[cut(one, 600) for one in texts_of(report, "reasons")],
         others=[one for one in check.runs if one != found],
-        new=changes.new,
-        repaired=changes.repaired,
-        gates=gates,
         diagnosis=[cut(one, 600) for one in texts_of(report, "diagnosis")],
         failing=failing,
         failing_count=len(ordered),
         others_failing=ordered[len(failing) :],
         redact=branch.source.redact,
-        has_branch=True,
     )
 
 
@@ -393,8 +380,6 @@ def compare(branch: Branch, a: RecordedRun, b: RecordedRun) -> Page:
     if (a.definitions, a.profile) != (b.definitions, b.profile):
         notes.append("The definitions or the profile differ: a result may have changed with them.")
     data = {
-        "project": branch.project,
-        "branch": branch.name,
         "before": run_json(a),
         "after": run_json(b),
         "lost": lost,
@@ -411,17 +396,14 @@ def compare(branch: Branch, a: RecordedRun, b: RecordedRun) -> Page:
         a=a,
         b=b,
         git_log=git_log(a, b),
-        notes=notes,
         both=len(both),
         lost=shown["lost"],
         gained=shown["gained"],
         more_lost=len(lost) - len(shown["lost"]),
         more_gained=len(gained) - len(shown["gained"]),
-        gates=data["gates"],
         only_a=data["only_before"],
         only_b=data["only_after"],
         redact=branch.source.redact,
-        has_branch=True,
     )
 
 

@@ -420,6 +420,13 @@ def lint(cli: Cli, tmp_path: Path, **case: Any) -> dict[str, str]:
             "case-own-words",
             "error",
         ),
+        ({"prompt": "Do they disagree?", "expected_resolution": ["is it"]}, "case-resolution", "error"),
+        (
+            {"expected_resolution": ["the new release retries more"], "forbidden": ["the new release retries"]},
+            "case-resolution",
+            "error",
+        ),
+        ({"bindings": [FIVE], "expected_resolution": ["retries 5 times"]}, "case-resolution-shown", "warning"),
         ({"answerable": False, "bindings": [FIVE]}, "case-unanswerable", "error"),
         ({"evidence": []}, "case-no-evidence", "warning"),
     ],

@@ -20,8 +20,8 @@ from ...text import inert, visible
 from .. import svg, views, words
 from ..json import digest_of
 from .cards import Card, anchor, failing_cards
-from .items import STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
-from .pictures import blocks, trends
+from .items import FEWEST_CARDS, STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
+from .pictures import blocks, explains, trends
 from .rich import Grid, long, parts
 from .tables import Block, Table, TableCell, figure, spoken
 
@@ -80,7 +80,9 @@ class SuiteView(NamedTuple):
     terms: list[MetricName]
     cards: list[Card]
     failing: int
-    blocks: list[Block]
+    shown: list[Block]  # the picture of what fails
+    blocks: list[Block]  # everything else
+    others: list[GateView]  # gates for information
     measures: Table | None
     rows: ItemRows
     problems: list[str]
@@ -102,7 +104,7 @@ def render(shown: views.Shown) -> str:
         style=style,
         script=script,
         static=STATIC,
-        static_cards=STATIC_CARDS,
+        static_cards=max(FEWEST_CARDS, STATIC_CARDS // max(sum(bool(one.exit_code) for one in decisions), 1)),
         build=views.build(shown),
         links=views.links(shown),
         version=__version__,
@@ -126,7 +128,11 @@ def render(shown: views.Shown) -> str:
 
 def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
     shown = failing_cards(decision, prefix, share)
-    rows = item_rows(decision, prefix)
+    rows = item_rows(decision, prefix, shown)
+    drawn = blocks(decision)
+    first = [block for block in drawn if explains(block, decision)][:1] if decision.exit_code else []
+    ordered = views.worst_first(decision.outcomes)
+    deciding = [one for one in ordered if one.gate.severity != "info"] or ordered
     return SuiteView(
         decision,
         prefix,
@@ -134,11 +140,13 @@ def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
         views.gates_held(decision),
         words.in_short(decision),
         _findings(decision, prefix, bool(shown)),
-        [_gate(outcome, prefix) for outcome in views.worst_first(decision.outcomes)],
+        [_gate(outcome, prefix) for outcome in deciding],
         [_term(measure, prefix) for measure in decision.measures.values() if measure.words.definition],
         shown,
         max(views.failing_count(decision), len(shown)),
-        blocks(decision),
+        first,
+        [block for block in drawn if block not in first],
+        [_gate(outcome, prefix) for outcome in ordered if outcome not in deciding],
         _measures(decision),
         rows,
         [visible(line, 2000) for line in views.problems(decision)],

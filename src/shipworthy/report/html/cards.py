@@ -9,15 +9,17 @@ from typing import NamedTuple
 
 from ...core.decision import Decision
 from ...core.evidence import Row
+from ...history.items import changed_words
 from ...text import fold, visible
 from .. import views
-from .rich import mark
+from .rich import CLOSE, OPEN, mark
 from .tables import figure, spoken
 
 LONGEST = 8000  # characters shown of one text
 # Characters of texts that one page holds: fewer of each text are shown where many items fail.
 BUDGET, BUDGET_ITEMS, BUDGET_MORE = 700_000, 400, 500
 _LIMITS = (LONGEST, 4000, 2000, 1000, 500, 250, 120)
+_RUNS = re.compile(r"(?:^| \| )(\d+ of \d+ runs \([^()]*\)): ")  # as the stability suite tells different answers
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _SHOWN = {
     "qid",
@@ -69,6 +71,7 @@ class Card(NamedTuple):
     slices: list[str]
     also: str  # a second reason, by which it can be found too
     since: str = ""  # new, or since which run it fails
+    answers: list[tuple[str, Text]] = []  # answers that differ, each with the runs that gave it
 
 
 def anchor(name: str, prefix: str = "") -> str:
@@ -126,6 +129,8 @@ def _card(offender: Row, limit: int, refusal: str) -> Card:
     cited, wanted = _strings(offender.get("citations")), _strings(offender.get("gold_citations"))
     retrieved = _strings(offender.get("retrieved_ids"))
     claim, found = offender.get("claim"), offender.get("gold_found") or {}
+    if answers := _answers(claim, limit):
+        claim = None
     shown, others = _evidence(offender.get("evidence") or [], wanted, cited, substrings, limit)
     place = _Places(
         cited if "citations" in offender else None,
@@ -159,7 +164,31 @@ def _card(offender: Row, limit: int, refusal: str) -> Card:
         ],
         [],
         visible(str(offender.get("also", "")), 60),
+        "",
+        answers,
     )
+
+
+def _answers(claim: object, limit: int) -> list[tuple[str, Text]]:
+    """The answers that differ from run to run, the commonest first; in the others, words that it lacks are marked."""
+    parts = _RUNS.split(claim) if isinstance(claim, str) else []
+    if len(parts) < 5 or parts[0]:
+        return []
+    told = [(parts[place], views.legible(parts[place + 1], limit)) for place in range(1, len(parts), 2)]
+    first = told[0][1]
+    others = [
+        (
+            label,
+            " ".join(
+                f"{OPEN}{words}{CLOSE}" if kind == "come" else words
+                for kind, words in changed_words(first, text)
+                if kind != "gone"
+            )
+            or text,
+        )
+        for label, text in told[1:]
+    ]
+    return [(visible(label, 120), text) for label, text in (told[0], *others)]
 
 
 class _Places(NamedTuple):

@@ -1,4 +1,4 @@
-"""Items: the table of all items, and everything that the page's script draws from, as JSON."""
+"""Items: the table of the items that have no card, and everything that the page's script draws from, as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .cards import Card, anchor, slices_of
 from .tables import figure
 
 STATIC = 100  # rows that are in the page without its script
-STATIC_CARDS = 10
+STATIC_CARDS, FEWEST_CARDS = 25, 10  # rows of failing items at a time, all suites that fail together; of each at least
 MOST = 20_000  # items that a page has; a browser takes no more
 _CELL, _CROWDED_CELL, _CROWDED = 240, 120, 2000  # characters of a cell; of one where there are so many rows
 _FIRST = ("qid", "arm", "reason", "also", "failed", "state", "question", "claim")
@@ -26,7 +26,7 @@ _NAMES = {"claim": "answer"}
 
 
 class ItemRows(NamedTuple):
-    """The items' table: failing ones first, then in their own order."""
+    """The table of the items that are not in the list above: failing ones first, then in their own order."""
 
     columns: list[str]
     rows: list[list[object]]
@@ -39,14 +39,17 @@ class ItemRows(NamedTuple):
     left_out: str = ""  # what the page has no room for
 
 
-def item_rows(decision: Decision, prefix: str) -> ItemRows:
-    known = [column for column in columns_of(decision.items) if column not in ("slices", "retrieved_ids")]  # on cards
-    first = [name for name in _FIRST if name in known]
-    brief = "question" in known and any(item.get("question") for item in decision.items)
-    columns = [*first, *(name for name in known if name not in first)]
-    failing = views.failing_items(decision, MOST)
+def item_rows(decision: Decision, prefix: str, cards: Iterable[Card] = ()) -> ItemRows:
+    listed = {card.anchor for card in cards}
+    room = max(MOST - len(listed), 0)
+    every = views.failing_items(decision, MOST)
+    failing = [item for item in every if anchor(item_name(item), prefix) not in listed][:room]
     passing = (item for item in decision.items if decision.display.passes(item))
-    ordered = [*failing, *islice(passing, MOST - len(failing))]
+    ordered = [*failing, *islice(passing, room - len(failing))]
+    known = [column for column in columns_of(decision.items) if column not in ("slices", "retrieved_ids")]  # on cards
+    first = [name for name in _FIRST if name in known and any(item.get(name) for item in ordered)]
+    brief = "question" in first
+    columns = [*first, *(name for name in known if name not in first and name not in _FIRST)]
     most = _CELL if len(ordered) <= _CROWDED else _CROWDED_CELL
     return ItemRows(
         [_NAMES.get(name, name) for name in columns],
@@ -57,7 +60,7 @@ def item_rows(decision: Decision, prefix: str) -> ItemRows:
         [slices_of(item) for item in ordered],
         next((columns.index(name) for name in ("reason", "failed", "state") if name in columns), -1),
         columns.index("also") if "also" in columns else -1,
-        _left_out(decision, len(failing), len(ordered)),
+        _left_out(decision, len(failing) + len(listed), len(ordered) + len(listed)),
     )
 
 

@@ -13,11 +13,15 @@ from ...core.decision import Decision
 from ...core.evidence import Row
 from ...core.metrics import Measure
 from ...history.page import trend_svg
-from ...text import plural, visible
+from ...text import first_few, plural, visible
 from .. import svg, views
 from .tables import Block, Table, TableCell, cells, figure, generic, records, spoken
 
-MOST_QUESTIONS = 96  # rows of the heat map
+MOST_QUESTIONS = 32  # rows of the heat map
+FEWEST_ERRORS = 5  # of a curve of risk by coverage …
+LEAST_SPAN = 0.2  # … and how much of the coverage it must be about
+REFUSALS = "Answered or refused"
+MOST_CHANGED = 60  # questions whose ranks are shown
 _COLUMN = 16  # rows of it that stand below each other
 Matrix = Mapping[str, Mapping[str, object]]  # gold says → answered, refused → how often
 _RUN = re.compile(r"(?:^|;)j=([^;]*)")
@@ -31,10 +35,16 @@ def blocks(decision: Decision) -> list[Block]:
             continue  # shown elsewhere on the page; laid out for the terminal
         kind = decision.display.pictures.get(name)
         drawn = KINDS[kind](value, decision) if kind and value else None
-        if drawn is None:
+        if drawn is None and (kind or not decision.display.pictures):  # else raw keys, which the JSON has
             drawn = generic(name, value)
         found += drawn if isinstance(drawn, list) else [drawn] if drawn else []
     return sorted(found, key=lambda block: not block.svg and not any(table.heat for table in block.tables))
+
+
+def explains(block: Block, decision: Decision) -> bool:
+    """Whether a block is a picture of what fails: a matrix of refusals only where a gate on these does."""
+    refused = any("refusal" in outcome.gate.metric for outcome in views.stopping(decision))
+    return bool(block.svg) or any(table.heat for table in block.tables) or (refused and block.title == REFUSALS)
 
 
 def refusals(value: Mapping[str, Matrix], decision: Decision) -> Block | None:
@@ -49,9 +59,7 @@ def refusals(value: Mapping[str, Matrix], decision: Decision) -> Block | None:
     tables = [
         _matrix(names.get(rule, spoken(rule)), rows) for rule, rows in value.items() if not (same and rule == "wider")
     ]
-    return Block(
-        "Answered or refused", "Rows: what the gold set expects. Columns: what the pipeline did.", tables=tables
-    )
+    return Block(REFUSALS, "Rows: what the gold set expects. Columns: what the pipeline did.", tables=tables)
 
 
 def _matrix(caption: str, rows: Matrix) -> Table:
@@ -72,8 +80,10 @@ def _matrix(caption: str, rows: Matrix) -> Table:
     return Table(caption, ["", "answered", "refused", "share answered, 95 %"], shown)
 
 
-def risk_coverage(points: Sequence[Mapping[str, float]], decision: Decision) -> Block:
-    """How many answers are wrong as less confident ones are let through."""
+def risk_coverage(points: Sequence[Mapping[str, float]], decision: Decision) -> Block | list[Block]:
+    """How many answers are wrong as less confident ones are let through; of a few errors there is no curve."""
+    if points[-1]["wrong"] < FEWEST_ERRORS or points[-1]["coverage"] - points[0]["coverage"] < LEAST_SPAN:
+        return []
     marks = [svg.Mark(point["coverage"], point["risk"]) for point in points]
     last = points[-1]
     words = f"{last['wrong']} of {last['answered']} answers are wrong if every answer is let through."
@@ -83,11 +93,11 @@ def risk_coverage(points: Sequence[Mapping[str, float]], decision: Decision) -> 
     return Block("Risk against coverage", words, picture, [records("Risk against coverage", kept)])
 
 
-def curve(value: Row, decision: Decision) -> Block | None:
+def curve(value: Row, decision: Decision) -> Block | list[Block] | None:
     """Speed against precision and against the citation hit rate: the frontier, the budget, and the thresholds."""
     points = value.get("points") or []
-    if not points:
-        return None
+    if len(points) < 2:
+        return [] if points else None
     budgets = [
         svg.Guide(value[name], None, label)
         for name, label in (("budget_ms", "budget"), ("relaxed_budget_ms", "relaxed"))
@@ -152,21 +162,32 @@ def _heat_map(axis: Sequence[Row] | None, decision: Decision) -> list[Block]:
     each = {str(row["jitter"]): row["runs"] / max(row["questions"], 1) for row in axis}
     flipped = {qid: _flips(row) for qid, row in details.items()}
     order = sorted((qid for qid in details if flipped[qid]), key=lambda qid: (-sum(flipped[qid].values()), qid))
+    alike: dict[tuple[int, ...], list[str]] = {}  # questions that flip alike share a row
+    for qid in order:
+        alike.setdefault(tuple(flipped[qid][jitter] for jitter in jitters), []).append(qid)
     rows = [
-        [TableCell(visible(qid, 60)), *(_heat(flipped[qid][jitter], each[jitter]) for jitter in jitters)]
-        for qid in order[:MOST_QUESTIONS]
+        [_alike(names), *(_heat(count, each[jitter]) for count, jitter in zip(counts, jitters, strict=True))]
+        for counts, names in list(alike.items())[:MOST_QUESTIONS]
     ]
     parts = [rows[start : start + _COLUMN] for start in range(0, len(rows), _COLUMN)]
     tables = [
         Table(f"Flips by rewording, part {place}", ["question", *map(visible, jitters)], part, heat=True)
         for place, part in enumerate(parts, 1)
     ]
-    left = f" {len(order) - MOST_QUESTIONS} more questions flip." if len(order) > MOST_QUESTIONS else ""
+    left_out = sum(len(names) for names in list(alike.values())[MOST_QUESTIONS:])
+    left = f" {plural(left_out, 'more question')} flip otherwise." if left_out else ""
     words = (
         f"{len(order)} of {len(details)} questions have runs that differ from the majority of their runs; "
         f"each cell counts them.{left}"
     )
     return [Block("Flips: questions by rewording", words, tables=tables)]
+
+
+def _alike(names: Sequence[str]) -> TableCell:
+    """`14 questions: D001, D002, D003 …`: those that share a row."""
+    if len(names) == 1:
+        return TableCell(visible(names[0], 60))
+    return TableCell(f"{len(names)} questions: {first_few([visible(name, 30) for name in names], 3)}")
 
 
 def _flips(row: Row) -> Counter[str]:
@@ -240,15 +261,24 @@ def comparison(value: object, decision: Decision) -> Block | None:
         f"{visible(metric, 60)} by slice, live hollow, shadow filled."
     )
     picture = svg.pairs(rows, "Shadow against live", words)
-    both = [{"metric": name, **row} for name, row in value["metrics"].items()]
-    tests = {
-        name: part for name, part in value.items() if name not in ("metrics", "slices", "worse", "better", "metric")
-    }
-    tables = [records("Metrics", both), records("Paired tests", [tests])]
-    tables += [
-        records(name, value[key]) for name, key in (("Got worse", "worse"), ("Got better", "better")) if value.get(key)
+    tables = [
+        _ranks(name, value[key], metric)
+        for name, key in (("Got worse", "worse"), ("Got better", "better"))
+        if value.get(key)
     ]
     return Block("Shadow against live", words, picture, tables)
+
+
+def _ranks(caption: str, changed: Sequence[Row], metric: str) -> Table:
+    """Question by question, where its first expected block stood and where it stands now: 1 → 7."""
+    rows = []
+    for row in changed[:MOST_CHANGED]:
+        ranks = row.get("rank")
+        shown = " → ".join(str(rank or "not found") for rank in ranks) if isinstance(ranks, list) else "–"
+        rows.append(cells(row.get("qid"), shown, row.get("live"), row.get("shadow")))
+    more = max(len(changed) - MOST_CHANGED, 0)
+    names = ["question", "first expected at rank", *(visible(f"{metric} {side}", 60) for side in ("live", "shadow"))]
+    return Table(caption, names, rows, more)
 
 
 def dimensions(value: object, decision: Decision) -> Block | None:

@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  const SIZE = 25, CARDS = 10, PRINTED = 500;
+  const SIZE = 25, PRINTED = 10;
   const { suites, texts, reasons } = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true });
   const tables = [];
@@ -95,8 +95,8 @@
   const chips = (list) => make("ul", { class: "chips" }, ...list.map(chip));
   const blocks = (list, name) => list.flatMap(([one, place]) => [chips([one]), ...quote(texts[place], `Evidence of ${name}, ${one[0]}`)]);
 
-  function draw(fields, level) {
-    const [id, name, reason, says, question, claim, cited, expected, wanted, constraints, retrieved, evidence, others, more, , , since] = fields;
+  function draw(fields) {
+    const [id, name, reason, says, question, claim, cited, expected, wanted, constraints, retrieved, evidence, others, more, , , since, answers] = fields;
     const sides = make("div", { class: "sides" });
     if (claim !== null || (cited && cited.length)) {
       sides.append(make("div", null, side("Answer"), ...(claim ? quote(claim, `Answer to ${name}`) : [nothing()]),
@@ -114,10 +114,13 @@
         ...(others.length ? [make("details", null, make("summary", null, `${others.length} more retrieved`), ...blocks(others, name))] : []),
         ...(retrieved.length ? [side("Retrieved, in order"), make("ol", { class: "ranks" }, ...retrieved.map(chip))] : [])));
     }
-    return make("article", { class: "card", id, tabindex: -1, "aria-label": name },
-      make(`h${level}`, null, id ? make("a", { href: "#" + id }, name) : name, " ", make("span", { class: "tag bad" }, reasons[reason] || reason), since ? " " : null, since ? make("span", { class: "tag odd" }, since) : null),
+    const differing = answers.length ? make("div", { class: "sides" },
+      ...answers.map(([label, text]) => make("div", null, side(label), ...quote(text, `${label} of ${name}`)))) : null;
+    return make("details", { class: "row card", id },
+      make("summary", null, make("strong", null, name), " ", make("span", { class: "q" }, question),
+        since ? " " : null, since ? make("span", { class: "tag odd" }, since) : null, " ", make("span", { class: "tag bad" }, reasons[reason] || reason)),
       question ? make("p", { class: "question" }, question) : null,
-      make("p", { class: "says" }, says), sides,
+      make("p", { class: "says" }, says), differing, sides,
       more.length ? make("dl", null, ...more.map(([key, text]) => make("div", null, make("dt", null, key), make("dd", null, text)))) : null);
   }
 
@@ -147,12 +150,12 @@
   }
 
   function Items(root) {
-    const prefix = root.dataset.items, level = Number(root.dataset.level);
+    const prefix = root.dataset.items, CARDS = Number(root.dataset.size);
     const { rows, failing, first, reason, also, anchors, slices, cards, against } = suites[prefix];
     const anchor = (row) => anchors ? anchors[row] : `item-${prefix}${rows[row][0]}`;
-    const carded = new Set(cards.map((card) => card[0]));
     const find = (name) => root.querySelector(name);
-    const [search, pick, part, only, wide] = ["[type=search]", ".reason", ".slice", ".only", ".wide"].map(find);
+    const [search, pick, part, wide] = ["[type=search]", ".reason", ".slice", ".wide"].map(find);
+    if (!search) return;  // a suite without any item
     const list = find(".cards"), body = find("tbody"), head = [...root.querySelectorAll(".items thead th")];
     let order = rows.map((_, row) => row), kept = order, keptCards = cards, sorted = -1, down = false;
     const rowPager = new Pager([...root.querySelectorAll(".of-rows")], SIZE, (page) => { drawRows(page); save(); });
@@ -169,16 +172,15 @@
     }
 
     function filter() {
-      kept = order.filter((row) => !(only?.checked && row >= failing)
-        && matches(() => rows[row].map(shown).join(" "), [reason, also].map((at) => at < 0 ? "" : shown(rows[row][at])), slices ? slices[row] : []));
-      keptCards = cards.filter((card) => matches(() => [card[1], card[2], card[3], card[4], bare(card[5] || "")].join(" "), [card[2], card[15]], card[14]));
+      kept = order.filter((row) => matches(() => rows[row].map(shown).join(" "), [reason, also].map((at) => at < 0 ? "" : shown(rows[row][at])), slices ? slices[row] : []));
+      keptCards = cards.filter((card) => matches(() => [card[1], card[2], card[3], card[4], bare(card[5] || ""), card[16]].join(" "), [card[2], card[15]], card[14]));
       drawRows(0);
       drawCards(0);
     }
 
     function line(row) {
       const name = anchor(row);
-      const made = make("tr", { role: "row", id: carded.has(name) ? null : name, class: row < failing ? "failing" : null });
+      const made = make("tr", { role: "row", id: name, class: row < failing ? "failing" : null });
       const columns = wide?.checked ? rows[row].length : first;
       rows[row].slice(0, columns).forEach((value, column) => {
         const text = shown(value);
@@ -198,7 +200,7 @@
     function drawCards(page) {
       if (!list) return;
       cardPager.show(keptCards.length, page);
-      list.replaceChildren(...keptCards.slice(...cardPager.range()).map((card) => draw(card, level)));
+      list.replaceChildren(...keptCards.slice(...cardPager.range()).map(draw));
       reachable(list);
     }
 
@@ -221,7 +223,7 @@
       const state = new URLSearchParams();
       const put = (name, value) => { if (value) state.set(name, value); };
       put("q", search.value); put("reason", pick.value); put("slice", part.value);
-      put("failing", only?.checked ? "1" : ""); put("columns", wide?.checked ? "all" : "");
+      put("columns", wide?.checked ? "all" : "");
       put("sort", sorted < 0 ? "" : (down ? "-" : "") + sorted);
       put("page", rowPager.page() ? rowPager.page() + 1 : ""); put("cards", cardPager.page() ? cardPager.page() + 1 : "");
       history.replaceState(null, "", `#view-${prefix}${state.size ? "?" + state : ""}`);
@@ -230,12 +232,12 @@
     this.restore = (text) => {
       const state = new URLSearchParams(text), get = (name) => state.get(name) || "";
       search.value = get("q"); pick.value = get("reason"); part.value = get("slice");
-      if (only) only.checked = get("failing") === "1";
       if (wide) wide.checked = get("columns") === "all";
       const column = parseInt(get("sort").replace("-", ""), 10);
       sort(column >= 0 && column < head.length ? column : -1, get("sort").startsWith("-"));
       filter();
       drawRows((parseInt(get("page"), 10) || 1) - 1);
+      if (body && (get("page") || get("sort") || get("columns"))) open(body);
       drawCards((parseInt(get("cards"), 10) || 1) - 1);
     };
 
@@ -245,7 +247,6 @@
       if (card < 0 && row < 0) return false;
       if (card >= 0 ? !keptCards.includes(cards[card]) : !kept.includes(row)) {
         search.value = pick.value = part.value = "";
-        if (only) only.checked = false;
         filter();
       }
       if (card >= 0) drawCards(Math.floor(keptCards.indexOf(cards[card]) / cardPager.size));
@@ -263,10 +264,10 @@
       if (place < 0 && cardPager.page()) { drawCards(cardPager.page() - 1); place = list.children.length - 1; }
       else if (place >= list.children.length && cardPager.range()[1] < keptCards.length) { drawCards(cardPager.page() + 1); place = 0; }
       const card = list.children[place];
-      if (card) { card.focus({ preventScroll: true }); card.scrollIntoView({ block: "start" }); }
+      if (card) { card.firstElementChild.focus({ preventScroll: true }); card.scrollIntoView({ block: "nearest" }); }
       return undefined;
     };
-    this.search = () => { open(root); search.focus(); };
+    this.search = () => { open(search); search.focus(); };
     this.root = root;
     this.prefix = prefix;
 
@@ -281,14 +282,21 @@
     if (reason >= 0) for (const row of rows.slice(0, failing)) if (!tally.has(shown(row[reason]))) tally.set(shown(row[reason]), 0);
     const chosen = [...tally].sort((one, other) => collator.compare(one[0], other[0])).map(([name, many]) => [name, (reasons[name] || name) + (many ? `: ${many}` : "")]);
     options(pick, [...chosen, ...Object.keys(against).map((name) => ["gate:" + name, `counts against ${name}`])]);
-    options(part, [...new Set((slices || []).flat())].sort(collator.compare).map((name) => [name, name]));
+    options(part, [...new Set([...(slices || []), ...cards.map((card) => card[14])].flat())].sort(collator.compare).map((name) => [name, name]));
     let wait = 0;
     const changed = () => { filter(); save(); };
     search.addEventListener("input", () => { clearTimeout(wait); wait = setTimeout(changed, 120); });
-    for (const control of [pick, part, only]) control?.addEventListener("change", changed);
+    for (const control of [pick, part]) control.addEventListener("change", changed);
     wide?.addEventListener("change", () => { drawRows(); save(); });
-    addEventListener("beforeprint", () => { rowPager.size = cardPager.size = PRINTED; drawRows(0); drawCards(0); });
-    addEventListener("afterprint", () => { rowPager.size = SIZE; cardPager.size = CARDS; drawRows(0); drawCards(0); });
+    addEventListener("beforeprint", () => {
+      if (!list) return;
+      cardPager.size = PRINTED;
+      drawCards(0);
+      const first = document.querySelector(".cards") === list;  // ten items in all
+      list.hidden = !first;
+      for (const card of list.children) card.open = first;
+    });
+    addEventListener("afterprint", () => { if (list) { cardPager.size = CARDS; list.hidden = false; drawCards(0); } });
     for (const bar of root.querySelectorAll(".controls")) bar.hidden = false;
     for (const note of root.querySelectorAll(".still")) note.remove();
     drawRows(0);
@@ -321,8 +329,9 @@
     open(target);
     if (!id.startsWith("item-")) { target.scrollIntoView({ block: "start" }); return; }
     if (target.tagName === "TR") target.classList.add("here");
+    else target.open = true;
     target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
-    (target.querySelector("a") || target).focus({ preventScroll: true });
+    target.querySelector("a, summary").focus({ preventScroll: true });
   }
 
   /** The items that a key is about: those with the focus, else the first that are on the screen. */

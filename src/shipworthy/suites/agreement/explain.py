@@ -12,7 +12,7 @@ from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, Tally
 from ...text import plural
 from ..answers.explain import judging_shown
-from ..answers.hints import lines
+from ..answers.hints import lines, unread_lines
 from ..answers.judge import RETRIEVED
 from .hints import diagnose
 from .judge import Context, Verdict, verdict_on
@@ -69,7 +69,7 @@ def _first_lines(findings: Findings) -> list[str]:
         logged=bool(tally[HAS + RETRIEVED]),
         judged=True,  # two labels that agree may both be wrong for want of a citation
     )
-    return list(found.values())
+    return list((unread_lines(tally) | found).values())
 
 
 def shown(context: Context) -> dict[str, object]:

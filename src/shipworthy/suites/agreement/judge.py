@@ -43,6 +43,7 @@ class Verdict(msgspec.Struct):
     question: str = ""
     cites: bool | None = None  # whether a derived answer cites anything; None where it is none
     held: tuple[Fact, ...] = ()  # which values that gates may need it has and lacks
+    unread: str = ""  # the language of a derived answer, where denials and refusals can't be read in it
     lacks: str = ""  # scholar_only, auditor_only, gold_only; without_trace is compared all the same
 
     @property
@@ -93,6 +94,7 @@ def _derived(case: Case, context: Context) -> Verdict:
     pair = derive(gold.qid, answer, traces[0], context.judging)
     verdict = judge_pair(pair, context.options, case.place)
     verdict.cites = not answer.uncited if answer.status in ("shipped", "empty") else None
+    verdict.unread = answer.unread
     verdict.question = gold.question or traces[0].asked
     if not traces[0].error:
         verdict.held = held_by(traces[0], refused=refusal.is_exact(traces[0].answer.claim))

@@ -50,6 +50,8 @@ def pair_facts(verdict: Verdict) -> Iterator[Fact]:
         yield "derived"
         if verdict.cites:
             yield "citing"
+    if verdict.unread:
+        yield f"unread {verdict.unread}"
     for role, label in (("scholar", verdict.scholar), ("auditor", verdict.auditor)):
         if label == "ABSTAIN":
             yield f"{role}_abstained"
@@ -63,7 +65,7 @@ def fact_names(options: Options) -> set[str]:
         cells
         | finals
         | values
-        | {"agreed", "disagreed", "flagged_agreement", "unanswered", "derived", "citing", *_ABSTAINED}
+        | {"agreed", "disagreed", "flagged_agreement", "unanswered", "derived", "citing", "unread *", *_ABSTAINED}
     )
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...language.reader import DIGITS
+from ...language.reader import DIGITS, read_phrase
 from .contracts import Fixture, FixtureSource, ReasonCase, ReasonerAnswer, read_fixture
 from .controls import GOOD, control_answer
 from .judge import judge_answer
 from .rules import Bound, Store, is_computed
+from .signals import is_required
 
 Found = tuple[str, str, str]
 
@@ -44,6 +45,7 @@ def _seen(case: ReasonCase) -> Iterator[Found]:
         yield "error", "it is unanswerable, but binds values or expects a resolution", "case-unanswerable"
     if case.answerable and not (case.bindings or case.expected_resolution or case.forbidden):
         yield "warning", "nothing is bound: any answer about the evidence passes", "case-could-not-fail"
+    yield from _resolutions(case, store)
     for bound in (Bound(binding, store) for binding in case.bindings):
         value = bound.binding.value
         for reference in (*bound.binding.source, *bound.binding.rivals):
@@ -54,6 +56,25 @@ def _seen(case: ReasonCase) -> Iterator[Found]:
             yield "error", f"the value {value!r} does not occur in its source", "case-value"
         if not bound.about and any(sentence.places(bound.value) for sentence in store.asked):
             yield "warning", f"the value {value!r} is in the prompt: whoever repeats it gives it", "case-could-not-fail"
+
+
+def _resolutions(case: ReasonCase, store: Store) -> Iterator[Found]:
+    """What can be seen in the expected resolutions."""
+    for phrase in case.expected_resolution:
+        if not read_phrase(phrase).content:
+            yield "error", f"the resolution {phrase!r} has no word that can be looked for", "case-resolution"
+        elif any(sentence.asserts(phrase) for sentence in store.asked):
+            yield "warning", f"the prompt itself states the resolution {phrase!r}", "case-could-not-fail"
+        elif contrary := next((one for one in case.forbidden if _agree(phrase, one)), None):
+            yield "error", f"the resolution {phrase!r} is forbidden too: {contrary!r}", "case-resolution"
+    if case.expected_resolution and not is_required(case, "contradiction_handling"):
+        what = "a missing resolution is only shown, not failed: set contradiction_handling to required to gate on it"
+        yield "warning", what, "case-resolution-shown"
+
+
+def _agree(one: str, other: str) -> bool:
+    """Whether whoever says the one says the other."""
+    return read_phrase(one).asserts(other)
 
 
 def _tried(case: ReasonCase, fixture: Fixture) -> Iterator[Found]:

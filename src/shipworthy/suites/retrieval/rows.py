@@ -106,7 +106,14 @@ def _changed(verdict: Verdict, change: Change) -> Row:
         "shadow": number(change.now),
         "live": number(change.before),
         "hit": [change.was_hit, change.hit],
+        "rank": [_first_rank(verdict.live), _first_rank(verdict.shadow)],
     }
+
+
+def _first_rank(verdict: LogVerdict | None) -> int | None:
+    """Where the first expected block stands in the first run that has one; None where no run does."""
+    hits = (line.ranked.hits[0] for line in verdict.lines if line.ranked.hits) if verdict else iter(())
+    return next(hits, None)
 
 
 def changed(rows: Rows) -> Row:

@@ -13,7 +13,7 @@ from ...core.tally import HAS, NAMED, Tally
 from ...text import first_few, plural
 from ..answers import judge as answers
 from ..answers.explain import judging_shown
-from ..answers.hints import lines
+from ..answers.hints import lines, unread_lines
 from . import pooled, reference, sensitivity
 from .hints import diagnose, reasons, titled, total
 from .judge import judge_runs
@@ -80,7 +80,7 @@ def explain(findings: Findings) -> Explanation:
 def first_lines(findings: Findings) -> dict[str, str]:
     """What is not judged, or why no citation counts: see the answers suite."""
     tally = findings.tally
-    return lines(
+    return unread_lines(tally) | lines(
         findings.context.options,
         answered=tally["runs_answered"],
         citing=tally["runs_citing"],

@@ -93,6 +93,7 @@ def judge_run(question: ExpectedRuns, trace: Trace, judging: answers.Judging) ->
         arrived=arrived(question, trace, cited),
         logged=trace.lambda_state,
         held=() if trace.error else answers.held_by(trace, status == "refused"),
+        unread=answer.unread,
     )
 
 

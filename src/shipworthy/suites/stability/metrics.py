@@ -101,6 +101,8 @@ def _runs(verdict: Verdict) -> Iterator[Fact]:
         yield f"runs_{run.status}"
         if run.status == "answered" and run.citations:
             yield "runs_citing"
+        if run.unread:
+            yield f"unread {run.unread}"
         yield f"lambda_{state}"
     yield from ("flips" for _ in verdict.flips)
     for state in ("→", "<>"):
@@ -142,7 +144,7 @@ VALUES = (CLAIM, CITES)
 def fact_names(options: Options) -> set[str]:
     """Every fact that is counted of a question; what sections are made of is counted aside."""
     names = {"answerable", "unanswerable", "missing", "judged", "failing", "undecided", "passing", "flipped", "flips"}
-    names |= {"runs", "runs_*", "lambda_*", "compared", "identical_claims", "identical_citations"}
+    names |= {"runs", "runs_*", "unread *", "lambda_*", "compared", "identical_claims", "identical_citations"}
     names |= {*_MEANS, *BARS, *(f"pass^{k}" for k in KS), *(f"failing_{name}" for name in BARS)}
     return names | {HAS + value for value in (*VALUES, RETRIEVED)}
 

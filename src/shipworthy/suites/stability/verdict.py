@@ -68,6 +68,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     arrived: bool = False  # cites something relevant, or within the anchor section
     logged: str | None = None  # λ as the log has it
     held: tuple[Fact, ...] = ()  # which values that gates may need it has and lacks
+    unread: str = ""  # its language, where denials and refusals can't be read in it
 
 
 class Flip(NamedTuple):
