@@ -5,7 +5,7 @@ PYTHON ?= python3
 # One more than there are cores: many tests wait for a server or a process.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
-.PHONY: demo test engines frameworks check lint types layers bench docs format clean
+.PHONY: demo test engines frameworks platforms check lint types layers bench docs format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -44,6 +44,11 @@ engines: $(VENV)/.dev
 frameworks: $(VENV)/.dev
 	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('frameworks')"
 	$(BIN)/python -m pytest -m slow tests/frameworks
+
+# A real Phoenix, which is installed in .bench/phoenix.
+platforms: $(VENV)/.dev
+	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('phoenix')"
+	$(BIN)/python -m pytest -m slow tests/importers/test_platforms.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs examples

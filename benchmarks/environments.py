@@ -24,6 +24,7 @@ PACKAGES = {
     "ir_measures": ["ir_measures"],
     "ranx": ["ranx"],
     "frameworks": ["fastapi", "uvicorn", "langchain-core", "langchain-classic", "llama-index-core", "haystack-ai"],
+    "phoenix": ["arize-phoenix>=20,<21"],
 }
 
 

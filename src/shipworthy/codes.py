@@ -389,8 +389,18 @@ CODES: dict[str, str] = {
     "pairs-none": "The file has no pair of labels to compare. Check the file.",
     "parquet": "A file is not readable as Parquet. Write it again, or give JSON lines.",
     "plan-grid": "Seeds or rewordings are empty or repeated, or paraphrases are requested twice. Name each value once.",
+    "platform": (
+        "A tracing platform is down, slow, refuses the request, or answers with something else. The message says what "
+        "to do; what was pulled is kept: add --resume."
+    ),
+    "platform-address": "The address of a platform can't be read. Write phoenix://HOST/PROJECT, langfuse://HOST, langsmith://HOST/PROJECT.",
+    "platform-answer": "A platform gave an answer of another form, or pages without end. Check its version.",
+    "platform-journal": "The journal of a pull is damaged or belongs to another one. Leave out --resume.",
+    "platform-key": "A platform needs a key, which is read from the variable in the message.",
+    "platform-time": "--since or --until is not a time. Write 2026-11-01, 2026-11-01T08:00:00Z, 24h or 7d.",
     "power-nothing": "No suite of the config could be run, so there are no gates with rates. Use --gates and --rate.",
     "power-rate": "--rate takes METRIC=RATE with a rate from 0 to 1, such as precision=0.9.",
+    "push-nothing": "No item of the report has a trace of the platform. Give the traces that import wrote from it.",
     "qid-number": (
         "A qid is a number and was read as text. This is harmless; write it as a string to avoid the warning."
     ),

@@ -25,6 +25,7 @@ COMMANDS = {
     "check": "Run every suite of the config and give one decision: the main job in CI.",
     "run": "Send every question to your system and save the responses.",
     "import": "Turn exports of tracing and evaluation tools into traces.",
+    "push": "Write results back to the traces of Phoenix, Langfuse or LangSmith.",
     "score": "Are the answers correct, cited, and refused when they should be?",
     "explain": "Explain a metric, a reason, one question of the last report, or an error code.",
     "stability": "Do seeds and harmless rewording change the answers?",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -33,6 +35,15 @@ if TYPE_CHECKING:
 @click.option("--qid", "qid_path", default="", metavar="PATH", help="Where the question id is, such as metadata.case.")
 @click.option("--document-id", default="", metavar="KEY", help="Metadata key that holds the id of a document.")
 @click.option("--retriever", default="", metavar="NAME", help="Step that retrieves, where steps have no kinds (Weave).")
+@click.option(
+    "--since", default="", metavar="TIME", help="Platforms: from this time on, such as 2026-11-01 or 24h ago."
+)
+@click.option("--until", default="", metavar="TIME", help="Platforms: up to this time.  [default: now]")
+@click.option("--tag", default="", metavar="TAG", help="Platforms: only traces with this tag.")
+@click.option(
+    "--deadline", type=click.FloatRange(1), default=600, show_default=True, help="Platforms: seconds the pull may take."
+)
+@click.option("--resume", is_flag=True, help="Platforms: go on with a pull that was cut off.")
 @click.option("--json", "as_json", is_flag=True, help="Print the coverage as JSON.")
 def command(
     files: tuple[str, ...],
@@ -47,6 +58,11 @@ def command(
     qid_path: str,
     document_id: str,
     retriever: str,
+    since: str,
+    until: str,
+    tag: str,
+    deadline: float,
+    resume: bool,
     as_json: bool,
 ) -> int:
     """Turn exports of tracing and evaluation tools into traces that can be scored.
@@ -55,10 +71,12 @@ def command(
     shipworthy import traces.json --gold gold.jsonl --out runs/trace.jsonl
     shipworthy import spans.jsonl logs.jsonl --gold gold.jsonl --dry-run
     shipworthy import results.csv --map question=prompt --map claim=answer --out runs/trace.jsonl
+    shipworthy import phoenix://localhost:6006/default --since 24h --gold gold.jsonl --out runs/trace.jsonl
 
     Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, Braintrust, ragas, deepeval, promptfoo,
     Inspect, TruLens, Weave, Opik, Haystack, LlamaIndex, Azure AI and Bedrock evaluation, BEIR, TREC and tables. The
     format is recognised by content. A run without an answer becomes a failed run, never an empty answer.
+    phoenix://HOST/PROJECT, langfuse://HOST and langsmith://HOST/PROJECT are pulled over their API.
     """
     from ..errors import UsageError
     from ..importers import CHOICES, Importer, Options
@@ -75,11 +93,54 @@ def command(
             "no output file was given", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
         )
     options = Options(form, mapping, sep, qid_path, retriever, document_id, bool(draft_gold))
-    importer = Importer(files, gold=gold, chunks=chunks, options=options)
-    _write(importer, None if dry_run else out, as_json, only_drafts=bool(draft_gold) and not out)
-    if draft_gold and not dry_run:
-        _write_drafts(importer, draft_gold)
+    with ExitStack() as pulls:
+        place = "" if dry_run else out or draft_gold or ""
+        found, finished = _here(files, place, (since, until, tag), deadline, resume, pulls)
+        importer = Importer(found, gold=gold, chunks=chunks, options=options)
+        for read, name in zip(importer.coverage.files, files, strict=True):
+            read.path = name
+        _write(importer, None if dry_run else out, as_json, only_drafts=bool(draft_gold) and not out)
+        if draft_gold and not dry_run:
+            _write_drafts(importer, draft_gold)
+        finished()
     return 0
+
+
+def _here(
+    files: tuple[str, ...], out: str, window: tuple[str, str, str], seconds: float, resume: bool, pulls: ExitStack
+) -> tuple[tuple[str, ...], Callable[[], None]]:
+    """The files, with a file here for every platform among them; and what to do when they were imported."""
+    from ..importers.platforms import Address, Window, is_platform, pulled
+
+    if not any(map(is_platform, files)):
+        if any(window) or resume:
+            from ..errors import UsageError
+
+            hint = "Give an address, such as phoenix://localhost:6006/default."
+            raise UsageError(
+                "--since, --until, --tag and --resume are for platforms", hint=hint, code="platform-address"
+            )
+        return files, lambda: None
+    import os
+    import tempfile
+
+    folder = pulls.enter_context(tempfile.TemporaryDirectory(prefix="shipworthy-"))
+    found, journals = [], []
+    for number, name in enumerate(files):
+        if not is_platform(name):
+            found.append(name)
+            continue
+        own = os.path.join(folder, str(number))
+        os.mkdir(own)
+        journals.append(f"{out or os.path.join(folder, 'dry')}.pull{number or ''}")
+        address = Address.parse(name)
+        found.append(pulled(address, Window(*window), own, journals[-1], seconds=seconds, resume=resume))
+
+    def finished() -> None:
+        for journal in journals:
+            os.unlink(journal)
+
+    return tuple(found), finished
 
 
 def _write(importer: Importer, out: str | None, as_json: bool, only_drafts: bool) -> None:

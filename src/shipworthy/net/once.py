@@ -36,6 +36,33 @@ async def _posted(url: str, payload: bytes, headers: Mapping[str, str], seconds:
         await client.close()
 
 
+def ask(
+    method: str, url: str, body: object, headers: Mapping[str, str], seconds: float
+) -> tuple[int, Mapping[str, str], bytes]:
+    """Status, headers and body of the response to a request, perhaps with a JSON body; status 0 and why, if none."""
+    payload = None if body is None else json.dumps(body).encode()
+    return run_blocking(_asked(method, url, payload, headers, seconds))
+
+
+async def _asked(
+    method: str, url: str, payload: bytes | None, headers: Mapping[str, str], seconds: float
+) -> tuple[int, Mapping[str, str], bytes]:
+    address = vetted_url(url, visible(url.partition("?")[0], 120))
+    usual = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "shipworthy"}
+    typed = {} if payload is None else {"Content-Type": "application/json"}
+    client = Client(address, {**usual, **typed, **headers})
+    try:
+        async with asyncio.timeout(seconds):
+            reply = await client.send(method, address, payload, {}, MOST)
+        return (reply.status, reply.headers, reply.body) if reply.whole else (0, {}, b"the response is too large")
+    except RequestFailed as failed:
+        return 0, {}, failed.why.encode("utf-8", "replace")
+    except TimeoutError:
+        return 0, {}, f"no answer within {seconds:.0f} s".encode()
+    finally:
+        await client.close()
+
+
 def fetch(url: str, sink: BinaryIO, seconds: float, *, method: str = "GET") -> tuple[int, Mapping[str, str]]:
     """Status and headers of the response, whose body goes to the sink. Redirects are not followed."""
     return run_blocking(_fetched(url, sink, seconds, method))
