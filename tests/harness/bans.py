@@ -14,14 +14,24 @@ from pathlib import Path
 
 CALLS = {
     *("eval", "exec", "compile", "__import__", "input", "breakpoint"),
-    *("os.system", "os.popen", "tempfile.mktemp", "yaml.load", "yaml.unsafe_load", "builtins.eval", "builtins.exec"),
+    *(
+        "os.system",
+        "os.popen",
+        "tempfile.mktemp",
+        "yaml.load",
+        "yaml.load_all",
+        "yaml.full_load",
+        "yaml.unsafe_load",
+        "builtins.eval",
+        "builtins.exec",
+    ),
     *(f"{module}.{name}" for module in ("marshal", "cPickle", "dill") for name in ("load", "loads")),
     # The day and hour of the place where the program runs: a waiver's last day is the same everywhere.
     *(f"{name}.today" for name in ("date", "datetime", "datetime.date", "datetime.datetime")),
     *("datetime.utcnow", "datetime.datetime.utcnow", "time.localtime", "time.ctime"),
     *("shelve.open", "logging.config.fileConfig", "xml.etree.ElementTree.parse", "ctypes.CDLL"),
 }
-IMPORTS = {"marshal", "shelve", "dill", "yaml", "requests", "ctypes", "telnetlib", "ftplib", "smtplib", "cgi"}
+IMPORTS = {"marshal", "shelve", "dill", "requests", "ctypes", "telnetlib", "ftplib", "smtplib", "cgi"}
 NETWORK = {
     *("socket", "ssl", "http.client", "urllib.request", "urllib3", "httpx", "httpx2", "aiohttp", "websockets"),
     *("uvicorn", "psycopg", "psycopg2", "asyncpg", "socketserver", "http.server", "xmlrpc"),
@@ -61,6 +71,7 @@ MAY_IMPORT_BY_NAME = {
     "cli/__init__.py": "one module a verb",
     "engines/__init__.py": "one module an engine",
     "engines/dask.py": "what a worker of a cluster has installed",
+    "reading/frames.py": "the library that a table came from",
     "report/__init__.py": "one module a format",
     "stats/__init__.py": "the public names",
     "suites/__init__.py": "one module a suite",
