@@ -19,7 +19,9 @@ ITEM = 4  # words that an item of a list "A, B, or C" may have
 ASKING = ("?", "？", "؟")
 # A text without a word of these is read no further.
 NEGATING = ("negators", "nominal", "except", "after", "next")
-DENYING = (*NEGATING, "false", "falsely", "past", "until", "from", "unreal", "believed", "either", "maybe")
+_FALSE, _ONCE = ("false", "falsely"), ("past", "until", "from")
+_BELIEVED, _OPEN = ("unreal", "believed"), ("either", "maybe")
+DENYING = (*NEGATING, *_FALSE, *_ONCE, *_BELIEVED, *_OPEN)
 STOP = re.compile(r"[.!?;](?![^\W_])|[。！？؟।\n]")
 _BREAK = re.compile(r"[,;:()\[\]—–،、，；：「」]| -+ ")
 _BLANK = re.compile(r"[\s\"'*_)]*")
@@ -43,12 +45,14 @@ def denied(text: str, start: int, end: int, pack: Pack, question: str = "") -> s
             return words
         if clause.cancelled:
             return ""
-    return (
-        ("" if pack.has("false", pack.fold(question)) else clause.falsity(following))
-        or _outdated(clause, question)
-        or clause.correction(following)
-        or clause.choice()
-    )
+    is_called_false = not here.isdisjoint(_FALSE) and not pack.has("false", pack.fold(question))
+    if is_called_false and (words := clause.falsity(following)):
+        return words
+    if not here.isdisjoint(_ONCE) and (words := _outdated(clause, question)):
+        return words
+    if not here.isdisjoint(_BELIEVED) and (words := clause.correction(following)):
+        return words
+    return "" if here.isdisjoint(_OPEN) else clause.choice()
 
 
 def negated(text: str, start: int, end: int, pack: Pack) -> str:
