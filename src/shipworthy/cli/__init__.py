@@ -39,7 +39,7 @@ COMMANDS = {
     "compare": "Compare two runs on the same gold set: what changed, and is it noise?",
     "aa": "Compare two runs of the same pipeline: how often would the decision flip?",
     "power": "How many questions do your gates need?",
-    "history": "Earlier runs: list, show, trend, report, nightly, flaky.",
+    "history": "Earlier runs: one question over time, trends, flaky questions, nights.",
     "site": "Write the history as static pages: what is red, since when, what it answered.",
     "serve": "Serve these pages live, take reports from many repositories.",
     "baseline": "Named baselines: bless a run, list them.",
