@@ -401,6 +401,25 @@ def test_a_reviewer_at_the_keyboard_needs_few_actions(folder: Path, visit: Calla
     assert len(read_gold(folder / "gold.jsonl")) == total
 
 
+def test_a_browser_that_crashes_at_every_decision_loses_none(folder: Path, visit: Callable[[str], Any]) -> None:
+    from playwright.sync_api import Error, expect
+
+    total = len((folder / "draft.jsonl").read_text("utf-8").splitlines())
+    with server(folder) as (address, _):
+        for number in range(total):
+            page = visit(address)
+            expect(page.locator("#progress")).to_contain_text(f"{number} of {total} reviewed")
+            if not page.locator("#question").input_value():
+                page.keyboard.press("e")
+                page.keyboard.type(f"Which value number {number} {chr(97 + number) * 12} is meant?")
+                page.keyboard.press("Enter")
+            page.keyboard.press("a")
+            expect(page.locator("#progress")).to_contain_text(f"{number + 1} of {total} reviewed")
+            with pytest.raises(Error):
+                page.goto("chrome://crash")
+    assert len(read_gold(folder / "gold.jsonl")) == total
+
+
 def test_marking_with_mouse_and_arrows_and_taking_back(folder: Path, visit: Callable[[str], Any]) -> None:
     from playwright.sync_api import expect
 
