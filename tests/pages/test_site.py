@@ -259,10 +259,12 @@ def test_nothing_is_added_to_the_database_of_another_program(cli: Cli, tmp_path:
 
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE notes (text TEXT)")
+    before = (tmp_path / "other.db").read_bytes()
     ran = cli("site", "-o", tmp_path / "public", "--history", tmp_path / "other.db")
     assert ran.code == 4 and "history-foreign" in ran.err and not (tmp_path / "public").exists()
-    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
-        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("notes",)]
+    assert (tmp_path / "other.db").read_bytes() == before
+    assert cli("history", "list", "--history", tmp_path / "other.db").code == 4
+    assert (tmp_path / "other.db").read_bytes() == before
 
 
 def test_a_site_that_is_killed_is_made_whole_by_the_next(planted: str, site: Path, tmp_path: Path) -> None:

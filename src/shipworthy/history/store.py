@@ -219,6 +219,8 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
                 hint="It is left as it is: name another file.",
                 code="history-foreign",
             )
+        if write or _may_write(path):  # only now: the file of another program stays as it is
+            connection.execute("PRAGMA journal_mode = WAL")
         if write or before < READABLE:
             connection.execute("BEGIN IMMEDIATE")
             store.migrate(name)
@@ -239,17 +241,19 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
 
 def _connected(path: str, timeout: float, write: bool) -> sqlite3.Connection:
     """A connection that writes where it can; a database that may only be read can still be read."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if write or (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+    if write or _may_write(path):
         connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         return connection
     # Where the folder can't be written either, there is no place for SQLite's own files, and nobody who writes.
-    how = "mode=ro" if os.access(folder, os.W_OK) else "immutable=1"
+    how = "mode=ro" if os.access(os.path.dirname(os.path.abspath(path)), os.W_OK) else "immutable=1"
     return sqlite3.connect(
         f"file:{quote(os.path.abspath(path))}?{how}", uri=True, timeout=timeout, isolation_level=None
     )
+
+
+def _may_write(path: str) -> bool:
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
 
 
 def _check_size(path: str, name: str) -> None:
