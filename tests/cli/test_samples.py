@@ -67,7 +67,7 @@ def missing_part(wanted: list[str], printed: str) -> str:
     return ""
 
 
-# Pages that are replayed file by file in an empty folder have a test of their own.
+# Pages that are replayed file by file, or after several builds, have a test of their own.
 SAMPLED = [page for page in PAGES if samples(page) and not page.name.startswith(("from-", "gold-in"))]
 
 
