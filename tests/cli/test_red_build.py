@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from test_samples import missing_part, samples
 
 from conftest import ROOT, Cli, gold, trace, write_lines
-from test_samples import missing_part, samples
 
 PAGE = ROOT / "docs" / "red-build.md"
 RIGHT = {
