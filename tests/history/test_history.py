@@ -247,6 +247,27 @@ def test_two_hundred_writers_at_once_lose_nothing(url: str) -> None:
     assert {run.digest for run in History(url).runs()} == {small(index)["digest"] for index in range(200)}
 
 
+def test_a_history_that_is_just_being_made_is_nobody_elses(tmp_path: Path) -> None:
+    failures: list[str] = []
+
+    def write(path: str, start: threading.Barrier, index: int) -> None:
+        start.wait()
+        try:
+            History(path, timeout=60).record(small(index))
+        except ShipworthyError as error:
+            failures.append(str(error))
+
+    for number in range(25):
+        start = threading.Barrier(12)
+        made = (str(tmp_path / f"{number}.db"), start)
+        threads = [threading.Thread(target=write, args=(*made, index)) for index in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+
+
 def test_threads_in_several_processes_leave_a_sound_file(tmp_path: Path) -> None:
     script = (
         "import sys, json, threading\nfrom shipworthy.history import History\n"

@@ -211,14 +211,16 @@ def _sqlite(path: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         connection = _connected(path, timeout, write)
         store = HistoryStore(connection, False)
-        before = _known(store.version(), name)
-        if not before and store.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1"):
+        # Read in one statement: between two, somebody else may make the tables of a new history.
+        tables = store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+        if tables and ("shipworthy_schema",) not in tables:
             raise EnvironmentFailure(
                 "is the database of another program",
                 where=name,
                 hint="It is left as it is: name another file.",
                 code="history-foreign",
             )
+        before = _known(store.version(), name)
         if write or _may_write(path):  # only now: the file of another program stays as it is
             connection.execute("PRAGMA journal_mode = WAL")
         if write or before < READABLE:
