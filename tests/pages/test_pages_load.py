@@ -14,10 +14,10 @@ from pathlib import Path
 
 from planting import known, plant, report
 from test_serve import BRANCH, PROJECT, running
-from waiting import wait_until
 
 from shipworthy.history import History
 from shipworthy.pages.tokens import add_token
+from waiting import wait_until
 
 pytest_plugins = ("databases",)  # the fixture url: SQLite, and PostgreSQL where it is installed
 EFFORT = int(os.environ.get("SHIPWORTHY_EFFORT", "1"))
