@@ -1,8 +1,8 @@
 """Pulling from platforms and pushing to them.
 
 Langfuse and LangSmith are stubs that refuse any request their published API descriptions do not have. Phoenix and
-MLflow are real servers, each in an environment of its own (`make platforms`); where it is absent, its test is skipped by
-name.
+MLflow are real servers, each in an environment of its own (`make platforms`); where one is absent, its test is skipped
+by name.
 """
 
 from __future__ import annotations
