@@ -22,7 +22,7 @@ from ..documents.places import anchor_of
 from ..errors import UsageError
 from ..text import fold
 from .alike import Alike
-from .facts import NO_NOUN, Fact, facts_of, plain, wording
+from .facts import NO_NOUN, Fact, facts_of, is_label, plain, wording
 
 A_SECTION = 2  # candidates of one section at most
 MOST_SPARE = 20_000  # sections whose weak facts are kept for when nothing better is left
@@ -265,7 +265,7 @@ def _sheets(documents: Documents) -> Iterator[Table]:
         for section in document.sections:
             chapter = section.title if section.level < 2 else chapter
             pairs = _PAIR.findall(document.text, section.body, section.end)
-            said = {plain(name): value for name, value in pairs}
+            said = {plain(name): value for name, value in pairs if not is_label(name)}
             if said and section.title:
                 chapters.setdefault(chapter, {})[plain(section.title)] = said
         for name, things in chapters.items():
