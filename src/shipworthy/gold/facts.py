@@ -285,7 +285,7 @@ _LABELS = re.compile(r"note|notes|example|examples|figure|table|warning|tip|see|
 
 def is_label(name: str) -> bool:
     """Whether what stands before a colon names no property, as in `Note: …`."""
-    return _LABELS.fullmatch(name.split()[0].casefold()) is not None
+    return _LABELS.fullmatch(name.split(maxsplit=1)[0].casefold()) is not None
 
 
 def _pair(passage: Passage, text: str) -> Iterator[Fact]:
