@@ -17,9 +17,9 @@ from msgspec import UNSET, UnsetType
 
 from ..reading.jsonl import JOURNAL, Problem, Reader, Refused, deep, suspicious
 from ..reading.keys import Keys
-from ..reading.mapping import FLAT, shaped
 from ..reading.plans import add_plans, note_runs
 from ..reading.strict import as_record, strict_object
+from ..reading.values import FLAT, shaped
 from .contracts import Gold, Trace, gold_keys, trace_keys
 from .inputs import Block, Input, Line, Refusal
 
