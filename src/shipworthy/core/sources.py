@@ -76,7 +76,7 @@ def load_gold(
     read = Input()
     stream = gold_stream(source, read, lenient=lenient, by=by, map=map)
     items, lines, refusals = dict[str, Gold](), dict[str, int](), Refusals()
-    for places, _, texts in stream.blocks():
+    for places, _, texts in stream.blocks(decode=True):
         records = stream.format.records(list(zip(places, texts, strict=True)), refusals.add)
         for place, item in zip(places, records, strict=True):
             if item is None:

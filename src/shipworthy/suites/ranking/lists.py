@@ -215,7 +215,7 @@ def _records(
         yield from mapped_records(source, record, read, keys, name, map)
         return
     read.path = os.fspath(source)
-    reader = Reader(source, record, read.found, keys=keys, shaped=partial(shaped, kind=name))
+    reader = Reader(source, record, read.found, keys=lambda: keys, shaped=partial(shaped, kind=name))
     yield from reader
     read.learn(reader)
     read.records = reader.records
