@@ -120,8 +120,12 @@ def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tupl
         return "NO VERDICT", [*(incomplete or []), *told]
     if not any(outcome.state != "NOT-APPLICABLE" for outcome in blocking):
         return "NO VERDICT", ["no gate applies to this data"]
-    passed = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
-    return "SHIP", [_passed(passed, sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN"))]
+    gates = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
+    unsure = sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN")
+    if gates == 1:
+        return "SHIP", ["the gate passes, but not with statistical certainty" if unsure else "the gate passes"]
+    doubt = f"; {unsure} of them {'is' if unsure == 1 else 'are'} not statistically certain" if unsure else ""
+    return "SHIP", [f"all {gates} gates pass{doubt}"]
 
 
 def is_explained(outcome: Outcome, incomplete: Iterable[str]) -> bool:
@@ -129,14 +133,6 @@ def is_explained(outcome: Outcome, incomplete: Iterable[str]) -> bool:
     lost = [reason for reason in incomplete if UNJUDGED in reason]
     every = any(f" {UNJUDGED}{NOTHING_JUDGED}" in reason for reason in lost)
     return outcome.state == "NO-DATA" and bool(lost) and (every or outcome.measure.value is not None)
-
-
-def _passed(gates: int, unsure: int) -> str:
-    """`all 5 gates pass; 2 of them are not statistically certain`."""
-    if gates == 1:
-        return "the gate passes, but not with statistical certainty" if unsure else "the gate passes"
-    doubt = f"; {unsure} of them {'is' if unsure == 1 else 'are'} not statistically certain" if unsure else ""
-    return f"all {gates} gates pass{doubt}"
 
 
 def _reason(outcome: Outcome) -> str:
@@ -324,11 +320,10 @@ def outcome_dict(outcome: Outcome) -> dict[str, object]:
     }
     if outcome.capped:
         shown["capped"] = outcome.capped
-    for name in ("p_prove", "more_best", "more_at_rate", "turn"):
-        value = getattr(outcome, name)
-        if value is not None:
-            shown[name] = round(value, 6) if isinstance(value, float) else value
-    return shown
+    best, rate = outcome.more
+    p_prove = None if outcome.p_prove is None else round(outcome.p_prove, 6)
+    certain = {"p_prove": p_prove, "more_best": best, "more_at_rate": rate, "turn": outcome.turn}
+    return shown | {name: value for name, value in certain.items() if value is not None}
 
 
 def number(value: Fraction | None) -> float | int | None:

@@ -17,17 +17,16 @@ from ..errors import DataError, UsageError
 from ..reading.lock import item_digest
 from ..text import visible
 from .decision import Decision, decide
-from .evidence import Counts, Evidence, Facts
+from .evidence import Evidence, Facts
 from .gates import Gate, compare
 from .goldset import Watch, shows, wrong
 from .inputs import FILE, Format, Input, Numbered, Refusal, Refusals, relative
 from .join import Case, Choice, Engine, Joined, Keep, Once, Question, RunOf, Survey, Unknown, hash_of, open_all
 from .measuring import choose_gates, lost_data, measure, measure_all, slice_measures, tolerated
 from .options import SuiteOptions, shown
-from .policy import nearest_to_passing
 from .records import Contract
 from .rows import MEMORY, Order, Row, Rows, digest_of_names
-from .suite import Explanation, Findings, Material, Reference, Sources, Suite, no_change
+from .suite import Explanation, Findings, Material, Reference, Sources, Suite
 from .tally import FactNames
 
 __all__ = ["choose_gates", "evaluate", "gc_paused", "measure_all", "slice_measures"]
@@ -51,7 +50,7 @@ def evaluate(
     Without `reports` the decision has no rows of items that pass, where the suite itself can do without them.
     """
     with gc_paused():
-        options = suite.complete(options, sources)
+        options = options if suite.complete is None else suite.complete(options, sources)
         wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
         quarantined = tuple(getattr(options, "quarantine", ()))
         left, subset = frozenset[str](), None
@@ -106,8 +105,8 @@ def _set_apart(
 def _look_over(suite: Suite, material: Material, job: Job, joined: Joined) -> Gathered:
     """Everything that is known of the questions once all of them were judged."""
     room, survey = getattr(joined, "room", MEMORY), None
-    two = suite.settle is not no_change and (suite.survey is None or suite.survey(job.context) is not None)
-    if two:
+    two = suite.settle is not None and (suite.survey is None or suite.survey(job.context) is not None)
+    if suite.settle is not None and two:
         first = msgspec.structs.replace(job, survey=True, judges=False)
         total = joined.over(partial(look, first), Pass(first, room))
         _close(material, job, total)
@@ -229,7 +228,8 @@ class Pass:
 def look(job: Job, questions: Sequence[Question]) -> Pass:
     """Survey or judge some questions."""
     found, suite, context = Pass(job), job.suite, job.context
-    facts: Facts | None = None if suite.facts is None else partial(_facts, suite.facts, context)
+    facts_of = suite.facts
+    facts: Facts | None = None if facts_of is None else lambda outline: facts_of(outline, context)
     single = [source for source, keep in job.keep.items() if keep in ("last", "first", "worst")]
     for question, placed in open_all(questions, job.formats, found.refuse if job.notes else _ignore):
         name = question.name
@@ -261,10 +261,6 @@ def look(job: Job, questions: Sequence[Question]) -> Pass:
             except DataError as error:  # raised when all are known, so that the first is told whoever meets it
                 found.fail(gold[0] if gold is not None else 0, error)
     return found
-
-
-def _facts(facts: Callable[[Any, Any], Iterable[Counts]], context: Any, outline: Any) -> Iterable[Counts]:
-    return facts(outline, context)
 
 
 def _ignore(source: str, refusal: Refusal) -> None: ...
@@ -326,13 +322,15 @@ def _close(material: Material, job: Job, total: Pass) -> None:
         if repeated is not None:
             read.found = once.problems(read.files or [read.path], read.found, repeated)
         read.close(read.found, once.lenient)
-    total.choice.refuse(job.keep, job.runs, {name: read.files for name, read in material.reads.items()})
+    if total.choice.undecided:
+        total.choice.refuse(job.keep, job.runs, {name: read.files for name, read in material.reads.items()})
     if material.closed:
         unknown = Unknown()
         for met in total.evidence.unknown.values():
             unknown += met
         unknown.refuse()
-    total.choice.refuse_second()
+    if total.choice.second:
+        total.choice.refuse_second()
     if total.error is not None:
         raise total.error[1]
 
@@ -429,6 +427,8 @@ def _by_reference(suite: Suite, findings: Findings, reference: Reference) -> Exp
 def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
     material, options = findings.material, findings.context.options
     reads, allowed = material.reads, [*told.first, *tolerated(suite, findings)]
+    where = {"where": material.subset["where"]} if material.subset else {}
+    notes = [_unpathed(str(note), name, read) for name, read in reads.items() for note in read.warnings]
     decision = Decision(
         suite=suite.name,
         profile=getattr(options, "profile", "strict"),
@@ -445,23 +445,22 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         items=findings.evidence.rows if told.items is None else told.items,
         sections=told.sections | ({"subset": material.subset} if material.subset else {}),
         headline=told.headline,
-        options={**shown(options), **suite.shown(findings.context), **_where(material)},
+        options={**shown(options), **suite.shown(findings.context), **where},
         inputs={name: input_block(name, read) for name, read in reads.items()},
         compat=told.compat,
-        warnings=[*_reading_notes(reads), *material.warnings, *told.warnings],
+        warnings=[*notes, *material.warnings, *told.warnings],
         incomplete=findings.incomplete,
         tolerated=allowed,
         partial=any(read.bad for read in reads.values()),
         run={name: read.path for name, read in reads.items() if read.path},
         display=suite.display,
     )
-    if nearest := nearest_to_passing(decision):
-        decision.sections["turns"] = nearest
+    if decision.verdict == "NO-SHIP":
+        from .policy import nearest_to_passing
+
+        if nearest := nearest_to_passing(decision):
+            decision.sections["turns"] = nearest
     return decision
-
-
-def _where(material: Material) -> dict[str, object]:
-    return {"where": material.subset["where"]} if material.subset else {}
 
 
 def input_block(name: str, read: Input) -> dict[str, Any]:
@@ -469,10 +468,6 @@ def input_block(name: str, read: Input) -> dict[str, Any]:
     problems = [_unpathed(problem, name, read) for problem in read.problems]
     block = {"sha256": read.digest or None, "records": read.records, "bad": read.bad, "problems": problems}
     return block | ({"content": read.content} if read.content else {})
-
-
-def _reading_notes(reads: Mapping[str, Input]) -> list[str]:
-    return [_unpathed(str(note), name, read) for name, read in reads.items() for note in read.warnings]
 
 
 def _unpathed(text: str, name: str, read: Input) -> str:

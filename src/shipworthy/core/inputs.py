@@ -123,12 +123,14 @@ class Input(msgspec.Struct):
     def learn(self, reader: Reader[Any]) -> None:
         """Keep what only the end of a file tells."""
         self.digest = reader.digest
-        add_plans(self.plans, reader.plans)
+        if reader.plans:
+            add_plans(self.plans, reader.plans)
 
     def close(self, problems: Problems, lenient: bool) -> None:
         """Keep what was wrong; unless lenient, raise it."""
         self.bad, self.problems = problems.total, [str(problem) for problem in problems.first]
-        if not lenient or problems.unread:  # how much is missing behind an unreadable end nobody knows
+        # How much is missing behind an unreadable end nobody knows.
+        if problems.total and (not lenient or problems.unread):
             problems.raise_any()
 
     def __iadd__(self, part: Input) -> Input:

@@ -48,7 +48,7 @@ class Contract(msgspec.Struct, frozen=True):
             yield from self._objects(source, read)
             return
         read.path = os.fspath(source)
-        table = open_table(source, read)
+        table = open_table(source, read) if is_other_format(source) else None
         strict = Strict(self, read, source, decode)
         if table is None and not self.map:
             for first, text, lines in strict.reader.blocks():
@@ -108,7 +108,9 @@ class Contract(msgspec.Struct, frozen=True):
 
     def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
         """A record for each line, checked in full; None for one that is refused."""
-        found = _strict(self).records(lines, refuse)
+        found = [data for _, data in lines]
+        if bytes in set(map(type, found)):  # else they were decoded while they were read, or came as records
+            found = _strict(self).records(lines, refuse)
         if self.check is not None:
             for at, record in enumerate(found):
                 if record is not None and (wrong := self.check(record)) is not None:
@@ -249,8 +251,6 @@ class Strict:
     def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
         """A record for each line; all at once where nothing is odd, else few at a time, and one by one."""
         found = [data for _, data in lines]
-        if bytes not in set(map(type, found)):
-            return found  # they were decoded while they were read, or came as records
         left = [at for at, data in enumerate(found) if type(data) is bytes]
         records = self._at_once([found[at] for at in left])
         if records is None:
@@ -316,8 +316,6 @@ class Table(Protocol):
 
 def open_table(source: Any, read: Input) -> Table | None:
     """The rows of a file that is not JSON lines; None where it is."""
-    if not is_other_format(source):
-        return None
     from ..reading.formats import open_rows
 
     return open_rows(os.fspath(source), read.found)
@@ -330,7 +328,7 @@ def mapped_records(
     from .mapped import mapped_rows
 
     read.path = os.fspath(source)
-    rows = open_table(source, read)
+    rows = open_table(source, read) if is_other_format(source) else None
     reader = Reader(source, dict, read.found, warn=read.warn)
     for number, row in mapped_rows(reader if rows is None else rows, kind, pairs, read, read.found):
         read.records += 1

@@ -54,7 +54,8 @@ def gold_stream(
 
 def close_gold(source: GoldSource, read: Input, *, lenient: bool) -> None:
     """What only the whole set tells: whether paths matched, whether it is one of questions, which lines are bad."""
-    check_mapping(read)
+    if read.mapped is not None:
+        check_mapping(read)
     if not read.items:
         raise_misfit(source, "gold", read.found)
     read.close(read.found, lenient)
@@ -140,7 +141,8 @@ def stream_traces(
 
 def close_traces(source: TraceSource, read: Input, *, lenient: bool, needs: bool) -> None:
     """What only all traces tell: whether paths matched, whether each file is one of traces, which lines are bad."""
-    check_mapping(read)
+    if read.mapped is not None:
+        check_mapping(read)
     for path, fits in read.fits.items():
         if not fits:
             raise_misfit(path if is_path(source) else source, "trace", read.found)
