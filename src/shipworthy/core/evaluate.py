@@ -363,10 +363,9 @@ class Gathered:
     def _batches(self, sample: int, left: Collection[str]) -> Iterator[Sequence[Question]]:
         """Which questions are in a sample is told by their names, so that it is the same one on every engine."""
         every = self.total.evidence.questions // sample if sample else 1
-        for batch in self._joined.batches():
-            if left or every > 1:
-                batch = [one for one in batch if one.name not in left and (every < 2 or not hash_of(one.name) % every)]
-            yield batch
+        if not left and every < 2:
+            return self._joined.batches()
+        return self._joined.batches(lambda name: name not in left and (every < 2 or not hash_of(name) % every))
 
 
 # --- from evidence to the decision ---

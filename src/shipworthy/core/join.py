@@ -76,6 +76,7 @@ class AddsUp(Protocol):
 
 Total = TypeVar("Total", bound=AddsUp)
 Work = Callable[[Sequence[Question]], Total]
+Wanted = Callable[[str], bool]  # of the name of a question
 
 
 class Joined(Protocol):
@@ -84,8 +85,8 @@ class Joined(Protocol):
     def over(self, work: Work[Total], total: Total) -> Total:
         """Work on batches, each question whole and in one of them; add up. All of it, or an error."""
 
-    def batches(self) -> Iterator[Sequence[Question]]:
-        """The questions in this process, for a caller that may stop early."""
+    def batches(self, wanted: Wanted | None = None) -> Iterator[Sequence[Question]]:
+        """The questions, or those of wanted names, in this process, for a caller that may stop early."""
 
 
 class Engine(Protocol):
@@ -153,10 +154,12 @@ class Lot:
 
     def slots(self, names: Sequence[str]) -> list[Slot | None]:
         """What there is about each of these questions."""
-        if self._others or self._replaced or not self._single:
+        if self._others or self._replaced:
             return list(map(self.slot, names))
-        lines = map(self._lines.get, names)
-        return [None if line is None else Slot((line,), 0, line[0]) for line in lines]
+        found = map(self._lines.get, names)
+        if not self._single:
+            return [None if lines is None else Slot(lines, 0, lines[0][0]) for lines in found]
+        return [None if line is None else Slot((line,), 0, line[0]) for line in found]
 
     def slot(self, name: str) -> Slot | None:
         found = self._lines.get(name)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.inputs import Stream
-from ..core.join import TOGETHER, Joined, Keep, Lot, Question, Total, Work, questions_of, work_on
+from ..core.join import TOGETHER, Joined, Keep, Lot, Question, Total, Wanted, Work, questions_of, work_on
 from ..core.rows import MEMORY
 from . import size_of
 
@@ -48,9 +48,9 @@ class InMemory:
 
             if can_fork():  # what is in memory reaches other processes in no other way
                 step = -(-size // (jobs * PER_JOB))
-                tasks = [(start, min(start + step, size)) for start in range(0, size, step)]
+                tasks = [slice(start, start + step) for start in range(0, size, step)]
                 part: Any
-                for _, part in over(lambda task: work_on(work, self.batches(*task)), tasks, jobs):
+                for _, part in over(lambda task: work_on(work, self.batches(part=task)), tasks, jobs):
                     total += part
                 return total
         for batch in self.batches():
@@ -58,7 +58,7 @@ class InMemory:
             total += part
         return total
 
-    def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Sequence[Question]]:
-        names = self._names[start:stop]
+    def batches(self, wanted: Wanted | None = None, part: slice = slice(None)) -> Iterator[Sequence[Question]]:
+        names = self._names[part] if wanted is None else list(filter(wanted, self._names))
         for at in range(0, len(names), TOGETHER):
             yield questions_of(self._lots, names[at : at + TOGETHER])

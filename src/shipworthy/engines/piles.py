@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ..core.inputs import FILE, Format, Input, Stream, joined
-from ..core.join import TOGETHER, Keep, Lot, Question, Slot, hash_of, merged
+from ..core.join import TOGETHER, Keep, Lot, Question, Slot, Wanted, hash_of, merged
 from ..core.records import is_other_format
 from ..errors import DataError
 from ..reading.archives import PACKED, Part
@@ -205,11 +205,15 @@ def _put_down(source: str, lot: Lot, ways: int, put: Put) -> None:
             put(number, pile)
 
 
-def questions_in(piles: Iterable[Pile], keep: Mapping[str, Keep]) -> Iterator[Sequence[Question]]:
+def questions_in(
+    piles: Iterable[Pile], keep: Mapping[str, Keep], wanted: Wanted | None = None
+) -> Iterator[Sequence[Question]]:
     """The questions of all piles of one number, by name; piles come in the order in which they were read."""
     found: dict[str, dict[str, Slot]] = {}
     for pile in piles:
         for name, source, lines, replaced, first in pile:
+            if wanted is not None and not wanted(name):
+                continue
             slots, slot = found.setdefault(name, {}), Slot(lines, replaced, first)
             before = slots.get(source)
             slots[source] = slot if before is None else merged(before, slot, keep.get(source, "all"))
