@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import msgspec
 
-from ..reading.reports import Passing, digest
+from ..reading.reports import ODD_NUMBER, Passing, canonical, digest
 from . import notebook
 from .gates import Outcome, certainty, sentence
 from .metrics import Measure, Words
@@ -197,11 +196,11 @@ def digest_of(decision: Decision) -> str:
     body = body_of(decision) | {"items": ()}
     found = hashlib.sha256()
     for number, key in enumerate(sorted(body.keys() - {"run", "digest"})):
-        found.update(f"{', ' if number else '{'}".encode() + _compact(key) + b": ")
+        found.update(f"{', ' if number else '{'}".encode() + canonical(key) + b": ")
         if key == "items":
             found = _with_items(found, decision)
             continue
-        found.update(_compact(body[key]))
+        found.update(canonical(body[key]))
     found.update(b"}")
     return found.hexdigest()
 
@@ -243,15 +242,11 @@ def item_batches(decision: Decision, *, ordered: bool = False) -> Iterator[bytes
 def in_json(value: object, ordered: bool = False) -> bytes:
     try:
         data = msgspec.json.encode(value, order="sorted" if ordered else None)
-        if _ODD_NUMBER.search(data) is None:
+        if ODD_NUMBER.search(data) is None:
             return data
     except (UnicodeEncodeError, OverflowError):
         pass
     return encode(value, sort_keys=ordered, indent=None)
-
-
-# What may be a number that msgspec and the standard library write in two ways: those with an exponent in either.
-_ODD_NUMBER = re.compile(rb"0\.0000|\de-?\d")
 
 
 def one_line(data: bytes) -> bytes:
@@ -261,11 +256,7 @@ def one_line(data: bytes) -> bytes:
     except msgspec.DecodeError:  # half of a surrogate pair
         import json
 
-        return _compact(json.loads(data))
-
-
-def _compact(value: object) -> bytes:
-    return encode(value, sort_keys=True, indent=None)
+        return canonical(json.loads(data))
 
 
 def encode(value: object, *, sort_keys: bool = False, indent: int | None = 2) -> bytes:

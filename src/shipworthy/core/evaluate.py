@@ -19,13 +19,13 @@ from ..text import visible
 from .decision import Decision, decide
 from .evidence import Evidence, Facts
 from .gates import Gate, compare
-from .goldset import Watch, shows, wrong
 from .inputs import FILE, Format, Input, Numbered, Refusal, Refusals, relative
 from .join import Case, Choice, Engine, Joined, Keep, Once, Question, RunOf, Survey, Unknown, hash_of, open_all
 from .measuring import choose_gates, lost_data, measure, measure_all, slice_measures, tolerated
 from .options import SuiteOptions, shown
 from .records import Contract
 from .rows import MEMORY, Order, Row, Rows, digest_of_names
+from .sources import Watch, shows, wrong
 from .suite import Explanation, Findings, Material, Reference, Sources, Suite
 from .tally import FactNames
 
@@ -90,7 +90,7 @@ def _set_apart(
     decided: Callable[[Evidence], Decision], total: Pass, quarantined: Sequence[str], options: SuiteOptions
 ) -> Decision:
     """The decision without the quarantined questions, with what they did and what the gates say of all questions."""
-    from .quarantine import set_apart
+    from .policy import set_apart
 
     if not total.evidence.questions:
         hint = "Leave at least one question to decide by."

@@ -12,11 +12,11 @@ import msgspec
 from .decision import Display
 from .evidence import Counts, Evidence, Judged, Order, Outline, Row
 from .gates import Gate, Outcome, parse_gates
-from .goldset import Watch
 from .inputs import Input, Stream
 from .join import Case, Keep, Once, RunOf, Survey
 from .metrics import Measure, Metric, Words
 from .options import SuiteOptions
+from .sources import Watch
 
 if TYPE_CHECKING:
     from .control import Control, Setup

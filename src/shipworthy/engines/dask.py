@@ -24,12 +24,13 @@ from .. import _version
 from ..core.inputs import Input, Stream
 from ..core.join import Joined, Keep, Question, Total, Wanted, Work, work_on
 from ..core.rows import MEMORY
+from ..core.temporary import packed, unpacked
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..reading.archives import Part
 from ..reading.files import is_remote
 from ..text import first_few, visible
 from . import size_of
-from .piles import ROUND, Piece, Pieces, Pile, Plan, packed, put_lines, questions_in, split, unpacked
+from .piles import ROUND, Piece, Pieces, Pile, Plan, put_lines, questions_in, split
 from .workers import Failed, attempt
 
 PILE = 32_000_000  # bytes of files for each pile …

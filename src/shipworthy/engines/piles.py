@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
@@ -220,15 +219,3 @@ def questions_in(
     names = sorted(found)
     for start in range(0, len(names), TOGETHER):
         yield [Question(name, found[name]) for name in names[start : start + TOGETHER]]
-
-
-# Only what this very program wrote, to a folder of its own or to the workers of its own cluster, is read back.
-
-
-def packed(pile: Pile) -> bytes:
-    return pickle.dumps(pile, pickle.HIGHEST_PROTOCOL)
-
-
-def unpacked(data: bytes) -> Pile:
-    pile: Pile = pickle.loads(data)
-    return pile
