@@ -12,10 +12,10 @@ from ..core.contracts import DetailedTrace
 from ..errors import UsageError
 from ..net.events import EventStream
 from ..reading.jsonl import Refused, field_first, kind, strict_object
-from ..reading.mapping import MOVED, SHARED, FieldMap, shaped
+from ..reading.mapping import FieldMap
 from ..reading.proposal import fields_of, flags, propose
 from ..reading.strict import strict_json
-from ..reading.values import MapError, json_in_cell, without_nulls
+from ..reading.values import MOVED, SHARED, MapError, json_in_cell, shaped, without_nulls
 from ..text import visible
 from .failures import SEEN, AskFailed
 
