@@ -14,7 +14,7 @@ from ...core.join import Case
 from ...core.tally import Fact
 from ..answers import judge as answers
 from ..answers.judge import Expected, Judging
-from ..stability.sweeps import in_sweep
+from ..stability.grid import in_sweep
 from .arms import arm_of
 from .options import Options
 from .times import Ticks, Times, length_of, times_of

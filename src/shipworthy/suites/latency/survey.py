@@ -12,7 +12,7 @@ from ...core.join import spot
 from ...core.suite import Material
 from ...errors import DataError
 from ...text import plural
-from ..stability.sweeps import Sweeps, in_sweep
+from ..stability.grid import Sweeps, in_sweep
 from .arms import arm_of
 from .baseline import read_baseline
 from .judge import Context
