@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import islice, product
-from typing import NamedTuple
+from operator import iadd
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -19,6 +20,7 @@ from ...text import visible
 from .options import Options
 
 EVERY_SWEEP = "all"
+Seen = TypeVar("Seen")  # adds up
 
 
 class Sweeps:
@@ -270,17 +272,40 @@ class SweepRuns:
             raise DataError(f"there are no runs of arm {wanted!r}", hint="Check --arm.", code="arm-without-traces")
 
 
-class StabilitySurvey:
+class SweepSurvey(Generic[Seen]):
     """What was seen of each sweep, because only the last line says which of them is judged."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
+    def __init__(self, make: Callable[[], Seen]) -> None:
         self.sweeps = Sweeps()
-        self.runs: dict[str, SweepRuns] = {}
+        self._make = make
+        self._seen: dict[str, Seen] = {}
+
+    def of(self, sweep: str) -> Seen:
+        if sweep not in self._seen:
+            self._seen[sweep] = self._make()
+        return self._seen[sweep]
+
+    def __iadd__(self, other: Self) -> Self:
+        self.sweeps += other.sweeps
+        for sweep, seen in other._seen.items():
+            self._seen[sweep] = reduce(iadd, (seen,), self.of(sweep))
+        return self
+
+    def chosen(self, sweep: str) -> Seen:
+        """What was seen of the sweep that is judged, or of all where they are mixed."""
+        return reduce(iadd, (seen for name, seen in self._seen.items() if in_sweep(name, sweep)), self._make())
+
+
+class StabilitySurvey(SweepSurvey[SweepRuns]):
+    """The runs of each sweep."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(SweepRuns)
+        self.options = options
 
     def add(self, source: str, place: int, record: Trace, known: bool) -> None:
         self.sweeps.add(place, record.sweep_id, record.ts)
-        runs = self._runs_of(record.sweep_id or "")
+        runs = self.of(record.sweep_id or "")
         runs.arms.add(record.arm or "")
         if not asked_for(record, self.options):
             return
@@ -288,20 +313,3 @@ class StabilitySurvey:
             runs.place(record.qid, cell_of(record))
         else:
             runs.unknown.meet(place, record.qid)
-
-    def _runs_of(self, sweep: str) -> SweepRuns:
-        if sweep not in self.runs:
-            self.runs[sweep] = SweepRuns()
-        return self.runs[sweep]
-
-    def __iadd__(self, other: StabilitySurvey) -> StabilitySurvey:
-        self.sweeps += other.sweeps
-        for sweep, runs in other.runs.items():
-            own = self._runs_of(sweep)
-            own += runs
-        return self
-
-    def chosen(self, sweep: str) -> SweepRuns:
-        """What was seen of the sweep that is judged."""
-        judged = self.runs.values() if sweep == EVERY_SWEEP else [self.runs.get(sweep, SweepRuns())]
-        return reduce(SweepRuns.__iadd__, judged, SweepRuns())
