@@ -68,7 +68,7 @@ RECIPES = {
     ),
     "retrieval": (
         "suites/retrieval/metrics.py",
-        (f"{ITEMS}    if not verdict.lines:", f'{ITEMS}    yield "marked"\n    if not verdict.lines:'),
+        (f"{ITEMS}    if not found.lines:", f'{ITEMS}    yield "marked"\n    if not found.lines:'),
         ('*("cited_answers", ', '*("marked", "cited_answers", '),
         (
             "def _counts() -> Iterator[Metric]:\n",
