@@ -196,6 +196,13 @@ def test_a_fact_that_nobody_declared_is_refused(copy: Copy, suite: str) -> None:
     assert ran.returncode and "no fact is called 'marked'" in ran.stderr
 
 
+def test_a_fact_that_is_counted_for_no_metric_must_be_declared_too(copy: Copy) -> None:
+    path, count, _, _ = RECIPES["answers"]
+    copy.edit(path, *count)
+    ran = copy.run("score", "--gold", "gold.jsonl", "--trace", "trace.jsonl")
+    assert ran.returncode == 4 and "no fact is called 'marked'" in ran.stderr
+
+
 def test_a_metric_of_a_fact_that_nobody_counts_is_refused(copy: Copy) -> None:
     """Misspelt, it would be 0 of n, and pass every gate that asks for little."""
     copy.edit("suites/answers/metrics.py", 'of="under_refused",', 'of="under_refussed",')

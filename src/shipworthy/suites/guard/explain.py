@@ -9,6 +9,7 @@ from ...core.evidence import Counts, Judged
 from ...core.gates import Outcome
 from ...core.join import Case
 from ...core.suite import Explanation, Findings
+from ...core.tally import lacks_of
 from ...text import plural
 from .metrics import result_facts
 from .options import BARS, Context
@@ -64,4 +65,6 @@ def judge(case: Case, context: Context) -> Iterator[Judged]:
             "overall": number(result.overall),
             "hard_failures": list(result.hard_failures),
         }
-        yield Judged(row, (Counts(tuple(result_facts(result))),), (result.id, place))
+        facts = tuple(result_facts(result))
+        named = lacks_of(fact for fact in facts if isinstance(fact, str))
+        yield Judged(row, (Counts(facts, named=named),), (result.id, place))
