@@ -107,9 +107,9 @@ RECIPES = {
         (f"{ITEMS}    if not result.judged", f'{ITEMS}    yield "marked"\n    if not result.judged'),
         ("    names = {", '    names = {"marked", '),
         (
-            "    return {metric: known[metric] for metric, _, _ in BARS.values()}",
+            "    told = {metric: known[metric] for metric, _, _ in BARS.values()}\n",
             "    from ...core.metrics import Count, Words\n\n"
-            f'    return {{metric: known[metric] for metric, _, _ in BARS.values()}} | {{"marked": {MARKED}}}',
+            f'    told = {{metric: known[metric] for metric, _, _ in BARS.values()}} | {{"marked": {MARKED}}}\n',
         ),
     ),
     "outcomes": (

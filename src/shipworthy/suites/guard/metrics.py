@@ -51,9 +51,10 @@ def fact_names(options: Options) -> set[str]:
 def metrics(options: Options) -> dict[str, Metric]:
     """Those metrics of the reasoning suite that a report's results tell."""
     known = reasoning_metrics(ReasoningOptions())
+    told = {metric: known[metric] for metric, _, _ in BARS.values()}
     return {
-        name: msgspec.structs.replace(known[name], needs=(NEEDS[name],) if name in NEEDS else (), optional=True)
-        for name, _, _ in BARS.values()
+        name: msgspec.structs.replace(metric, needs=(NEEDS[name],) if name in NEEDS else (), optional=True)
+        for name, metric in told.items()
     }
 
 
