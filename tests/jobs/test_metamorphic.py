@@ -436,13 +436,6 @@ RICHER = {
     ),
     "agreement-flags": World("agreement", {"pairs": flagged}, ("", "flagged_agreements<=0"), gold=False, planned=True),
 }
-# Fields whose absence is a value of its own, and what it says.
-SPARSE = {
-    ("outcomes", "useful"): "rows that don't say are not among those that the rate is about",
-    ("agreement", "answer_json"): "an answer that nobody has can't be looked at; the report counts them",
-}
-
-
 def paths_of(row: Row) -> Iterator[tuple[str, ...]]:
     """Every field of a row and of the objects in it, whatever list they are in; and each name wherever it stands."""
     for name, value in row.items():
@@ -484,8 +477,6 @@ def test_losing_a_field_never_makes_a_run_ship(name: str, kind: str) -> None:
             right = [json.loads(line) for line in drawn.written(drawn.world.rows[source](["right"] * QUESTIONS))]
             worse = [place for place, row in enumerate(rows) if row != right[place]]
             for path in sorted({path for row in rows for path in paths_of(row)}):
-                if (drawn.world.suite, path[0]) in SPARSE:
-                    continue
                 holders = [place for place, row in enumerate(rows) if path in set(paths_of(row))]
                 bad = [place for place in holders if place in worse]
                 subsets = [bad, *([one for one in holders if chance.random() < 0.5] for _ in range(EFFORT))]
