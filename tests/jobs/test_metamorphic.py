@@ -436,6 +436,8 @@ RICHER = {
     ),
     "agreement-flags": World("agreement", {"pairs": flagged}, ("", "flagged_agreements<=0"), gold=False, planned=True),
 }
+
+
 def paths_of(row: Row) -> Iterator[tuple[str, ...]]:
     """Every field of a row and of the objects in it, whatever list they are in; and each name wherever it stands."""
     for name, value in row.items():
