@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from conftest import EFFORT, gold, planned, refusal, trace, unanswerable, write_lines
 from shipworthy import ShipworthyError, evaluate
 from shipworthy.reading.lock import freeze
+from shipworthy.suites.guard.options import BARS
 from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
 
@@ -649,6 +650,33 @@ def test_a_reasoning_report_that_lost_results_is_never_relied_on(kinds: list[str
         assert guard(whole[: int(share * (len(whole) - 1))]) not in ("SHIP", "MEASURED")
         results = [result for place, result in enumerate(made["results"]) if place != drop]
         assert before == "SHIP" or guard(json.dumps({**made, "results": results}).encode()) != "SHIP"
+
+
+@pytest.mark.parametrize("averages", [True, False])
+@pytest.mark.parametrize("poor", ["not in context", "", "It is so [n999]."])
+def test_a_reasoning_report_whose_bad_results_lost_a_field_is_never_relied_on(poor: str, averages: bool) -> None:
+    """A report as the original script writes it, without a digest; its summary may have no averages."""
+    names = list(RIGHT)
+    answers = RIGHT | dict.fromkeys(names[:2], poor)
+    made = evaluate("reasoning", fixture=FIXTURE, answers=answers, max_cases=CASES).report()
+    summary = made["summary"] if averages else {**made["summary"], "dimension_averages": {}}
+    results: list[Row] = json.loads(json.dumps(made["results"]))
+
+    def guard(told: list[Row], gate: str) -> str:
+        try:
+            return evaluate("guard", report={"summary": summary, "results": told}, only_gates=True, gates=gate).verdict
+        except ShipworthyError as error:
+            return error.code
+
+    bars = [f"{metric}{op}{0.95 if op == '>=' else 0}" for metric, op, _ in BARS.values() if metric != "cases"]
+    missed = [gate for gate in bars if guard(results, gate) != "SHIP"]
+    assert missed
+    paths = {path for row in results for path in paths_of(row) if path[1:] == () or path[0] == "dimension_scores"}
+    for path in sorted(paths):
+        lost = [
+            without(row, path) if place < 2 and path in set(paths_of(row)) else row for place, row in enumerate(results)
+        ]
+        assert all(guard(lost, gate) != "SHIP" for gate in missed), f"without {path}"
 
 
 TREC_QRELS = "".join(f"q{n} 0 d{n}{m} 1\n" for n in range(5) for m in range(2)).encode()
