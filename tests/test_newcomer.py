@@ -404,8 +404,8 @@ class Backwards:
             total += work(batch)
         return total
 
-    def batches(self):
-        names = {name for lot in self.lots.values() for name in lot.names}
+    def batches(self, wanted=None):
+        names = {name for lot in self.lots.values() for name in lot.names if wanted is None or wanted(name)}
         yield list(questions_of(self.lots, sorted(names, reverse=True)))
 '''
 

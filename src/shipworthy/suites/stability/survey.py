@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from ...core.contracts import Gold, Trace
-from ...core.goldset import ExpectedTexts
 from ...core.join import Unknown
+from ...core.sources import ExpectedTexts
 from ...core.suite import Material
 from ...errors import DataError
 from .grid import Cell, asked_for, axes_of, cell_of
