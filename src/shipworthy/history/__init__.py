@@ -3,7 +3,6 @@
 store    SQLite or PostgreSQL, migrations
 records  a run as it is kept
 items    one question over the runs
-queries  what pages and reports ask: branches, questions by runs, since when each fails
 spool    runs that could not be recorded yet
 nightly  evidence that gathers over repeated runs
 page     eval/report.md with its pictures

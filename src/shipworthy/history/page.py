@@ -183,7 +183,7 @@ def _trends(
     shown = {run.id for run in runs}
     found = {}
     for name in metrics:
-        points = history.trend(name, suite=suite, branch=branch, limit=1 << 30)
+        points = history.trend(name, suite=suite, branch=branch, limit=len(runs))  # those of these runs are the newest
         found[name] = [point for point in points if point.run.id in shown]
     return found
 

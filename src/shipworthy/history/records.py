@@ -91,6 +91,14 @@ class RunRef(msgspec.Struct, frozen=True):
         return f"run {self.seq}" + (f" ({self.commit[:SHORT_COMMIT]})" if self.commit else "")
 
 
+def git_log(before: RecordedRun | RunRef, after: RecordedRun | RunRef) -> str:
+    """The command that lists the commits among which a cause is; blank where they are not known."""
+    old, new = before.commit, after.commit
+    if not old or not new or old == new or not (old + new).isalnum():
+        return ""
+    return f"git log --oneline {old[:SHORT_COMMIT]}..{new[:SHORT_COMMIT]}"
+
+
 def gold_of(inputs: Mapping[str, Any]) -> str:
     """What the gold set was, whatever the order of its lines where the report says so."""
     gold = inputs.get("gold") or {}
