@@ -9,6 +9,7 @@ import click
 from ..jobs.controls.run import with_controls
 from ..suites import load_suite
 from ..text import one_line
+from ._flags import many, print_json, text
 from ._say import write_out
 from ._scoring import gate_arguments, option_flags, option_values, table_flags
 
@@ -20,20 +21,15 @@ SUITES = [load_suite(name) for name in with_controls()]
 
 @click.command("controls")
 @click.option("--suite", type=click.Choice([suite.name for suite in SUITES]), help="Only this suite.")
-@click.option(
-    "--gold", metavar="FILE", help="Make the runs from this gold set (default: the config's, else the demo's)."
-)
+@text("--gold", "FILE", "Make the runs from this gold set (default: the config's, else the demo's).")
 @table_flags(SUITES)
 @option_flags(SUITES)
-@click.option("--config", metavar="FILE", help="Use the suites of this config (default: the nearest config).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Also write the results, as JSON to a .json file and as text to any other. Repeatable.",
+@text("--config", "FILE", "Use the suites of this config (default: the nearest config).")
+@print_json
+@many(
+    "-o --output outputs",
+    "FILE",
+    "Also write the results, as JSON to a .json file and as text to any other. Repeatable.",
 )
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
 def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple[str, ...], **flags: object) -> int:

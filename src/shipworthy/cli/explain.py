@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from ._flags import text
 from ._say import say
 
 _RECENT = 20  # runs of the history among which the last check's are
@@ -13,13 +14,13 @@ _RECENT = 20  # runs of the history among which the last check's are
 
 @click.command("explain")
 @click.argument("name", metavar="METRIC|REASON|QID|CODE")
-@click.option(
+@text(
     "--report",
+    "FILE",
+    "Report (JSON) to look the question up in.  [default: the newest here, else the last run of the history]",
     default="",
-    metavar="FILE",
-    help="Report (JSON) to look the question up in.  [default: the newest here, else the last run of the history]",
 )
-@click.option("--history", "url", default="", metavar="URL", help="History to look the question up in.")
+@text("--history url", "URL", "History to look the question up in.", default="")
 def command(name: str, report: str, url: str) -> None:
     """Explain a metric, a reason, one question of the last report, or an error code.
 

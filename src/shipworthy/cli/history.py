@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._flags import print_json, text, whole
 from ._say import say, say_json
 
 if TYPE_CHECKING:
     from ..history import History
 
-URL = click.option(
-    "--history",
-    "url",
+URL = text(
+    "--history url",
+    "URL",
+    "SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]",
     default="",
-    metavar="URL",
-    help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]",
 )
-_SUITE = click.option("--suite", default="", metavar="NAME", help="Only this suite.")
-_BRANCH = click.option("--branch", default="", metavar="NAME", help="Only this branch.")
-_PROJECT = click.option("--project", default="", metavar="NAME", help="Only this project of those in the history.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_SUITE = text("--suite", "NAME", "Only this suite.", default="")
+_BRANCH = text("--branch", "NAME", "Only this branch.", default="")
+_PROJECT = text("--project", "NAME", "Only this project of those in the history.", default="")
+_JSON = print_json
 
 
 @click.group("history")
@@ -54,7 +54,7 @@ def opened_history(url: str = "") -> History:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
+@whole("--limit", 1, "How many runs.", default=20)
 @_JSON
 def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
     """List the last runs, newest last."""
@@ -101,7 +101,7 @@ def show_command(run: str, url: str, as_json: bool) -> None:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=30, show_default=True, help="How many runs.")
+@whole("--limit", 1, "How many runs.", default=30)
 @_JSON
 def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
     """Show a metric over the last runs, oldest first, also of a slice.
@@ -138,7 +138,7 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
 @_SUITE
 @_BRANCH
 @_PROJECT
-@click.option("--last", type=click.IntRange(1), default=None, metavar="N", help="Only the last N runs.  [default: all]")
+@whole("--last", 1, "Only the last N runs.  [default: all]", metavar="N")
 @_JSON
 def item_command(qid: str, url: str, suite: str, branch: str, project: str, last: int | None, as_json: bool) -> None:
     """One question over time: since when it fails, at which commit, and what it answered.
@@ -161,14 +161,14 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
 
 @command.command("nightly")
 @URL
-@click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
+@text("--suite", "NAME", "Which suite.", default="answers")
 @_BRANCH
 @_PROJECT
-@click.option(
+@text(
     "--since",
+    "RUN",
+    "The first run that counts.  [default: the first that can be compared with the newest]",
     default="",
-    metavar="RUN",
-    help="The first run that counts.  [default: the first that can be compared with the newest]",
 )
 @_JSON
 def nightly_command(url: str, suite: str, branch: str, project: str, since: str, as_json: bool) -> int:
@@ -196,19 +196,11 @@ def nightly_command(url: str, suite: str, branch: str, project: str, since: str,
 
 @command.command("flaky")
 @URL
-@click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
+@text("--suite", "NAME", "Which suite.", default="answers")
 @_BRANCH
 @_PROJECT
-@click.option(
-    "--last", type=click.IntRange(2), default=20, show_default=True, help="How many of the latest runs to look at."
-)
-@click.option(
-    "--failures",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="List questions that failed at least this many separate times.",
-)
+@whole("--last", 2, "How many of the latest runs to look at.", default=20)
+@whole("--failures", 1, "List questions that failed at least this many separate times.", default=3)
 @_JSON
 def flaky_command(url: str, suite: str, branch: str, project: str, last: int, failures: int, as_json: bool) -> None:
     """Questions whose result keeps changing: three separate failures or more. Two may be a break and its fix.
@@ -239,9 +231,7 @@ def flaky_command(url: str, suite: str, branch: str, project: str, last: int, fa
 
 @command.command("gates")
 @URL
-@click.option(
-    "--least", type=click.IntRange(1), default=5, show_default=True, help="Only gates with at least this many runs."
-)
+@whole("--least", 1, "Only gates with at least this many runs.", default=5)
 @_JSON
 def gates_command(url: str, least: int, as_json: bool) -> None:
     """Find gates that never failed or never passed: such a gate measures nothing."""
@@ -260,8 +250,8 @@ def gates_command(url: str, least: int, as_json: bool) -> None:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
-@click.option("-o", "--output", default="eval/report.md", show_default=True, metavar="FILE", help="The page to write.")
+@whole("--limit", 1, "How many runs.", default=20)
+@text("-o --output", "FILE", "The page to write.", default="eval/report.md")
 def report_command(url: str, suite: str, branch: str, limit: int, output: str) -> None:
     """Write a Markdown page with the last runs and a trend chart for each gated metric."""
     from ..history.page import write_page

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from ._flags import switch, text
 from ._say import say
 from .history import URL
 
 
 @click.command("site")
-@click.option("-o", "--output", default="public", show_default=True, metavar="DIR", help="Where the pages go.")
-@click.option("--redact", is_flag=True, help="Leave answers out; questions, reasons and commits stay.")
+@text("-o --output", "DIR", "Where the pages go.", default="public")
+@switch("--redact", "Leave answers out; questions, reasons and commits stay.")
 @URL
 def command(output: str, redact: bool, url: str) -> int:
     """Write the history as static pages: what is red, since when, and what each question answered.
