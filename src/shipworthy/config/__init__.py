@@ -47,6 +47,11 @@ class SuiteConfig(msgspec.Struct, frozen=True):
     driving: dict[str, Any] = {}  # target, seeds, jitters, paraphrases: how its traces are made first
     places: dict[str, str] = {}  # gate → file:line, for mistakes that only the suite can see
 
+    @property
+    def driven(self) -> str:
+        """The input that a target can be asked for; blank where the suite has none."""
+        return next((spec.name for spec in load_suite(self.name).inputs if spec.driven), "")
+
 
 class TargetConfig(msgspec.Struct, frozen=True):
     """A system that can be asked; its headers keep their ${NAME} until the request."""
