@@ -23,12 +23,12 @@ from ..suites.reasoning.contracts import REASON_ARGS, Fixture, ReasonCase, Reaso
 from .execute import ask_once
 from .failures import SEEN, AskFailed
 from .plan import Ask
-from .redact import without_password
+from .redact import Secrets, without_password
 from .shape import parsed
 from .targets.base import Target, TargetOptions
 from .targets.command import as_argument, output_of
 from .targets.http import HttpClient
-from .targets.python import Function, Workers
+from .targets.python import Workers, call
 
 TIMEOUT = 240.0  # seconds for one case
 MOST_OUTPUT = 10_000_000  # bytes; more is an error of that case
@@ -150,17 +150,17 @@ class PythonReasoner:
     replays = False
 
     def __init__(self, function: Callable[..., object]) -> None:
-        self._function = Function(function)
+        self._function = function
         self.name = f"py:{getattr(function, '__qualname__', function)}"
 
     async def ask(self, ask: Ask) -> dict[str, object]:
-        output = await self._function.result(ask.question, ask.knobs)
+        output = await call(self._function, ask.question, ask.knobs, Secrets())
         if not isinstance(output, (str, Mapping)):
             raise AskFailed("wrong-shape", f"the function gave {type(output).__name__}, expected a dict or a string")
         return {"content": output} if isinstance(output, str) else dict(output)
 
     async def close(self) -> None:
-        await self._function.close()
+        """Nothing stays open between cases."""
 
 
 class NamedReasoner:
