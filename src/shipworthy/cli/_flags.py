@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +11,18 @@ from ..core.options import Field
 from ..errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+def together(flags: Iterable[Callable[[F], F]]) -> Callable[[F], F]:
+    """Several flags as one, in this order."""
+    listed = list(flags)
+
+    def decorate(command: F) -> F:
+        for flag in reversed(listed):
+            command = flag(command)
+        return command
+
+    return decorate
 
 
 def text(

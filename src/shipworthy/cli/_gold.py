@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from ._flags import F, many, switch, text, whole
+from ._flags import F, many, switch, text, together, whole
 from ._say import say, say_json
 from ._target import map_flag
 
@@ -105,9 +105,7 @@ def _texts(chunks: str | None) -> Mapping[str, str] | None:
 def _page_flags(command: F) -> F:
     """Who decides in the browser, and where it is opened."""
     port = click.option("--port", type=click.IntRange(0, 65535), default=0, help=_PORT)
-    for flag in (switch("--no-browser", "Print the address instead of opening it."), port, _reviewer):
-        command = flag(command)
-    return command
+    return together([_reviewer, port, switch("--no-browser", "Print the address instead of opening it.")])(command)
 
 
 @click.command("review")

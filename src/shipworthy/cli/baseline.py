@@ -6,7 +6,7 @@ import click
 
 from ._flags import print_json, text
 from ._say import say, say_json
-from .history import URL, opened_history
+from .history import URL, open_history
 
 
 @click.group("baseline")
@@ -58,7 +58,7 @@ def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
     """
     from ..history import SHORT
 
-    found = opened_history(url).bless(name, run, by=by, reason=reason)
+    found = open_history(url).bless(name, run, by=by, reason=reason)
     say(f"{found.name} is now {found.run_id[:SHORT]} for {found.suite}, set by {found.blessed_by}")
 
 
@@ -71,7 +71,7 @@ def list_command(url: str, as_json: bool) -> None:
 
     from ..history import SHORT
 
-    found = opened_history(url).baselines()
+    found = open_history(url).baselines()
     if as_json:
         return say_json(msgspec.to_builtins(found))
     latest = {(one.name, one.suite): one for one in found}

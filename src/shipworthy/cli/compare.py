@@ -102,13 +102,13 @@ def _side(name: str, suite: str, url: str, whole: bool = False) -> dict[str, Any
     from ..errors import DataError, ShipworthyError, UsageError
     from ..jobs.compare import Rows
     from ..reading.reports import check_report, load_report
-    from .history import opened_history
+    from .history import open_history
 
     try:
         report = (
             load_report(name, keep=None if whole else Rows)
             if os.path.exists(name)
-            else check_report(opened_history(url).report(name), name)
+            else check_report(open_history(url).report(name), name)
         )
     except ShipworthyError as error:
         if error.code == "report-invalid" and not name.endswith(".json"):

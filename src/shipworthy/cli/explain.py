@@ -53,9 +53,9 @@ def _last(url: str) -> tuple[dict[str, object], float]:
     """The newest run of each suite as one board, and when the last of them was recorded."""
     from datetime import datetime
 
-    from .history import opened_history
+    from .history import open_history
 
-    history = opened_history(url)
+    history = open_history(url)
     newest = history.find("last")
     recent = [run for run in history.runs(limit=_RECENT) if run.label == newest.label]
     runs = {run.suite: run for run in sorted(recent, key=lambda run: not run.subset)}  # whole runs before subsets

@@ -37,7 +37,7 @@ def command() -> None:
     """
 
 
-def opened_history(url: str = "") -> History:
+def open_history(url: str = "") -> History:
     """The history that was named, or the config's, or the default one."""
     import os
 
@@ -62,7 +62,7 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
 
     from ..history import SHORT
 
-    runs = opened_history(url).runs(suite=suite, branch=branch, limit=limit)
+    runs = open_history(url).runs(suite=suite, branch=branch, limit=limit)
     if as_json:
         return say_json(msgspec.to_builtins(runs))
     for run in runs:
@@ -82,7 +82,7 @@ def show_command(run: str, url: str, as_json: bool) -> None:
     `last`.
     """
 
-    history = opened_history(url)
+    history = open_history(url)
     found, report = history.find(run), history.report(run)
     if as_json:
         return say_json(report)
@@ -112,7 +112,7 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
     """
     from ..history.page import sparkline
 
-    points = opened_history(url).trend(metric, suite=suite, branch=branch, limit=limit)
+    points = open_history(url).trend(metric, suite=suite, branch=branch, limit=limit)
     if as_json:
         return say_json(
             [
@@ -149,7 +149,7 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
     """
     from ..history.items import as_json as item_as_json
 
-    found = opened_history(url).item(qid, suite=suite, branch=branch, project=project, limit=last)
+    found = open_history(url).item(qid, suite=suite, branch=branch, project=project, limit=last)
     if as_json:
         return say_json([item_as_json(one) for one in found])
     for number, one in enumerate(found):
@@ -181,7 +181,7 @@ def nightly_command(url: str, suite: str, branch: str, project: str, since: str,
     """
     from ..history.nightly import nightly_of
 
-    history = opened_history(url)
+    history = open_history(url)
     found, left_out = nightly_of(history, suite=suite, branch=branch, project=project, since=since)
     if as_json:
         import msgspec
@@ -214,7 +214,7 @@ def flaky_command(url: str, suite: str, branch: str, project: str, last: int, fa
     from ..history.items import spans
     from ..text import plural, visible
 
-    history = opened_history(url)
+    history = open_history(url)
     found = flaky(history, suite=suite, branch=branch, project=project, last=last, failures=failures)
     out = [run.seq for run in found.outages]
     if as_json:
@@ -237,7 +237,7 @@ def gates_command(url: str, least: int, as_json: bool) -> None:
     """Find gates that never failed or never passed: such a gate measures nothing."""
     import msgspec
 
-    found = opened_history(url).gate_health(least=least)
+    found = open_history(url).gate_health(least=least)
     if as_json:
         return say_json([{**msgspec.to_builtins(one), "says": one.says} for one in found])
     for one in found:
@@ -256,7 +256,7 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
     """Write a Markdown page with the last runs and a trend chart for each gated metric."""
     from ..history.page import write_page
 
-    for path in write_page(opened_history(url), output, suite=suite, branch=branch, limit=limit):
+    for path in write_page(open_history(url), output, suite=suite, branch=branch, limit=limit):
         say(path)
 
 
@@ -270,7 +270,7 @@ def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     from ..jobs.commit import about_commit, links, where_from
     from ..reading.reports import load_report, reports_of
 
-    history, place = opened_history(url), where_from()
+    history, place = open_history(url), where_from()
     known = {**place, **about_commit(place["commit"]), **links(place["commit"]), "label": label}
     for path in reports:
         for report in reports_of(load_report(path)):
@@ -284,14 +284,14 @@ def prune_command(url: str, keep: int) -> None:
     """Delete old runs; baselines are kept."""
     from ..text import plural
 
-    say(f"{plural(opened_history(url).prune(keep), 'run')} deleted")
+    say(f"{plural(open_history(url).prune(keep), 'run')} deleted")
 
 
 @command.command("export")
 @URL
 def export_command(url: str) -> None:
     """Print every run with its report as JSON lines."""
-    for row in opened_history(url).export():
+    for row in open_history(url).export():
         say_json(row, indent=None)
 
 
@@ -303,4 +303,4 @@ def import_command(file: str, url: str) -> None:
     from ..reading.jsonl import read_objects
     from ..text import plural
 
-    say(f"{plural(opened_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")
+    say(f"{plural(open_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")

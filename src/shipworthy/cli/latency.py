@@ -13,7 +13,7 @@ from ._output import emit
 from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_flags
-from ._target import make_room, run_flags, taken, target_flags
+from ._target import make_room, run_flags, take_target, target_flags
 
 if TYPE_CHECKING:
     from ..runner import Arm, LoadSummary
@@ -83,7 +83,7 @@ def run(
     from ..core.sources import read_gold
     from ..runner import run_load
 
-    target, options = taken(given, "limits", "file")
+    target, options = take_target(given, "limits", "file")
     chosen = _arms(arms)
     make_room(trace)
     summary = run_load(

@@ -8,7 +8,7 @@ import click
 
 from ._flags import many, print_json, switch, text, whole
 from ._say import say, say_json
-from .history import URL, opened_history
+from .history import URL, open_history
 
 
 @click.group("serve", invoke_without_command=True)
@@ -39,7 +39,7 @@ def command(context: click.Context, /, quiet: bool, config: str | None, url: str
 
     settings = load_config(config) if config or find_config() else None
     serve(
-        opened_history(url).url,
+        open_history(url).url,
         config=settings,
         said=lambda where: say(f"{where} shows the history; Ctrl-C ends it", err=True),
         log=(lambda line: None) if quiet else (lambda line: say(line, err=True)),
@@ -61,7 +61,7 @@ def add_command(project: str, name: str, url: str) -> None:
     """Make a token and print it, once: the history keeps only its digest."""
     from ..pages.tokens import add_token
 
-    token, secret = add_token(opened_history(url).url, project, name)
+    token, secret = add_token(open_history(url).url, project, name)
     say(secret)
     say(f"token {token.id} adds runs to {token.project}; keep it, it can't be shown again", err=True)
 
@@ -75,7 +75,7 @@ def list_command(url: str, as_json: bool) -> None:
 
     from ..pages.tokens import list_tokens
 
-    found = list_tokens(opened_history(url).url)
+    found = list_tokens(open_history(url).url)
     if as_json:
         return say_json(msgspec.to_builtins(found))
     for token in found:
@@ -90,5 +90,5 @@ def revoke_command(token: str, url: str) -> None:
     """Revoke a token by its id: from now on it adds nothing."""
     from ..pages.tokens import revoke_token
 
-    found = revoke_token(opened_history(url).url, token)
+    found = revoke_token(open_history(url).url, token)
     say(f"token {found.id} of {found.project} is revoked")

@@ -25,9 +25,9 @@ def command(output: str, redact: bool, url: str) -> int:
     """
     from ..pages.site import write_site
     from ..text import plural, visible
-    from .history import opened_history
+    from .history import open_history
 
-    done = write_site(opened_history(url).url, output, redact=redact)
+    done = write_site(open_history(url).url, output, redact=redact)
     say(
         f"{visible(output).rstrip('/')}/index.html  {plural(done.pages, 'page')}, {done.size / 1e6:.1f} MB; "
         f"{plural(done.changed, 'file')} written, {done.removed} removed"

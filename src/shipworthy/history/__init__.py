@@ -42,11 +42,12 @@ from .records import (
     stored,
     stored_results,
 )
-from .spool import KNOWN, keep, left, spool_folder, waiting
+from .spool import keep, left, spool_folder, waiting
 from .store import (
     BUILD_COLUMNS,
     COMMIT_COLUMNS,
     ITEMS,
+    KNOWN,
     SINCE,
     DatabaseRow,
     HistoryStore,
@@ -93,27 +94,14 @@ class History:
         self.url, self.timeout, self.texts = os.fspath(url), timeout, texts
         self._local = threading.local()
 
-    def record(
-        self,
-        report: Report,
-        *,
-        commit: str = "",
-        branch: str = "",
-        label: str = "",
-        recorded_at: str = "",
-        project: str = "",
-        committed_at: str = "",
-        subject: str = "",
-        parent: str = "",
-        author: str = "",
-        gold_release: str = "",
-        commit_url: str = "",
-        run_url: str = "",
-        pull_url: str = "",
-    ) -> str:
-        """Add a run and return its id; the same report of the same commit and label is added once."""
-        about = (project, committed_at, subject, parent, author, gold_release, commit_url, run_url, pull_url)
-        row, metrics, gates = rows_of(report, commit, branch, label, recorded_at or _now(), about)
+    def record(self, report: Report, **known: str) -> str:
+        """Add a run and return its id; the same report of the same commit and label is added once.
+
+        `known` is what is known of the run besides, by the names in `KNOWN`: commit, branch, label, project and so on.
+        """
+        if strange := known.keys() - set(KNOWN):
+            raise TypeError(f"a run has no {', '.join(sorted(strange))}")
+        row, metrics, gates = rows_of(report, known | {"recorded_at": known.get("recorded_at") or _now()})
 
         def add() -> None:
             with opened(self.url, self.timeout) as store:

@@ -10,6 +10,7 @@ from ...history.items import side_by_side
 from ...reading.reports import Passing, reason_of, row_name
 from ...suites import SUITES, load_suite, passing_rule
 from ...text import visible
+from .. import views
 from . import environment, policy_of, source
 from .cards import anchor
 from .tables import figure
@@ -86,20 +87,9 @@ def render(comparison: Mapping[str, Any], reports: Sequence[Mapping[str, Any]], 
 
 
 def _run(name: str, report: Mapping[str, Any]) -> RunView:
-    run = report.get("run")
-    build = run.get("build") if isinstance(run, Mapping) else None
-    known = build if isinstance(build, Mapping) else {}
-    shown = [
-        (what.replace("_", " "), visible(str(known[what]), 60)[: 12 if what == "commit" else 60], _link(known, what))
-        for what in ("commit", "branch", "time", "label", "gold_release")
-        if known.get(what)
-    ]
+    links = views.links(report.get("run"))
+    shown = [(what, text[:60], links.get(what, "")) for what, text in views.build(report.get("run"))]
     return RunView(visible(name, 120), visible(str(report.get("decision", "")), 40), shown)
-
-
-def _link(build: Mapping[str, Any], what: str) -> str:
-    url = build.get(f"{what}_url")
-    return url if isinstance(url, str) and url.startswith(("https://", "http://")) else ""
 
 
 def _gates(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str, str]]]]:
