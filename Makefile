@@ -45,9 +45,9 @@ frameworks: $(VENV)/.dev
 	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('frameworks')"
 	$(BIN)/python -m pytest -m slow tests/frameworks
 
-# A real Phoenix, which is installed in .bench/phoenix.
+# A real Phoenix and a real MLflow, each installed in .bench.
 platforms: $(VENV)/.dev
-	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('phoenix')"
+	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('phoenix'); interpreter('mlflow')"
 	$(BIN)/python -m pytest -m slow tests/importers/test_platforms.py
 
 lint: $(VENV)/.dev

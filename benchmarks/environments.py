@@ -25,6 +25,7 @@ PACKAGES = {
     "ranx": ["ranx"],
     "frameworks": ["fastapi", "uvicorn", "langchain-core", "langchain-classic", "llama-index-core", "haystack-ai"],
     "phoenix": ["arize-phoenix>=20,<21"],
+    "mlflow": ["mlflow>=3.10,<4"],
 }
 
 

@@ -393,7 +393,10 @@ CODES: dict[str, str] = {
         "A tracing platform is down, slow, refuses the request, or answers with something else. The message says what "
         "to do; what was pulled is kept: add --resume."
     ),
-    "platform-address": "The address of a platform can't be read. Write phoenix://HOST/PROJECT, langfuse://HOST, langsmith://HOST/PROJECT.",
+    "platform-address": (
+        "The address of a platform can't be read. Write phoenix://HOST/PROJECT, mlflow://HOST/EXPERIMENT, "
+        "langfuse://HOST, langsmith://HOST/PROJECT."
+    ),
     "platform-answer": "A platform gave an answer of another form, or pages without end. Check its version.",
     "platform-journal": "The journal of a pull is damaged or belongs to another one. Leave out --resume.",
     "platform-key": "A platform needs a key, which is read from the variable in the message.",

@@ -1,7 +1,8 @@
 """Pulling from platforms and pushing to them.
 
-Langfuse and LangSmith are stubs that refuse any request their published API descriptions do not have. Phoenix is a real
-server, in an environment of its own (`make platforms`); where it is absent, its test is skipped by name.
+Langfuse and LangSmith are stubs that refuse any request their published API descriptions do not have. Phoenix and
+MLflow are real servers, each in an environment of its own (`make platforms`); where one is absent, its test is skipped
+by name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -299,67 +301,96 @@ def test_a_report_without_traces_of_the_platform_is_not_pushed(cli: Cli) -> None
     assert ran.code == 3 and "[push-nothing]" in ran.err
 
 
-# --- a real server ---
-
-PHOENIX = ROOT / ".bench" / "phoenix" / "bin" / "python"
+# --- real servers ---
 
 
-@pytest.mark.slow
-def test_a_real_phoenix(tmp_path: Path, cli: Cli) -> None:
-    if not PHOENIX.exists():
-        pytest.skip("Phoenix is not in .bench/phoenix; `make platforms` sets it up")
-    ports = []
-    for _ in range(2):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            ports.append(str(free.getsockname()[1]))
-    variables = {
-        "PHOENIX_PORT": ports[0],
-        "PHOENIX_GRPC_PORT": ports[1],
-        "PHOENIX_WORKING_DIR": str(tmp_path / "phoenix"),
-    }
-    environment = {**os.environ, **variables, "PHOENIX_HOST": "127.0.0.1", "PHOENIX_TELEMETRY_ENABLED": "false"}
-    with (tmp_path / "log").open("wb") as log:
-        command = [PHOENIX, "-m", "phoenix.server.main", "serve"]
-        server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+def python_of(tool: str) -> Path:
+    python = ROOT / ".bench" / tool / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"{tool} is not in .bench/{tool}; `make platforms` sets it up")
+    return python
+
+
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+@contextmanager
+def started(command: list[object], port: str, log: Path, **variables: str) -> Iterator[str]:
+    """A server of another program, until the test is over."""
+    with log.open("wb") as said:
+        environment = {**os.environ, **variables}
+        server = subprocess.Popen(list(map(str, command)), env=environment, stdout=said, stderr=subprocess.STDOUT)
     try:
         for _ in range(1200):
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", int(ports[0]))) == 0:
+                if probe.connect_ex(("127.0.0.1", int(port))) == 0:
                     break
-            assert server.poll() is None, (tmp_path / "log").read_text()[-2000:]
+            assert server.poll() is None, log.read_text()[-2000:]
             time.sleep(0.1)
-        feed = [PHOENIX, ROOT / "tests" / "importers" / "phoenix_feed.py", f"http://127.0.0.1:{ports[0]}"]
-        subprocess.run([*feed, EXPORTS / "expected" / "trace.jsonl"], check=True)
-        address = f"phoenix://127.0.0.1:{ports[0]}/harbour"
-        for _ in range(100):  # what was sent is stored a little later
-            ran = cli("import", address, "--gold", str(GOLD), "--out", "t.jsonl", "--since", "1h")
-            if "rows                9" in ran.out:
-                break
-            time.sleep(0.2)
-        assert ran.code == 0 and decision() == SAME, ran.out + ran.err
-        ran = cli("import", address, "--tag", "nightly", "--dry-run")
-        assert "rows                4" in ran.out
-        assert cli("import", f"{address}-none", "--dry-run").code == 4
-        assert cli("score", "--gold", str(GOLD), "--trace", "t.jsonl", "-o", "r.json").code == 1
-        assert "wrote 8 results" in cli("push", "r.json", address, "--trace", "t.jsonl").out
-        assert cli("push", "r.json", address, "--trace", "t.jsonl").code == 0
-        check = [PHOENIX, "-c", ANNOTATIONS, f"http://127.0.0.1:{ports[0]}"]
-        written = json.loads(subprocess.run([*check, *_traces()], capture_output=True, text=True, check=True).stdout)
-        assert len(written) == 8 and {one["name"] for one in written} == {"shipworthy.answers"}
-        assert sum(one["result"]["score"] for one in written) == 4
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait()
 
 
+def pulled_and_pushed(cli: Cli, address: str, tag: str) -> None:
+    for _ in range(100):  # what was sent is stored a little later
+        ran = cli("import", address, "--gold", str(GOLD), "--out", "t.jsonl", "--since", "1h")
+        if "rows                9" in ran.out:
+            break
+        time.sleep(0.2)
+    assert ran.code == 0 and decision() == SAME, ran.out + ran.err
+    assert "rows                4" in cli("import", address, "--tag", tag, "--dry-run").out
+    assert cli("import", f"{address}-none", "--dry-run").code in (2, 4)
+    assert cli("import", address, "--until", "1d", "--dry-run").code == 3  # nothing was there yesterday
+    assert cli("score", "--gold", str(GOLD), "--trace", "t.jsonl", "-o", "r.json").code == 1
+    for _ in range(2):
+        assert "wrote 8 results" in cli("push", "r.json", address, "--trace", "t.jsonl").out
+
+
+@pytest.mark.slow
+def test_a_real_phoenix(tmp_path: Path, cli: Cli) -> None:
+    python, port = python_of("phoenix"), free_port()
+    variables = {
+        "PHOENIX_PORT": port,
+        "PHOENIX_GRPC_PORT": free_port(),
+        "PHOENIX_WORKING_DIR": str(tmp_path / "phoenix"),
+    }
+    variables |= {"PHOENIX_HOST": "127.0.0.1", "PHOENIX_TELEMETRY_ENABLED": "false"}
+    with started([python, "-m", "phoenix.server.main", "serve"], port, tmp_path / "log", **variables) as url:
+        feed = [python, ROOT / "tests" / "importers" / "phoenix_feed.py", url]
+        subprocess.run([*feed, EXPORTS / "expected" / "trace.jsonl"], check=True)
+        pulled_and_pushed(cli, f"phoenix://127.0.0.1:{port}/harbour", "nightly")
+        query = "&".join(f"trace_ids={name}" for name in _traces())
+        written = asked(f"{url}/v1/projects/harbour/trace_annotations?limit=100&{query}")["data"]
+    assert len(written) == 8 and {one["name"] for one in written} == {"shipworthy.answers"}
+    assert sum(one["result"]["score"] for one in written) == 4
+
+
+@pytest.mark.slow
+def test_a_real_mlflow(tmp_path: Path, cli: Cli) -> None:
+    python, port = python_of("mlflow"), free_port()
+    store = ["--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--default-artifact-root", tmp_path / "artifacts"]
+    command = [python, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", port, "--workers", "1", *store]
+    with started(command, port, tmp_path / "log", MLFLOW_DISABLE_TELEMETRY="true") as url:
+        feed = [python, ROOT / "tests" / "importers" / "mlflow_feed.py", url]
+        subprocess.run([*feed, EXPORTS / "expected" / "trace.jsonl"], check=True)
+        pulled_and_pushed(cli, f"mlflow://127.0.0.1:{port}/harbour", "kind=nightly")
+        ran = cli("import", f"mlflow://127.0.0.1:{port}/harbour", "--tag", "nightly", "--dry-run")
+        assert ran.code == 2 and "--tag kind=nightly" in ran.err
+        traces = [asked(f"{url}/api/3.0/mlflow/traces/{name}")["trace"]["trace_info"] for name in _traces()]
+    written = [one for trace in traces for one in trace.get("assessments", [])]
+    assert len(written) == 8 and {one["assessment_name"] for one in written} == {"shipworthy.answers"}
+    assert sum(one["feedback"]["value"] for one in written) == 4
+
+
+def asked(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return json.load(answer)
+
+
 def _traces() -> list[str]:
     return [json.loads(line)["source"]["trace"] for line in Path("t.jsonl").read_text("utf-8").splitlines()]
-
-
-ANNOTATIONS = """
-import json, sys, urllib.request
-query = "&".join(f"trace_ids={name}" for name in sys.argv[2:])
-with urllib.request.urlopen(f"{sys.argv[1]}/v1/projects/harbour/trace_annotations?limit=100&{query}") as answer:
-    print(json.dumps(json.load(answer)["data"]))
-"""

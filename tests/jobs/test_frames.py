@@ -53,6 +53,14 @@ def test_a_table_is_judged_as_its_rows_are_and_comes_back(library):
     assert type(evaluate(GOLD, TRACES).frame(library)) is type(frame)
 
 
+@pytest.mark.parametrize("library", ["", "pandas", "polars", "pyarrow"])
+def test_questions_are_asked_from_a_table(library, tmp_path):
+    gold = table(library, GOLD) if library else GOLD
+    summary = shipworthy.run(gold, "demo", tmp_path / "t.jsonl")
+    asked = [json.loads(line)["q"] for line in (tmp_path / "t.jsonl").read_text("utf-8").splitlines()]
+    assert summary.planned == len(GOLD) and sorted(asked) == sorted(item["question"] for item in GOLD)
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "datasets"])
 def test_other_suites_take_tables_too(library):
     runs = [trace | {"seed": seed, "jitter": "none"} for trace in TRACES for seed in (0, 1, 2)]

@@ -66,7 +66,8 @@ def command(
     Reads OpenTelemetry, OpenInference, Phoenix, Langfuse, LangSmith, MLflow, Braintrust, ragas, deepeval, promptfoo,
     Inspect, TruLens, Weave, Opik, Haystack, LlamaIndex, Azure AI and Bedrock evaluation, BEIR, TREC and tables. The
     format is recognised by content. A run without an answer becomes a failed run, never an empty answer.
-    phoenix://HOST/PROJECT, langfuse://HOST and langsmith://HOST/PROJECT are pulled over their API.
+    phoenix://HOST/PROJECT, mlflow://HOST/EXPERIMENT, langfuse://HOST and langsmith://HOST/PROJECT are pulled over
+    their API.
     """
     from ..errors import UsageError
     from ..importers import CHOICES, Importer, Options

@@ -21,8 +21,9 @@ def command(report: str, address: str, trace: str, deadline: float) -> None:
     shipworthy score --gold gold.jsonl --trace runs/trace.jsonl -o report.json
     shipworthy push report.json phoenix://localhost:6006/default --trace runs/trace.jsonl
 
-    Each trace gets pass or fail with the verdict and the reason: an annotation in Phoenix, a score in Langfuse,
-    feedback in LangSmith. A push that is repeated writes nothing twice. Keys come from the platform's own variables.
+    Each trace gets pass or fail with the verdict and the reason: an annotation in Phoenix, an assessment in MLflow, a
+    score in Langfuse, feedback in LangSmith. A push that is repeated writes nothing twice. Keys come from the
+    platform's own variables.
     """
     from ..importers.platforms import Address
     from ..jobs.push import push

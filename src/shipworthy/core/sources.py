@@ -32,9 +32,9 @@ ANSWERS = ("answer_json", "error")  # what at least one trace has that answers a
 BLOCKS = ("topk", "retrieved_ids", "error")  # … and retrieval
 
 
-def read_gold(path: str | os.PathLike[str], map: Iterable[str] = (), by: Iterable[str] = ()) -> list[Gold]:
-    """The gold items of a file, with the fields in `by`; any bad line is an error."""
-    return list(load_gold(path, map=map, by=by).items.values())
+def read_gold(source: GoldSource, map: Iterable[str] = (), by: Iterable[str] = ()) -> list[Gold]:
+    """The gold items, with the fields in `by`; any bad line is an error."""
+    return list(load_gold(source, map=map, by=by).items.values())
 
 
 def gold_stream(

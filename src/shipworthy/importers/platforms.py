@@ -1,4 +1,4 @@
-"""Platforms: traces that live in Phoenix, Langfuse or LangSmith, page by page over their public API.
+"""Platforms: traces that live in Phoenix, MLflow, Langfuse or LangSmith, page by page over their public API.
 
 What was pulled is kept in a journal until the import is complete, so that a pull that was cut off goes on where it was.
 """
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import msgspec
 
@@ -24,7 +24,7 @@ from ..reading.strict import Refused, strict_json
 from ..text import visible
 from .values import sequence
 
-SCHEMES = ("phoenix", "langfuse", "langsmith")
+SCHEMES = ("phoenix", "mlflow", "langfuse", "langsmith")
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)})(\+https?)?://([^/?#\s]+)(/[^?#\s]*)?")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?")
 _AGO = re.compile(r"(\d{1,6})([mhdw])")
@@ -48,11 +48,12 @@ class Address(NamedTuple):
         match, shown = _ADDRESS.fullmatch(text), visible(re.sub(r"//.*@", "//…@", text), 80)
         if match is None or "@" in match[3]:
             hint = (
-                "Write phoenix://HOST/PROJECT, langfuse://HOST or langsmith://HOST/PROJECT. Keys come from variables."
+                "Write phoenix://HOST/PROJECT, mlflow://HOST/EXPERIMENT, langfuse://HOST or langsmith://HOST/PROJECT. "
+                "Keys come from variables."
             )
             raise UsageError("is not an address of a platform", where=shown, hint=hint, code="platform-address")
         secure = match[2] != "+http" if match[2] else not _LOOPBACK.fullmatch(match[3])
-        project = (match[4] or "").strip("/")
+        project = unquote((match[4] or "").strip("/"))
         if not project and match[1] != "langfuse":
             raise UsageError("names no project", where=shown, hint=f"Write {shown}/PROJECT.", code="platform-address")
         return cls(match[1], f"{'https' if secure else 'http'}://{match[3]}", project)
@@ -146,6 +147,7 @@ class Api:
 
 _VARIABLES = {
     "phoenix": "PHOENIX_API_KEY",
+    "mlflow": "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD",
     "langfuse": "LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY",
     "langsmith": "LANGSMITH_API_KEY",
 }
@@ -158,13 +160,21 @@ def _credentials(kind: str) -> dict[str, str]:
         if not all(pair):
             hint = f"Set {_VARIABLES[kind]}."
             raise UsageError("needs a public and a secret key", where="langfuse", hint=hint, code="platform-key")
-        return {"Authorization": "Basic " + base64.b64encode(":".join(pair).encode()).decode()}
+        return _basic(pair)
+    if kind == "mlflow":
+        pair = [os.environ.get(name, "") for name in ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")]
+        token = os.environ.get("MLFLOW_TRACKING_TOKEN", "")
+        return {"Authorization": f"Bearer {token}"} if token else _basic(pair) if all(pair) else {}
     key = os.environ.get(_VARIABLES[kind], "")
     if kind == "langsmith":
         if not key:
             raise UsageError("needs a key", where="langsmith", hint="Set LANGSMITH_API_KEY.", code="platform-key")
         return {"x-api-key": key}
     return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _basic(pair: list[str]) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(":".join(pair).encode()).decode()}
 
 
 def _listed(value: object) -> list[object]:
@@ -180,6 +190,39 @@ def _phoenix(api: Api, window: Window, cursor: str) -> Page:
     path = f"/v1/projects/{quote(api.address.project, safe='')}/spans"
     answer = _object(api, api.get(path, limit=PAGE, cursor=cursor, start_time=window.since, end_time=window.until))
     return _records(api, answer, "data"), str(answer.get("next_cursor") or "")
+
+
+def _mlflow(api: Api, window: Window, cursor: str) -> Page:
+    experiment, _, token = cursor.partition(" ")
+    if not experiment:
+        named = api.get("/api/2.0/mlflow/experiments/search", max_results=1, filter=f"name = '{api.address.project}'")
+        found = _records(api, {"experiments": []} | _object(api, named), "experiments")
+        experiment = str(found[0].get("experiment_id", "")) if found else ""
+        if not experiment:
+            raise _unknown(api, "experiment")
+    name, equals, value = window.tag.partition("=")
+    if window.tag and (not (name and equals) or set("`'") & set(window.tag)):
+        hint = "Tags of MLflow have a name and a value: --tag kind=nightly."
+        raise UsageError("is no tag of MLflow", where=f"--tag {visible(window.tag, 40)}", hint=hint, code="platform")
+    conditions = [f"tags.`{name}` = '{value}'"] if window.tag else []
+    for sign, moment in ((">=", window.since), ("<=", window.until)):
+        if moment:
+            conditions.append(f"timestamp_ms {sign} {int(datetime.fromisoformat(moment).timestamp() * 1000)}")
+    body: dict[str, object] = {
+        "locations": [{"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": experiment}}],
+        "filter": " AND ".join(conditions),
+        "max_results": PAGE,
+        "order_by": ["timestamp_ms ASC"],
+    }
+    if token:
+        body["page_token"] = token
+    answer = _object(api, api.ask("POST", "/api/3.0/mlflow/traces/search", body))
+    traces = []
+    for info in _records(api, {"traces": []} | answer, "traces"):  # without any, it leaves the list out
+        spans = api.get("/ajax-api/2.0/mlflow/get-trace-artifact", request_id=info.get("trace_id"))
+        traces.append({"info": info, "data": _object(api, spans)})
+    following = answer.get("next_page_token")
+    return traces, f"{experiment} {following}" if following else ""
 
 
 def _langfuse(api: Api, window: Window, cursor: str) -> Page:
@@ -212,9 +255,7 @@ def _langsmith(api: Api, window: Window, cursor: str) -> Page:
         named = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
         session = next((str(one.get("id")) for one in named if one.get("name") == api.address.project), "")
         if not session:
-            where = f"langsmith at {visible(api.address.base, 100)}"
-            what = f"there is no project {visible(api.address.project, 60)!r}"
-            raise UsageError(what, where=where, hint="Check the name of the project.", code="platform")
+            raise _unknown(api, "project")
     body: dict[str, object] = {"session": [session], "limit": PAGE, "order": "asc"}
     body |= {name: value for name, value in (("start_time", window.since), ("end_time", window.until)) if value}
     if window.tag:
@@ -228,6 +269,7 @@ def _langsmith(api: Api, window: Window, cursor: str) -> Page:
 
 _PAGES: dict[str, Callable[[Api, Window, str], Page]] = {
     "phoenix": _phoenix,
+    "mlflow": _mlflow,
     "langfuse": _langfuse,
     "langsmith": _langsmith,
 }
@@ -244,6 +286,11 @@ def _records(api: Api, answer: Mapping[str, Any], name: str) -> list[dict[str, A
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
         raise _changed(api, f"its answer has no list {name!r}")
     return listed
+
+
+def _unknown(api: Api, what: str) -> UsageError:
+    where, name = f"{api.address.kind} at {visible(api.address.base, 100)}", visible(api.address.project, 60)
+    return UsageError(f"there is no {what} {name!r}", where=where, hint="Check the name of it.", code="platform")
 
 
 def _changed(api: Api, what: str) -> DataError:
@@ -283,8 +330,9 @@ def pull(address: Address, chosen: Window, journal: str, *, seconds: float, resu
 def _new(page: list[dict[str, Any]], seen: set[str]) -> Iterator[dict[str, Any]]:
     """The records of a page that were on none before it: pages shift when something is deleted."""
     for record in page:
-        context = record.get("context")
-        name = str(context.get("span_id") if isinstance(context, Mapping) else record.get("id"))
+        context, info = record.get("context"), record.get("info")
+        own = context.get("span_id") if isinstance(context, Mapping) else record.get("id")
+        name = str(info.get("trace_id") if isinstance(info, Mapping) and "data" in record else own)
         if name not in seen:
             seen.add(name)
             yield record

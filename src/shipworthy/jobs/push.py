@@ -1,4 +1,4 @@
-"""Push: the results of a report, written to the traces of a platform as its annotations, scores or feedback."""
+"""Push: the results of a report, written to the traces of a platform as its own kind of judgement."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from ..errors import DataError
 from ..importers.platforms import Address, Api
@@ -89,6 +90,25 @@ def _to_phoenix(api: Api, some: Sequence[Result]) -> None:
     api.ask("POST", "/v1/trace_annotations?sync=true", {"data": data})
 
 
+def _to_mlflow(api: Api, some: Sequence[Result]) -> None:
+    for one in some:
+        path = f"/api/3.0/mlflow/traces/{quote(one.trace, safe='')}"
+        source = {"source_type": "CODE", "source_id": "shipworthy"}
+        said = {"trace_id": one.trace, "feedback": {"value": one.passed}, "rationale": one.says}
+        # It gives ids itself, so what an earlier push wrote is looked for and changed.
+        info = ((api.get(path) or {}).get("trace") or {}).get("trace_info") or {}
+        mine = (old for old in info.get("assessments", []) if old.get("assessment_name") == one.name)
+        if old := next((old for old in mine if old.get("source") == source), None):
+            changed = {
+                "assessment": said | {"assessment_id": old["assessment_id"]},
+                "update_mask": "feedback,rationale",
+            }
+            api.ask("PATCH", f"{path}/assessments/{quote(str(old['assessment_id']), safe='')}", changed)
+        else:
+            new = said | {"assessment_name": one.name, "source": source}
+            api.ask("POST", f"{path}/assessments", {"assessment": new})
+
+
 def _to_langfuse(api: Api, some: Sequence[Result]) -> None:
     for one in some:
         body = {"id": one.id, "traceId": one.trace, "name": one.name, "value": int(one.passed), "dataType": "BOOLEAN"}
@@ -102,4 +122,4 @@ def _to_langsmith(api: Api, some: Sequence[Result]) -> None:
         api.ask("POST", "/api/v1/feedback", body | told)
 
 
-_WRITE = {"phoenix": _to_phoenix, "langfuse": _to_langfuse, "langsmith": _to_langsmith}
+_WRITE = {"phoenix": _to_phoenix, "mlflow": _to_mlflow, "langfuse": _to_langfuse, "langsmith": _to_langsmith}

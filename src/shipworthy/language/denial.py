@@ -6,6 +6,7 @@ text → sentence → clauses → negated? called false? so once? corrected? lef
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from itertools import pairwise
 
@@ -39,7 +40,7 @@ def denied(text: str, start: int, end: int, pack: Pack, question: str = "") -> s
     if here.isdisjoint(DENYING):
         return ""
     sentence, start, end = _plain(text[low:high], pack, here), start - low, end - low
-    clause = _Clause(sentence, start, end, pack)
+    clause = _Clause(sentence, start, end, pack, here)
     if not here.isdisjoint(NEGATING):
         if words := clause.negation(question):
             return words
@@ -61,7 +62,7 @@ def negated(text: str, start: int, end: int, pack: Pack) -> str:
     here = pack.present(text[low:high])
     if here.isdisjoint(NEGATING):
         return ""
-    return _Clause(_plain(text[low:high], pack, here), start - low, end - low, pack).negation("")
+    return _Clause(_plain(text[low:high], pack, here), start - low, end - low, pack, here).negation("")
 
 
 @lru_cache(maxsize=8192)
@@ -90,9 +91,10 @@ def _plain(sentence: str, pack: Pack, here: frozenset[str] | set[str]) -> str:
 class _Clause:
     """The clause around a place: what stands before it and after it, and the clauses on either side."""
 
-    def __init__(self, sentence: str, start: int, end: int, pack: Pack) -> None:
+    def __init__(self, sentence: str, start: int, end: int, pack: Pack, here: Collection[str]) -> None:
         self.pack, self.sentence, self.start, self.end = pack, sentence, start, end
-        self.cuts = [0, *cuts(sentence, pack), len(sentence)]
+        self.here = here  # the lists that the sentence may have a word of; no other is searched for
+        self.cuts = [0, *cuts(sentence, pack, here), len(sentence)]
         self.left = max(cut for cut in self.cuts if cut <= start)
         self.right = min((cut for cut in self.cuts if cut >= end and cut > start), default=len(sentence))
         while pack.spaced and end < self.right and sentence[end].isalpha():  # another form of the word
@@ -111,14 +113,18 @@ class _Clause:
 
     def negation(self, question: str) -> str:
         """The negation that reaches the place, if their number is odd; in some languages two are one."""
-        pack, before, after = self.pack, self.before, self.after
-        reaching = [match for match in pack.slot("negators").finditer(before) if self._reaches(match)]
-        for name in ("nominal", "except"):
-            reaching += [match for match in pack.slot(name).finditer(before) if self._reaches(match, FEW)]
+        pack, here, before, after = self.pack, self.here, self.before, self.after
+        reaching = [
+            match
+            for name, most in (("negators", 0), ("nominal", FEW), ("except", FEW))
+            for match in (pack.slot(name).finditer(before) if name in here else ())
+            if self._reaches(match, most)
+        ]
         if len(reaching) > 1 and "nor" in pack.lists:  # "neither X nor Y" denies once
             reaching = [match for match in reaching if match[0] not in pack.words("nor")] or reaching[:1]
-        following = list(pack.slot("after").finditer(after))
-        if match := pack.slot("next").match(after, _BLANK.match(after).end()):  # type: ignore[union-attr]
+        following = list(pack.slot("after").finditer(after)) if "after" in here else []
+        begins = _BLANK.match(after).end() if "next" in here else 0  # type: ignore[union-attr]
+        if "next" in here and (match := pack.slot("next").match(after, begins)):
             following.append(match)
         called = sum(self._is_false(match, before) for match in reaching)
         called += sum(self._is_false(match, after) for match in following)
@@ -156,10 +162,12 @@ class _Clause:
 
     def _denied_of_it(self, question: str) -> str:
         """ "X does not inherit" to "Who inherits?" denies what was asked."""
+        if not question or "helpers" not in self.here:
+            return ""
         after = self.after.lstrip()
         helper = self.pack.slot("helpers").match(after)
         denies = self.pack.slot("negators").search(after, 0, helper.end() + 8) if helper else None
-        if denies is None or not question:
+        if denies is None:
             return ""
         verb = _TOKEN.findall(after[denies.end() : denies.end() + NEAR])[:1]
         return (
@@ -228,18 +236,18 @@ def _outdated(clause: _Clause, question: str) -> str:
     return "" if word and pack.has(asks, pack.fold(question)) else word
 
 
-def cuts(sentence: str, pack: Pack) -> list[int]:
+def cuts(sentence: str, pack: Pack, here: Collection[str] = ("or", "openers")) -> list[int]:
     """Where one clause ends and the next begins: at signs, and before words that open a clause of their own."""
     found, listed = [], len(sentence) + 1
     for match in reversed(list(_BREAK.finditer(sentence))):
         if match[0] == "," and pack.spaced:  # those of a list "A, B, or C" part nothing
-            follows = pack.slot("or").match(sentence, match.end() + 1)
+            follows = pack.slot("or").match(sentence, match.end() + 1) if "or" in here else None
             if follows or (listed <= len(sentence) and len(_TOKEN.findall(sentence[match.end() : listed])) <= ITEM):
                 listed = match.start()
                 continue
             listed = len(sentence) + 1
         found.append(match.end())
-    for match in pack.slot("openers").finditer(sentence):
+    for match in pack.slot("openers").finditer(sentence) if "openers" in here else ():
         # where negations follow what they deny, the word that opens a clause may be one, and ends the one before
         found.append(match.end() if pack.slot("after").search(match[0]) else match.start())
     return sorted(found)

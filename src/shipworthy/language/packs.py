@@ -11,10 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 from typing import Any
 
 from .edges import is_hangul, is_spaceless
 from .spelling import letters
+from .tables import ASCII_LETTERS
 
 FOLDER = os.path.join(os.path.dirname(__file__), "packs")
 FEW = 40  # characters that `{gap}` may be
@@ -22,10 +24,12 @@ KEY = 3  # letters of a word by which its lists are looked up
 SHORT = 4  # words in which a language can't be told with certainty
 READ = 600  # characters of a text that tell its language
 LETTER = r"\w\u0900-\u0903\u093a-\u094f"  # marks of Devanagari are letters of theirs
-WORD = re.compile(r"[^\W\d_][\u0900-\u0903\u093a-\u094f]*(?:[^\W\d_][\u0900-\u0903\u093a-\u094f]*)*")
+WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f]+[^\W\d_]*)*")
 _MARKUP = re.compile(r"\S*[/\\<>()\[\]{}=_*|@#]\S*")  # links, code and tables: no words of a language
 _NAMED = re.compile(r"\\\{(\w+)\\\}")
 _LISTED = re.compile(r"\{(\w+)\}")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_VARIES = re.compile(r"[*{'’]")  # where a word of a list need not stand in a text as it is written
 _STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
 # Scripts that one language of a pack is written in, by first and last letter; the marks of others come first.
 SCRIPTS = (
@@ -40,6 +44,11 @@ SCRIPTS = (
     ("el", "\u0370", "\u03ff"),
 )
 _SCRIPTS_BEGIN = min(first for _, first, _ in SCRIPTS)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text: its runs of letters."""
+    return text.encode().translate(ASCII_LETTERS).decode().split() if text.isascii() else WORD.findall(text)
 
 
 class Pack:
@@ -101,30 +110,37 @@ class Pack:
         return f"(?:{'|'.join(re.escape(word) for word in self.words(match[1]))})"
 
     def present(self, text: str) -> frozenset[str] | set[str]:
-        """The lists that a text may have a word of, by how its words begin: a quick look before it is read."""
-        always, begins = self._begins
+        """The lists that a text may have a word of: a quick look before it is read."""
+        always, entries, short = self._entries
+        words = set(words_in(text)) if entries else ()
         found = set(always)
-        for word in WORD.findall(text) if begins else ():
-            found.update(begins.get(word[:KEY], ()))
+        for word in entries.keys() & words:
+            found.update(name for entry, name in entries[word] if entry in text)
+        for beginning in short.keys() & {word[:KEY] for word in words} if short else ():
+            found.update(short[beginning])
         return found
 
     @cached_property
-    def _begins(self) -> tuple[frozenset[str], dict[str, set[str]]]:
-        """The lists that any text may have a word of, and the others by the first letters of their words."""
+    def _entries(self) -> tuple[frozenset[str], dict[str, list[tuple[str, str]]], dict[str, set[str]]]:
+        """The lists that any text may have a word of; words by the word that they begin with, each with its list; and
+        the lists of those that may go on with any letters, by the first few."""
         always: set[str] = set()
-        begins: dict[str, set[str]] = {}
-        for name in (name for name, value in self.lists.items() if isinstance(value, str)):
+        entries: dict[str, list[tuple[str, str]]] = {}
+        short: dict[str, set[str]] = {}
+        for name in (name for name, value in self.lists.items() if isinstance(value, str) and name != "words"):
             for word in self.words(name):
                 named = _LISTED.match(word)
                 for each in self.words(named[1]) if named else [word]:
                     run = WORD.match(each)
                     if run is None or not self.spaced or "\u0600" <= each[0] <= "\u06ff":
                         always.add(name)
-                    elif len(run[0]) >= KEY or run.end() == len(each) or each[run.end()] != "*":
-                        begins.setdefault(run[0][:KEY], set()).add(name)
+                    elif each[run.end() :][:1] not in ("*", "{"):
+                        entries.setdefault(run[0], []).append((_VARIES.split(each)[0], name))
+                    elif len(run[0]) >= KEY:
+                        short.setdefault(run[0][:KEY], set()).add(name)
                     else:
                         always.add(name)
-        return frozenset(always), begins
+        return frozenset(always), entries, short
 
     def has(self, name: str, text: str) -> str:
         """The first word of the list that stands in the text, or nothing."""
@@ -215,19 +231,8 @@ def _english() -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _told(text: str, question: str) -> str:
     """The language of a text, if its letters and common words tell, or else those of text and question together."""
-    counts = dict.fromkeys((name for name, _, _ in SCRIPTS), 0)
-    if text and max(text) >= _SCRIPTS_BEGIN:
-        counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
-    if counts["ja"] and counts["ja"] * 8 >= counts["zh"]:
-        counts["ja"] += counts.pop("zh")
-    best = max(counts, key=lambda name: counts[name])
-    if counts[best] and 2 * counts[best] >= sum(map(str.isalpha, text)) - sum(counts.values()):  # terms may be Latin
-        script = next(row for row in SCRIPTS if row[0] == best)
-        if best == "zh" and any("\u3040" <= char <= "\u30ff" for char in question):
-            return "ja"
-        rivals = {name: own for name, (where, own, _) in _others().items() if where == script[0]}
-        own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
-        return next(own, "") or max([best, *rivals], key=_scores(text).__getitem__)
+    if text and max(text) >= _SCRIPTS_BEGIN and (found := _by_script(text, question)):
+        return found
     scores = _scores(text)
     if question and (sure := _sure(scores, 2)):
         return sure[0]
@@ -235,11 +240,28 @@ def _told(text: str, question: str) -> str:
     for name in _sure(scores, 1 if size <= SHORT and not question else 2):
         return name
     asked = _scores(question) if question else Counter()
-    if size > 3 * SHORT and max(scores.values()) * 12 < size:  # a list, a command or a table may be in any language
+    if (
+        size > 3 * SHORT and max(scores.values(), default=0) * 12 < size
+    ):  # a list, a command or a table may be in any language
         return next(iter(_sure(asked, 2)), "other")
     for name in _sure(scores + asked + asked, 2):
         return name
     return _told(question, "") if question and max(asked.values(), default=0) == 0 else ""
+
+
+def _by_script(text: str, question: str) -> str:
+    """The language whose script most letters are of, if they are of one."""
+    counts = {name: sum(first <= char <= last for char in text) for name, first, last in SCRIPTS}
+    if counts["ja"] and counts["ja"] * 8 >= counts["zh"]:
+        counts["ja"] += counts.pop("zh")
+    best = max(counts, key=lambda name: counts[name])
+    if 2 * counts[best] < sum(map(str.isalpha, text)) - sum(counts.values()) or not counts[best]:  # terms may be Latin
+        return ""
+    if best == "zh" and any("\u3040" <= char <= "\u30ff" for char in question):
+        return "ja"
+    rivals = {name: own for name, (script, own, _) in _others().items() if script == best}
+    own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
+    return next(own, "") or max([best, *rivals], key=_scores(text).__getitem__)
 
 
 def _sure(scores: Counter[str], least: int) -> list[str]:
@@ -251,14 +273,10 @@ def _sure(scores: Counter[str], least: int) -> list[str]:
 
 def _scores(text: str) -> Counter[str]:
     """How many words and letters of the text each language has among its common ones."""
-    found = {word.lower() if word.isascii() else letters(word) for word in WORD.findall(text)}
-    found |= {char for char in set(letters(text)) if char > "\x7f"}
-    known = _languages_of()
-    scores = dict.fromkeys(_common_words(), 0)
-    for word in found:
-        for name in known.get(word, ()):
-            scores[name] += 1
-    return Counter(scores)
+    low, known = letters(text), _languages_of()
+    found = set(words_in(low))
+    found.update(_NOT_ASCII.findall(low))
+    return Counter(chain.from_iterable(map(known.__getitem__, known.keys() & found)))
 
 
 @cache

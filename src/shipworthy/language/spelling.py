@@ -27,6 +27,8 @@ SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, 
 PASSES = 6  # more than any text that people write needs; each reads the text once
 
 _DIGIT = re.compile(r"\d")
+_SIGN = re.compile(f"[{''.join(map(chr, SIGNS))}]")
+_MAY_COUNT = re.compile("[\u0660-\U0010ffff]")  # no digit but those of ASCII stands before
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _LINE_MARK = re.compile(r"(?m)^[ ]*(?:(?:#{1,6}|[*+•-])[ ]+)+")
@@ -66,10 +68,13 @@ def letters(text: str) -> str:
     if text.isascii():
         return text.lower()
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    text = unicodedata.normalize("NFKC", text.translate(SIGNS))
+    if _SIGN.search(text):
+        text = unicodedata.normalize("NFKC", text.translate(SIGNS))
     if not text.isprintable():
         text = "".join(char for char in text if char.isprintable() or char.isspace())
-    return _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
+    if _MAY_COUNT.search(text):
+        text = _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
+    return text
 
 
 # What is in a text and is not said by it: struck-out text, images, the targets of links, tags with their attributes.

@@ -37,12 +37,14 @@ def word_set(name: str, key: str) -> frozenset[str]:
     return frozenset(words_of(name, key))
 
 
-_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 0x80 else 0x20 for byte in range(256))
+ASCII_LETTERS = bytes(  # by which translating leaves letters and blanks
+    byte if chr(byte).isalpha() and byte < 0x80 else 0x20 for byte in range(256)
+)
 
 
 def ascii_words(text: str) -> list[bytes]:
     """The runs of ASCII letters in a text: a quick look at which words it can have, before it is read."""
-    return text.encode("utf-8", "surrogatepass").translate(_LETTERS).split()
+    return text.encode("utf-8", "surrogatepass").translate(ASCII_LETTERS).split()
 
 
 @lru_cache(maxsize=4)  # a claim is looked at for refusals, and then for denials
@@ -62,7 +64,18 @@ def _telling() -> frozenset[bytes]:
 
 @cache
 def quick_bytes(name: str) -> frozenset[bytes]:
-    return frozenset(word.encode() for word in quick_words(name) if word.isalpha())
+    """The words that its entries begin with."""
+    return frozenset(word.partition("_")[0].encode() for word in quick_words(name) if "/" not in word)
+
+
+@cache
+def _phrases() -> dict[bytes, list[str]]:
+    """By the word that they begin with, the wordings that tell of a denial; an empty one where the word alone does."""
+    found: dict[bytes, list[str]] = {}
+    for entry in sorted(quick_words("telling")):
+        first, _, more = entry.partition("_")
+        found.setdefault(first.encode(), []).extend([f"{first} {more}"] if more else [""])
+    return found
 
 
 def may_deny(text: str) -> bool:
@@ -71,5 +84,5 @@ def may_deny(text: str) -> bool:
         return True
     if not text.isascii() and ("ʼ" in text or not unicodedata.is_normalized("NFKC", text)):
         return True  # letters may only look different from those of a negation
-    words = quick_look(text)
-    return bool(words) and not quick_bytes("telling").isdisjoint(words)
+    phrases = _phrases()
+    return any(phrase in text for word in quick_look(text) if word in phrases for phrase in phrases[word])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 from ..core.sources import read_gold
 from ..errors import UsageError
 from ..net.blocking import run_blocking
+from ..reading.frames import library_of, rows_of
 from ..text import plural
 from .execute import Execution, header_of, make_ready
 from .journal import Journal
@@ -59,7 +60,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(
-    gold: str | os.PathLike[str] | Iterable[Question],
+    gold: str | os.PathLike[str] | Iterable[Question] | Iterable[Mapping[str, Any]],
     target: str | Target,
     out: str | os.PathLike[str],
     *,
@@ -68,16 +69,24 @@ def run(
     announce: Callable[[str], None] | None = None,
     **given: Any,
 ) -> RunSummary:
-    """Ask the target every question of a gold set (a path, or its items) and journal the traces to `out`.
+    """Ask the target every question of a gold set (a path, its items, or a table) and journal the traces to `out`.
 
     What is given by name are run options (`core/run_options.py`): seeds, jitters, concurrency, headers and so on, as
     the flags of `shipworthy run` have them. Ctrl-C raises KeyboardInterrupt after the journal is closed; what was
     finished is kept. `announce` is told what will be sent before anything is.
     """
     options = chosen(options, given)
-    plan = make_plan(read_gold(gold) if isinstance(gold, (str, os.PathLike)) else gold, options)
+    plan = make_plan(_questions(gold), options)
     asked = parse_target(target, options) if isinstance(target, str) else target
     return run_blocking(run_async(plan, asked, out, options=options, progress=progress, announce=announce))
+
+
+def _questions(gold: Any) -> Iterable[Question]:
+    """The items of a gold set, whatever holds them."""
+    if isinstance(gold, (str, os.PathLike)):
+        return read_gold(gold)
+    items: list[Any] = rows_of(gold, "gold") if library_of(gold) else list(gold)
+    return read_gold(items) if any(isinstance(item, Mapping) for item in items) else items
 
 
 async def run_async(

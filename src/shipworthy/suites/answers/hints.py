@@ -15,7 +15,7 @@ from .judge import CITING, REFUSALS, Judging
 from .metrics import CITED, LOGGED, MISSED, NOT_CITING, NOT_LOGGING, SOURCED
 from .options import JudgingOptions
 
-SAMPLED = 20_000  # or somewhat more gold items whose ids are compared with those of the traces; more would say the same
+SAMPLED = 2_000  # or somewhat more gold items whose ids are compared with those of the traces; more would say the same
 
 RECALL_IS_HIGH = 0.80  # a guide for the words below, not a gate
 FEW_ARE_GOLD = Fraction(1, 2)  # of the cited ids; fewer are named

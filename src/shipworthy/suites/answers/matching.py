@@ -371,11 +371,12 @@ def _denial(claim: str, start: int, end: int, written: str, expected: Wanted) ->
         return words
     if expected.lang in ("", "en") and not may_deny(claim):
         return ""
-    from ...language import denial, packs  # most claims deny nothing, and need no reader
+    from ...language.denial import denied, negates  # most claims deny nothing, and need no reader
+    from ...language.packs import pack
 
-    found = packs.pack(expected.lang or "en")
-    words = denial.denied(claim, start, end, found, expected.gold.question) if found else ""
-    return "" if words and found and denial.negates(written, found) else words
+    found = pack(expected.lang or "en")
+    words = denied(claim, start, end, found, expected.gold.question) if found else ""
+    return "" if words and found and negates(written, found) else words
 
 
 def longer(written: str, claim: str) -> str:
