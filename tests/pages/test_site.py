@@ -15,6 +15,7 @@ from pages_reader import Reader
 from planting import BREAKS, BROKEN, COIN, NIGHTS, commit, known, plant, report, sealed
 
 from conftest import Cli
+from counting import calls
 from report_helpers import PAYLOADS
 from shipworthy.history import History
 from shipworthy.history.flaky import flaky
@@ -85,6 +86,17 @@ def test_pages_and_the_command_call_the_same_questions_flaky(tmp_path: Path) -> 
     items = data(tmp_path / "public", f"{BRANCH}/items/index.json")["items"]
     shown = [row["qid"] for row in items if row["flaky"]]  # type: ignore[union-attr]
     assert shown == [one.qid for one in flaky(history).items] == ["Q09"]
+
+
+def test_the_work_for_a_question_does_not_grow_with_their_number(tmp_path: Path) -> None:
+    def work(questions: int) -> float:
+        url = str(tmp_path / f"{questions}.db")
+        for night in (1, 2, 3):
+            body = report(night, questions=questions, failing=lambda number, at: number % 9 == at)
+            History(url).record(body, **known(night))
+        return calls(write_site, url, tmp_path / str(questions)) / questions
+
+    assert work(400) < 1.3 * work(100)
 
 
 def test_runs_name_what_is_new_and_what_was_repaired(site: Path) -> None:

@@ -14,7 +14,7 @@ from ..engines import BEFORE, ENGINES, SETTINGS, unknown_engine
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
 from ._flags import F, text, together, whole
-from ._say import redraw, say, say_json, write_out
+from ._say import say, say_json, tell, write_out
 
 if TYPE_CHECKING:
     from ..core.board import Board
@@ -215,8 +215,8 @@ class Ticker:
             return
         self._last, self._shown = now, True
         rate = count / max(now - self._start, 1e-9)
-        redraw(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
+        tell(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
 
     def close(self) -> None:
         if self._shown:
-            redraw("\r\x1b[K")
+            tell("\r\x1b[K")

@@ -21,7 +21,6 @@ URL = text(
 _SUITE = text("--suite", "NAME", "Only this suite.", default="")
 _BRANCH = text("--branch", "NAME", "Only this branch.", default="")
 _PROJECT = text("--project", "NAME", "Only this project of those in the history.", default="")
-_JSON = print_json
 
 
 @click.group("history")
@@ -55,7 +54,7 @@ def open_history(url: str = "") -> History:
 @_SUITE
 @_BRANCH
 @whole("--limit", 1, "How many runs.", default=20)
-@_JSON
+@print_json
 def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
     """List the last runs, newest last."""
     import msgspec
@@ -76,7 +75,7 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
 @command.command("show")
 @click.argument("run")
 @URL
-@_JSON
+@print_json
 def show_command(run: str, url: str, as_json: bool) -> None:
     """Show one run: decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or
     `last`.
@@ -102,7 +101,7 @@ def show_command(run: str, url: str, as_json: bool) -> None:
 @_SUITE
 @_BRANCH
 @whole("--limit", 1, "How many runs.", default=30)
-@_JSON
+@print_json
 def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
     """Show a metric over the last runs, oldest first, also of a slice.
 
@@ -139,7 +138,7 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
 @_BRANCH
 @_PROJECT
 @whole("--last", 1, "Only the last N runs.  [default: all]", metavar="N")
-@_JSON
+@print_json
 def item_command(qid: str, url: str, suite: str, branch: str, project: str, last: int | None, as_json: bool) -> None:
     """One question over time: since when it fails, at which commit, and what it answered.
 
@@ -170,7 +169,7 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
     "The first run that counts.  [default: the first that can be compared with the newest]",
     default="",
 )
-@_JSON
+@print_json
 def nightly_command(url: str, suite: str, branch: str, project: str, since: str, as_json: bool) -> int:
     """Did repeated runs of the same questions get worse? Exits 1 on an alarm.
 
@@ -201,7 +200,7 @@ def nightly_command(url: str, suite: str, branch: str, project: str, since: str,
 @_PROJECT
 @whole("--last", 2, "How many of the latest runs to look at.", default=20)
 @whole("--failures", 1, "List questions that failed at least this many separate times.", default=3)
-@_JSON
+@print_json
 def flaky_command(url: str, suite: str, branch: str, project: str, last: int, failures: int, as_json: bool) -> None:
     """Questions whose result keeps changing: three separate failures or more. Two may be a break and its fix.
 
@@ -232,7 +231,7 @@ def flaky_command(url: str, suite: str, branch: str, project: str, last: int, fa
 @command.command("gates")
 @URL
 @whole("--least", 1, "Only gates with at least this many runs.", default=5)
-@_JSON
+@print_json
 def gates_command(url: str, least: int, as_json: bool) -> None:
     """Find gates that never failed or never passed: such a gate measures nothing."""
     import msgspec

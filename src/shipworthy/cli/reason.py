@@ -68,12 +68,12 @@ def run_command(
     shipworthy reason run --binary "python -m shipworthy.demo.reasoner" -o report.json
     shipworthy reason run --python my_module:answer --fixture cases.json
     """
-    from ..runner.reasoner import Overrides, ask_all, command_lines, reasoner_target, select
+    from ..runner.reasoner import SETTINGS, ask_all, command_lines, reasoner_target, select
     from ..suites.reasoning.contracts import read_fixture
 
-    overrides = Overrides(*(given.pop(name) for name in ("preset", "project", "model", "embed")))
+    settings = {name: given.pop(name) for name in SETTINGS}
     asked = {name: given.pop(name) for name in ("binary", "url", "function", "db")}
-    cases = select(read_fixture(given["fixture"]), overrides, given["max_cases"]).cases
+    cases = select(read_fixture(given["fixture"]), given["max_cases"], **settings).cases
     if dry_run:
         for line in command_lines(cases, asked["binary"] or "BINARY", asked["db"]):
             say(line)

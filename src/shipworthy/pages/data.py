@@ -101,6 +101,7 @@ class Source:
     def __init__(self, history: History, redact: bool = False) -> None:
         self.history, self.redact = history, redact
         self._reports: dict[int, Report] = {}
+        self._rows: dict[int, dict[str, Mapping[str, Any]]] = {}
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.history.read(sql, values)
@@ -124,9 +125,22 @@ class Source:
         """The report of a run, as it was recorded; the last few stay at hand."""
         if run.seq not in self._reports:
             if len(self._reports) == _AT_HAND:
-                self._reports.pop(next(iter(self._reports)))
+                oldest = next(iter(self._reports))
+                del self._reports[oldest]
+                self._rows.pop(oldest, None)
             self._reports[run.seq] = next(self.history.reports([run]))
         return self._reports[run.seq]
+
+    def items_of(self, run: RecordedRun) -> dict[str, Mapping[str, Any]]:
+        """The rows of a run's report by question: made once, since every question asks. Redacted, without answers."""
+        report = self.report(run)
+        if run.seq not in self._rows:
+            shown = ("question", "slices", "answerable")
+            self._rows[run.seq] = {
+                shown_name(row_name(row)): {key: row[key] for key in shown if key in row} if self.redact else row
+                for row in report.get("items") or ()
+            }
+        return self._rows[run.seq]
 
     def among(self, sql: str, values: Sequence[Any], *more: Any) -> Iterator[tuple[Any, ...]]:
         """A statement with `{list}` for the values, some of them at a time; `more` are values behind the list."""
@@ -337,11 +351,6 @@ class Branch:
         found = self.source.rows(sql, (qid, seq, int(passed), suite, self.name, self.project))
         return self.run(found[0][0]) if found else None
 
-    def failing_cells(self, run: RecordedRun) -> dict[str, int]:
-        """Since which run each question fails that fails in a run; negative where it never passed."""
-        sql = "SELECT qid, since FROM shipworthy_items WHERE run = ? AND passed = 0"
-        return dict(self.source.rows(sql, (run.seq,)))
-
     def known_items(self) -> list[tuple[str, str]]:
         """Every question that a run of the window has, by suite."""
         found = []
@@ -372,16 +381,6 @@ class Branch:
             [run.seq for run in (self.series.get(suite) or [])[-STRIP:]],
         )
         return next((qid for (qid,) in rows if matches(qid)), None)
-
-    def texts(self, run: RecordedRun) -> dict[str, Mapping[str, Any]]:
-        """The rows of a run's report by question. Where answers are left out, they are without."""
-        rows = {shown_name(row_name(row)): row for row in self.source.report(run).get("items") or ()}
-        if self.source.redact:
-            return {
-                name: {key: row[key] for key in ("question", "slices", "answerable") if key in row}
-                for name, row in rows.items()
-            }
-        return rows
 
     def points(self, suite: str, keys: Sequence[str], last: int = STRIP) -> dict[str, list[Point]]:
         """Gates over the last runs, by what they measure."""

@@ -112,7 +112,7 @@ def _item_rows(branch: Branch, suite: str) -> Rows:
     now = branch.now(suite)
     strips = branch.grid(suite)
     latest = branch.latest[suite]
-    texts = branch.texts(latest)
+    texts = branch.source.items_of(latest)
     at = At("items/index.html", branch)
     found: list[tuple[dict[str, Any], Sequence[Cell | None], Mapping[str, Any]]] = []
     for qid, cell in now.items():
@@ -287,7 +287,7 @@ def _answers(
     branch: Branch, qid: str, steps: Sequence[Step], since: RecordedRun | None, before: RecordedRun | None
 ) -> tuple[dict[str, str], str, list[str]]:
     """The texts of the newest different answers by digest, the question, and its slices."""
-    newest = branch.texts(steps[-1].run).get(qid, {})
+    newest = branch.source.items_of(steps[-1].run).get(qid, {})
     question = str(newest.get("question") or "")
     slices = [str(one) for one in newest.get("slices") or ()][:10]
     if branch.source.redact:
@@ -299,7 +299,7 @@ def _answers(
     texts = {key: cut(text, TEXT) for key, text in branch.kept_texts(wanted).items()}
     for key in wanted:
         if key not in texts:
-            claim = branch.texts(last[key]).get(qid, {}).get("claim")
+            claim = branch.source.items_of(last[key]).get(qid, {}).get("claim")
             texts[key] = cut(claim, TEXT) if isinstance(claim, str) else ""
     return {key: texts[key] for key in wanted}, question, slices
 

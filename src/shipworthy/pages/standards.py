@@ -113,7 +113,7 @@ def gold(branch: Branch) -> Page:
 def _release(branch: Branch, before: Sequence[RecordedRun], runs: Sequence[RecordedRun]) -> dict[str, Any]:
     first, about = runs[0], runs[-1].inputs.get("gold") or {}
     old, new = (
-        ({qid: _gist(row) for qid, row in branch.texts(one).items()} if one else {})
+        ({qid: _gist(row) for qid, row in branch.source.items_of(one).items()} if one else {})
         for one in (before[-1] if before else None, first)
     )
     reviewed = about.get("reviewed")

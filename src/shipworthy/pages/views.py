@@ -135,7 +135,7 @@ def overview(branch: Branch) -> Page:
     ]
     found = [(suite, qid, cell) for suite in branch.latest for qid, cell in sorted(failing_now(branch, suite))]
     found.sort(key=lambda one: (-abs(one[2].since), one[0]))
-    questions = {suite: branch.texts(run) for suite, run in branch.latest.items()}
+    questions = {suite: branch.source.items_of(run) for suite, run in branch.latest.items()}
     failing = [_failing_row(branch, *one, questions[one[0]]) for one in found[:LISTED]]
     gates = [gate for suite in branch.latest for gate in _gate_cards(branch, suite, reports[suite], at)]
     gates.sort(key=lambda gate: gate["mood"] != "bad")
@@ -279,8 +279,8 @@ def run(branch: Branch, found: RecordedRun) -> Page:
     at = At(f"runs/{found.id[:SHORT]}/index.html", branch)
     report = branch.source.report(found)
     changes = branch.changes_of([found.seq])[found.seq]
-    cells = branch.failing_cells(found)
-    rows = branch.texts(found)
+    cells = {qid: cell.since for qid, cell in branch.cells(found).items() if not cell.passed}
+    rows = branch.source.items_of(found)
     ordered = sorted(changes.failing, key=lambda name: (-abs(cells[name]), name))
     failing, room = [], TEXTS
     for name in ordered:
@@ -352,7 +352,7 @@ def compare(branch: Branch, a: RecordedRun, b: RecordedRun) -> Page:
     name = f"{a.id[:SHORT]}..{b.id[:SHORT]}"
     at = At(f"compare/{name}/index.html", branch)
     left, right = branch.cells(a), branch.cells(b)
-    texts = (branch.texts(a), branch.texts(b))
+    texts = (branch.source.items_of(a), branch.source.items_of(b))
     both = [qid for qid in left if qid in right]
     lost = [qid for qid in both if left[qid].passed and not right[qid].passed]
     gained = [qid for qid in both if right[qid].passed and not left[qid].passed]
