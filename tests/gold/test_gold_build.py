@@ -95,6 +95,31 @@ The head of the support department is Maria Lindholm at the moment.
     assert {draft["provenance"] for draft in made.values()} == {"built"}
 
 
+def test_what_sections_say_line_by_line_is_asked_of_one_that_lacks_it() -> None:
+    page = """# Machines
+
+## Drill press
+
+- **Power:** 900 W
+- **Weight:** 45 kg
+
+## Band saw
+
+- **Power:** 1,100 W
+- **Weight:** 60 kg
+- **Blade:** 10 mm
+
+## Lathe
+
+- **Power:** 750 W
+
+A lathe turns round parts.
+"""
+    made = [d for d in build({"a.md": page}, count=30) if d["draft"]["proposal"] == "unanswerable"]
+    assert [d["question"] for d in made] == ["What is the weight of Lathe?"]  # only one thing has a blade at all
+    assert "Machines" in made[0]["draft"]["hint"]
+
+
 def test_an_unanswerable_candidate_asks_what_no_document_says() -> None:
     page = """# Plans
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.quarantine import Quarantined
+from ..core.policy import Quarantined
 from .keys import QUARANTINE
 from .values import Mistake, check_table, day_of
 

@@ -9,22 +9,27 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from ..documents import Document, Documents, Passage, Section, cells, encoded, read_documents
+from ..documents import KEY_VALUE, Document, Documents, Passage, Section, cells, encoded, read_documents
 from ..documents.places import anchor_of
 from ..errors import UsageError
 from ..text import fold
 from .alike import Alike
-from .facts import NO_NOUN, Fact, facts_of, plain, wording
+from .facts import NO_NOUN, Fact, facts_of, is_label, plain, wording
 
 A_SECTION = 2  # candidates of one section at most
 MOST_SPARE = 20_000  # sections whose weak facts are kept for when nothing better is left
 UNANSWERABLE = 3  # one candidate in so many is proposed as unanswerable
 _PREFERRED = ("answer", "cell", "date", "time", "amount", "definition", "value", "name")
+
+_PAIR = re.compile(rf"^{KEY_VALUE.pattern}$", re.MULTILINE)
 
 Draft = dict[str, Any]
 Wording = Callable[[Draft], Mapping[str, Any]]
@@ -198,7 +203,7 @@ def worded(draft: Draft, word: Wording, documents: Documents) -> Draft:
 def _lacking(documents: Documents, order: random.Random, most: int) -> Iterator[Draft]:
     """A property that one thing has, asked of another of which the documents do not say it. Proposed, never decided."""
     groups: dict[str, list[Table]] = {}
-    for table in _tables(documents):
+    for table in chain(_tables(documents), _sheets(documents)):
         groups.setdefault(table[0], []).append(table)  # close to each other, or the question tests nothing
     pairs = [
         (name, entity, where)
@@ -250,6 +255,25 @@ def _tables(documents: Documents) -> Iterator[Table]:
             for head, rows in groups.items():
                 columns = [plain(text) for text, _ in cells(head)]
                 yield f"{document.name}, {chapter}", section.title, columns, rows
+
+
+def _sheets(documents: Documents) -> Iterator[Table]:
+    """Sections beside each other with lines such as `Price: $5`, as one table: a row each, blank where it has none."""
+    for document in documents:
+        chapters: dict[str, dict[str, dict[str, str]]] = {}
+        chapter = ""
+        for section in document.sections:
+            chapter = section.title if section.level < 2 else chapter
+            pairs = _PAIR.findall(document.text, section.body, section.end)
+            said = {plain(name): value for name, value in pairs if not is_label(name)}
+            if said and section.title:
+                chapters.setdefault(chapter, {})[plain(section.title)] = said
+        for name, things in chapters.items():
+            often = Counter(key for said in things.values() for key in said)
+            columns = [key for key, times in often.items() if times > 1]  # a line that one has alone is no property
+            rows = [[thing, *(said.get(key, "") for key in columns)] for thing, said in things.items()]
+            if len(columns) > 1:  # else these are notes, and the sections no things of one kind
+                yield f"{document.name}, {name}, line by line", name, ["", *columns], rows
 
 
 def _properties(tables: Sequence[Table]) -> Iterator[tuple[str, set[str], str]]:

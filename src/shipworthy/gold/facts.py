@@ -283,9 +283,14 @@ def _says(cell: str) -> bool:
 _LABELS = re.compile(r"note|notes|example|examples|figure|table|warning|tip|see|caption|source|todo|locked|rule")
 
 
+def is_label(name: str) -> bool:
+    """Whether what stands before a colon names no property, as in `Note: …`."""
+    return _LABELS.fullmatch(name.split(maxsplit=1)[0].casefold()) is not None
+
+
 def _pair(passage: Passage, text: str) -> Iterator[Fact]:
     match = KEY_VALUE.fullmatch(text)
-    if match is None or _LABELS.fullmatch(match[1].split()[0].casefold()) or len(match[1].split()) > 3:
+    if match is None or is_label(match[1]) or len(match[1].split()) > 3:
         return
     value = match[2].rstrip(" .*_")
     if (

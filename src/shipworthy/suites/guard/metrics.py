@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.gates import Gate, gate_of, parse_gates
+from ...core.gates import Gate, parse_gates
 from ...core.metrics import Metric
 from ...core.tally import HAS, Fact
+from ..bars import default_gates
 from ..reasoning.contracts import DIMENSIONS
 from ..reasoning.metrics import ALIASES, EVIDENCE
 from ..reasoning.metrics import metrics as reasoning_metrics
@@ -52,8 +53,7 @@ def aliases(options: Options) -> dict[str, str]:
 
 
 def gates(context: Context) -> list[Gate]:
-    """Every bar at its default."""
-    return [gate_of(metric, op, default) for metric, op, default in BARS.values()]
+    return default_gates(BARS)
 
 
 def wanted(options: Options) -> list[Gate]:
