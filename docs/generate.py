@@ -217,8 +217,10 @@ def _contents() -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def _gist(page: str) -> str:
-    """What a page answers: its first paragraph, up to the end of its second sentence."""
+    """What a page answers: the question in its title, else its first paragraph up to the end of its second sentence."""
     lines = (DOCS / f"{page}.md").read_text("utf-8").split("\n\n")
+    if lines[0].endswith("?"):
+        return lines[0].lstrip("# ").rpartition(": ")[2]
     text = next((part for part in lines[1:] if part[:1].isalpha()), lines[0].lstrip("# "))
     plain = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", " ".join(text.split()))
     return " ".join(re.split(r"(?<=[.?!:]) ", plain)[:2]).rstrip(":")
