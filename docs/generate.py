@@ -65,9 +65,11 @@ def glossary() -> str:
 
 
 def _term_lines(term: Term) -> Iterator[str]:
-    gate = f" Default gate: `{term.words.gate}`." if term.words.gate else ""
     yield f"- {_named(term)}. {term.words.definition}"
-    yield f"  Formula: {term.words.formula}.{gate}"
+    formula = "" if term.words.formula.startswith("count of such") else f"Formula: {term.words.formula}."
+    gate = f"Default gate: `{term.words.gate}`." if term.words.gate else ""
+    if formula or gate:
+        yield "  " + " ".join(filter(None, (formula, gate)))
 
 
 def _named(term: Term) -> str:
@@ -102,7 +104,7 @@ def commands() -> str:
     )
 
 
-COMMON = 4  # commands with the same flag in the same words, from which it is explained once
+COMMON = 3  # commands with the same flag in the same words, from which it is explained once
 
 
 def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command, str]]:
