@@ -60,7 +60,7 @@ class Contract(msgspec.Struct, frozen=True):
         rows = Reader(source, dict, read.found, warn=read.warn) if table is None else table
         plain = mapped_rows(rows, self.kind, self.map, read, read.found)
         while some := list(islice(plain, _ROWS)):
-            lines = [_written(row) for _, row in some]
+            lines = [_line_of(row) for _, row in some]
             yield from strict.block([place for place, _ in some], b"\n".join(lines), lines)
         add_plans(read.plans, strict.reader.plans)
         if isinstance(rows, Reader):
@@ -359,7 +359,7 @@ def is_other_format(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().endswith(_OTHER_FORMATS)
 
 
-def _written(row: object) -> bytes:
+def _line_of(row: object) -> bytes:
     """A row as a line."""
     try:
         return _encode(row)
