@@ -34,6 +34,7 @@ PATTERN_SECONDS = 1.0  # for one pattern on one text
 _STEP = re.compile(r'\.?([^.\[\]"]+)|\[(\*|-?\d+)\]|\["([^"]+)"\]|\[([\w.-]+)=([^\[\]"]*)\]')
 _READ = ("markers@", "bare@", "digest@", "empty@")  # how the text at a path is read
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
+_SENTINEL = re.compile(r"<\|\w{1,40}\|>")  # as models and some streams part what they send
 _ABSENT = object()
 _NOTHING: tuple[object, ...] = (None, "", [])
 
@@ -237,7 +238,10 @@ def answer_text(value: object) -> object:
     """An answer as one text: parts put together, and without the thoughts that a model wrote before it."""
     if isinstance(value, list) and value and all(isinstance(part, str) for part in flat(value)):
         value = _put_together([str(part) for part in flat(value)])
-    return _THOUGHT.sub("", value) if isinstance(value, str) and "</" in value else value
+    if not isinstance(value, str):
+        return value
+    value = _THOUGHT.sub("", value) if "</" in value else value
+    return _SENTINEL.sub("", value) if "<|" in value else value
 
 
 def _put_together(parts: list[str]) -> str:

@@ -20,6 +20,7 @@ from ..text import visible
 from .failures import SEEN, AskFailed
 
 _HTML = re.compile(rb"\s*(?:<!doctype html|<html|<head|<body|<!--)", re.IGNORECASE)
+_RUN_TOGETHER = re.compile(rb"\}[ \t]*\{")  # objects of a stream without a line between them
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 
@@ -85,7 +86,7 @@ def _otherwise(raw: bytes) -> dict[str, object] | None:
         if refusal.code not in ("json", "truncated"):
             return None  # JSON that is not accepted, such as NaN or a key that occurs twice
         stream = EventStream()
-        stream.feed(raw)
+        stream.feed(_RUN_TOGETHER.sub(b"}\n{", raw) if raw[:1] == b"{" else raw)
         body = stream.whole()
         if stream.is_one and not stream.lacking:
             return body
