@@ -68,7 +68,7 @@ RECIPES = {
     ),
     "retrieval": (
         "suites/retrieval/metrics.py",
-        (f"{ITEMS}    if not verdict.lines:", f'{ITEMS}    yield "marked"\n    if not verdict.lines:'),
+        (f"{ITEMS}    if not found.lines:", f'{ITEMS}    yield "marked"\n    if not found.lines:'),
         ('*("cited_answers", ', '*("marked", "cited_answers", '),
         (
             "def _counts() -> Iterator[Metric]:\n",
@@ -98,7 +98,7 @@ RECIPES = {
     ),
     "reasoning": (
         "suites/reasoning/metrics.py",
-        ('("items", verdict.status, asked)', '("items", "marked", verdict.status, asked)'),
+        ('("items", outline.status, asked)', '("items", "marked", outline.status, asked)'),
         ('    names = {"answered", ', '    names = {"marked", "answered", '),
         ('        Count("cases", ', f'        {MARKED},\n        Count("cases", '),
     ),

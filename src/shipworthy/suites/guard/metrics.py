@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...core.gates import Gate, gate_of, parse_gates
+from ...core.gates import Gate, parse_gates
 from ...core.metrics import Metric
 from ...core.tally import HAS, Fact, held
+from ..bars import default_gates
 from ..reasoning.contracts import DIMENSIONS
 from ..reasoning.metrics import ALIASES
 from ..reasoning.metrics import metrics as reasoning_metrics
@@ -63,8 +64,7 @@ def aliases(options: Options) -> dict[str, str]:
 
 
 def gates(context: Context) -> list[Gate]:
-    """Every bar at its default."""
-    return [gate_of(metric, op, default) for metric, op, default in BARS.values()]
+    return default_gates(BARS)
 
 
 def wanted(options: Options) -> list[Gate]:
