@@ -653,5 +653,5 @@ def test_published_kappa_below_chance(published: dict[str, Any]) -> None:
 
 
 def test_every_public_function_says_its_formula() -> None:
-    functions = [getattr(stats, name) for name in stats.__all__ if name[0].islower()]
-    assert all(function.__doc__ for function in functions)
+    functions = [one for name in dir(stats) if name[0].islower() and callable(one := getattr(stats, name))]
+    assert len(functions) > 40 and all(function.__doc__ for function in functions)

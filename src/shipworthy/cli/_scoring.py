@@ -193,7 +193,7 @@ def scoring_command(name: str, command_name: str) -> click.Command:
         trace, pairs, cites = given.get("trace"), given.get("map") or (), given.get("cites") is not False
         with gc_paused():  # until the report is written: the collector would look at each of its rows
             decision = score(suite, given, reports=shows_items(form, outputs))
-            if not decision.ships and cites:
+            if pairs and cites and not decision.ships:
                 _tell_unmapped(trace, pairs)
             return emit(decision, form, outputs)
 

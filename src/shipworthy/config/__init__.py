@@ -13,8 +13,7 @@ import msgspec
 
 from ..core.gates import Gate
 from ..core.options import fields_of
-from ..core.policy import Waiver
-from ..core.quarantine import Quarantined
+from ..core.policy import Quarantined, Waiver
 from ..errors import EnvironmentFailure, UsageError
 from ..language.refusal import read_phrases
 from ..reading.files import is_remote

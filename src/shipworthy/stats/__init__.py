@@ -9,8 +9,7 @@ quantiles    percentiles and the order statistics that bound them
 paired       the same items before and after
 sequential   many tests at once, and e-values of pairs
 nights       whether numbers that come night after night got worse
-agreement    raters who say the same, and a score that separates
-overlap      how much sets have in common
+agreement    raters who say the same, sets that have much in common, and a score that separates
 
 Decisions are taken on integers and fractions; floats are for showing. What is undefined is None.
 """
@@ -19,184 +18,92 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .binomial import ALPHA, critical_k
-from .proportions import (
-    Direction,
-    State,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-    met,
-    prove_p,
-    proven,
-    refute_p,
-    refuted,
-    verdict_state,
-    wilson,
-)
-from .samples import MOST_ITEMS, more_items, n_for_power, power_at, smallest_n
+from .binomial import ALPHA as ALPHA
+from .binomial import critical_k as critical_k
+from .proportions import Direction as Direction
+from .proportions import State as State
+from .proportions import clopper_pearson_lower as clopper_pearson_lower
+from .proportions import clopper_pearson_upper as clopper_pearson_upper
+from .proportions import met as met
+from .proportions import prove_p as prove_p
+from .proportions import proven as proven
+from .proportions import refute_p as refute_p
+from .proportions import refuted as refuted
+from .proportions import verdict_state as verdict_state
+from .proportions import wilson as wilson
+from .samples import MOST_ITEMS as MOST_ITEMS
+from .samples import more_items as more_items
+from .samples import n_for_power as n_for_power
+from .samples import power_at as power_at
+from .samples import smallest_n as smallest_n
 
 if TYPE_CHECKING:
-    from .agreement import (
-        Weights,
-        auc,
-        fleiss_kappa,
-        free_marginal_kappa,
-        gwet_ac1,
-        kappa,
-        kappa_interval,
-        kappa_spread,
-        krippendorff_alpha,
-        raters_spread,
-        shares_spread,
-    )
-    from .bounded import Spread, mean_bounds, mean_spread, pooled_spread, ratio_spread
-    from .means import (
-        Clustered,
-        cluster_se,
-        cluster_se_of_counts,
-        exact_sum,
-        mean_interval,
-        mean_interval_of_counts,
-        ratio_sum,
-    )
-    from .nights import drop_evidence
-    from .overlap import mean_jaccard
-    from .paired import (
-        excludes_drop,
-        mcnemar_one_sided,
-        mcnemar_two_sided,
-        more_for_no_regression,
-        paired_permutation,
-        tango_upper,
-    )
-    from .quantiles import (
-        Ordered,
-        min_n_for_quantile,
-        percentile,
-        percentile_of_counts,
-        quantile_ranks,
-        shortfall,
-        upper_rank,
-    )
-    from .sequential import ALARM, alarm, e_value, e_value_rate, e_value_two_sided, holm
-
-__all__ = [
-    "ALARM",
-    "ALPHA",
-    "MOST_ITEMS",
-    "Clustered",
-    "Direction",
-    "Ordered",
-    "Spread",
-    "State",
-    "Weights",
-    "alarm",
-    "auc",
-    "clopper_pearson_lower",
-    "clopper_pearson_upper",
-    "cluster_se",
-    "cluster_se_of_counts",
-    "critical_k",
-    "drop_evidence",
-    "e_value",
-    "e_value_rate",
-    "e_value_two_sided",
-    "exact_sum",
-    "excludes_drop",
-    "fleiss_kappa",
-    "free_marginal_kappa",
-    "gwet_ac1",
-    "holm",
-    "kappa",
-    "kappa_interval",
-    "kappa_spread",
-    "krippendorff_alpha",
-    "mcnemar_one_sided",
-    "mcnemar_two_sided",
-    "mean_bounds",
-    "mean_interval",
-    "mean_interval_of_counts",
-    "mean_jaccard",
-    "mean_spread",
-    "met",
-    "min_n_for_quantile",
-    "more_for_no_regression",
-    "more_items",
-    "n_for_power",
-    "paired_permutation",
-    "percentile",
-    "percentile_of_counts",
-    "pooled_spread",
-    "power_at",
-    "prove_p",
-    "proven",
-    "quantile_ranks",
-    "raters_spread",
-    "ratio_spread",
-    "ratio_sum",
-    "refute_p",
-    "refuted",
-    "shares_spread",
-    "shortfall",
-    "smallest_n",
-    "tango_upper",
-    "upper_rank",
-    "verdict_state",
-    "wilson",
-]
+    from .agreement import Weights as Weights
+    from .agreement import auc as auc
+    from .agreement import fleiss_kappa as fleiss_kappa
+    from .agreement import free_marginal_kappa as free_marginal_kappa
+    from .agreement import gwet_ac1 as gwet_ac1
+    from .agreement import kappa as kappa
+    from .agreement import kappa_interval as kappa_interval
+    from .agreement import kappa_spread as kappa_spread
+    from .agreement import krippendorff_alpha as krippendorff_alpha
+    from .agreement import mean_jaccard as mean_jaccard
+    from .agreement import raters_spread as raters_spread
+    from .agreement import shares_spread as shares_spread
+    from .bounded import Spread as Spread
+    from .bounded import mean_bounds as mean_bounds
+    from .bounded import mean_spread as mean_spread
+    from .bounded import pooled_spread as pooled_spread
+    from .bounded import ratio_spread as ratio_spread
+    from .means import Clustered as Clustered
+    from .means import cluster_se as cluster_se
+    from .means import cluster_se_of_counts as cluster_se_of_counts
+    from .means import exact_sum as exact_sum
+    from .means import mean_interval as mean_interval
+    from .means import mean_interval_of_counts as mean_interval_of_counts
+    from .means import ratio_sum as ratio_sum
+    from .nights import drop_evidence as drop_evidence
+    from .paired import excludes_drop as excludes_drop
+    from .paired import mcnemar_one_sided as mcnemar_one_sided
+    from .paired import mcnemar_two_sided as mcnemar_two_sided
+    from .paired import more_for_no_regression as more_for_no_regression
+    from .paired import paired_permutation as paired_permutation
+    from .paired import tango_upper as tango_upper
+    from .quantiles import Ordered as Ordered
+    from .quantiles import min_n_for_quantile as min_n_for_quantile
+    from .quantiles import percentile as percentile
+    from .quantiles import percentile_of_counts as percentile_of_counts
+    from .quantiles import quantile_ranks as quantile_ranks
+    from .quantiles import shortfall as shortfall
+    from .quantiles import upper_rank as upper_rank
+    from .sequential import ALARM as ALARM
+    from .sequential import alarm as alarm
+    from .sequential import e_value as e_value
+    from .sequential import e_value_rate as e_value_rate
+    from .sequential import e_value_two_sided as e_value_two_sided
+    from .sequential import holm as holm
 
 # What a small score does not need is imported when it is first asked for.
 _HOMES = {
-    "agreement": (
-        "Weights",
-        "auc",
-        "fleiss_kappa",
-        "free_marginal_kappa",
-        "gwet_ac1",
-        "kappa",
-        "kappa_interval",
-        "kappa_spread",
-        "krippendorff_alpha",
-        "raters_spread",
-        "shares_spread",
-    ),
-    "bounded": ("Spread", "mean_bounds", "mean_spread", "pooled_spread", "ratio_spread"),
-    "means": (
-        "Clustered",
-        "cluster_se",
-        "cluster_se_of_counts",
-        "exact_sum",
-        "mean_interval",
-        "mean_interval_of_counts",
-        "ratio_sum",
-    ),
-    "nights": ("drop_evidence",),
-    "overlap": ("mean_jaccard",),
-    "paired": (
-        "excludes_drop",
-        "mcnemar_one_sided",
-        "mcnemar_two_sided",
-        "more_for_no_regression",
-        "paired_permutation",
-        "tango_upper",
-    ),
-    "quantiles": (
-        "Ordered",
-        "min_n_for_quantile",
-        "percentile",
-        "percentile_of_counts",
-        "quantile_ranks",
-        "shortfall",
-        "upper_rank",
-    ),
-    "sequential": ("ALARM", "alarm", "e_value", "e_value_rate", "e_value_two_sided", "holm"),
+    "agreement": "Weights auc fleiss_kappa free_marginal_kappa gwet_ac1 kappa kappa_interval kappa_spread "
+    "krippendorff_alpha raters_spread shares_spread mean_jaccard",
+    "bounded": "Spread mean_bounds mean_spread pooled_spread ratio_spread",
+    "means": "Clustered cluster_se cluster_se_of_counts exact_sum mean_interval mean_interval_of_counts ratio_sum",
+    "nights": "drop_evidence",
+    "paired": "excludes_drop mcnemar_one_sided mcnemar_two_sided more_for_no_regression paired_permutation tango_upper",
+    "quantiles": "Ordered min_n_for_quantile percentile percentile_of_counts quantile_ranks shortfall upper_rank",
+    "sequential": "ALARM alarm e_value e_value_rate e_value_two_sided holm",
 }
 
 
 def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
-        if name in names:
+        if name in names.split():
             from importlib import import_module
 
             return getattr(import_module(f".{home}", __name__), name)
     raise AttributeError(f"module 'shipworthy.stats' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *(name for names in _HOMES.values() for name in names.split())]

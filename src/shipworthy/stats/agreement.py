@@ -1,4 +1,4 @@
-"""Agreement of raters on tables of counts, and how well a score separates two classes.
+"""Agreement of raters on tables of counts, of sets with each other, and how well a score separates two classes.
 
 Two raters have one table, label by label. Any number of raters have a row for each item: how many gave it each label.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 from .bounded import Spread, mean_spread, pooled_spread
@@ -82,6 +83,25 @@ def auc(pos: Sequence[Fraction | float], neg: Sequence[Fraction | float]) -> Fra
     ordered = sorted(neg)
     halves = sum(bisect_left(ordered, score) + bisect_right(ordered, score) for score in pos)
     return Fraction(halves, 2 * len(pos) * len(neg))
+
+
+def mean_jaccard(sets: Iterable[frozenset[Hashable]]) -> Fraction | None:
+    """The exact mean of |∩| / |∪| over all pairs; two empty sets are no pair. None where there is no pair.
+
+    Each element that several sets have is a bit, so that a pair costs one operation on whole numbers. What is shared is
+    added up for each size of a union: there are few sizes, so that the exact sum stays short.
+    """
+    counted = Counter(sets)
+    holders = Counter(element for one in counted for element in one)
+    bits = {element: 1 << bit for bit, element in enumerate(each for each, n in holders.items() if n > 1)}
+    marked = [(sum(bits.get(element, 0) for element in one), len(one), often) for one, often in counted.items()]
+    total = counted.total()
+    pairs = math.comb(total, 2) - math.comb(counted[frozenset()], 2)
+    shared = Counter({1: sum(math.comb(often, 2) for _, size, often in marked if size)})
+    for (one, of_one, often), (other, of_other, again) in combinations([each for each in marked if each[0]], 2):
+        if both := (one & other).bit_count():
+            shared[of_one + of_other - both] += both * often * again
+    return sum((Fraction(both, union) for union, both in shared.items()), Fraction(0)) / pairs if pairs else None
 
 
 # --- any number of raters: a row for each item, a column for each label ---

@@ -8,7 +8,7 @@ from stability_helpers import grid, score
 from conftest import gold, trace
 from shipworthy.core.decision import report
 from shipworthy.errors import DataError
-from shipworthy.suites.stability.sweeps import Sweeps
+from shipworthy.suites.stability.grid import Sweeps
 
 
 def test_holes_are_named_and_leave_no_verdict() -> None:

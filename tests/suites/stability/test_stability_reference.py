@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from stability_helpers import JITTERS, SEEDS, grid, only, score
 
 from conftest import EFFORT, VECTORS, gold, trace, unanswerable
 from shipworthy.core.decision import report
-from shipworthy.suites.stability import reference
 
 CASES = json.loads((VECTORS / "stability.json").read_text("utf-8"))
 
@@ -72,41 +70,6 @@ def test_what_the_reference_has_from_the_gold_set_is_shown() -> None:
 
 
 # --- compat: what it would say beside the strict profile ---
-
-
-@pytest.fixture
-def walked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The questions whose traces are walked again for the reference's numbers."""
-    names: list[str] = []
-    details: Callable[..., Any] = reference.details
-
-    def noted(item: Any, traces: Any) -> Any:
-        names.append(item.qid)
-        return details(item, traces)
-
-    monkeypatch.setattr(reference, "details", noted)
-    return names
-
-
-@pytest.mark.one_process
-def test_only_questions_that_the_profiles_can_read_differently_are_walked_again(walked: list[str]) -> None:
-    runs = {
-        "plain": grid("plain", **{"0/ws": "not in context", "1/ws": "Another right answer, longer.", "2/ws": "wrong"}),
-        "number": grid("number", "The right answer is 3.14"),  # punctuation is deleted there, inside numbers too
-        "letters": grid("letters", "The right answer, straße"),
-        "failed": grid("failed", **{"0/ws": {"error": "timeout"}}),
-        "repeated": [*grid("repeated"), grid("repeated")[0]],
-        "uncited": grid("uncited"),
-        "unanswerable": grid("unanswerable", "blue", **{"0/ws": "not in context"}),
-    }
-    items = [gold(name) for name in runs if name not in ("uncited", "unanswerable")]
-    items += [gold("uncited", cite=()), unanswerable("unanswerable")]
-    decision = score(items, [row for rows in runs.values() for row in rows])
-    assert sorted(set(walked)) == ["failed", "letters", "number", "repeated", "uncited"]
-    walked.clear()
-    score(items, [row for rows in runs.values() for row in rows], min_substr=4)
-    assert "plain" in walked and "unanswerable" not in walked
-    assert decision.compat is not None
 
 
 CLAIMS = (

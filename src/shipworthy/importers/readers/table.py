@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...errors import DataError, UsageError
-from ...reading.mapping import TRACE, FieldMap
+from ...reading.mapping import FieldMap
 from ...reading.proposal import fields_of
-from ...reading.values import MapError
+from ...reading.values import TRACE, MapError
 from ...text import visible
 from ..container import Records
 from ..spans import ExpectedAnswer, Item, Span, paired

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from operator import itemgetter
 
+from ... import stats
 from ...core.decision import number
-from ...core.evidence import Judged, Order, Row, brief
-from ...core.join import Case
-from ...core.metrics import Words
-from ...core.suite import Explanation, Findings
+from ...core.evidence import Row
+from ...core.gates import Outcome
+from ...core.metrics import Measure, Words, decimal
+from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import HAS, Tally
-from ...text import plural
+from ...text import first_few, plural
 from ..answers.explain import judging_shown
 from ..answers.hints import lines, unread_lines
 from ..answers.judge import RETRIEVED
-from .hints import diagnose
-from .judge import Context, Verdict, verdict_on
-from .metrics import FINALS, counts_of, gate_numbers, table
+from .judge import Context
+from .metrics import FINALS, SIDES, cell, gate_numbers, table
 from .pairs import LABELS
-from .reference import compat
-from .sides import one_sided
 
-# The rule that decided about a pair, in words.
-WHY = {
-    "hard_flag": "a hard flag is set (wrong citation or broken constraint)",
-    "citation_out_of_scope": "cites a source that was not retrieved",
-    "both_refuse": "both say that the context has no answer",
-    "auditor_veto": "the auditor does not accept it",
-    "incoherent_pair": "the auditor accepts it, the scholar does not",
-    "uncited": "the answer cites nothing",
-    "scholar_refuses": "the scholar finds no answer in the context, the auditor accepts it",
-    "auditor_ok": "the auditor accepts it",
-}
 REASONS = {
     "disagreement": Words("disagreement", "Raters gave the same item different labels."),
     "flagged-agreement": Words(
@@ -118,53 +107,112 @@ def _unanswered(findings: Findings) -> list[str]:
     ]
 
 
-# --- one row a pair, and the worst of them ---
-
-
-def judge(case: Case, context: Context) -> tuple[Judged]:
-    """By qid; the reference goes through them in the order of the file."""
-    verdict = verdict_on(case, context)
-    # A gold item without a trace, or whose run failed: two validators who abstain would agree about nothing.
-    traces = case.records.get("trace", ())
-    lost = case.gold is not None and (not traces or bool(traces[0].error))
-    order = verdict.place if context.options.profile == "reference" else 0, verdict.qid
-    counts, worst = tuple(counts_of(verdict)), _worst(verdict)
-    return (Judged(row(verdict) if verdict.compared else None, counts, order, worst, lost),)
-
-
-def row(verdict: Verdict) -> Row:
-    passed = verdict.agreed and not verdict.flagged_agreement
-    told = {"question": brief(verdict.question), "claim": brief(verdict.claim)}
-    return {name: getattr(verdict, name) for name in COLUMNS} | {"passed": passed} | told
-
-
 def disagreements(items: Iterable[Mapping[str, object]]) -> list[Row]:
     """The rows on which the validators differ."""
     return [dict(item) for item in items if item["scholar"] != item["auditor"]]
 
 
-def _worst(verdict: Verdict) -> tuple[tuple[str, Order], ...]:
-    """Flagged agreements first, then disagreements in which an answer was accepted by one side."""
-    if verdict.agreed and not verdict.flagged_agreement:
-        return ()
-    accepted = "VALID" in (verdict.scholar, verdict.auditor)
-    return (("", (not verdict.flagged_agreement, not accepted, verdict.qid)),)
+# --- questions that only one validator labelled, or that lack their trace ---
+
+_LACKING = {
+    "scholar_only": "only the scholar labelled",
+    "auditor_only": "only the auditor labelled",
+    "gold_only": "no trace for",
+    "without_trace": "no trace for",
+}
 
 
-def card(case: Case, context: Context, kind: str, order: Order) -> Row:
-    """Both labels with their reasons, and the resulting label with the rule behind it."""
-    verdict = verdict_on(case, context)
-    scholar, auditor = verdict.reasons
-    labels = f"scholar {verdict.scholar}{_because(scholar)}, auditor {verdict.auditor}{_because(auditor)}"
-    return {
-        "qid": verdict.qid,
-        "reason": "flagged-agreement" if verdict.flagged_agreement else "disagreement",
-        "says": f"{labels}; result {verdict.final}: {WHY[verdict.why]}",
-        "question": verdict.question,
-        "claim": verdict.claim or None,
-        "citations": verdict.citations,
+def one_sided(findings: Findings) -> dict[str, list[str]]:
+    """What each kind of gap is about, and the traces beyond the gold set; the first names of each."""
+    gaps = findings.evidence.part(SIDES)
+    named = {name: gaps.named(name) for name in _LACKING if gaps[name]}
+    return named | {"trace_only": findings.gathered.unknown_of("trace").names}
+
+
+def incomplete(findings: Findings) -> list[str]:
+    """Pairs that lack a side can't agree or disagree; traces beyond the gold set are only remarked on.
+
+    Gold items without a trace are left out: core says of every suite which questions could not be judged.
+    """
+    gaps = findings.evidence.part(SIDES)
+    return [
+        f"{_LACKING[name]} {plural(gaps[name], 'question')}: {first_few(qids, total=gaps[name])}"
+        for name, qids in one_sided(findings).items()
+        if name in _LACKING and name != "gold_only"
+    ]
+
+
+def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
+    return findings.outcomes, incomplete(findings)
+
+
+# --- diagnosis: which way to look, from the pattern of gates that failed ---
+
+FEW = 30  # below that κ says little
+
+
+def diagnose(outcomes: Iterable[Outcome], measures: Mapping[str, Measure], tally: Tally) -> list[str]:
+    failed = {outcome.gate.metric for outcome in outcomes if outcome.state.startswith("FAIL")}
+    agreed, kappa, ac1 = (measures[name].value for name in ("percent_agreement", "kappa", "ac1"))
+    hints = []
+    if "kappa" in failed and "percent_agreement" not in failed and ac1 is not None and kappa is not None:
+        hints.append(
+            f"The validators agree, but kappa is low ({decimal(kappa)}) because one label dominates. "
+            f"AC1, which allows for that, is {decimal(ac1)}. Add pairs with rarer labels before you trust either."
+        )
+    if failed & {"kappa", "percent_agreement"}:
+        hints += _where_they_differ(tally)
+    if "abstain_rate" in failed:
+        hints.append("One validator abstains too often. Check its instructions, and the pairs without an answer.")
+    if "flagged_agreements" in failed:
+        hints.append("Both validators accepted an answer with a hard flag. Make them check citations and constraints.")
+    if agreed is not None and tally["items"] < FEW:
+        hints.append(f"Only {plural(tally['items'], 'pair')}: too few for a reliable kappa. Use at least {FEW}.")
+    return hints
+
+
+def _where_they_differ(tally: Tally) -> list[str]:
+    apart = [(scholar, auditor) for scholar in LABELS for auditor in LABELS if scholar != auditor]
+    count, (scholar, auditor) = max((tally[cell(*labels)], labels) for labels in apart)
+    if count < 2:  # one of each kind is no pattern
+        return []
+    return [f"Most common disagreement: scholar {scholar}, auditor {auditor} ({count} of {tally['disagreed']})."]
+
+
+# --- the reference profile: κ of one label is 0, and abstentions are the scholar's ---
+
+
+def numbers(tally: Tally) -> tuple[dict[str, float], dict[str, Fraction]]:
+    """The reference's numbers to four places, and unrounded. They are made of the same counts as ours."""
+    n = tally["items"]
+    exact = {
+        "percent_agreement": Fraction(tally["agreed"], n),
+        "kappa": stats.kappa(table(tally)) or Fraction(0),
+        "abstain_rate": Fraction(tally["scholar_abstained"], n),
     }
+    # The script divides in floating point and rounds that; rounding the fraction could differ in the last place.
+    shown = {name: round(value.numerator / value.denominator, 4) for name, value in exact.items()}
+    return {"n": n, **shown}, exact
 
 
-def _because(reason: str) -> str:
-    return f" ({reason})" if reason else ""
+def reference(findings: Findings) -> Reference:
+    """The decision on the reference's numbers; gates on what it does not know are left out."""
+    shown, exact = numbers(findings.tally)
+    gates = [gate for gate in findings.gates if gate.metric in exact]
+    rows = findings.evidence.rows  # in the order of the file
+    arbitration = [[row["qid"], row["final"], row["why"]] for row in rows if row["scholar"] != row["auditor"]]
+    return Reference(
+        measures={name: Measure(name, "coefficient", value, findings.tally["items"]) for name, value in exact.items()},
+        headline=shown | {"disagreements": len(arbitration), "gates": gate_numbers(gates)},
+        gates=gates,
+        sections={"arbitration": arbitration},
+        items=sorted(rows, key=itemgetter("qid")),
+        incomplete=incomplete(findings),
+    )
+
+
+def compat(findings: Findings) -> dict[str, object]:
+    """The reference's numbers, and which of them are not ours."""
+    shown, exact = numbers(findings.tally)
+    differs = sorted(name for name, value in exact.items() if findings.measures[name].value != value)
+    return {"agrees": not differs, "differs": differs, "reference": shown}

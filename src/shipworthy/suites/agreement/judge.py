@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from ...core.contracts import Answer, Gold, Trace, ids_of
+from ...core.contracts import Answer, Trace, ids_of
+from ...core.evidence import Judged, Order, Row, brief
 from ...core.join import Case
 from ...core.tally import Fact, held
 from ...language import refusal
-from ..answers.judge import RETRIEVED, Judging, Outline, expect, held_by, judge_trace
+from ..answers.judge import RETRIEVED, Judging, expect, held_by, judge_trace
+from ..answers.judge import Outline as Answered
 from .options import Options
-from .pairs import FLAGS, Flags, Judgement, Pair, PairLine, SideLine, merged
+from .pairs import FLAGS, Flags, Judgement, Pair, SideLine, merged
 
+# The rule that decided about a pair, in words.
+WHY = {
+    "hard_flag": "a hard flag is set (wrong citation or broken constraint)",
+    "citation_out_of_scope": "cites a source that was not retrieved",
+    "both_refuse": "both say that the context has no answer",
+    "auditor_veto": "the auditor does not accept it",
+    "incoherent_pair": "the auditor accepts it, the scholar does not",
+    "uncited": "the answer cites nothing",
+    "scholar_refuses": "the scholar finds no answer in the context, the auditor accepts it",
+    "auditor_ok": "the auditor accepts it",
+}
 Source = Literal["pairs", "two files", "derived"]
 
 
@@ -25,100 +38,123 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     judging: Judging | None = None  # where they are derived
 
 
-class Verdict(msgspec.Struct):
-    """The facts about one pair, or what it lacks to be one."""
+class PairRow(msgspec.Struct, gc=False):
+    """The verdict on one pair, as a report has it."""
 
     qid: str
+    scholar: str
+    auditor: str
+    final: str  # VALID, NOT_IN_CONTEXT, REJECT, REVIEW
+    why: str
+    passed: bool  # the labels are the same, and no hard flag forbids what both accept
+    question: str
+    claim: str
+
+
+class Outline(NamedTuple):
+    """All that counts about a pair, or the side that a question lacks to be one."""
+
     scholar: str = ""
     auditor: str = ""
-    final: str = ""  # VALID, NOT_IN_CONTEXT, REJECT, REVIEW
-    why: str = ""
-    hard_flag: bool = False
-    claim: str = ""
-    citations: list[str] = []
-    reasons: tuple[str, str] = ("", "")
+    final: str = ""
+    flagged: bool = False  # both accepted something that a hard flag forbids
     answered: bool = False  # the answer is known, so that its citations could be looked at
-    place: int = 0  # in the file whose order counts
-    compared: bool = True  # both labels are there
-    question: str = ""
     cites: bool | None = None  # whether a derived answer cites anything; None where it is none
-    held: tuple[Fact, ...] = ()  # which values that gates may need it has and lacks
     unread: str = ""  # the language of a derived answer, where denials and refusals can't be read in it
+    held: tuple[Fact, ...] = ()  # which values that gates may need it has and lacks
     lacks: str = ""  # scholar_only, auditor_only, gold_only; without_trace is compared all the same
 
-    @property
-    def agreed(self) -> bool:
-        return self.scholar == self.auditor
 
-    @property
-    def flagged_agreement(self) -> bool:
-        """Both accepted something that a hard flag forbids."""
-        return self.agreed and self.scholar in ("VALID", "NOT_IN_CONTEXT") and self.hard_flag
-
-
-def verdict_on(case: Case, context: Context) -> Verdict:
-    if context.source == "pairs":
-        line: PairLine = case.records["pairs"][0]
-        pair = line.pair
-        if pair.answer_json is None and context.options.profile == "reference":
-            pair = msgspec.structs.replace(pair, answer_json=Answer())  # the script reads no answer as one without text
-        return judge_pair(pair, context.options, line.place)
-    return _derived(case, context) if context.source == "derived" else _joined(case, context)
-
-
-def _joined(case: Case, context: Context) -> Verdict:
-    """Two lines of one qid; a trace that nobody labelled is no concern of this suite."""
-    scholar: list[SideLine] = case.records["scholar"]
-    auditor: list[SideLine] = case.records["auditor"]
-    if not scholar or not auditor:
-        lacks = "scholar_only" if scholar else "auditor_only" if auditor else ""
-        return Verdict(case.key, compared=False, lacks=lacks)
-    one, other = scholar[0], auditor[0]
-    traces: list[Trace] | None = case.records.get("trace")
-    pair = Pair(case.key, one.judgement, other.judgement, flags=merged(one.flags, other.flags))
-    if traces:
-        pair.answer_json, pair.retrieved_ids = traces[0].answer, list(traces[0].retrieved)
-    verdict = judge_pair(pair, context.options, one.place)
-    verdict.question = traces[0].asked if traces else ""
-    verdict.lacks = "without_trace" if traces == [] else ""
-    return verdict
-
-
-def _derived(case: Case, context: Context) -> Verdict:
-    gold: Gold = case.gold
-    traces: list[Trace] = case.records["trace"]
-    if not traces:
-        return Verdict(case.key, compared=False, lacks="gold_only")
-    assert context.judging is not None
-    answer = judge_trace(expect(gold, context.judging), traces[0], context.judging).outline
-    pair = derive(gold.qid, answer, traces[0], context.judging)
-    verdict = judge_pair(pair, context.options, case.place)
-    verdict.cites = not answer.uncited if answer.status in ("shipped", "empty") else None
-    verdict.unread = answer.unread
-    verdict.question = gold.question or traces[0].asked
-    if not traces[0].error:
-        verdict.held = held_by(traces[0], refused=refusal.is_exact(traces[0].answer.claim))
-    verdict.citations = ids_of(traces[0].answer.citations)  # as they were logged, whatever they are compared as
-    return verdict
-
-
-def judge_pair(pair: Pair, options: Options, place: int = 0) -> Verdict:
-    """The verdict on a pair that has both labels."""
+def judge(case: Case, context: Context) -> tuple[Judged]:
+    """The row of a pair, by qid; the reference goes through them in the order of the file."""
+    options, traces = context.options, case.records.get("trace")
+    # A gold item without a trace, or whose run failed: two validators who abstain would agree about nothing.
+    lost = case.gold is not None and (not traces or bool(traces[0].error))
+    pair, answer = _pair_of(case, context)
+    if pair is None:
+        return (Judged(None, Outline(lacks=_side_of(case)), lost=lost),)
     final, why = arbitrate(pair, options)
-    return Verdict(
-        str(pair.qid),
-        pair.scholar.label,
-        pair.auditor.label,
-        final,
-        why,
-        pair.hard_flag,
-        pair.answer_json.claim if pair.answer_json else "",
-        pair.citations,
-        (pair.scholar.reason, pair.auditor.reason),
-        answered=pair.answer_json is not None,
-        place=place,
-        held=_held(pair),
+    scholar, auditor, agreed = pair.scholar.label, pair.auditor.label, pair.agreed
+    flagged = agreed and scholar in ("VALID", "NOT_IN_CONTEXT") and pair.hard_flag
+    claim = pair.answer_json.claim if pair.answer_json else ""
+    question = _question(case)
+    row = PairRow(case.key, scholar, auditor, final, why, agreed and not flagged, brief(question), brief(claim))
+    outline = Outline(scholar, auditor, final, flagged, pair.answer_json is not None, held=_held(pair))
+    if answer is None:
+        outline = outline._replace(lacks="without_trace" if traces == [] else "")
+    else:
+        cites = not answer.uncited if answer.status in ("shipped", "empty") else None
+        outline = outline._replace(cites=cites, unread=answer.unread)
+        if traces and not traces[0].error:
+            refused = refusal.is_exact(traces[0].answer.claim)
+            outline = outline._replace(held=held_by(traces[0], refused))
+    # Flagged agreements first, then disagreements in which an answer was accepted by one side.
+    accepted = "VALID" in (scholar, auditor)
+    worst = () if row.passed else (("", (not flagged, not accepted, case.key)),)
+    place = (
+        0 if options.profile != "reference" else case.records["scholar"][0].place if _is_joined(case) else case.place
     )
+    return (Judged(row, outline, (place, case.key), worst, lost),)
+
+
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    """Both labels with their reasons, and the resulting label with the rule behind it."""
+    pair, _ = _pair_of(case, context)
+    assert pair is not None
+    final, why = arbitrate(pair, context.options)
+    traces = case.records.get("trace")
+    # Citations as they were logged, whatever they are compared as.
+    citations = ids_of(traces[0].answer.citations) if traces else pair.citations
+    said = ", ".join(f"{role} {one.label}{one.because}" for role, one in pair.sides)
+    return {
+        "qid": case.key,
+        "reason": "flagged-agreement" if pair.agreed else "disagreement",
+        "says": f"{said}; result {final}: {WHY[why]}",
+        "question": _question(case),
+        "claim": (pair.answer_json.claim if pair.answer_json else "") or None,
+        "citations": citations,
+    }
+
+
+def _question(case: Case) -> str:
+    traces = case.records.get("trace")
+    return (case.gold.question if case.gold else "") or (traces[0].asked if traces else "")
+
+
+def _is_joined(case: Case) -> bool:
+    return "scholar" in case.records
+
+
+def _side_of(case: Case) -> str:
+    """The only side that there is; a trace that nobody labelled is no concern of this suite."""
+    if case.gold is not None:
+        return "gold_only"
+    return next((f"{role}_only" for role in ("scholar", "auditor") if case.records[role]), "")
+
+
+def _pair_of(case: Case, context: Context) -> tuple[Pair | None, Answered | None]:
+    """Both labels of a question, None where one is missing; with the answer that they were derived from."""
+    traces: list[Trace] = case.records.get("trace", [])
+    if case.gold is not None:
+        if not traces:
+            return None, None
+        assert context.judging is not None
+        answer = judge_trace(expect(case.gold, context.judging), traces[0], context.judging).outline
+        return derive(case.key, answer, traces[0], context.judging), answer
+    if _is_joined(case):
+        scholar: list[SideLine] = case.records["scholar"]
+        auditor: list[SideLine] = case.records["auditor"]
+        if not scholar or not auditor:
+            return None, None
+        one, other = scholar[0], auditor[0]
+        pair = Pair(case.key, one.judgement, other.judgement, flags=merged(one.flags, other.flags))
+        if traces:
+            pair.answer_json, pair.retrieved_ids = traces[0].answer, list(traces[0].retrieved)
+        return pair, None
+    pair = case.records["pairs"][0]
+    if pair.answer_json is None and context.options.profile == "reference":
+        pair = msgspec.structs.replace(pair, answer_json=Answer())  # the script reads no answer as one without text
+    return pair, None
 
 
 def _held(pair: Pair) -> tuple[Fact, ...]:
@@ -154,60 +190,51 @@ def arbitrate(pair: Pair, options: Options) -> tuple[str, str]:
 # --- labels derived by rule, where no validator has spoken ---
 
 
-def derive(qid: str, verdict: Outline, trace: Trace, judging: Judging) -> Pair:
+def derive(qid: str, outline: Answered, trace: Trace, judging: Judging) -> Pair:
     """Both labels from gold and trace: scholar by C and H, auditor by scope, constraints and token discipline."""
-    flags = Flags(verdict.out_of_scope, verdict.constraint not in ("", "ok"))
-    answer, retrieved = _mapped(trace, judging)
+    flags = Flags(outline.out_of_scope, outline.constraint not in ("", "ok"))
+    answer, retrieved = trace.answer, trace.retrieved
+    if judging.id_map is not None:  # the ids by which they are compared
+        rename = judging.id_map.trace
+        answer = msgspec.structs.replace(answer, citations=list(map(rename, ids_of(answer.citations))))
+        retrieved = list(map(rename, retrieved))
     if not judging.cites:
         answer = msgspec.structs.replace(answer, citations=[])
     elif not judging.logs_retrieval:
         retrieved = ids_of(answer.citations)  # nothing to hold them against
-    return Pair(qid, _scholar(verdict), _auditor(verdict, flags, judging), answer, list(retrieved), flags)
+    return Pair(qid, _scholar(outline), _auditor(outline, flags, judging), answer, list(retrieved), flags)
 
 
-def _mapped(trace: Trace, judging: Judging) -> tuple[Answer, list[str]]:
-    """The answer and what was retrieved, under the ids by which they are compared."""
-    if judging.id_map is None:
-        return trace.answer, trace.retrieved
-    rename = judging.id_map.trace
-    answer = msgspec.structs.replace(trace.answer, citations=list(map(rename, ids_of(trace.answer.citations))))
-    return answer, list(map(rename, trace.retrieved))
-
-
-def _scholar(verdict: Outline) -> Judgement:
+def _scholar(answer: Answered) -> Judgement:
     """Is it right? By what the gold set knows."""
-    if verdict.status == "error":
+    if answer.status == "error":
         return Judgement("ABSTAIN", "the run failed")
-    if verdict.status == "refused":
-        if verdict.answerable:
+    if answer.status == "refused":
+        if answer.answerable:
             return Judgement("REJECT", "refused an answerable question")
         return Judgement("NOT_IN_CONTEXT", "correctly refused")
-    if verdict.answerable and verdict.contained and verdict.cited is not False:
+    if answer.answerable and answer.contained and answer.cited is not False:
         return Judgement("VALID", "correct and correctly cited")
     why = (
-        "should have refused"
-        if not verdict.answerable
-        else "wrong answer"
-        if not verdict.contained
-        else "wrong citation"
+        "should have refused" if not answer.answerable else "wrong answer" if not answer.contained else "wrong citation"
     )
     return Judgement("REJECT", why)
 
 
-def _auditor(verdict: Outline, flags: Flags, judging: Judging) -> Judgement:
+def _auditor(answer: Answered, flags: Flags, judging: Judging) -> Judgement:
     """Is it in order? By what can be seen without the gold claim."""
-    if verdict.status == "error":
+    if answer.status == "error":
         return Judgement("ABSTAIN", "the run failed")
-    if verdict.status == "refused":
-        if verdict.drifted or verdict.wider:
+    if answer.status == "refused":
+        if answer.drifted or answer.wider:
             return Judgement("REJECT", "the refusal is not the exact token")
         return Judgement("NOT_IN_CONTEXT", "exact refusal")
     troubles = (
-        (verdict.status == "empty", "no answer text"),
+        (answer.status == "empty", "no answer text"),
         (flags.provenance_violation, "cites a source that was not retrieved"),
         (flags.constraints_mismatch, "breaks a constraint"),
-        (verdict.near, "mixes an answer with a refusal"),
-        (verdict.uncited and judging.cites, "cites nothing"),
+        (answer.near, "mixes an answer with a refusal"),
+        (answer.uncited and judging.cites, "cites nothing"),
     )
     why = next((words for applies, words in troubles if applies), "")
     return Judgement("REJECT", why) if why else Judgement("VALID", "no problem found")

@@ -14,11 +14,11 @@ from ...core.gates import Gate, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import HAS, Fact, Tally, lacks_of
 from ..answers.judge import CITES, RETRIEVED, VALUES
-from . import sides
-from .judge import Context, Verdict
+from .judge import Context, Outline
 from .options import Options
 from .pairs import FLAGS, LABELS
 
+SIDES = "sides"  # the part of the evidence that counts questions without one of the two labels
 FINALS = ("VALID", "NOT_IN_CONTEXT", "REJECT", "REVIEW")
 _RAISED = tuple(f"flags.{name}" for name in FLAGS)
 _ABSTAINED = ("scholar_abstained", "auditor_abstained")
@@ -27,32 +27,30 @@ _SHORT = {"percent_agreement": "pa", "abstain_rate": "abstain", "flagged_agreeme
 Table = list[list[int]]
 
 
-def counts_of(verdict: Verdict) -> Iterator[Counts]:
-    if verdict.compared:
-        listed = ("flagged_agreement", verdict.flagged_agreement), ("final_REVIEW", verdict.final == "REVIEW")
-        named = [fact for fact, applies in listed if applies]
-        facts = (*pair_facts(verdict), *verdict.held)
-        yield Counts(facts, named=[*named, *lacks_of(verdict.held)])
-    if verdict.lacks:
-        yield Counts((verdict.lacks,), part=sides.PART, named=(verdict.lacks,))
+def facts(outline: Outline, context: Context) -> Iterator[Counts]:
+    if outline.scholar:
+        named = [fact for fact in pair_facts(outline) if fact in ("flagged_agreement", "final_REVIEW")]
+        yield Counts((*pair_facts(outline), *outline.held), named=[*map(str, named), *lacks_of(outline.held)])
+    if outline.lacks:
+        yield Counts((outline.lacks,), part=SIDES, named=(outline.lacks,))
 
 
-def pair_facts(verdict: Verdict) -> Iterator[Fact]:
+def pair_facts(outline: Outline) -> Iterator[Fact]:
     yield "items"
-    yield cell(verdict.scholar, verdict.auditor)
-    yield "agreed" if verdict.agreed else "disagreed"
-    yield f"final_{verdict.final}"
-    if verdict.flagged_agreement:
+    yield cell(outline.scholar, outline.auditor)
+    yield "agreed" if outline.scholar == outline.auditor else "disagreed"
+    yield f"final_{outline.final}"
+    if outline.flagged:
         yield "flagged_agreement"
-    if not verdict.answered:
+    if not outline.answered:
         yield "unanswered"
-    if verdict.cites is not None:
+    if outline.cites is not None:
         yield "derived"
-        if verdict.cites:
+        if outline.cites:
             yield "citing"
-    if verdict.unread:
-        yield f"unread {verdict.unread}"
-    for role, label in (("scholar", verdict.scholar), ("auditor", verdict.auditor)):
+    if outline.unread:
+        yield f"unread {outline.unread}"
+    for role, label in (("scholar", outline.scholar), ("auditor", outline.auditor)):
         if label == "ABSTAIN":
             yield f"{role}_abstained"
 

@@ -28,6 +28,10 @@ class Judgement(msgspec.Struct):
             raise ValueError(f"label: expected one of {', '.join(LABELS)}, got {self.label!r}")
         self.label = _READ_AS[self.label]
 
+    @property
+    def because(self) -> str:
+        return f" ({self.reason})" if self.reason else ""
+
 
 FLAGS = ("provenance_violation", "constraints_mismatch")
 
@@ -63,6 +67,10 @@ class Pair(msgspec.Struct):
     answer_json: Answer | None = None
     retrieved_ids: list[str | Place] | None = None
     flags: Flags | None = None
+
+    @property
+    def sides(self) -> tuple[tuple[str, Judgement], ...]:
+        return ("scholar", self.scholar), ("auditor", self.auditor)
 
     @property
     def hard_flag(self) -> bool:
@@ -101,19 +109,8 @@ class OneSided(msgspec.Struct):
         return Judgement(self.label, self.reason)
 
 
-# --- lines with their places, as they are joined ---
-
-
-class PairLine(msgspec.Struct, frozen=True):
-    """A line of pairs. The reference lists disagreements in the order of the file, so its place comes along."""
-
-    qid: str
-    place: int
-    pair: Pair
-
-
 class SideLine(msgspec.Struct, frozen=True):
-    """A line of one validator's file."""
+    """The same made ready. The reference lists disagreements in the order of the file, so its place comes along."""
 
     qid: str
     place: int
@@ -136,9 +133,8 @@ def one_each(lenient: bool) -> Once:
     return Once(_qid, "duplicate qid {!r}", "Give each answer one line.", "pair-repeated", lenient)
 
 
-def _pairs(source: object, read: Input) -> Iterator[tuple[int, PairLine]]:
-    for place, pair in read_records(source, Pair, read, "pairs", read.found, label_code="label"):
-        yield place, PairLine(str(pair.qid), place, pair)
+def _pairs(source: object, read: Input) -> Iterator[tuple[int, Pair]]:
+    return read_records(source, Pair, read, "pairs", read.found, label_code="label")
 
 
 def _side(source: object, read: Input, role: str) -> Iterator[tuple[int, SideLine]]:
@@ -151,9 +147,9 @@ def _side(source: object, read: Input, role: str) -> Iterator[tuple[int, SideLin
         yield place, SideLine(str(line.qid), place, judgement, line.flags)
 
 
-def _name(line: PairLine | SideLine) -> str:
-    return line.qid
+def _name(line: Pair | SideLine) -> str:
+    return str(line.qid)
 
 
-def _qid(line: PairLine | SideLine) -> tuple[str]:
-    return (line.qid,)
+def _qid(line: Pair | SideLine) -> tuple[str]:
+    return (str(line.qid),)

@@ -13,13 +13,12 @@ from ...reading.lock import lock_problems
 from ...reading.reports import Passing
 from ..answers.judge import Judging
 from ..answers.options import id_map_file
-from . import explain, sides
+from . import explain
 from .controls import controls
-from .judge import Context
-from .metrics import aliases, fact_names, gates, metrics, wanted
+from .judge import Context, card, judge
+from .metrics import SIDES, aliases, fact_names, facts, gates, metrics, wanted
 from .options import Options
 from .pairs import one_each, stream_pairs, stream_side
-from .reference import reference
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
@@ -115,19 +114,20 @@ SUITE = Suite(
     ),
     options=Options,
     read=read,
-    judge=explain.judge,
-    card=explain.card,
+    judge=judge,
+    card=card,
     fact_names=fact_names,
-    asides=(sides.PART,),
+    facts=facts,
+    asides=(SIDES,),
     settle=settle,
     metrics=metrics,
     aliases=aliases,
     gates=gates,
     wanted=wanted,
-    review=sides.review,
+    review=explain.review,
     explain=explain.explain,
     shown=explain.shown,
-    reference=reference,
+    reference=explain.reference,
     controls=controls,
     display=Display(passes=Passing("passed", True), reasons=explain.REASONS, pictures={"confusion": "labels"}),
 )

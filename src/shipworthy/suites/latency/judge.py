@@ -3,83 +3,75 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ...core.contracts import Gold, Trace, ids_of
+from ...core.decision import number
+from ...core.evidence import Judged, Order, Row
 from ...core.join import Case
-from ...core.tally import Fact
+from ...core.metrics import decimal
 from ..answers import judge as answers
-from ..answers.judge import Expected, Judging
-from ..stability.sweeps import in_sweep
-from .arms import arm_of
-from .options import Options
-from .times import Ticks, Times, length_of, times_of
+from ..answers.explain import answer_card
+from ..answers.judge import SEVERITY, Expected, expect, kind_of
+from ..stability.grid import in_sweep
+from .metrics import counts_of
+from .options import Context
+from .times import Ticks, TimedRun, arm_of, in_ms, length_of, times_of
+
+WRONG, SLOW = "wrong", "slow"
+OnArm = tuple[str, answers.Verdict, list[TimedRun]]  # an arm, its answer to the question that counts, all its runs
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What every judgement of a run shares."""
-
-    options: Options
-    judging: Judging
-    budget_ms: str  # the p95 gate in force, or else the budget
-    slow_after: Ticks  # the same in the unit of times
-    baseline: Mapping[str, Fraction] = {}
-    baseline_source: Any = None  # what it is read from, until then
-    sweep: str = ""  # known when every trace has been seen, as are the arms
-    arms: tuple[str, ...] = ()
-    summed: frozenset[str] = frozenset()  # the stages whose sum is a run's time, where no run has its time in one
-
-
-class TimedRun(msgspec.Struct):
-    """The facts about one run."""
-
-    qid: str
-    times: Times
-    failed: bool
-    correct: bool
-    cost: Fraction | None
-    load: float | None
-    length: str
-    slices: tuple[str, ...]
-    said: tuple[Fact, ...] = ()  # which values that gates on answers need it has and lacks
-
-    @property
-    def took(self) -> Ticks | None:
-        """How long it took, if it worked and says so."""
-        return None if self.failed else self.times.total
-
-
-class ArmVerdict(msgspec.Struct):
-    """One question on one arm: its runs, and the answer that counts."""
+class ArmRow(msgspec.Struct, gc=False):
+    """The verdict on one question on one arm, as a report has it."""
 
     arm: str
-    answer: answers.Verdict
-    runs: list[TimedRun]
+    qid: str
+    status: str
+    correct: bool
+    runs: int
+    fastest_ms: float | int | None
+    slowest_ms: float | int | None
+    length: str | None
+    reason: str
+    question: str
+    claim: str
+    also: str | UnsetType = UNSET
+    retrieved_ids: tuple[str, ...] | UnsetType = UNSET
 
 
-def judge_arms(case: Case, expected: Expected, context: Context) -> list[ArmVerdict]:
-    """Every arm is judged on the same questions: one that an arm was not asked is missing there."""
-    by_arm: dict[str, list[Trace]] = {}
+def judge(case: Case, context: Context) -> Iterator[Judged]:
+    """One row for each arm."""
+    arms = judge_arms(case, expect(case.gold, context.judging), context)
+    if all(answer.row.status in ("missing", "error") for _, answer, _ in arms):  # no arm has a usable run
+        yield Judged(None, lost=True)
+    for arm, answer, runs in arms:
+        counts = tuple(counts_of(arm, answer, runs, case.gold.question, context.options))
+        worst = [(kind, order) for kind, order, _ in _worst(arm, answer, runs, context.slow_after)]
+        row = _row(arm, answer, runs, context.slow_after)
+        yield Judged(row, counts, (arm, case.key), worst, seen=_seen(arm, answer.trace, context))
+
+
+def judge_arms(case: Case, expected: Expected, context: Context) -> list[OnArm]:
+    """Every arm is judged on the same questions: one that an arm was not asked is missing there.
+
+    All runs are timed; for accuracy a failed run counts first, then the worst answer.
+    """
+    by_arm: dict[str, list[Trace]] = {arm: [] for arm in context.arms}
     for trace in case.records["trace"]:
         if not (trace.warmup or trace.reused_from) and in_sweep(trace.sweep_id, context.sweep):
-            by_arm.setdefault(arm_of(trace), []).append(trace)
-    return [_judge_arm(arm, expected, by_arm.get(arm, []), context) for arm in context.arms]
-
-
-def _judge_arm(arm: str, expected: Expected, traces: Sequence[Trace], context: Context) -> ArmVerdict:
-    """All runs are timed; for accuracy a failed run counts first, then the worst answer."""
-    judging = context.judging
-    if not traces:
-        return ArmVerdict(arm, answers.judge_traces(expected, (), judging), [])
-    verdicts = [answers.judge_trace(expected, trace, judging) for trace in traces]
-    runs = [
-        _timed(expected.gold, trace, verdict, context.summed) for trace, verdict in zip(traces, verdicts, strict=True)
-    ]
-    return ArmVerdict(arm, min(verdicts, key=_badness), runs)
+            by_arm[arm_of(trace)].append(trace)
+    judged = []
+    for arm, traces in by_arm.items():
+        verdicts = [answers.judge_trace(expected, trace, context.judging) for trace in traces]
+        runs = [_timed(expected.gold, trace, one, context.summed) for trace, one in zip(traces, verdicts, strict=True)]
+        missing = () if traces else (answers.judge_traces(expected, (), context.judging),)
+        judged.append((arm, min((*verdicts, *missing), key=_badness), runs))
+    return judged
 
 
 def _badness(verdict: answers.Verdict) -> tuple[object, ...]:
@@ -105,3 +97,75 @@ def _timed(gold: Gold, trace: Trace, verdict: answers.Verdict, summed: frozenset
         (f"length={length}", *load),
         verdict.outline.held,
     )
+
+
+def _row(arm: str, answer: answers.Verdict, runs: Sequence[TimedRun], slow_after: Ticks) -> ArmRow:
+    row, times = answer.row, [run.took for run in runs if run.took is not None]
+    return ArmRow(
+        arm,
+        row.qid,
+        row.status,
+        answer.outline.correct,
+        len(runs),
+        number(in_ms(min(times))) if times else None,
+        number(in_ms(max(times))) if times else None,
+        runs[0].length if runs else None,
+        row.reason or ("slow" if times and max(times) > slow_after else ""),
+        row.question,
+        row.claim,
+        row.also,
+        row.retrieved_ids,
+    )
+
+
+def _worst(
+    arm: str, answer: answers.Verdict, runs: Sequence[TimedRun], slow_after: Ticks
+) -> Iterator[tuple[str, Order, TimedRun | None]]:
+    """Its wrong answer, and its runs above the budget; by arm, as which one decides is known only at the end."""
+    row = answer.row
+    if row.reason:
+        yield kind_on(arm, f"{WRONG} {kind_of(row)}".strip()), (SEVERITY[row.reason], row.qid), None
+    for place, run in enumerate(runs):
+        if run.took is not None and run.took > slow_after:
+            yield kind_on(arm, SLOW), (-run.took, run.qid, str(run.load), place), run
+
+
+def kind_on(arm: str, reason: str) -> str:
+    return f"{reason} {arm}"
+
+
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    expected = expect(case.gold, context.judging)
+    found = (
+        _slow_card(run, case.gold) if run is not None else answer_card(answer, expected, context.judging)
+        for arm, answer, runs in judge_arms(case, expected, context)
+        for *place, run in _worst(arm, answer, runs, context.slow_after)
+        if place == [kind, order]
+    )
+    return next(found)
+
+
+def _slow_card(run: TimedRun, gold: Gold) -> Row:
+    """How long a run took, and the stage that took longest."""
+    took = run.took or 0
+    stage = max(run.times.stages.items(), key=lambda pair: pair[1], default=None)
+    part = f", of which {stage[0]} {decimal(in_ms(stage[1]), 1)} ms" if stage else ""
+    load = f" at {run.load:g} requests/s" if run.load is not None else ""
+    return {
+        "qid": run.qid,
+        "reason": "slow",
+        "says": f"{decimal(in_ms(took), 1)} ms{load}{part}",
+        "question": gold.question,
+    }
+
+
+def ids_kind(arm: str) -> str:
+    """What the ids that an arm's traces use are kept under."""
+    return f"ids {arm}"
+
+
+def _seen(arm: str, trace: Trace | None, context: Context) -> Iterator[tuple[str, Iterable[str]]]:
+    """The ids that an arm's traces use, to be held against the gold's where hardly any match."""
+    if context.judging.id_map is None and trace is not None:
+        yield ids_kind(arm), trace.retrieved
+        yield ids_kind(arm), ids_of(trace.answer.citations)

@@ -15,10 +15,10 @@ from ...core.metrics import Computed, Count, Measure, Metric, Percentile, Rate, 
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from ..answers import metrics as answers
+from ..answers.judge import Verdict
 from .baseline import baseline_gates
-from .judge import ArmVerdict, Context, TimedRun
-from .options import Options
-from .times import PER_MS, STAGES, length_of
+from .options import Context, Options
+from .times import PER_MS, STAGES, TimedRun, length_of
 
 PERCENTILES = (50, 90, 95, 99)
 TIMES = tuple(f"p{p}" for p in PERCENTILES)
@@ -33,24 +33,18 @@ def aliases(options: Options) -> dict[str, str]:
     return answers.aliases(options) | {"median": "p50", "tail": "tail_amplification", "cost": "cost_per_correct"}
 
 
-def counts_of(on_arm: ArmVerdict, question: str, context: Context) -> Iterator[Counts]:
+def counts_of(arm: str, answer: Verdict, runs: Sequence[TimedRun], question: str, options: Options) -> Iterator[Counts]:
     """Each arm is a part of the evidence: its answer to the question, and each of its runs."""
-    slices, outline = (f"length={length_of(question)}",), on_arm.answer.outline
-    answered = tuple(answers.answer_facts(outline._replace(held=()), context.options.k))
-    yield Counts(answered, slices, on_arm.arm, named=tuple(_named(on_arm)))
-    values = _held(on_arm.runs)
-    loads = {name for run in on_arm.runs for name in run.slices}
-    yield Counts(values, sorted({*slices, *loads}), on_arm.arm, named=lacks_of(values))
-    for run in on_arm.runs:
-        yield Counts(run_facts(run), run.slices, on_arm.arm)
-    yield from together(on_arm.runs, attrgetter("slices"), repeat_facts, on_arm.arm)
-
-
-def _named(on_arm: ArmVerdict) -> Iterator[str]:
-    if on_arm.answer.row.status in ("missing", "error"):
-        yield "missing"
-    if not on_arm.runs:
-        yield UNASKED
+    slices = (f"length={length_of(question)}",)
+    named = [*(["missing"] if answer.row.status in ("missing", "error") else []), *([] if runs else [UNASKED])]
+    answered = tuple(answers.answer_facts(answer.outline._replace(held=()), options.k))
+    yield Counts(answered, slices, arm, named=named)
+    values = _held(runs)
+    loads = {name for run in runs for name in run.slices}
+    yield Counts(values, sorted({*slices, *loads}), arm, named=lacks_of(values))
+    for run in runs:
+        yield Counts(run_facts(run), run.slices, arm)
+    yield from together(runs, attrgetter("slices"), repeat_facts, arm)
 
 
 def _held(runs: Sequence[TimedRun]) -> tuple[Fact, ...]:

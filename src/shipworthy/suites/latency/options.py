@@ -1,15 +1,20 @@
-"""Options of the latency suite."""
+"""Options of the latency suite, and what every judgement shares."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
+
+import msgspec
 
 from ...core.gates import written
 from ...core.options import Opt
 from ...errors import UsageError
+from ..answers.judge import Judging
 from ..answers.options import Accuracy, JudgingOptions, check_depths
+from .times import Ticks
 
 _MILLISECONDS = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
 
@@ -74,3 +79,17 @@ def _milliseconds(value: str) -> Fraction:
             f"{text!r} is not a latency budget", hint="Write milliseconds, such as --budget-ms 2000.", code="budget"
         )
     return Fraction(text)
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
+
+    options: Options
+    judging: Judging
+    budget_ms: str  # the p95 gate in force, or else the budget
+    slow_after: Ticks  # the same in the unit of times
+    baseline: Mapping[str, Fraction] = {}
+    baseline_source: Any = None  # what it is read from, until then
+    sweep: str = ""  # known when every trace has been seen, as are the arms
+    arms: tuple[str, ...] = ()
+    summed: frozenset[str] = frozenset()  # the stages whose sum is a run's time, where no run has its time in one

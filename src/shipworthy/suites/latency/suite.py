@@ -22,11 +22,11 @@ from ...reading.lock import lock_problems
 from ..answers.explain import SCOPE
 from ..answers.judge import Judging
 from ..answers.options import id_map_file
-from . import deciding, explain
+from . import arms, explain
 from .controls import controls
-from .judge import Context
+from .judge import card, judge
 from .metrics import LOAD, aliases, compared, fact_names, gate_key, gates, metrics
-from .options import Options
+from .options import Context, Options
 from .survey import settle, survey
 from .times import in_ticks, problem_of
 
@@ -87,8 +87,8 @@ SUITE = Suite(
     read=read,
     survey=survey,
     settle=settle,
-    judge=explain.judge,
-    card=explain.card,
+    judge=judge,
+    card=card,
     brief=True,
     fact_names=fact_names,
     compared=compared,
@@ -97,9 +97,9 @@ SUITE = Suite(
     aliases=aliases,
     gates=gates,
     gate_key=gate_key,
-    part=deciding.part,
-    baseline=deciding.baseline,
-    review=deciding.review,
+    part=arms.part,
+    baseline=arms.baseline,
+    review=arms.review,
     explain=explain.explain,
     shown=explain.shown,
     controls=controls,

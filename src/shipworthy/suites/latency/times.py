@@ -1,4 +1,4 @@
-"""What a trace says about time: end to end and per stage, exactly as written, and how long the question was."""
+"""What a trace says about time: on which arm, end to end and per stage, exactly as written; and its question."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from ...core.contracts import Trace
+import msgspec
 
+from ...core.contracts import Trace
+from ...core.tally import Fact
+
+ONLY = "default"  # the arm of traces that name none
 STAGES = ("retrieval", "rerank", "llm", "guard")
 SHORT, LONG = 50, 200  # words
 MOST = 1e12  # thirty years in milliseconds: beyond that it is no latency but a slip of units
@@ -91,3 +95,29 @@ def stages_of(trace: Trace) -> Mapping[str, float]:
     if trace.stage_ms:
         return trace.stage_ms
     return trace.latency_ms if isinstance(trace.latency_ms, dict) else {}
+
+
+def arm_of(trace: Trace) -> str:
+    """The arm's name, or its knobs in canonical form."""
+    if trace.arm:
+        return trace.arm
+    return msgspec.json.encode(trace.knobs, order="sorted").decode() if trace.knobs else ONLY
+
+
+class TimedRun(msgspec.Struct):
+    """The facts about one run."""
+
+    qid: str
+    times: Times
+    failed: bool
+    correct: bool
+    cost: Fraction | None
+    load: float | None
+    length: str
+    slices: tuple[str, ...]
+    said: tuple[Fact, ...] = ()  # which values that gates on answers need it has and lacks
+
+    @property
+    def took(self) -> Ticks | None:
+        """How long it took, if it worked and says so."""
+        return None if self.failed else self.times.total

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ... import stats
 from ...core.decision import number
-from ...core.evidence import Judged, Order, Row
-from ...core.join import Case
-from ...core.metrics import Measure, Metric, Words
+from ...core.evidence import Row
+from ...core.metrics import Measure, Metric, Words, decimal
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
 from ...text import plural
-from .hints import diagnose, foresight_in_words
-from .judge import Context, Verdict, verdict_on
-from .metrics import counts_of
-from .trend import names_of, shown, trend
+from .judge import Context
 
 RATES = ("accept_rate", "action_rate", "useful_rate", "edited_rate")
 REASONS = {
@@ -66,40 +62,6 @@ def headline(findings: Findings) -> dict[str, object]:
             for one in findings.outcomes
         ],
         "passed": findings.ships,
-    }
-
-
-# --- one row a prompt, and those that people reject ---
-
-
-def judge(case: Case, context: Context) -> tuple[Judged]:
-    """Of prompts whose answers people don't accept, those that are asked most often are the worst."""
-    verdict = verdict_on(case, context)
-    worst = (("", (verdict.accepted - len(verdict.rows), case.key)),) if verdict.reason else ()
-    return (Judged(row(verdict), tuple(counts_of(verdict)), (case.key,), worst),)
-
-
-def row(verdict: Verdict) -> Row:
-    given = verdict.rows
-    return {
-        "qid": verdict.prompt_id,
-        "n": len(given),
-        "accepted": verdict.accepted,
-        "acted": sum(one.acted for one in given),
-        "edited": sum(bool(one.edited) for one in given),
-        "useful": sum(bool(one.useful) for one in given),
-        "score": number(verdict.score),
-        "reason": verdict.reason,
-    }
-
-
-def card(case: Case, context: Context, kind: str, order: Order) -> Row:
-    shown = row(verdict_on(case, context))
-    return {
-        "qid": shown["qid"],
-        "reason": shown["reason"],
-        "score": shown["score"],
-        "says": "accepted {accepted} of {n}, acted on {acted}, edited {edited}".format_map(shown),
     }
 
 
@@ -157,3 +119,74 @@ def _groups(tally: Tally, known: Mapping[str, Metric], field: str) -> dict[str, 
 
 def _rates(measures: Mapping[str, Measure]) -> dict[str, object]:
     return {name: shown(measures[name]) for name in RATES}
+
+
+def trend(tally: Tally, accept_rate: Metric) -> Row:
+    """The last week's accept rate against all weeks before; it moved if the two intervals don't touch."""
+    weeks = names_of(tally, "week")
+    if len(weeks) < 2:
+        return {"direction": "undefined", "why": "fewer than two weeks of data"}
+    last, before = tally.slice(f"week={weeks[-1]}"), Tally()
+    for week in weeks[:-1]:
+        before += tally.slice(f"week={week}")
+    now, then = accept_rate.measure(last), accept_rate.measure(before)
+    assert now.value is not None and then.value is not None and now.interval and then.interval
+    moved = now.interval[0] > then.interval[1] or now.interval[1] < then.interval[0]
+    change = now.value - then.value
+    return {
+        "direction": "flat" if not moved else "up" if change > 0 else "down",
+        "week": weeks[-1],
+        "change": float(change),
+        "last": shown(now),
+        "before": shown(then),
+    }
+
+
+def names_of(tally: Tally, field: str) -> list[str]:
+    """The values of a field by which rows are grouped."""
+    return sorted(name.partition("=")[2] for name in tally.slices if name.startswith(f"{field}="))
+
+
+def shown(measure: Measure) -> Row:
+    interval = None if measure.interval is None else list(measure.interval)
+    return {"count": measure.k, "n": measure.n, "rate": number(measure.value), "interval": interval}
+
+
+# --- diagnosis: the trend, the last weeks, models that differ, and what the score foresees, in words ---
+
+WEEKS = 6  # that are named
+FORESEES, FORESEES_NOTHING = Fraction(75, 100), Fraction(6, 10)
+
+
+def diagnose(tally: Tally, known: Mapping[str, Metric], joined: bool) -> list[str]:
+    rate = known["accept_rate"]
+    hints = _trend_in_words(tally, rate)
+    for field in ("model", "preset"):
+        if len(names := names_of(tally, field)) > 1:
+            hints.append(f"Acceptance by {field}: {_listed(tally, rate, field, names)}.")
+    if joined:
+        area = known["auc"].measure(tally).value
+        value = "undefined" if area is None else decimal(area)
+        told = f"AUC {value} over {tally['joined']} outcomes: {foresight_in_words(area)}"
+        hints.append(f"Does the score predict acceptance? {told}.")
+    return hints
+
+
+def _trend_in_words(tally: Tally, rate: Metric) -> list[str]:
+    if len(weeks := names_of(tally, "week")) < 2:
+        return []
+    direction = {"up": "rose", "down": "fell", "flat": "did not change beyond noise"}[trend(tally, rate)["direction"]]
+    return [f"The acceptance rate {direction} in the last week: {_listed(tally, rate, 'week', weeks[-WEEKS:])}."]
+
+
+def _listed(tally: Tally, rate: Metric, field: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(f"{name} {rate.measure(tally.slice(f'{field}={name}'))}" for name in names[:8]) + more
+
+
+def foresight_in_words(area: Fraction | None) -> str:
+    if area is None:
+        return "it needs accepted and rejected answers with a score"
+    if area < FORESEES_NOTHING:
+        return "the score does not predict what people accept, so don't gate on it"
+    return "it predicts well" if area >= FORESEES else "it predicts a little"

@@ -7,25 +7,25 @@ from fractions import Fraction
 
 from ... import stats
 from ...core.evidence import Counts, together
-from ...core.gates import Gate, gate_of, parse_gates
+from ...core.gates import Gate, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import Fact, Tally, group
-from .judge import Context, Verdict
+from ..bars import default_gates
+from .judge import Context, Outline, Use
 from .options import BARS, Options
-from .read import Feedback
 
 NOBODY = "(none)"  # rows without a model or a preset
 ALIASES = {"accept": "accept_rate", "action": "action_rate", "useful": "useful_rate", "edited": "edited_rate"}
 
 
-def counts_of(verdict: Verdict) -> Iterator[Counts]:
-    for row, score in zip(verdict.rows, verdict.scores, strict=True):
-        yield Counts(tuple(row_facts(row, score)), slices_of(row))
-    yield from together(verdict.rows, slices_of, repeat_facts)
-    yield Counts(("repeated",) * verdict.repeated)
+def facts(outline: Outline, context: Context) -> Iterator[Counts]:
+    for row in outline.uses:
+        yield Counts(tuple(row_facts(row)), slices_of(row))
+    yield from together(outline.uses, slices_of, repeat_facts)
+    yield Counts(("repeated",) * outline.repeated)
 
 
-def row_facts(row: Feedback, score: Fraction | None = None) -> Iterator[Fact]:
+def row_facts(row: Use) -> Iterator[Fact]:
     """The facts of one row, with the score that its answer got where a report has one."""
     yield "items"
     if not row.week:
@@ -40,12 +40,12 @@ def row_facts(row: Feedback, score: Fraction | None = None) -> Iterator[Fact]:
             yield f"{name}_said"
         if value:
             yield name
-    if score is not None:
+    if row.score is not None:
         yield "joined"
-        yield "score_accepted" if row.accepted else "score_unaccepted", score
+        yield "score_accepted" if row.accepted else "score_unaccepted", row.score
 
 
-def repeat_facts(rows: Sequence[Feedback]) -> Iterator[Fact]:
+def repeat_facts(rows: Sequence[Use]) -> Iterator[Fact]:
     """What several people did with the answers to one prompt: one cluster, so that proof counts prompts."""
     for name in ("accepted", "acted", "useful", "edited"):
         said = [value for value in (getattr(row, name) for row in rows) if value is not None]
@@ -63,7 +63,7 @@ def fact_names(options: Options) -> set[str]:
     return names | {"joined", "score_accepted", "score_unaccepted"}
 
 
-def slices_of(row: Feedback) -> tuple[str, ...]:
+def slices_of(row: Use) -> tuple[str, ...]:
     week = (f"week={row.week}",) if row.week else ()
     return (*week, f"model={row.model or NOBODY}", f"preset={row.preset or NOBODY}")
 
@@ -166,8 +166,7 @@ def aliases(options: Options) -> dict[str, str]:
 
 
 def gates(context: Context) -> list[Gate]:
-    """Every bar at its default."""
-    return [gate_of(metric, ">=", default) for metric, default in BARS.values()]
+    return default_gates(BARS)
 
 
 def wanted(options: Options) -> list[Gate]:

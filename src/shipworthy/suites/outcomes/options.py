@@ -5,21 +5,21 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from ...core.gates import Gate, exact, gate_of
-from ...core.options import Opt, SuiteOptions
+from ...core.options import Opt
+from ..bars import Bar, BarOptions
 
-# name of the bar → its metric and its default
-BARS: dict[str, tuple[str, Fraction]] = {
-    "min_samples": ("samples", Fraction(20)),
-    "min_accept_rate": ("accept_rate", Fraction(70, 100)),
-    "min_action_rate": ("action_rate", Fraction(55, 100)),
-    "min_useful_rate": ("useful_rate", Fraction(65, 100)),
+BARS = {
+    "min_samples": Bar("samples", ">=", Fraction(20)),
+    "min_accept_rate": Bar("accept_rate", ">=", Fraction(70, 100)),
+    "min_action_rate": Bar("action_rate", ">=", Fraction(55, 100)),
+    "min_useful_rate": Bar("useful_rate", ">=", Fraction(65, 100)),
 }
 
 
-class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
+class Options(BarOptions, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that people can choose about the outcomes suite."""
 
+    BARS = BARS
     min_samples: Annotated[
         int | None, Opt("Fewest rows allowed; identical rows count once.  [default: 20]", least=0, shown=False)
     ] = None
@@ -46,16 +46,3 @@ class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     require_useful: Annotated[bool, Opt("Require the useful rate to have data.", cli=False)] = False
-
-    def __post_init__(self) -> None:
-        self.bars()
-
-    def bars(self) -> list[Gate]:
-        """The bars that were given, as gates."""
-        given = {name: getattr(self, name) for name in BARS}
-        numbers = {
-            name: exact(name, value, None if name == "min_samples" else 1)
-            for name, value in given.items()
-            if value is not None
-        }
-        return [gate_of(BARS[name][0], ">=", number) for name, number in numbers.items()]

@@ -9,10 +9,9 @@ from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
-from .judge import Context, run_id_of, scores_of
-from .metrics import aliases, fact_names, gates, metrics, wanted
+from .judge import Context, card, judge, run_id_of, scores_of, stream_feedback
+from .metrics import aliases, fact_names, facts, gates, metrics, wanted
 from .options import Options
-from .read import stream_feedback
 
 if TYPE_CHECKING:
     from ..guard.results import Report
@@ -51,9 +50,10 @@ SUITE = Suite(
     ),
     options=Options,
     read=read,
-    judge=explain.judge,
-    card=explain.card,
+    judge=judge,
+    card=card,
     fact_names=fact_names,
+    facts=facts,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

@@ -19,8 +19,7 @@ from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
 from ...reading.limits import MAX_SHOWN
-from ...reading.mapping import shaped
-from ...reading.values import without_nulls
+from ...reading.values import shaped, without_nulls
 from .metrics import Duplicate, Ranked, RankedList, arrange, fall, sort_keys
 from .options import Choices, Options
 from .trec import Block, Judged, Scattered, grades_of, name_of, read_run, read_whole_run
@@ -36,10 +35,7 @@ class Slot(msgspec.Struct, gc=False):
     name: str  # the question's, as reports have it
     wanted: tuple[Name, ...]
     grades: dict[bytes, int] | None = None  # only where relevance is graded, as TREC files can say
-    line: int = 0  # of a gold set; of qrels only where they are on disk, and memory does not keep the order
-
-
-_slot_name, _slot_wanted = attrgetter("name"), attrgetter("wanted")
+    line: int = 0  # of a gold set
 
 
 class _Name(msgspec.Struct):
@@ -80,8 +76,7 @@ _NOTHING = Ranked(0, 0, ())  # stands for the list of a question that nobody ask
 
 def relevant_counts(slots: Slots) -> dict[str, int]:
     """How much there is to find for each question: all that is left of it once the lists are ranked."""
-    held = slots.values()
-    return dict(zip(map(_slot_name, held), map(len, map(_slot_wanted, held)), strict=True))
+    return {slot.name: len(slot.wanted) for slot in slots.values()}
 
 
 # --- TREC files ---
@@ -102,23 +97,20 @@ def slots_of(judgements: Mapping[bytes, Judged], choices: Choices) -> Slots:
 
 
 def run_lists(path: str, read: Input, slots: Slots, choices: Choices, text: bool = False) -> Iterator[Numbered]:
-    """The lists of a run. It is read anew where the lines of a query don't stand together, before any list is told."""
+    """The lists of a run. It is read anew where the lines of a query don't stand together, before any list is told.
+
+    With `text` names are decoded, as a gold set of JSON lines has them.
+    """
     bits, rounded = choices.score_bits, msgspec.structs.replace(choices, score_bits=64)  # they are rounded once
+
+    def lists(blocks: Iterable[Block]) -> list[Numbered]:
+        decoded = ((name_of(qid), [*map(name_of, names)], scores) for qid, names, scores in blocks) if text else blocks
+        return list(ranked_lists(slots, enumerate(decoded, 1), rounded))
+
     try:
-        records = list(_run_lists(read_run(path, read, bits), slots, rounded, text))
+        yield from lists(read_run(path, read, bits))
     except Scattered:
-        records = list(_run_lists(read_whole_run(path, read, bits), slots, rounded, text))
-    yield from records
-
-
-def _run_lists(blocks: Iterator[Block], slots: Slots, choices: Choices, text: bool) -> Iterator[Numbered]:
-    return ranked_lists(slots, enumerate(map(as_text, blocks) if text else blocks, 1), choices)
-
-
-def as_text(block: Block) -> Listed:
-    """A list of a TREC run as JSON lines would have it."""
-    qid, names, scores = block
-    return name_of(qid), [name_of(name) for name in names], scores
+        yield from lists(read_whole_run(path, read, bits))
 
 
 # --- JSON lines ---
@@ -127,37 +119,27 @@ ONE_EACH = "Give each question its own qid."
 
 
 def gold_slots(source: Source, read: Input, map: tuple[str, ...] = ()) -> Slots:
-    """What there is to find for each question; bad lines are in `read`."""
+    """What there is to find for each question; bad lines are in `read`, and told together with those of the log."""
     slots, repeated = dict[Name, Slot](), Problems()
-    for slot in gold_items(source, read, map):
-        first = slots.setdefault(slot.name, slot)
-        if first is not slot:
-            what = f"duplicate qid {slot.name!r} (first on line {first.line})"
-            repeated.add(Problem(read.path, slot.line, what, ONE_EACH, "gold-repeated"))
-    read.found.total += repeated.total
-    read.found.first = sorted([*read.found.first, *repeated.first], key=attrgetter("line"))[:MAX_SHOWN]
-    close_gold(read, len(slots))
-    return slots
-
-
-def gold_items(source: Source, read: Input, map: tuple[str, ...]) -> Iterator[Slot]:
-    """The same one by one, a repeated question each time."""
     for line, item in _records(source, _GoldIds, read, "gold", gold_keys(), map):
         qid = item.qid or (item.q_id if item.q_id is not UNSET else item.id)
         if qid in _NAMELESS:
             read.found.add(Problem(read.path, line, "the qid is missing", ONE_EACH, "gold-repeated"))
-        else:
-            yield Slot(str(qid), tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))), None, line)
-
-
-def close_gold(read: Input, count: int) -> None:
-    """What only the whole gold set tells. Bad lines are told together with those of the log."""
-    read.records = count
+            continue
+        slot = Slot(str(qid), tuple(dict.fromkeys(_names(item.relevant or item.gold_citations))), None, line)
+        first = slots.setdefault(slot.name, slot)
+        if first is not slot:
+            what = f"duplicate qid {slot.name!r} (first on line {first.line})"
+            repeated.add(Problem(read.path, line, what, ONE_EACH, "gold-repeated"))
+    read.found.total += repeated.total
+    read.found.first = sorted([*read.found.first, *repeated.first], key=attrgetter("line"))[:MAX_SHOWN]
+    read.records = len(slots)
     check_mapping(read)
     read.bad, read.problems = read.found.total, [str(problem) for problem in read.found.first]
-    if not count and not read.bad:
+    if not slots and not read.bad:
         what, hint = "the gold set has no questions", "Write at least one question."
         raise DataError(what, where=read.path, hint=hint, code="gold-empty")
+    return slots
 
 
 def log_lists(source: Source, read: Input, slots: Slots, choices: Choices, gold: Input, options: Options) -> Stream:
@@ -216,7 +198,7 @@ def _records(
         yield from mapped_records(source, record, read, keys, name, map)
         return
     read.path = os.fspath(source)
-    reader = Reader(source, record, read.found, keys=keys, shaped=partial(shaped, kind=name))
+    reader = Reader(source, record, read.found, keys=lambda: keys, shaped=partial(shaped, kind=name))
     yield from reader
     read.learn(reader)
     read.records = reader.records
@@ -249,7 +231,8 @@ def ranked_lists(slots: Slots, lists: Iterable[tuple[int, Listed]], choices: Cho
         known = set(names)
         as_listed = not by_score or (scores is not None and fall(sort_keys(scores, choices)))
         if len(known) < len(names) or not as_listed or choices.depth is not None:
-            names = _in_order(qid, names, scores, choices)
+            order = arrange_list(shown(qid), names, scores, choices)
+            names = names if order is None else [names[place] for place in order]
             known = set(names)
         if slot.grades is not None:
             yield place, RankedList(slot.name, _graded(slot, slot.grades, names))
@@ -261,11 +244,6 @@ def ranked_lists(slots: Slots, lists: Iterable[tuple[int, Listed]], choices: Cho
         if ranked is None:
             ranked = shared[key] = Ranked(len(names), len(slot.wanted), tuple([rank + 1 for rank in key[2:]]))
         yield place, RankedList(slot.name, ranked)
-
-
-def _in_order(qid: Name, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> Sequence[Name]:
-    order = arrange_list(shown(qid), names, scores, choices)
-    return names if order is None else [names[place] for place in order]
 
 
 def arrange_list(qid: str, names: Sequence[Name], scores: Sequence[float] | None, choices: Choices) -> list[int] | None:

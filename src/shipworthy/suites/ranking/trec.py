@@ -7,7 +7,7 @@ import hashlib
 import math
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import compress, islice
 from operator import methodcaller, ne
 from typing import BinaryIO, TypeVar
@@ -21,7 +21,6 @@ from ...reading.jsonl import open_binary
 from ...text import visible
 
 Judged = tuple[bytes, ...] | dict[bytes, int]  # documents of a query, with their grades unless these are all 1
-JudgedSpan = tuple[bytes, list[bytes], list[int]]  # a query, documents and their grades, in the order of the file
 Block = tuple[bytes, list[bytes], list[float]]  # a query, documents and their scores, in the order of the file
 Number = TypeVar("Number", int, float)
 Columns = tuple[list[bytes], list[bytes], list[Number]]
@@ -44,23 +43,13 @@ name_of: Callable[[bytes], str] = methodcaller("decode", "utf-8", "backslashrepl
 
 
 def read_qrels(path: str, read: Input) -> dict[bytes, Judged]:
-    """Documents of a grade above zero by query; a query with none of them is there, and empty."""
-    judged = judged_of(path, judged_spans(path, read))
-    if not judged:
-        raise no_judgements(path)
-    return judged
+    """Documents of a grade above zero by query; a query with none of them is there, and empty.
 
-
-def judged_spans(path: str, read: Input) -> Iterator[JudgedSpan]:
-    """What lines that stand together say about a query; there may be more of it."""
-    for columns in _columns(path, read, _regular_grades, _grade):
-        yield from _spans(columns, _edges(columns[0]))
-
-
-def judged_of(path: str, spans: Iterable[JudgedSpan]) -> dict[bytes, Judged]:
-    """What all lines say about each query; a document with two grades is an error."""
+    A document with two grades is an error.
+    """
     judged: dict[bytes, Judged] = {}
-    for qid, names, levels in spans:
+    pieces = _columns(path, read, _regular_grades, _grade)
+    for qid, names, levels in (span for columns in pieces for span in _spans(columns, _edges(columns[0]))):
         if qid not in judged and levels.count(1) == len(levels) and len(set(names)) == len(names):
             judged[qid] = tuple(names)
             continue
@@ -69,12 +58,10 @@ def judged_of(path: str, spans: Iterable[JudgedSpan]) -> dict[bytes, Judged]:
             if level > 0 and grades.setdefault(name, level) != level:
                 what = f"document {_text(name)!r} has two grades for query {_text(qid)!r}"
                 raise DataError(what, where=path, hint="Keep one of the lines.", code="qrels-repeated")
+    if not judged:
+        what, hint = "there is no judgement in the qrels", f"Write lines of: {_QRELS}."
+        raise DataError(what, where=path, hint=hint, code="qrels-empty")
     return judged
-
-
-def no_judgements(path: str) -> DataError:
-    what, hint = "there is no judgement in the qrels", f"Write lines of: {_QRELS}."
-    return DataError(what, where=path, hint=hint, code="qrels-empty")
 
 
 def grades_of(judged: Judged) -> dict[bytes, int]:
@@ -115,10 +102,13 @@ def read_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
 
 
 def read_whole_run(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
-    """The same for a file whose queries are mixed: it is held in memory whole."""
+    """The queries of a file that has them mixed: it is held in memory whole."""
     blocks: dict[bytes, Block] = {}
     for block in run_spans(path, read, bits):
-        add_block(blocks, block)
+        known = blocks.setdefault(block[0], block)
+        if known is not block:
+            known[1].extend(block[1])
+            known[2].extend(block[2])
     yield from blocks.values()
 
 
@@ -134,14 +124,6 @@ def run_spans(path: str, read: Input, bits: int = 64) -> Iterator[Block]:
         last = edges[-2] if edges else 0  # the last query may go on in the next piece
         rest = qids[last:], names[last:], scores[last:]
     yield from _spans(rest, _edges(rest[0]))
-
-
-def add_block(blocks: dict[bytes, Block], block: Block) -> None:
-    """Add lines to what is known of their query."""
-    known = blocks.setdefault(block[0], block)
-    if known is not block:
-        known[1].extend(block[1])
-        known[2].extend(block[2])
 
 
 def _regular_scores(parts: list[bytes], lines: int) -> Columns[float] | None:

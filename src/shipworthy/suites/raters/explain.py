@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 
 from ... import stats
 from ...core.decision import number
-from ...core.evidence import Judged, Order, Row
-from ...core.join import Case
-from ...core.metrics import Words
+from ...core.evidence import Row
+from ...core.metrics import Words, decimal
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
-from ...text import fold, plural
-from .hints import diagnose
-from .judge import Context, Verdict, verdict_on
-from .metrics import agreements, facts, label_counts, pairs, pairwise, square
+from ...text import fold, plural, visible
+from .metrics import (
+    FEW_LABELS,
+    FEW_RATERS,
+    ONE_LABEL,
+    agreements,
+    label_counts,
+    pairs,
+    pairwise,
+    rows,
+    square,
+)
 from .options import SettledOptions
-from .tables import details
 
 REASONS = {
     "disagreement": Words("disagreement", "Raters gave the same item different labels."),
@@ -30,7 +37,7 @@ def explain(findings: Findings) -> Explanation:
     return Explanation(
         counts=counts(tally, options),
         named={"rated_once": tally.named("rated_once")},
-        diagnosis=diagnose(findings.outcomes, findings.measures, tally, options),
+        diagnosis=diagnose(findings, options),
         offenders=findings.evidence.offenders(),
         sections=sections(tally, options),
         headline=headline(findings, options),
@@ -66,46 +73,6 @@ def _alike(options: SettledOptions) -> Iterator[str]:
                 f"ratings: the labels {first!r} and {label!r} differ in case or white space only, and count as two "
                 "[label-alike]"
             )
-
-
-# --- one row an item, and the worst of them ---
-
-
-def judge(case: Case, context: Context) -> tuple[Judged]:
-    """The items with the least agreement are the worst, of equal ones those that more raters looked at."""
-    verdict, options = verdict_on(case, context), context.settled
-    share = verdict.agreement
-    worst = (("", (share, -verdict.ratings, verdict.qid)),) if share is not None and share < 1 else ()
-    return (Judged(row(verdict, options), (facts(verdict, options),), (verdict.qid,), worst),)
-
-
-def row(verdict: Verdict, options: SettledOptions) -> Row:
-    """An item fails where two raters differ."""
-    raters, labels = options.raters, options.scale
-    return {
-        "qid": verdict.qid,
-        "ratings": verdict.ratings,
-        "labels": [f"{labels[label]}={count}" for label, count in verdict.counts.items()],
-        "majority": "" if verdict.majority is None else labels[verdict.majority],
-        "agreement": number(verdict.agreement),
-        "said": [f"{raters[rater]}={labels[label]}" for rater, label in verdict.said],
-        "passed": verdict.agreeing == verdict.pairs,
-    }
-
-
-def card(case: Case, context: Context, kind: str, order: Order) -> Row:
-    said = _who_said_what(verdict_on(case, context), context.settled)
-    return {"qid": case.key, "reason": "disagreement", "says": said}
-
-
-def _who_said_what(verdict: Verdict, options: SettledOptions) -> str:
-    """The label of most raters first."""
-    camps: dict[int, list[str]] = {}
-    for rater, label in verdict.said:
-        camps.setdefault(label, []).append(options.raters[rater])
-    ordered = sorted(camps.items(), key=lambda camp: (-len(camp[1]), camp[0]))
-    labels = "; ".join(f"{options.scale[label]} by {', '.join(names)}" for label, names in ordered)
-    return f"rated {labels} ({verdict.agreeing} of {plural(verdict.pairs, 'pair')} of raters agree)"
 
 
 # --- sections ---
@@ -149,3 +116,109 @@ def _pair(both: tuple[int, int], cells: Counter[tuple[int, int]], options: Settl
     kappa = stats.kappa(square(cells, len(options.scale)), options.weights)
     same = Fraction(sum(count for (label, its), count in cells.items() if label == its), n)
     return {"rater": one, "other": other, "n": n, "agreement": number(same), "kappa": number(kappa)}
+
+
+# --- the same as tables, as the terminal shows them ---
+
+_LINES = 12  # of a table
+
+
+def details(shown: Mapping[str, Sequence[Row]], options: SettledOptions) -> Iterator[str]:
+    if options.weights:
+        yield ""
+        yield f"kappa uses {options.weights} weights by the order of the labels; the other coefficients are unweighted."
+    source = "from the ratings" if options.labels is None else "declared"
+    rated = [(row["label"], f"{row['ratings']:>9}{row['share']:>10.3f}") for row in shown["labels"]]
+    yield from _listed(f"Labels ({len(options.scale)}, {source})", f"{'ratings':>9}{'share':>10}", rated)
+    if len(options.raters) == 2:
+        return  # all that is to say of the two is said above
+    agreed = [(row["rater"], f"{row['ratings']:>9}{_cell(row['agreement'])}") for row in shown["by_rater"]]
+    yield from _listed("Raters", f"{'ratings':>9}{'agreement':>12} with the others", agreed)
+    pairs = [
+        (
+            f"{visible(row['rater'], 14)} · {visible(row['other'], 14)}",
+            f"{row['n']:>9}{_cell(row['agreement'])}{_cell(row['kappa'])}",
+        )
+        for row in shown.get("by_pair", ())
+    ]
+    yield from _listed("Pairs of raters", f"{'items':>9}{'agreement':>12}{'kappa':>12}", pairs)
+
+
+def _cell(value: float | None) -> str:
+    return f"{'–':>12}" if value is None else f"{value:>12.3f}"
+
+
+def _listed(title: str, head: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if not lines:
+        return
+    yield ""
+    yield f"{title:<32}{head}"
+    yield from (f"  {visible(name, 30):<30}{figures}" for name, figures in lines[:_LINES])
+    if len(lines) > _LINES:
+        yield f"  … and {len(lines) - _LINES} more"
+
+
+# --- diagnosis: which rater and which labels to look at where agreement is poor ---
+
+FEW = 30  # items; fewer say little
+POOR = Fraction(2, 3)  # below that alpha is customarily not relied on
+HIGH = Fraction(9, 10)  # share of agreeing pairs
+SHARED = 5  # items that a rater must share with others before anything is said of them
+
+
+def diagnose(findings: Findings, options: SettledOptions) -> list[str]:
+    tally, measures = findings.tally, findings.measures
+    failed = any(outcome.state.startswith("FAIL") for outcome in findings.outcomes)
+    alpha, agreed = measures["alpha"].value, measures["percent_agreement"]
+    poor = failed or (alpha is not None and alpha < POOR)
+    hints = []
+    if poor and alpha is not None and agreed.value is not None and agreed.value >= HIGH:
+        hints.append(_dominated(tally, options, alpha, agreed.value))
+    if poor:
+        hints += [*_odd_one(tally, options), *_confused(tally, options)]
+    if measures["alpha"].missing == ONE_LABEL:
+        hints.append("All ratings have the same label. Gate percent_agreement instead, or add items with other labels.")
+    if agreed.n < FEW:
+        hints.append(
+            f"Only {plural(agreed.n, 'item')} with two or more ratings: too few to rely on. Use at least {FEW}."
+        )
+    if not pairwise(options):
+        hints.append(f"Pairs of raters are listed for at most {FEW_RATERS} raters and {FEW_LABELS} labels.")
+    return hints
+
+
+def _dominated(tally: Tally, options: SettledOptions, alpha: Fraction, agreed: Fraction) -> str:
+    given = label_counts(tally)
+    most = max(range(len(options.scale)), key=lambda place: given[place])  # of equal ones the first
+    return (
+        f"The raters agree ({decimal(agreed)}) and alpha is low ({decimal(alpha)}): {options.scale[most]} has "
+        f"{given[most] / given.total():.0%} of the ratings, and agreement on it is what chance gives. "
+        "Add items with rarer labels."
+    )
+
+
+def _odd_one(tally: Tally, options: SettledOptions) -> list[str]:
+    """The rater who agrees least with the others; of two nobody is the odd one."""
+    names = options.raters
+    ranked = sorted((value, n, names[place]) for place, (value, n) in agreements(tally).items() if n >= SHARED)
+    if len(names) < 3 or len(ranked) < 2 or ranked[0][0] == ranked[1][0]:
+        return []
+    (value, n, rater), (following, *_) = ranked[:2]
+    return [
+        f"{rater} agrees least with the others: {decimal(value)} on average over {plural(n, 'item')}; "
+        f"the next lowest is {decimal(following)}."
+    ]
+
+
+def _confused(tally: Tally, options: SettledOptions) -> list[str]:
+    """The two labels that raters give to one item most often."""
+    apart: Counter[tuple[int, int]] = Counter()
+    for given, count in rows(tally):
+        apart.update({both: given[both[0]] * given[both[1]] * count for both in combinations(sorted(given), 2)})
+    if not apart:
+        return []
+    (one, other), count = max(apart.items(), key=lambda pair: (pair[1], pair[0]))
+    return [
+        f"Raters disagree most between {options.scale[one]} and {options.scale[other]}: {count} of "
+        f"{plural(apart.total(), 'disagreement')}."
+    ]

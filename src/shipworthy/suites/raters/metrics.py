@@ -15,7 +15,7 @@ from ...core.gates import Gate
 from ...core.metrics import Computed, Measure, Metric, Words
 from ...core.tally import Fact, Tally
 from ...text import plural
-from .judge import Context, Verdict
+from .judge import Context, Said, agreement, label_counts_of
 from .options import Options, SettledOptions
 
 ALIASES = {
@@ -41,24 +41,25 @@ def gates(context: Context) -> list[Gate]:
     return []
 
 
-def facts(verdict: Verdict, options: SettledOptions) -> Counts:
-    named = ["rated_once"] if verdict.ratings == 1 else []
-    return Counts(tuple(item_facts(verdict, pairwise(options))), named=named)
+def facts(said: Said, context: Context) -> tuple[Counts]:
+    named = ["rated_once"] if len(said) == 1 else []
+    return (Counts(tuple(item_facts(said, pairwise(context.settled))), named=named),)
 
 
-def item_facts(verdict: Verdict, by_pair: bool) -> Iterator[Fact]:
+def item_facts(said: Said, by_pair: bool) -> Iterator[Fact]:
+    counts, share = label_counts_of(said), agreement(said)
     yield "items"
-    yield "row " + " ".join(f"{label}:{count}" for label, count in verdict.counts.items())
-    for rater, _ in verdict.said:
+    yield "row " + " ".join(f"{label}:{count}" for label, count in counts.items())
+    for rater, _ in said:
         yield f"by {rater}"
-    if verdict.agreement is None:
+    if share is None:
         yield "rated_once"
         return
-    yield "agreement", verdict.agreement
-    for rater, label in verdict.said:
-        yield f"with {rater}", Fraction(verdict.counts[label] - 1, verdict.ratings - 1)
+    yield "agreement", share
+    for rater, label in said:
+        yield f"with {rater}", Fraction(counts[label] - 1, len(said) - 1)
     if by_pair:
-        for (one, label), (other, its) in combinations(verdict.said, 2):
+        for (one, label), (other, its) in combinations(said, 2):
             yield f"pair {one} {other} {label} {its}"
 
 

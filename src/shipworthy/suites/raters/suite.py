@@ -10,10 +10,9 @@ from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.reports import Passing
 from . import explain
-from .judge import Context
-from .metrics import aliases, fact_names, gates, metrics
+from .judge import Context, RatingSurvey, card, judge, one_each, stream_ratings
+from .metrics import aliases, fact_names, facts, gates, metrics
 from .options import Options, SettledOptions
-from .ratings import RatingSurvey, one_each, stream_ratings
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
@@ -96,9 +95,10 @@ SUITE = Suite(
     inputs=(InputSpec("ratings", "One rating a line, JSON lines (qid, rater, label)."),),
     options=Options,
     read=read,
-    judge=explain.judge,
-    card=explain.card,
+    judge=judge,
+    card=card,
     fact_names=fact_names,
+    facts=facts,
     survey=survey,
     settle=settle,
     metrics=metrics,

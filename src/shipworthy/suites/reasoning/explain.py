@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-
-import msgspec
 
 from ...core.decision import number
-from ...core.evidence import Judged, Order, Row, brief
+from ...core.evidence import Row, brief
 from ...core.gates import Outcome
-from ...core.join import Case
 from ...core.metrics import Measure, Words, decimal
 from ...core.suite import Explanation, Findings
 from ...text import first_few, plural
-from . import signals
-from .contracts import DIMENSIONS, load_data, what_came
-from .judge import LONGEST, Context, JudgedAnswer, Verdict, judge_case, label
-from .metrics import counts_of, failure
-from .rules import Store, find_citations
+from .contracts import DIMENSIONS, what_came
+from .judge import FAILURES, clean_below, kinds_of, reason
+from .metrics import failure
 
 FORMAT_LINT = "signals is a format lint: it does not know what is true"
 NO_EVIDENCE = (
@@ -26,21 +20,14 @@ NO_EVIDENCE = (
     "reasoner return it, or score words and layout alone with --profile signals"
 )
 _COUNTED = ("items", "passed", "answered", "refused", "empty", "error", "no_evidence", "unanswerable")
-# The percentage of clean answers whose grounding is below 0, .05, .10, … 1: 444 answers of public sets that people
-# labelled, without bindings. `python benchmarks/reasoning.py` counts them.
-CLEAN_BELOW = (0, 0, 0, 1, 2, 4, 6, 9, 14, 20, 25, 29, 33, 39, 43, 52, 58, 65, 73, 79, 92)
-# Every way to fail, the worst first, with what it means and what to do.
-FAILURES: dict[str, dict[str, str]] = load_data("failures")
 REASONS = {
     name: Words(about.get("plain", ""), f"{about['means'][:1].upper()}{about['means'][1:]}.")
     for name, about in FAILURES.items()
 }
-RANKS = {kind: rank for rank, kind in enumerate(FAILURES)}
 
 
 def explain(findings: Findings) -> Explanation:
-    tally, measures, rows = findings.tally, findings.measures, list(findings.evidence.rows)
-    results = [row["result"] for row in rows]
+    tally, measures, results = findings.tally, findings.measures, list(findings.evidence.rows)
     profile, fixture, bounds = findings.context.options.profile, findings.context.fixture, _bounds(findings)
     return Explanation(
         counts={name: tally[name] for name in _COUNTED},
@@ -63,13 +50,8 @@ def explain(findings: Findings) -> Explanation:
         },
         reasons=[NO_EVIDENCE] if is_unchecked(findings) else [*tolerated(findings), *findings.reasons],
         warnings=remarks(findings),
-        items=[row["item"] for row in rows],
+        items=list(map(item, results)),
     )
-
-
-def clean_below(grounding: Fraction | None) -> float | None:
-    """The share of clean answers that score lower, by steps of .05."""
-    return None if grounding is None else CLEAN_BELOW[int(grounding * (len(CLEAN_BELOW) - 1))] / 100
 
 
 def remarks(findings: Findings) -> list[str]:
@@ -113,95 +95,19 @@ def tolerated(findings: Findings) -> list[str]:
     return [f"{lacking} of {total} without evidence not judged, as --allow-missing {allowed} permits"]
 
 
-# --- one row a case, and the worst of them ---
-
-
-def judge(case: Case, context: Context) -> tuple[Judged]:
-    """The row of a case as `items` shows it, and the whole result for those who read the report by program.
-
-    A case without an answer, or whose reasoner failed, is in no average: it must not make one better.
-    """
-    judged = judge_case(case, context)
-    verdict, result = judged.verdict, _result(judged)
-    row = {"item": _item(judged, result), "result": result}
-    worst: tuple[tuple[str, Order], ...] = ()
-    if not verdict.passed and verdict.status != "no_evidence":  # the worst kind first, then the lowest score
-        overall = -1 if verdict.overall_score is None else verdict.overall_score
-        worst = (("", (RANKS[reason(verdict)], overall, case.key)),)
-    return (Judged(row, (counts_of(judged),), (case.key,), worst, verdict.status == "error"),)
-
-
-def _item(judged: JudgedAnswer, result: Row) -> Row:
+def item(result: Row) -> Row:
+    """The beginning of a result, as a line of a table has it."""
+    failed = (result[name] for name in ("status", "hard_failures", "below_minimum", "passed"))
     return {
         "qid": result["id"],
         **{name: result[name] for name in ("preset", "status", "passed")},
         "overall": result["overall_score"],
         **result["dimension_scores"],
-        "reason": reason(judged.verdict),
+        "reason": reason(kinds_of(*failed)),
         "hard_failures": result["hard_failures"],
         "question": brief(result["prompt"]),
         "claim": brief(result["answer"]),
     }
-
-
-def _result(judged: JudgedAnswer) -> Row:
-    case, answer, verdict = judged
-    scores = verdict.dimension_scores
-    shown: Row = msgspec.to_builtins(verdict, enc_hook=number)
-    del shown["asked"]
-    return {
-        "id": case.id,
-        "prompt": case.prompt,
-        "preset": case.preset,
-        **answer.meta,
-        **shown,
-        "overall_rubric": label(verdict.overall_score),
-        "dimension_rubrics": {name: label(scores[name]) for name in DIMENSIONS},
-        "dimension_minimums": {name: float(case.minimum(name)) for name in DIMENSIONS},
-        "required": [name for name in verdict.asked if scores[name] is not None and signals.is_required(case, name)],
-        "clean_below": None if "factual_grounding" in verdict.asked else clean_below(scores["factual_grounding"]),
-        **{name: getattr(answer, name) for name in ("error", "seen", "repaired", "degraded")},
-        "answer": answer.content,
-    }
-
-
-def reason(verdict: Verdict) -> str:
-    """The worst that is wrong with an answer, in one word; blank where it passes."""
-    return min(verdict.kinds, key=RANKS.__getitem__, default="")
-
-
-def card(question: Case, context: Context, kind: str, order: Order) -> Row:
-    judged = judge_case(question, context)
-    case, answer, verdict = judged
-    evidence = case.evidence if answer.evidence is None else answer.evidence
-    cited = find_citations(answer.content[:LONGEST], Store(evidence, case.prompt))
-    return {
-        "qid": case.id,
-        "reason": reason(verdict),
-        "says": _in_words(judged),
-        "question": case.prompt,
-        "claim": None if answer.error is not None else answer.content,
-        "gold_claim_substr": [binding.value for binding in case.bindings],
-        "citations": list(dict.fromkeys(citation.text for citation in cited)),
-        "evidence": [{"id": item.id, "text": item.text} for item in evidence],
-        "failures": list(verdict.kinds),
-        "check_by_hand": list(verdict.facts.get("suspicions", ())),
-        "seen": answer.seen,
-    }
-
-
-def _in_words(judged: JudgedAnswer) -> str:
-    """What is wrong, with the phrases that show it."""
-    answer, verdict = judged.answer, judged.verdict
-    if answer.error is not None:
-        return what_came(answer.error, answer.seen)
-    about = FAILURES[reason(verdict)]
-    phrases: list[str] = next(
-        (found for fact in about.get("shows", "").split() if (found := verdict.facts.get(fact))), []
-    )
-    which = f": {', '.join(phrases[:5])}" if phrases else ""
-    scored = f" (overall {decimal(verdict.overall_score)})" if verdict.overall_score is not None else ""
-    return f"{about['means']}{which}{scored}"
 
 
 # --- where to look ---

@@ -6,19 +6,21 @@ against the evidence and against what the case's author wrote down.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import msgspec
 
-from ...core.evidence import Row
+from ...core.decision import number
+from ...core.evidence import Judged, Order, Row
 from ...core.join import Case
+from ...core.metrics import decimal
 from ...language.natural import read
 from ...language.reader import Sentence, read_phrase, read_text
 from ...language.refusal import counts, is_exact
 from . import rules, signals
-from .contracts import DIMENSIONS, Dimension, Fixture, ReasonCase, ReasonerAnswer
+from .contracts import DIMENSIONS, Dimension, Fixture, ReasonCase, ReasonerAnswer, load_data, what_came
 from .options import Options
 
 MISSING = ReasonerAnswer(error="there is no answer for this case")
@@ -26,6 +28,12 @@ LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1)
 LONGEST = 20_000  # characters that are read; a longer answer is beyond BAND as well
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
+# The percentage of clean answers whose grounding is below 0, .05, .10, … 1: 444 answers of public sets that people
+# labelled, without bindings. `python benchmarks/reasoning.py` counts them.
+CLEAN_BELOW = (0, 0, 0, 1, 2, 4, 6, 9, 14, 20, 25, 29, 33, 39, 43, 52, 58, 65, 73, 79, 92)
+# Every way to fail, the worst first, with what it means and what to do.
+FAILURES: dict[str, dict[str, str]] = load_data("failures")
+RANKS = {kind: rank for rank, kind in enumerate(FAILURES)}
 ZERO, ONE = Fraction(0), Fraction(1)
 Scores = dict[Dimension, Fraction | None]
 # What an answer is, its scores (None: not required), what fails it, and the facts behind them.
@@ -52,32 +60,137 @@ class Verdict(msgspec.Struct, frozen=True):
     asked: list[Dimension]  # the dimensions that the case asks for
 
     @property
-    def is_judged(self) -> bool:
-        """Whether there was an answer, and something to check it against."""
-        return self.status not in ("error", "no_evidence")
-
-    @property
     def kinds(self) -> tuple[str, ...]:
-        """Every way in which the case fails; the overall score only where nothing else does."""
-        if not self.is_judged:
-            return (self.status,)
-        found = tuple(dict.fromkeys((*self.hard_failures, *self.below_minimum)))
-        return found or (() if self.passed else ("overall",))
+        return kinds_of(self.status, self.hard_failures, self.below_minimum, self.passed)
 
 
-class JudgedAnswer(NamedTuple):
-    """A case, its answer, and the verdict on it."""
+def kinds_of(status: str, hard_failures: Iterable[str], below_minimum: Iterable[str], passed: bool) -> tuple[str, ...]:
+    """Every way in which a case fails; the overall score only where nothing else does."""
+    if status in ("error", "no_evidence"):
+        return (status,)
+    found = tuple(dict.fromkeys((*hard_failures, *below_minimum)))
+    return found or (() if passed else ("overall",))
 
-    case: ReasonCase
-    answer: ReasonerAnswer
-    verdict: Verdict
+
+class Outline(NamedTuple):
+    """All that counts about an answer."""
+
+    answerable: bool
+    status: str
+    passed: bool
+    kinds: tuple[str, ...]  # every way in which the case fails
+    failed_hard: bool
+    overall: Fraction | None
+    scores: tuple[Fraction | None, ...]  # in the order of the dimensions
+    asked: tuple[Dimension, ...]
+    anchors: int  # numbers, dates and names in it
+    unsupported: int
+    suspicions: int
+    checkable: bool  # there is evidence
+    brought: bool  # the answer says what the reasoner was shown
+    preset: str | None
 
 
-def judge_case(case: Case, context: Context) -> JudgedAnswer:
-    """The verdict on the answer to a case."""
+def judge(case: Case, context: Context) -> tuple[Judged]:
+    """The whole result of a case, from which `items` shows the beginning.
+
+    A case without an answer, or whose reasoner failed, is in no average: it must not make one better.
+    """
+    answer, verdict = judge_case(case, context)
+    gold: ReasonCase = case.gold
+    facts = verdict.facts
+    outline = Outline(
+        gold.answerable,
+        verdict.status,
+        verdict.passed,
+        verdict.kinds,
+        bool(verdict.hard_failures),
+        verdict.overall_score,
+        tuple(verdict.dimension_scores.values()),
+        tuple(verdict.asked),
+        facts.get("anchors", 0),
+        len(facts.get("unsupported_anchors", ())),
+        len(facts.get("suspicions", ())),
+        bool(gold.evidence or answer.evidence),
+        answer.evidence is not None,
+        gold.preset,
+    )
+    worst: tuple[tuple[str, Order], ...] = ()
+    if not verdict.passed and verdict.status != "no_evidence":  # the worst kind first, then the lowest score
+        overall = -1 if verdict.overall_score is None else verdict.overall_score
+        worst = (("", (RANKS[reason(verdict.kinds)], overall, case.key)),)
+    return (Judged(result(gold, answer, verdict), outline, (case.key,), worst, verdict.status == "error"),)
+
+
+def result(case: ReasonCase, answer: ReasonerAnswer, verdict: Verdict) -> Row:
+    """The row of a case; some of its columns are the reasoner's own."""
+    scores = verdict.dimension_scores
+    shown: Row = msgspec.to_builtins(verdict, enc_hook=number)
+    del shown["asked"]
+    return {
+        "id": case.id,
+        "prompt": case.prompt,
+        "preset": case.preset,
+        **answer.meta,
+        **shown,
+        "overall_rubric": label(verdict.overall_score),
+        "dimension_rubrics": {name: label(scores[name]) for name in DIMENSIONS},
+        "dimension_minimums": {name: float(case.minimum(name)) for name in DIMENSIONS},
+        "required": [name for name in verdict.asked if scores[name] is not None and signals.is_required(case, name)],
+        "clean_below": None if "factual_grounding" in verdict.asked else clean_below(scores["factual_grounding"]),
+        **{name: getattr(answer, name) for name in ("error", "seen", "repaired", "degraded")},
+        "answer": answer.content,
+    }
+
+
+def clean_below(grounding: Fraction | None) -> float | None:
+    """The share of clean answers that score lower, by steps of .05."""
+    return None if grounding is None else CLEAN_BELOW[int(grounding * (len(CLEAN_BELOW) - 1))] / 100
+
+
+def card(question: Case, context: Context, kind: str, order: Order) -> Row:
+    case: ReasonCase = question.gold
+    answer, verdict = judge_case(question, context)
+    evidence = case.evidence if answer.evidence is None else answer.evidence
+    cited = rules.find_citations(answer.content[:LONGEST], rules.Store(evidence, case.prompt))
+    return {
+        "qid": case.id,
+        "reason": reason(verdict.kinds),
+        "says": _in_words(answer, verdict),
+        "question": case.prompt,
+        "claim": None if answer.error is not None else answer.content,
+        "gold_claim_substr": [binding.value for binding in case.bindings],
+        "citations": list(dict.fromkeys(citation.text for citation in cited)),
+        "evidence": [{"id": item.id, "text": item.text} for item in evidence],
+        "failures": list(verdict.kinds),
+        "check_by_hand": list(verdict.facts.get("suspicions", ())),
+        "seen": answer.seen,
+    }
+
+
+def reason(kinds: Iterable[str]) -> str:
+    """The worst that is wrong with an answer, in one word; blank where it passes."""
+    return min(kinds, key=RANKS.__getitem__, default="")
+
+
+def _in_words(answer: ReasonerAnswer, verdict: Verdict) -> str:
+    """What is wrong, with the phrases that show it."""
+    if answer.error is not None:
+        return what_came(answer.error, answer.seen)
+    about = FAILURES[reason(verdict.kinds)]
+    phrases: list[str] = next(
+        (found for fact in about.get("shows", "").split() if (found := verdict.facts.get(fact))), []
+    )
+    which = f": {', '.join(phrases[:5])}" if phrases else ""
+    scored = f" (overall {decimal(verdict.overall_score)})" if verdict.overall_score is not None else ""
+    return f"{about['means']}{which}{scored}"
+
+
+def judge_case(case: Case, context: Context) -> tuple[ReasonerAnswer, Verdict]:
+    """The answer to a case, and the verdict on it."""
     given = case.records["answers"]
     answer = given[0] if given else MISSING
-    return JudgedAnswer(case.gold, answer, judge_answer(case.gold, answer, context.fixture, context.options.profile))
+    return answer, judge_answer(case.gold, answer, context.fixture, context.options.profile)
 
 
 def judge_answer(case: ReasonCase, answer: ReasonerAnswer, fixture: Fixture, profile: str = "grounded") -> Verdict:

@@ -16,7 +16,7 @@ from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
 from ...language.words import stem, tokens
 from .contracts import DEFAULT_AVERAGES, DIMENSIONS
-from .judge import LONGEST, Context, JudgedAnswer, Verdict
+from .judge import LONGEST, Context, Outline
 from .options import Options
 from .rules import grams
 
@@ -54,15 +54,19 @@ _DIMENSIONS = {
 }
 
 
-def counts_of(judged: JudgedAnswer) -> Counts:
+def facts(outline: Outline, context: Context) -> tuple[Counts]:
     """What is counted of one case; its id is kept behind each way in which it fails."""
-    case, answer, verdict = judged
-    evidence = ("evidence",) if case.evidence or answer.evidence else ()
-    slices = (f"preset={case.preset}",) if case.preset else ()
-    brought = held((EVIDENCE,), ()) if answer.evidence is not None else held((), (EVIDENCE,))
-    values = brought if verdict.is_judged else []
-    found = (*answer_facts(case.answerable, verdict), *evidence, *values)
-    return Counts(found, slices, named=[*map(failure, verdict.kinds), *lacks_of(values)])
+    evidence = ("evidence",) if outline.checkable else ()
+    slices = (f"preset={outline.preset}",) if outline.preset else ()
+    brought = held((EVIDENCE,), ()) if outline.brought else held((), (EVIDENCE,))
+    values = brought if is_judged(outline) else []
+    found = (*answer_facts(outline), *evidence, *values)
+    return (Counts(found, slices, named=[*map(failure, outline.kinds), *lacks_of(values)]),)
+
+
+def is_judged(outline: Outline) -> bool:
+    """Whether there was an answer, and something to check it against."""
+    return outline.status not in ("error", "no_evidence")
 
 
 def fact_names(options: Options) -> set[str]:
@@ -86,37 +90,39 @@ def failure(kind: str) -> str:
     return f"failure {kind}"
 
 
-def answer_facts(answerable: bool, verdict: Verdict) -> Iterator[Fact]:
+def answer_facts(outline: Outline) -> Iterator[Fact]:
     """A case that could not be judged is counted as such, and is in no rate of those that were."""
-    found, asked = verdict.facts, "answerable" if answerable else "unanswerable"
-    yield from ("items", verdict.status, asked)
-    yield from map(failure, verdict.kinds)
-    yield from (f"asks_{name}" for name in verdict.asked)
-    if not verdict.is_judged:
+    asked = "answerable" if outline.answerable else "unanswerable"
+    yield from ("items", outline.status, asked)
+    yield from map(failure, outline.kinds)
+    yield from (f"asks_{name}" for name in outline.asked)
+    if not is_judged(outline):
         return
     told = {
-        "passed": verdict.passed,
-        "hard_failure": bool(verdict.hard_failures),
-        "under_refused": not answerable and verdict.status in ("answered", "empty"),
-        "over_refused": answerable and verdict.status == "refused",
+        "passed": outline.passed,
+        "hard_failure": outline.failed_hard,
+        "under_refused": not outline.answerable and outline.status in ("answered", "empty"),
+        "over_refused": outline.answerable and outline.status == "refused",
     }
     yield from ("judged", f"judged_{asked}")
     yield from (name for name, holds in told.items() if holds)
-    yield from repeat("anchor", found.get("anchors", 0))
-    yield from repeat("unsupported_anchor", len(found.get("unsupported_anchors", ())))
-    if found.get("anchors", 0) > 1:
-        yield group("anchors_of_case", (len(found.get("unsupported_anchors", ())), found["anchors"]))
-    yield from repeat("suspicion", len(found.get("suspicions", ())))
-    scored = {"overall": verdict.overall_score} | {name: verdict.dimension_scores[name] for name in verdict.asked}
-    if "factual_grounding" not in verdict.asked:
-        scored["support"] = verdict.dimension_scores["factual_grounding"]
-    yield from ((name, score) for name, score in scored.items() if score is not None)
+    yield from repeat("anchor", outline.anchors)
+    yield from repeat("unsupported_anchor", outline.unsupported)
+    if outline.anchors > 1:
+        yield group("anchors_of_case", (outline.unsupported, outline.anchors))
+    yield from repeat("suspicion", outline.suspicions)
+    if outline.overall is not None:
+        yield "overall", outline.overall
+    for name, score in zip(DIMENSIONS, outline.scores, strict=True):
+        if score is not None and name in outline.asked:
+            yield name, score
+        elif score is not None and name == "factual_grounding":
+            yield "support", score
 
 
 def count_overlap(findings: Findings) -> str:
     """How much the answers resemble each other, refusals aside: counted once all of them are known."""
-    results = (row["result"] for row in findings.evidence.rows)
-    answers = [result["answer"][:LONGEST] for result in results if result["status"] == "answered"]
+    answers = [result["answer"][:LONGEST] for result in findings.evidence.rows if result["status"] == "answered"]
     overlap = stats.mean_jaccard(grams([stem(token.norm) for token in tokens(answer)]) for answer in answers)
     if overlap is not None:
         findings.evidence.tally.count(["compared", ("answer_overlap", overlap)])

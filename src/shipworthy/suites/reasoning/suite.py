@@ -12,8 +12,8 @@ from ...reading.reports import Passing
 from . import explain
 from .contracts import ReasonerAnswer, read_fixture, stream_answers
 from .controls import controls
-from .judge import Context
-from .metrics import aliases, count_overlap, fact_names, gates, metrics
+from .judge import Context, card, judge
+from .metrics import aliases, count_overlap, fact_names, facts, gates, metrics
 from .options import Options
 
 
@@ -47,9 +47,10 @@ SUITE = Suite(
     ),
     options=Options,
     read=read,
-    judge=explain.judge,
-    card=explain.card,
+    judge=judge,
+    card=card,
     fact_names=fact_names,
+    facts=facts,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

@@ -17,10 +17,9 @@ from ...core.suite import Explanation, Findings
 from ...core.tally import NAMED, Tally
 from ...text import plural, visible
 from ..ranking.options import Choices
-from .judge import Context
+from .judge import BAD, BETTER, HIT_GAINED, HIT_LOST, ITEM, WORSE, Context
 from .metrics import DIFFERENCE, GAINED, LIVE, LOST
 from .places import STATES
-from .rows import ITEM, bad, changed
 from .survey import Noticed, noticed_in
 
 SEED = 0  # of the permutation test, so that the same logs give the same p
@@ -155,6 +154,25 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
 def shown(context: Context) -> Row:
     """Every choice, those of the preset among them."""
     return context.choices.shown()
+
+
+def changed(rows: Rows) -> Row:
+    """The questions that changed against live, in the order of the gold set."""
+    return {
+        "worse": list(rows.of_kind(WORSE)),
+        "better": list(rows.of_kind(BETTER)),
+        "hits_lost": _names(rows, HIT_LOST),
+        "hits_gained": _names(rows, HIT_GAINED),
+    }
+
+
+def bad(rows: Rows) -> list[str]:
+    """The qids of the bad questions, in order."""
+    return _names(rows, BAD)
+
+
+def _names(rows: Rows, kind: int) -> list[str]:
+    return [row["qid"] for row in rows.of_kind(kind)]
 
 
 # --- shadow beside live ---

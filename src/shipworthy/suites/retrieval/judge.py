@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from ... import stats
 from ...core.contracts import Gold, Place, ids_of
+from ...core.decision import number
+from ...core.evidence import Judged, Order, Row, brief
 from ...core.join import Case
+from ...core.metrics import Words, decimal
 from ...core.tally import Fact
 from ...language import refusal
 from ..answers.judge import slices_of
@@ -25,6 +28,39 @@ from .places import GoldPlaces, StatedRun, converged, covered, in_anchor, states
 if TYPE_CHECKING:
     from .embedders import Embedder
 
+# What a row is about: the question itself, its change against live, or just its name in a list of the report.
+ITEM, WORSE, BETTER, HIT_LOST, HIT_GAINED, BAD = range(6)
+
+RETRIEVED = 10  # retrieved ids that are shown of what failed
+REASONS = {  # the most severe first
+    "missing": Words("no usable response", "The log has no line for the question.", did="the log has no line for it"),
+    "error": Words("failed run", "Every run of the question failed.", did="every run failed"),
+    "uncited": Words("no citation", "The answer cites nothing.", did="the answer cites nothing"),
+    "uncovered": Words(
+        "wrong source",
+        "The answer cites neither a relevant block nor the right section.",
+        did="cites neither a relevant block nor the right section",
+    ),
+    "far": Words(
+        "cited text far from the question",
+        "The semantic distance (ΔS) between the question and the cited text is too large.",
+        did="the cited text is far from the question",
+    ),
+    "answered": Words(
+        "cites a source for an unanswerable question",
+        "The documents have no answer to the question, and a source was cited all the same.",
+        did="cites a source although it is unanswerable",
+    ),
+    "not-retrieved": Words(
+        "nothing relevant retrieved", "No relevant block is in the result list.", did="nothing relevant was retrieved"
+    ),
+    "off-place": Words(
+        "wrong place cited",
+        "No citation is in the gold section and its byte range.",
+        did="no citation is in the gold section and byte range",
+    ),
+}
+SEVERITY = {reason: rank for rank, reason in enumerate(REASONS)}
 RISK, STABLE = Fraction(6, 10), Fraction(4, 10)
 
 
@@ -58,15 +94,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         return "live" in self.logs
 
 
-class Expected(msgspec.Struct, frozen=True):
-    """A gold item made ready for comparing."""
-
-    gold: Gold
-    number: int  # its place in the gold set
-    target: GoldPlaces
-    slices: tuple[str, ...] = ()
-
-
 class Line(msgspec.Struct):
     """The facts about one run."""
 
@@ -91,21 +118,17 @@ class Line(msgspec.Struct):
     derived: bool = True
 
 
-class LogVerdict(msgspec.Struct):
-    """One question in one log: its lines, and each metric's mean over them (absent where undefined)."""
+class InLog(msgspec.Struct, eq=False):
+    """A question in one log: its lines, and each metric's mean over them (absent where undefined)."""
 
-    expected: Expected
+    target: GoldPlaces
     lines: list[Line]
     superseded: int = 0  # lines that gave way to a later one of the same run
     values: dict[str, Fraction] = {}
-    groups: dict[str, bool | None] = {}
+    groups: dict[str, bool | None] = {}  # by seed, whether its runs converge
     hit: bool = False  # each of its runs has something relevant within the canary depth
     reason: str = ""
     reference: tuple[Fact, ...] = ()  # what the original pseudocode counts for it
-
-    @property
-    def target(self) -> GoldPlaces:
-        return self.expected.target
 
     @property
     def ranked(self) -> bool:
@@ -117,51 +140,76 @@ class LogVerdict(msgspec.Struct):
         """Whether the cited text is too far from the question: beyond 0.60. A band of risk, at 0.60, is not yet far."""
         return self.values.get("delta_s", Fraction(0)) > RISK
 
+    @property
+    def bad(self) -> bool:
+        """Nothing that it should cite is cited, or the cited snippet is far from the question."""
+        return self.values.get("coverage") == 0 or self.far
 
-class Verdict(msgspec.Struct):
-    """The facts about one question, on the index under test and on the one that serves."""
+    @property
+    def first_rank(self) -> int | None:
+        """Where the first expected block stands in the first run that has one; None where no run does."""
+        return next((line.ranked.hits[0] for line in self.lines if line.ranked.hits), None)
+
+    @property
+    def telling(self) -> Line | None:
+        """The run to show: the farthest where distance is the fault, else the first that covers nothing, else any."""
+        if self.reason == "far":
+            return max(self.lines, key=lambda line: line.delta or Fraction(0))
+        return next((line for line in self.lines if not line.covered), self.lines[0] if self.lines else None)
+
+
+class Outline(NamedTuple):
+    """All that counts about a question, on the index under test and on the one that serves."""
 
     qid: str
-    expected: Expected
-    shadow: LogVerdict
-    live: LogVerdict | None = None
+    place: int  # in the gold set
+    slices: tuple[str, ...]
+    shadow: InLog
+    live: InLog | None
+    change: tuple[Fraction, Fraction] | None  # the canary metric now and on live, where both have it
 
 
-def expect(case: Case, choices: Choices, texts: Mapping[str, str]) -> Expected:
-    """The gold item made ready, once for all its lines."""
-    target = places.prepare(case.gold, choices, texts)
+def judge(case: Case, context: Context) -> Iterator[Judged]:
+    """The worst questions first; a question that a log has no run of, or a run that failed for good, is lost."""
+    outline, logs = outline_of(case, context), case.records.values()
+    reason, lost = outline.shadow.reason, not all(logs) or any(run.error for lines in logs for run in runs_of(lines))
+    worst = (("", (SEVERITY[reason], case.key)),) if reason else ()
+    row = row_of(outline, case.gold, context.choices)
+    yield Judged(row, outline, (ITEM, case.key), worst, lost)
+    yield from _rows_about(outline)
+
+
+def outline_of(case: Case, context: Context) -> Outline:
+    target = places.prepare(case.gold, context.choices, context.texts)
     types = tuple(f"type={name}" for name in target.types)
-    return Expected(case.gold, case.place, target, types + slices_of(case.gold, choices.by))
+    found = {
+        name: _judge_log(case.gold, target, lines, context, context.logs[name]) for name, lines in case.records.items()
+    }
+    shadow, live, metric = found["shadow"], found.get("live"), f"recall@{context.choices.canary_k}"
+    change = None
+    if live is not None and metric in shadow.values and metric in live.values:
+        change = shadow.values[metric], live.values[metric]
+    slices = types + slices_of(case.gold, context.choices.by)
+    return Outline(case.key, case.place, slices, shadow, live, change)
 
 
-def judge_logs(case: Case, context: Context) -> Verdict:
-    """A verdict on one question from all its lines."""
-    expected = expect(case, context.choices, context.texts)
-    shadow, live = (
-        _judge_log(expected, case.records[name], context, context.logs[name]) if name in case.records else None
-        for name in ("shadow", "live")
-    )
-    assert shadow is not None
-    return Verdict(case.key, expected, shadow, live)
-
-
-def _judge_log(expected: Expected, records: Sequence[LogLine], context: Context, log: LogContext) -> LogVerdict:
+def _judge_log(gold: Gold, target: GoldPlaces, records: Sequence[LogLine], context: Context, log: LogContext) -> InLog:
     runs = runs_of(records)
-    lines = [_judge_line(expected, line, context, log) for line in runs]
-    verdict = LogVerdict(expected, lines, len(records) - len(runs))
-    _converge(verdict, runs, context, log)
-    verdict.values = _values(verdict, context, log)
+    lines = [_judge_line(gold, target, line, context, log) for line in runs]
+    found = InLog(target, lines, len(records) - len(runs))
+    found.groups = _converge(gold, lines, runs, context, log)
+    found.values = _values(target, lines, context, log)
     depth = context.choices.canary_k
-    verdict.hit = bool(lines) and all(line.ranked.hits and line.ranked.hits[0] <= depth for line in lines)
-    verdict.reason = _reason(verdict)
+    found.hit = bool(lines) and all(line.ranked.hits and line.ranked.hits[0] <= depth for line in lines)
+    found.reason = _reason(found)
     if context.options.profile == "reference":
         last = runs[-1] if runs else None
-        verdict.reference = tuple(reference_facts(expected.gold, last, context.choices, context.sections))
-    return verdict
+        found.reference = tuple(reference_facts(gold, last, context.choices, context.sections))
+    return found
 
 
-def _judge_line(expected: Expected, line: LogLine, context: Context, log: LogContext) -> Line:
-    choices, target = context.choices, expected.target
+def _judge_line(gold: Gold, target: GoldPlaces, line: LogLine, context: Context, log: LogContext) -> Line:
+    choices = context.choices
     blocks = in_order(line, choices)
     paraphrase, seed = line.key
     judged = Line(paraphrase, seed, _ranked(target, blocks, context), tuple(block.id for block in blocks))
@@ -176,7 +224,7 @@ def _judge_line(expected: Expected, line: LogLine, context: Context, log: LogCon
         judged.accurate = places.accurate(target, cited, choices, context.sections)
         judged.proximity = places.proximity(target, cited, context.sections)
         judged.drifted = places.drifted(target, cited, choices, context.sections)
-        judged.delta = _delta(line, cited, expected.gold, context, log)
+        judged.delta = _delta(line, cited, gold, context, log)
     if not judged.failed:
         held = _held(judged, line, target, blocks, context)
         judged.has = tuple(value for value, there in held.items() if there)
@@ -260,11 +308,14 @@ def delta_texts(line: LogLine, gold: Gold, texts: Mapping[str, str]) -> tuple[st
     return None if text is None or not question else (question, text)
 
 
-def _converge(verdict: LogVerdict, runs: Sequence[LogLine], context: Context, log: LogContext) -> None:
+def _converge(
+    gold: Gold, lines: Sequence[Line], runs: Sequence[LogLine], context: Context, log: LogContext
+) -> dict[str, bool | None]:
+    """Each line gets its state; whether they converge is told by seed."""
     # A run that says neither its state nor what it cites has none to derive.
     told = [
         (run, line)
-        for run, line in zip(runs, verdict.lines, strict=True)
+        for run, line in zip(runs, lines, strict=True)
         if run.lambda_state is not None or (log.cites and not line.unsaid)
     ]
     known = [
@@ -279,20 +330,19 @@ def _converge(verdict: LogVerdict, runs: Sequence[LogLine], context: Context, lo
         )
         for run, line in told
     ]
-    gold = verdict.expected.gold
     stated = states(known, gold.answerable is not False)
     for (_, line), (state, derived) in zip(told, stated, strict=True):
         line.state, line.derived = state, derived
-    verdict.groups = converged(known, stated, wordings_needed(len(gold.paraphrases)))
+    return converged(known, stated, wordings_needed(len(gold.paraphrases)))
 
 
 def _refused(run: LogLine, line: Line) -> bool:
     return not line.cited or refusal.is_exact(run.answer.claim)
 
 
-def _values(verdict: LogVerdict, context: Context, log: LogContext) -> dict[str, Fraction]:
+def _values(target: GoldPlaces, lines: Sequence[Line], context: Context, log: LogContext) -> dict[str, Fraction]:
     """Each metric's value for the question: the mean over its runs for which it is defined."""
-    choices, lines, target = context.choices, verdict.lines, verdict.target
+    choices = context.choices
     if not lines and choices.missing_query == "skip":
         return {}
     values: dict[str, Fraction] = {}
@@ -306,7 +356,7 @@ def _values(verdict: LogVerdict, context: Context, log: LogContext) -> dict[str,
     if lines and target.negatives and choices.match == "ids":
         values |= _negatives(lines, choices)
     said = [line for line in lines if not line.unsaid]
-    return values | _cited_values(verdict.target, said) if log.cites and (said or not lines) else values
+    return values | _cited_values(target, said) if log.cites and (said or not lines) else values
 
 
 @lru_cache(maxsize=1 << 14)  # many questions are found at the same ranks
@@ -345,22 +395,94 @@ def _cited_values(target: GoldPlaces, lines: Sequence[Line]) -> dict[str, Fracti
     return values | {name: mean(each) for name, each in optional.items() if each}
 
 
-def _reason(verdict: LogVerdict) -> str:
+def _reason(found: InLog) -> str:
     """The one thing that is wrong, the most severe first; empty when nothing is."""
-    lines, values = verdict.lines, verdict.values
+    lines, values = found.lines, found.values
     if not lines:
         return "missing"
     if all(line.failed for line in lines):
         return "error"
     if values.get("coverage") == 0:
         return "uncovered" if values["answer_rate"] else "uncited"
-    if not verdict.target.answerable:
+    if not found.target.answerable:
         return "answered" if any(line.cited for line in lines) else ""
-    if verdict.far:
+    if found.far:
         return "far"
-    if verdict.ranked and not any(line.ranked.hits for line in lines):
+    if found.ranked and not any(line.ranked.hits for line in lines):
         return "not-retrieved"
     return "off-place" if values.get("citation_accuracy") == 0 else ""
+
+
+# --- rows and cards ---
+
+
+def row_of(outline: Outline, gold: Gold, choices: Choices) -> Row:
+    """The verdict on a question, as a report has it; its columns are those of the depths that were chosen."""
+    shadow, values = outline.shadow, outline.shadow.values
+    shown: Row = {"qid": outline.qid, "type": " ".join(shadow.target.types), "runs": len(shadow.lines)}
+    shown["states"] = " ".join(line.state for line in shadow.lines)
+    names = [f"{kind}@{k}" for kind in ("precision", "recall", "ndcg") for k in choices.k]
+    names += ["mrr", "map", "coverage", "citation_accuracy", "anchor_proximity", "delta_s"]
+    shown |= {name: number(values.get(name)) for name in names}
+    return shown | {
+        "short": _short_list(shadow, choices),
+        "reason": shadow.reason,
+        "question": brief(gold.question),
+        **({"retrieved_ids": list(line.blocks[:RETRIEVED])} if shadow.reason and (line := shadow.telling) else {}),
+    }
+
+
+def _rows_about(outline: Outline) -> Iterator[Judged]:
+    """What else a report lists of a question: that it is bad, and how it changed against live."""
+    qid, place, shadow, live = outline.qid, outline.place, outline.shadow, outline.live
+    if shadow.bad:
+        yield Judged({"qid": qid}, order=(BAD, qid))
+    if outline.change is None or live is None:
+        return
+    now, before = outline.change
+    if now != before:
+        changed = {
+            "qid": qid,
+            "type": list(shadow.target.types),
+            "shadow": number(now),
+            "live": number(before),
+            "hit": [live.hit, shadow.hit],
+            "rank": [live.first_rank, shadow.first_rank],
+        }
+        yield Judged(changed, order=(BETTER if now > before else WORSE, place))
+    if shadow.hit != live.hit:
+        yield Judged({"qid": qid}, order=(HIT_GAINED if shadow.hit else HIT_LOST, place))
+
+
+def _short_list(shadow: InLog, choices: Choices) -> str:
+    """`precision@5 0.667 with 3 returned; trec_eval P_5 0.400` for the shallowest k that a list does not fill."""
+    lengths = [line.ranked.returned for line in shadow.lines]
+    k = next((k for k in choices.k if lengths and min(lengths) < k), None)
+    if k is None or choices.denominator == "k" or f"precision@{k}" not in shadow.values:
+        return ""
+    value, trec = shadow.values[f"precision@{k}"], shadow.values[f"P_{k}"]
+    return f"precision@{k} {decimal(value)} with {min(lengths)} returned; trec_eval P_{k} {decimal(trec)}"
+
+
+def card(case: Case, context: Context, kind: str, order: Order) -> Row:
+    gold, shadow = case.gold, outline_of(case, context).shadow
+    line, says = shadow.telling, REASONS[shadow.reason].did
+    if shadow.reason == "far":
+        says += f" (semantic distance ΔS {float(shadow.values['delta_s']):.2f})"
+    if len(shadow.lines) > 1:
+        says += f"; {len(shadow.lines)} runs"
+    return {
+        "qid": case.key,
+        "reason": shadow.reason,
+        "says": says,
+        "question": gold.question,
+        "claim": "" if line else None,
+        "citations": list(line.cited) if line else [],
+        "retrieved_ids": list(line.blocks[:RETRIEVED]) if line else [],
+        "gold_rank": line.ranked.hits[0] if line and line.ranked.hits else None,
+        "gold_citations": ids_of(gold.relevant) or gold.citations,
+        "anchor_section": gold.anchor_section,
+    }
 
 
 # --- the original pseudocode ---

@@ -15,8 +15,7 @@ from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
 from ..ranking.metrics import NO_LIST, OF_K, default_metrics, spellings, words_of
 from ..ranking.options import Choices, Options, choices_of, distance_limit
-from .judge import Context, LogVerdict, Verdict, band
-from .rows import Change, change_of, is_bad
+from .judge import Context, InLog, Outline, band
 
 CITED = "cited_answers"  # answerable questions whose answer cites something
 LIVE = "live"  # the part of the evidence that counts what the index that serves does
@@ -50,12 +49,14 @@ def aliases(options: Options) -> dict[str, str]:
 # --- facts ---
 
 
-def counts_of(verdict: Verdict, context: Context) -> Iterator[Counts]:
-    slices, shadow, live = verdict.expected.slices, verdict.shadow, verdict.live
+def facts(outline: Outline | tuple[()], context: Context) -> Iterator[Counts]:
+    if not outline:  # of a row that only names a question
+        return
+    slices, shadow, live = outline.slices, outline.shadow, outline.live
     named = [name for name, applies in (("missing", not shadow.lines), ("no_relevant", not shadow.ranked)) if applies]
     yield Counts(log_facts(shadow), slices, named=named)
-    yield Counts(change_facts(change_of(verdict, context)))
-    yield from _particulars(verdict)
+    yield Counts(change_facts(outline))
+    yield from _particulars(outline)
     yield _values_held(shadow, slices)
     if live is not None:
         yield Counts(log_facts(live), slices, LIVE)
@@ -65,50 +66,50 @@ def counts_of(verdict: Verdict, context: Context) -> Iterator[Counts]:
         yield Counts(live.reference if live is not None else (), part=LIVE_REFERENCE)
 
 
-def _values_held(verdict: LogVerdict, slices: tuple[str, ...], part: str = "") -> Counts:
+def _values_held(found: InLog, slices: tuple[str, ...], part: str = "") -> Counts:
     """What its runs have and lack of the values that gates may need; a question lacks what one of its runs lacks."""
-    has, lacks = ({value for line in verdict.lines for value in getattr(line, name)} for name in ("has", "lacks"))
+    has, lacks = ({value for line in found.lines for value in getattr(line, name)} for name in ("has", "lacks"))
     facts = held(has, lacks)
     return Counts(facts, slices, part, named=lacks_of(facts))
 
 
-def _particulars(verdict: Verdict) -> Iterator[Counts]:
+def _particulars(outline: Outline) -> Iterator[Counts]:
     """Names of parts of a question: groups that can't be decided, and its first block of unknown section."""
-    for seed, converged in verdict.shadow.groups.items():
+    for seed, converged in outline.shadow.groups.items():
         if converged is None:
-            yield Counts((), name=f"{verdict.qid} seed {seed or '-'}", named=("undecided_groups",))
-    unknown = [block for line in verdict.shadow.lines for block in line.unknown_sections]
+            yield Counts((), name=f"{outline.qid} seed {seed or '-'}", named=("undecided_groups",))
+    unknown = [block for line in outline.shadow.lines for block in line.unknown_sections]
     if unknown:
         # The smallest names are kept, so the place in the gold set goes first: then the first block of all is kept.
-        yield Counts((), name=f"{verdict.expected.number:012} {unknown[0]}", named=("unknown_sections",))
+        yield Counts((), name=f"{outline.place:012} {unknown[0]}", named=("unknown_sections",))
 
 
-def log_facts(verdict: LogVerdict) -> Iterator[Fact]:
+def log_facts(found: InLog) -> Iterator[Fact]:
     """The facts of a question in one log, under the names that the metrics use."""
     yield "items"
-    if not verdict.lines:
+    if not found.lines:
         yield "missing"
-    if verdict.target.citable:
+    if found.target.citable:
         yield "citable"
-        if any(place.offsets is not None for place in verdict.target.places):
+        if any(place.offsets is not None for place in found.target.places):
             yield "ranged"
-    yield "rankable" if verdict.ranked else "no_relevant"
-    if verdict.target.placeless:
+    yield "rankable" if found.ranked else "no_relevant"
+    if found.target.placeless:
         yield "placeless"
-    if verdict.target.answerable and any(line.cited for line in verdict.lines):
+    if found.target.answerable and any(line.cited for line in found.lines):
         yield CITED
-    for name, worth in verdict.values.items():  # most are 0 or 1, which as integers are counted far quicker
+    for name, worth in found.values.items():  # most are 0 or 1, which as integers are counted far quicker
         yield name, worth.numerator if worth.denominator == 1 else worth
-    yield from ["superseded_lines"] * verdict.superseded
-    yield from _run_facts(verdict)
-    yield from _group_facts(verdict)
-    yield from hint_facts(verdict)
-    if is_bad(verdict):
+    yield from ["superseded_lines"] * found.superseded
+    yield from _run_facts(found)
+    yield from _group_facts(found)
+    yield from hint_facts(found)
+    if found.bad:
         yield "bad_qid"
 
 
-def _run_facts(verdict: LogVerdict) -> Iterator[Fact]:
-    for line in verdict.lines:
+def _run_facts(found: InLog) -> Iterator[Fact]:
+    for line in found.lines:
         yield "runs"
         if line.state:
             yield f"state {line.state}"
@@ -124,56 +125,57 @@ def _run_facts(verdict: LogVerdict) -> Iterator[Fact]:
         yield from ["unknown_section"] * len(line.unknown_sections)
 
 
-def _group_facts(verdict: LogVerdict) -> Iterator[Fact]:
-    decided = [converged for converged in verdict.groups.values() if converged is not None]
-    for converged in verdict.groups.values():
+def _group_facts(found: InLog) -> Iterator[Fact]:
+    decided = [converged for converged in found.groups.values() if converged is not None]
+    for converged in found.groups.values():
         yield "groups_undecided" if converged is None else "groups_converged" if converged else "groups_split"
-    if verdict.groups:
+    if found.groups:
         yield "grouped"
     if decided:
         yield group("groups_of_question", (sum(decided), len(decided)))
 
 
-def hint_facts(verdict: LogVerdict) -> Iterator[str]:
+def hint_facts(found: InLog) -> Iterator[str]:
     """What the diagnosis counts."""
-    if verdict.ranked and verdict.lines:
+    if found.ranked and found.lines:
         yield "searched"
-        if any(line.ranked.hits for line in verdict.lines):
+        if any(line.ranked.hits for line in found.lines):
             yield "retrieved"
     for name, applies in (("near_but_wrong", _near_but_wrong), ("order_flips", _order_flips), ("leaks", _leaks)):
-        if applies(verdict):
+        if applies(found):
             yield name
 
 
-def _near_but_wrong(verdict: LogVerdict) -> bool:
+def _near_but_wrong(found: InLog) -> bool:
     return any(
         line.cited and not line.covered and line.delta is not None and band(line.delta) == "stable"
-        for line in verdict.lines
+        for line in found.lines
     )
 
 
-def _order_flips(verdict: LogVerdict) -> bool:
+def _order_flips(found: InLog) -> bool:
     """One wording, several seeds, and another rank each time: the question did not change, the order did."""
     ranks: dict[str, set[tuple[int, ...]]] = {}
-    for line in verdict.lines:
+    for line in found.lines:
         if not line.failed:
             ranks.setdefault(line.paraphrase, set()).add(line.ranked.hits[:1])
     return any(len(first) > 1 for first in ranks.values())
 
 
-def _leaks(verdict: LogVerdict) -> bool:
-    return any(line.proximity in (1, 2) and not line.covered for line in verdict.lines)
+def _leaks(found: InLog) -> bool:
+    return any(line.proximity in (1, 2) and not line.covered for line in found.lines)
 
 
-def change_facts(change: Change | None) -> Iterator[Fact]:
+def change_facts(outline: Outline) -> Iterator[Fact]:
     """What the paired tests count."""
-    if change is None:
+    if outline.change is None or outline.live is None:
         return
+    now, before = outline.change
     yield "pairs"
-    if change.now != change.before:
-        yield DIFFERENCE, change.now - change.before
-    if change.hit != change.was_hit:
-        yield GAINED if change.hit else LOST
+    if now != before:
+        yield DIFFERENCE, now - before
+    if outline.shadow.hit != outline.live.hit:
+        yield GAINED if outline.shadow.hit else LOST
 
 
 DIFFERENCE, LOST, GAINED = "live difference", "live hit lost", "live hit gained"  # facts of the comparison

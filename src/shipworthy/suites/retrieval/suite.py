@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 
 from ...core.decision import Display
-from ...core.evidence import Judged
 from ...core.inputs import Input, Records, Stream
-from ...core.join import Case
 from ...core.sources import BLOCKS, gold_stream, read_texts, stream_traces
 from ...core.suite import Material, Sources, Suite
 from ...reading.lock import lock_problems
@@ -20,12 +18,11 @@ from ..ranking.trec import is_run_file, one_file
 from .controls import controls
 from .embedders import make_embedder
 from .explain import baseline, explain, review, shown
-from .judge import Context, judge_logs
-from .log import LogLine, gold_of_qrels, log_of_run, runs_of
-from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, counts_of, fact_names, gates, metrics
+from .judge import REASONS, Context, card, judge
+from .log import LogLine, gold_of_qrels, log_of_run
+from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, fact_names, facts, gates, metrics
 from .places import read_sections
 from .reference import reference
-from .rows import ITEM, REASONS, SEVERITY, card, row_of, rows_about
 from .survey import LogSurvey, settle
 
 
@@ -97,16 +94,6 @@ def survey(context: Context) -> LogSurvey:
     return LogSurvey()
 
 
-def judge(case: Case, context: Context) -> Iterator[Judged]:
-    """The worst questions first; a question that a log has no run of, or a run that failed for good, is lost."""
-    verdict, logs = judge_logs(case, context), case.records.values()
-    reason, lost = verdict.shadow.reason, not all(logs) or any(run.error for lines in logs for run in runs_of(lines))
-    worst = (("", (SEVERITY[reason], case.key)),) if reason else ()
-    counts = tuple(counts_of(verdict, context))
-    yield Judged(row_of(verdict, context.choices), counts, (ITEM, case.key), worst, lost)
-    yield from rows_about(verdict, context)
-
-
 SUITE = Suite(
     name="retrieval",
     description="Does retrieval find the right text, and may a new index replace the live one?",
@@ -119,6 +106,7 @@ SUITE = Suite(
     judge=judge,
     card=card,
     fact_names=fact_names,
+    facts=facts,
     compared=compared,
     asides=(REFERENCE, LIVE_REFERENCE),
     metrics=metrics,

@@ -5,62 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...core.decision import number
-from ...core.evidence import Judged, Order, Row, brief
+from ...core.evidence import Row
 from ...core.gates import Outcome, written
-from ...core.join import Case, Unknown
+from ...core.join import Unknown
 from ...core.suite import Explanation, Findings
 from ...core.tally import HAS, NAMED, Tally
 from ...text import first_few, plural
 from ..answers import judge as answers
 from ..answers.explain import judging_shown
 from ..answers.hints import lines, unread_lines
-from . import pooled, reference, sensitivity
-from .hints import diagnose, reasons, titled, total
-from .judge import judge_runs
-from .metrics import ASIDE, counts_of, first_holes
+from .grid import StabilitySurvey
+from .judge import CITED, Context
+from .metrics import ASIDE, first_holes
 from .options import BARS, CITING, names_rcr
 from .reference import compat
-from .survey import StabilitySurvey
-from .verdict import KS, Context, RunFacts, Verdict
+from .tables import POOLED, SENSITIVITY, pooled, sensitivity
 
-_VALUES = (
-    "rcr",
-    "refusal_rate",
-    "acr",
-    "cghc",
-    "css",
-    "css_all",
-    "jaccard",
-    "ned50",
-    "iaa",
-    "scu_cons",
-    *(f"pass^{k}" for k in KS),
-)
-_DETAILS = (*_VALUES, "runs", "answered", "distinct_prompts", "effective_runs", "failed", "undefined", "flips")
+_DETAILS = ("runs", "answered", "distinct_prompts", "effective_runs", "failed", "undefined", "flips")
 _COUNTED = (
-    "items",
-    "answerable",
-    "unanswerable",
-    "judged",
-    "missing",
-    "passing",
-    "failing",
-    "undecided",
-    "runs",
-    "runs_answered",
-    "runs_refused",
-    "runs_error",
-    "flips",
+    *("items", "answerable", "unanswerable", "judged", "missing", "passing", "failing", "undecided"),
+    *("runs", "runs_answered", "runs_refused", "runs_error", "flips"),
 )
 _STATES = {"convergent": "→", "backward": "←", "split": "<>", "collapse": "×"}
-_ANSWERS = 3  # that a card shows side by side
 _FEW = 8  # names in a sentence; the report has more of them
 
 
 def explain(findings: Findings) -> Explanation:
     tally, evidence = findings.tally, findings.evidence
     shown, first = sections(findings), first_lines(findings)
-    kinds = [""] if not first.keys().isdisjoint(answers.CITING) else ["", _CITED]
+    kinds = [""] if not first.keys().isdisjoint(answers.CITING) else ["", CITED]
     return Explanation(
         counts=counts(findings),
         named=named(findings),
@@ -131,111 +104,32 @@ def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
 
 def _incomplete(tally: Tally, aside: Tally) -> Iterator[str]:
     if holes := total(aside, "holes"):
-        names = _listed(first_holes(aside), holes)
+        names = first_few(first_holes(aside), total=holes)
         yield f"{plural(holes, 'run')} missing from the grid of seeds and rewordings: {names}"
     if vague := tally["undecided"]:
         bars = sorted(name for name in BARS if aside[f"undefined_{name}"])
         yield (
             f"{', '.join(bars)} can't be computed for {plural(vague, 'question')} with fewer than two answers: "
-            f"{_listed(tally.named('undecided'), vague)}"
+            f"{first_few(tally.named('undecided'), total=vague)}"
         )
 
 
-def _listed(names: Sequence[str], count: int) -> str:
-    """The first few of so many names."""
-    more = f" and {count - _FEW} more" if count > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
+# --- one row a question, as details and as a line of a table ---
 
 
-# --- one row a question, and the worst of them ---
-
-
-def judge(case: Case, context: Context) -> tuple[Judged]:
-    """Everything about one question; the report has it as details and, in short, as an item."""
-    if context.options.profile == "reference":
-        return reference.judge(case, context)
-    verdict = judge_runs(case, context)
-    row = {
-        "qid": verdict.qid,
-        "state": verdict.state,
-        "answerable": verdict.answerable,
-        **{name: number(verdict.values[name]) for name in _VALUES},
-        "runs": len(verdict.runs),
-        "answered": len(verdict.answered),
-        "distinct_prompts": verdict.distinct_prompts,
-        "effective_runs": verdict.effective_runs,
-        "failed": list(verdict.failed),
-        "undefined": list(verdict.undefined),
-        "question": brief(verdict.question.gold.question),
-        "slices": list(verdict.slices),
-        "flips": [{"run": str(flip.cell), "differs": list(flip.differs)} for flip in verdict.flips],
-    }
-    # A question that the judged sweep has no run of, or a run that failed, says nothing about the others.
-    lost = not verdict.runs or any(run.status == "error" for run in verdict.runs)
-    return (Judged(row, tuple(counts_of(verdict, case.place)), (verdict.qid,), _worst(verdict), lost),)
+def details(row: Row) -> Row:
+    return {**row["values"], **{name: row[name] for name in _DETAILS}}
 
 
 def item(row: Row) -> Row:
-    """The question in one line of a table."""
     return {
-        "qid": row["qid"],
-        "state": row["state"],
-        "answerable": row["answerable"],
-        "runs": row["runs"],
-        **{name: row[name] for name in _VALUES},
+        **{name: row[name] for name in ("qid", "state", "answerable", "runs")},
+        **row["values"],
         "flips": len(row["flips"]),
         "distinct_prompts": row["distinct_prompts"],
         "failed": " ".join(row["failed"]),
         "question": row["question"],
     } | ({"slices": row["slices"]} if row["slices"] else {})
-
-
-def _worst(verdict: Verdict) -> tuple[tuple[str, Order], ...]:
-    """Failing questions, those that miss most bars first, then those with most flips."""
-    if not verdict.failed:
-        return ()
-    kind = _CITED if set(verdict.failed) <= set(CITING) else ""
-    return ((kind, (-len(verdict.failed), -len(verdict.flips), verdict.qid)),)
-
-
-_CITED = "cited"  # the kind of questions that miss nothing but thresholds on citations
-# What differs between runs, in words.
-_DIFFERS = {"status": "answered or refused", "containment": "expected text", "constraint": "constraints"}
-
-
-def card(case: Case, context: Context, kind: str, order: Order) -> Row:
-    """Which thresholds a question misses, by how much, and which of its runs differ."""
-    verdict, gold = judge_runs(case, context), case.gold
-    misses = ", ".join(f"{titled(name)} {float(verdict.values[name] or 0):.3f}" for name in verdict.failed)
-    flips = [f"{flip.cell} ({', '.join(_DIFFERS.get(fact, fact) for fact in flip.differs)})" for flip in verdict.flips]
-    more = f" and {len(flips) - 3} more" if len(flips) > 3 else ""
-    where = f"; runs that differ from the majority: {', '.join(flips[:3])}{more}" if flips else ""
-    return {
-        "qid": verdict.qid,
-        "reason": verdict.failed[0],
-        "says": f"{misses} over {len(verdict.runs)} runs{where}",
-        "question": gold.question,
-        "claim": _answers(verdict),
-        "gold_claim_substr": gold.substrings,
-        "gold_citations": gold.citations,
-        "runs": len(verdict.runs),
-        "flips": flips,
-    }
-
-
-def _answers(verdict: Verdict) -> str:
-    """The answers that differ, the commonest first, each with how many runs gave it and one of them."""
-    groups: dict[tuple[str, str], list[RunFacts]] = {}
-    for run in verdict.runs:
-        groups.setdefault((run.status, run.claim), []).append(run)
-    ranked = sorted(groups.values(), key=lambda group: -len(group))
-    shown = [
-        f"{len(group)} of {len(verdict.runs)} runs ({group[0].cell}): "
-        f"{'failed' if group[0].status == 'error' else brief(group[0].said) or 'nothing'}"
-        for group in ranked[:_ANSWERS]
-    ]
-    more = [f"{len(ranked) - _ANSWERS} more"] if len(ranked) > _ANSWERS else []
-    return " | ".join([*shown, *more])
 
 
 # --- sections and top-level keys ---
@@ -247,7 +141,7 @@ def headline(findings: Findings) -> dict[str, object]:
     return {
         "totals": {name: tally[fact] for name, fact in totals.items()},
         "gates": {bar.metric: number(bar.bound.number) for bar in bars},
-        "details": {row["qid"]: {name: row[name] for name in _DETAILS} for row in findings.evidence.rows},
+        "details": {row["qid"]: details(row) for row in findings.evidence.rows},
     }
 
 
@@ -258,8 +152,8 @@ def sections(findings: Findings) -> Row:
     states = {name: tally[f"lambda_{state}"] for name, state in _STATES.items()}
     read = aside["lambda_read"]
     return {
-        "sensitivity": sensitivity.sensitivity(evidence.part(sensitivity.PART)),
-        "pooled": pooled.pooled(evidence.part(pooled.PART)),
+        "sensitivity": sensitivity(evidence.part(SENSITIVITY)),
+        "pooled": pooled(evidence.part(POOLED)),
         "prompts": {"runs": runs, **prompts},
         "lambda": {"distribution": states, "read": read, "derived": runs - read},
         "sweep": {"id": findings.context.sweep, "left_out": _left_out(findings)},
@@ -332,3 +226,82 @@ def _of_unknown(unknown: Unknown) -> Iterator[str]:
     if unknown.lines:
         runs = plural(unknown.lines, "run")
         yield f"{runs} for questions that are not in the gold set: {_some(unknown)}. [trace-unknown]"
+
+
+# --- where to look when answers are not stable, and the reasons of a decision in words ---
+
+_WORDS = {
+    "steady": "Some questions are wrong in every run in the same way. That is not instability: look at them with "
+    "`shipworthy score`.",
+    "retrieval": "Answers or citations are right in some runs only: retrieval is unstable. Check ties in the ranking, "
+    "approximate search, and what a rewording does to the query.",
+    "answer": "Answers are right in some runs only, although all runs cite the same sources: the model differs, not "
+    "retrieval. Lower the temperature, or constrain the answer.",
+    "evidence": "Answers cite different blocks for the same question: near-duplicate evidence competes. Remove "
+    "duplicates, or fix the order of equal scores.",
+    "wording": "Answers agree in substance and differ in wording only: lower the temperature, or constrain the format.",
+    "refusal": "Unanswerable questions are refused in some runs only. Check the refusal rule and near refusals.",
+    "constraints": "Constraints are lost in some runs: repeat them at each stage of the pipeline.",
+}
+_AXIS = {"jitter": "rewording", "seed": "seed"}
+
+
+def titled(name: str) -> str:
+    """`citation-set stability (css)`."""
+    return BARS[name].words.title(name)
+
+
+def reasons(tally: Tally) -> list[str]:
+    """Which thresholds the failing questions miss."""
+    if not tally["failing"]:
+        return []
+    missed = {name: tally[f"failing_{name}"] for name in BARS}
+    by_count = sorted((-count, name) for name, count in missed.items() if count)
+    bars = ", ".join(f"{titled(name)} {-count}" for count, name in by_count)
+    return [f"questions that miss each threshold: {bars}"]
+
+
+def diagnose(aside: Tally, tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    missed = [words for cause, words in _WORDS.items() if aside[f"cause_{cause}"]]
+    return missed + _referred(aside["referred"]) + _culprits(tables) + _prompts(aside)
+
+
+def _referred(count: int) -> list[str]:
+    if not count:
+        return []
+    are = "question is" if count == 1 else "questions are"
+    return [f"{count} {are} wrong in every run in the same way. Judge them with `shipworthy score`."]
+
+
+def _culprits(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """Which jitters and seeds cause the flips, most harmful first; the first is named alone where it stands out."""
+    culprits = []
+    for axis, rows in tables.items():
+        harmful = [row for row in rows if row["flips"]]
+        if not harmful or len(rows) < 2:
+            continue
+        if harmful[0]["rate"] >= 2 * rows[1]["rate"]:
+            worst = harmful[0]
+            culprits.append(
+                f"The {_AXIS[axis]} {worst[axis]} changes {worst['questions_flipped']} of "
+                f"{plural(worst['questions'], 'question')} ({worst['flips']} of {worst['runs']} runs)."
+            )
+            continue
+        shown = ", ".join(f"{row[axis]} {row['questions_flipped']}/{row['questions']}" for row in harmful[:6])
+        culprits.append(f"Questions changed by each {_AXIS[axis]}: {shown}; none is much worse than the others.")
+    return culprits
+
+
+def _prompts(aside: Tally) -> list[str]:
+    runs, effective = total(aside, "runs_told_apart"), total(aside, "effective_runs")
+    if effective == runs:
+        return []
+    return [
+        f"{runs - effective:,} of the {runs:,} runs were duplicates: some rewordings changed nothing, so their text "
+        "and seed are those of another run."
+    ]
+
+
+def total(tally: Tally, name: str) -> int:
+    """The sum of the whole numbers seen under a name."""
+    return sum(int(value) * count for value, count in tally.values(name).items())

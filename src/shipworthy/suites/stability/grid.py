@@ -1,17 +1,90 @@
-"""The grid of runs: every question under every seed and jitter; which runs are asked for, and which nobody made."""
+"""The grid of runs: which sweeps, arms and cells there are, which runs are asked for, and which nobody made."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import islice, product
-from typing import NamedTuple
+from operator import iadd
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from ...core.contracts import Gold, Trace
+from ...core.inputs import FILE
+from ...core.join import Dated, Unknown, in_file, one_of
 from ...core.tally import NAMED
+from ...errors import DataError
+from ...text import visible
 from .options import Options
-from .sweeps import EVERY_SWEEP
+
+EVERY_SWEEP = "all"
+Seen = TypeVar("Seen")  # adds up
+
+
+class Sweeps:
+    """How many lines each sweep has, and which sweep the last lines are of; parts of files add up in any order."""
+
+    def __init__(self) -> None:
+        self.lines: Counter[str] = Counter()
+        self._last: dict[int, Dated] = {}  # the last line of each file, with its sweep
+
+    def add(self, place: int, sweep_id: str | None, ts: object = None) -> None:
+        name = sweep_id or ""
+        self.lines[name] += 1
+        self._meet(Dated(place, ts, name))
+
+    def _meet(self, line: Dated) -> None:
+        file = line.place // FILE
+        if file not in self._last or line.place > self._last[file].place:
+            self._last[file] = line
+
+    def __iadd__(self, other: Sweeps) -> Sweeps:
+        self.lines.update(other.lines)
+        for line in other._last.values():
+            self._meet(line)
+        return self
+
+    def choose(self, wanted: str | None = None, paths: Sequence[str] = ()) -> str:
+        """The sweep to judge: the wanted one, or else that of the last line; `all` mixes them."""
+        if not self.lines:
+            return ""
+        if wanted == EVERY_SWEEP:
+            return EVERY_SWEEP
+        chosen = self._last_sweep(paths) if wanted is None else wanted
+        if chosen not in self.lines:
+            known = ", ".join(sorted(name or "(none)" for name in self.lines))
+            raise DataError(
+                f"there are no runs of sweep {chosen!r}", hint=f"The file has: {known}.", code="sweep-unknown"
+            )
+        return chosen
+
+    def _last_sweep(self, paths: Sequence[str]) -> str:
+        one, other = one_of(self._last.values(), "last")
+        if other is not None:
+            raise DataError(
+                f"{in_file(one.place, paths)} is of sweep {visible(one.content) or '(none)'}, "
+                f"{in_file(other.place, paths)} of sweep {visible(other.content) or '(none)'}, "
+                "and no ts tells which is the last one",
+                hint="Choose one with --sweep, or write ts in every record.",
+                code="trace-order",
+            )
+        return str(one.content)
+
+    def left_out(self, chosen: str) -> dict[str, int]:
+        """How many lines of which other sweeps are not judged."""
+        if chosen == EVERY_SWEEP:
+            return {}
+        return {name: count for name, count in sorted(self.lines.items()) if name != chosen}
+
+
+def in_sweep(sweep_id: str | None, chosen: str) -> bool:
+    """Whether a run of this sweep is judged."""
+    return chosen in (EVERY_SWEEP, sweep_id or "")
+
+
+# --- cells ---
 
 
 class Cell(NamedTuple):
@@ -161,3 +234,82 @@ def one_per_cell(traces: Sequence[Trace]) -> list[Trace]:
         cell = cell_of(trace)
         places[cell if cell.labelled else number] = trace
     return list(places.values())
+
+
+# --- what was seen of all runs ---
+
+
+class SweepRuns:
+    """What was seen of one sweep; arms of all its runs, the rest only of runs that were asked for."""
+
+    def __init__(self) -> None:
+        self.arms: set[str] = set()
+        self.cells: set[Cell] = set()
+        self.unlabelled: Counter[str] = Counter()  # question → runs that don't say which they were
+        self.unknown = Unknown()  # runs of questions that the gold set does not have
+
+    def place(self, qid: str, cell: Cell) -> None:
+        self.cells.add(cell.sent)
+        if not cell.labelled:
+            self.unlabelled[qid] += 1
+
+    def __iadd__(self, other: SweepRuns) -> SweepRuns:
+        self.arms |= other.arms
+        self.cells |= other.cells
+        self.unlabelled.update(other.unlabelled)
+        self.unknown += other.unknown
+        return self
+
+    def require_one_arm(self, wanted: str | None) -> None:
+        """Runs of different configurations differ for another reason than instability."""
+        if wanted is None and len(self.arms) > 1:
+            raise DataError(
+                f"the file has runs of {len(self.arms)} arms: {', '.join(sorted(self.arms))}",
+                hint="Choose one with --arm.",
+                code="stability-arms",
+            )
+        if wanted is not None and wanted not in self.arms:
+            raise DataError(f"there are no runs of arm {wanted!r}", hint="Check --arm.", code="arm-without-traces")
+
+
+class SweepSurvey(Generic[Seen]):
+    """What was seen of each sweep, because only the last line says which of them is judged."""
+
+    def __init__(self, make: Callable[[], Seen]) -> None:
+        self.sweeps = Sweeps()
+        self._make = make
+        self._seen: dict[str, Seen] = {}
+
+    def of(self, sweep: str) -> Seen:
+        if sweep not in self._seen:
+            self._seen[sweep] = self._make()
+        return self._seen[sweep]
+
+    def __iadd__(self, other: Self) -> Self:
+        self.sweeps += other.sweeps
+        for sweep, seen in other._seen.items():
+            self._seen[sweep] = reduce(iadd, (seen,), self.of(sweep))
+        return self
+
+    def chosen(self, sweep: str) -> Seen:
+        """What was seen of the sweep that is judged, or of all where they are mixed."""
+        return reduce(iadd, (seen for name, seen in self._seen.items() if in_sweep(name, sweep)), self._make())
+
+
+class StabilitySurvey(SweepSurvey[SweepRuns]):
+    """The runs of each sweep."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(SweepRuns)
+        self.options = options
+
+    def add(self, source: str, place: int, record: Trace, known: bool) -> None:
+        self.sweeps.add(place, record.sweep_id, record.ts)
+        runs = self.of(record.sweep_id or "")
+        runs.arms.add(record.arm or "")
+        if not asked_for(record, self.options):
+            return
+        if known:
+            runs.place(record.qid, cell_of(record))
+        else:
+            runs.unknown.meet(place, record.qid)

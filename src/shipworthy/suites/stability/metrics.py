@@ -11,15 +11,16 @@ from ... import stats
 from ...core.evidence import Counts
 from ...core.gates import Gate, gate_of, parse_gates
 from ...core.metrics import Count, Mean, Measure, Metric, Rate, Words, without
-from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
+from ...core.tally import HAS, Fact, Tally, group, lacks_of
 from ...errors import UsageError
 from ..answers.judge import CITES, CLAIM, RETRIEVED
 from ..answers.metrics import NOT_CITING
-from . import pooled, reference, sensitivity
-from .hints import causes
-from .options import ACCURACY, BARS, CITING, Options, default_bars
+from . import reference
+from .judge import VALUES as JUDGED
+from .judge import Context, Outline
+from .options import ACCURACY, BARS, CITING, KS, Options, default_bars
 from .spread import too_long
-from .verdict import KS, Context, Verdict
+from .tables import POOLED, SENSITIVITY, flip_facts, pooled_facts
 
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
 LAMBDA_GATES = ("lambda_convergent >= 0.80", "lambda_collapse <= 0", "lambda_split <= 0.10")
@@ -55,38 +56,41 @@ _PASS = Words(
 # --- facts ---
 
 
-def counts_of(verdict: Verdict, place: int) -> Iterator[Counts]:
-    """What is counted of a question at this place of the gold set."""
-    state = {"fail": "failing", "undefined": "undecided", "missing": "missing"}.get(verdict.state)
-    yield Counts(tuple(question_facts(verdict)), verdict.slices, named=[state] if state else ())
-    values = more_held(fact for run in verdict.runs for fact in run.held)
-    yield Counts(values, verdict.slices, named=lacks_of(values))
-    yield Counts(_aside(verdict), part=ASIDE)
-    yield Counts(sensitivity.facts(verdict), part=sensitivity.PART)
-    yield Counts(pooled.facts(verdict), part=pooled.PART)
-    for number, hole in enumerate(verdict.holes.first):
-        yield Counts((), (), ASIDE, _in_order(place, number, hole), ("holes",))
-    differs = [fact for fact in verdict.reference if fact == "differs"]
-    yield Counts(verdict.reference, part=reference.PART, named=differs)
+def facts(outline: Outline, context: Context) -> Iterator[Counts]:
+    """What is counted of a question."""
+    if context.options.profile == "reference":
+        yield Counts(outline.reference, part=reference.PART)
+        yield Counts(("items", *outline.held), named=lacks_of(outline.held))
+        return
+    state = {"fail": "failing", "undefined": "undecided", "missing": "missing"}.get(outline.state)
+    yield Counts(tuple(question_facts(outline)), outline.slices, named=[state] if state else ())
+    yield Counts(outline.held, outline.slices, named=lacks_of(outline.held))
+    yield Counts(_aside(outline), part=ASIDE)
+    yield Counts(flip_facts(outline), part=SENSITIVITY)
+    yield Counts(pooled_facts(outline), part=POOLED)
+    for number, hole in enumerate(outline.holes.first):
+        yield Counts((), (), ASIDE, _in_order(outline.place, number, hole), ("holes",))
+    differs = [fact for fact in outline.reference if fact == "differs"]
+    yield Counts(outline.reference, part=reference.PART, named=differs)
 
 
-def question_facts(verdict: Verdict) -> Iterator[Fact]:
-    """The facts of a verdict under the names that the metrics use."""
+def question_facts(outline: Outline) -> Iterator[Fact]:
+    """The facts of a question under the names that the metrics use."""
     yield "items"
-    yield "answerable" if verdict.answerable else "unanswerable"
-    if not verdict.runs:
+    yield "answerable" if outline.answerable else "unanswerable"
+    if not outline.runs:
         yield "missing"
         return
     yield "judged"
-    yield {"fail": "failing", "undefined": "undecided", "pass": "passing"}[verdict.state]
-    yield from (f"failing_{name}" for name in verdict.failed)
-    if verdict.flips:
+    yield {"fail": "failing", "undefined": "undecided", "pass": "passing"}[outline.state]
+    yield from (f"failing_{name}" for name in outline.failed)
+    if outline.flips:
         yield "flipped"
-    yield from _runs(verdict)
-    for name, value in verdict.values.items():
-        if value is not None and (name != "refusal_rate" or not verdict.answerable):
+    yield from _runs(outline)
+    for name, value in zip(JUDGED, outline.values, strict=True):
+        if value is not None and (name != "refusal_rate" or not outline.answerable):
             yield name, value
-    answered = verdict.answered
+    answered = outline.answered
     if len(answered) > 1:
         yield "compared"
         if len({run.claim for run in answered}) == 1:
@@ -95,8 +99,8 @@ def question_facts(verdict: Verdict) -> Iterator[Fact]:
             yield "identical_citations"
 
 
-def _runs(verdict: Verdict) -> Iterator[Fact]:
-    for run, state in zip(verdict.runs, verdict.states, strict=True):
+def _runs(outline: Outline) -> Iterator[Fact]:
+    for run, state in zip(outline.runs, outline.states, strict=True):
         yield "runs"
         yield f"runs_{run.status}"
         if run.status == "answered" and run.citations:
@@ -104,28 +108,60 @@ def _runs(verdict: Verdict) -> Iterator[Fact]:
         if run.unread:
             yield f"unread {run.unread}"
         yield f"lambda_{state}"
-    yield from ("flips" for _ in verdict.flips)
+    yield from ("flips" for _ in outline.flips)
     for state in ("→", "<>"):
-        yield group(f"lambda_{state}", (verdict.states.count(state), len(verdict.runs)))
+        yield group(f"lambda_{state}", (outline.states.count(state), len(outline.runs)))
 
 
-def _aside(verdict: Verdict) -> Iterator[Fact]:
+def _aside(outline: Outline) -> Iterator[Fact]:
     """What sections, hints and remarks are made of."""
-    yield from ("repeated" for _ in range(verdict.repeated))
-    yield from ("lambda_read" for run in verdict.runs if run.logged is not None)
-    yield from (f"undefined_{name}" for name in verdict.undefined)
-    yield from (f"cause_{cause}" for cause in causes(verdict))
-    if verdict.referred:
+    yield from ("repeated" for _ in range(outline.repeated))
+    yield from ("lambda_read" for run in outline.runs if run.logged is not None)
+    yield from (f"undefined_{name}" for name in outline.undefined)
+    yield from (f"cause_{cause}" for cause in causes(outline))
+    if outline.referred:
         yield "referred"
-    if too_long(run.claim for run in verdict.answered):
+    if too_long(run.claim for run in outline.answered):
         yield "distance_bounded"
-    if verdict.holes.total:
-        yield "holes", verdict.holes.total
-    if verdict.distinct_prompts is not None:
-        yield "distinct_prompts", verdict.distinct_prompts
-    if verdict.effective_runs is not None:
-        yield "effective_runs", verdict.effective_runs
-        yield "runs_told_apart", len(verdict.runs)
+    if outline.holes.total:
+        yield "holes", outline.holes.total
+    distinct, effective = outline.prompts
+    if distinct is not None:
+        yield "distinct_prompts", distinct
+    if effective is not None:
+        yield "effective_runs", effective
+        yield "runs_told_apart", len(outline.runs)
+
+
+_CAUSES = {
+    "css": "evidence",
+    "css_all": "evidence",
+    "jaccard": "evidence",
+    "iaa": "wording",
+    "refusal_rate": "refusal",
+    "scu_cons": "constraints",
+}
+GOOD = 0.95  # acr and cghc from here on are good enough to call a difference one of wording
+
+
+def causes(outline: Outline) -> Iterator[str]:
+    """What is behind each threshold that a question misses."""
+    return (_cause(name, outline) for name in outline.failed)
+
+
+def _cause(name: str, outline: Outline) -> str:
+    if not outline.flips and outline.value("pass^1") == 0:
+        return "steady"
+    if name == "ned50":
+        rates = [outline.value("acr"), outline.value("cghc")]
+        steady = all(rate is None or rate >= GOOD for rate in rates)
+        return "wording" if steady else _unsteady(outline)
+    return _CAUSES.get(name) or _unsteady(outline)
+
+
+def _unsteady(outline: Outline) -> str:
+    """Where every run cites the same sources, retrieval is not what differs."""
+    return "answer" if outline.value("css_all") == 1 else "retrieval"
 
 
 def _in_order(place: int, number: int, hole: str) -> str:

@@ -110,6 +110,7 @@ BARS = {
         "answerable",
     ),
 }
+KS = (1, 2, 3, 5)  # of pass^k
 CITING = ("cghc", "css", "css_all", "jaccard")  # bars on what runs cite
 ACCURACY = ("acr", "cghc", "scu_cons", "refusal_rate")  # bars that a question misses also by being wrong every time
 DEFAULT_BARS = ("acr >= 0.95", "cghc >= 0.95", "css >= 0.70", "ned50 <= 0.20", "scu_cons >= 1", "refusal_rate >= 0.98")

@@ -13,23 +13,19 @@ from functools import lru_cache
 
 from ...core.contracts import Gold, Trace, ids_of
 from ...core.decision import number
-from ...core.evidence import Counts, Judged
 from ...core.gates import Gate
-from ...core.join import Case
 from ...core.metrics import Measure
 from ...core.suite import Findings, Reference
-from ...core.tally import Fact, Tally, lacks_of, more_held
+from ...core.tally import Tally
 from ...language.refusal import TOKEN
-from ..answers.judge import Judging, held_by
 from .spread import distance_and_agreement
-from .verdict import Context, ExpectedRuns, RunFacts
 
 PART = "reference"  # the part of the evidence that counts what the original script counts
 DEFAULT_GATES = {"acr": 0.95, "cghc": 0.95, "css": 0.70, "ned50": 0.20, "rcr": 0.98}
 LEAST = 5  # the original's shortest substring
 _DELETED = str.maketrans("", "", string.punctuation)
 _BLANKS = re.compile(r"\s+")
-_NOBODY = Gold(qid="-", answerable=False)
+NOBODY = Gold(qid="-", answerable=False)
 _COMPARED = ("acr", "cghc", "css", "ned50", "scu_cons")  # what decides about an answerable question
 
 Details = Mapping[str, Fraction | int | None]
@@ -47,7 +43,7 @@ def details(gold: Gold, traces: Sequence[Trace]) -> dict[str, Fraction | int | N
     sets = [set(ids_of(trace.answer.citations)) for trace in traces]
     union, shared = set[str]().union(*sets), set.intersection(*sets)
     ned50, _ = distance_and_agreement(
-        canon(trace.answer.claim) for trace in traces if trace.answer.claim and not _refused(trace)
+        canon(trace.answer.claim) for trace in traces if trace.answer.claim and not is_refusal(trace)
     )
     return {
         "acr": Fraction(sum(_contained(gold, trace) for trace in traces), n),
@@ -59,12 +55,12 @@ def details(gold: Gold, traces: Sequence[Trace]) -> dict[str, Fraction | int | N
     }
 
 
-def _refused(trace: Trace) -> bool:
+def is_refusal(trace: Trace) -> bool:
     return trace.answer.claim.strip().lower() == TOKEN
 
 
 def _rcr(traces: Sequence[Trace]) -> Fraction:
-    refused = sum(map(_refused, traces))
+    refused = sum(map(is_refusal, traces))
     return Fraction(max(refused, len(traces) - refused), len(traces))
 
 
@@ -104,14 +100,11 @@ def _passes(gold: Gold, exact: Details, limits: Mapping[str, Fraction]) -> bool:
     return lower and exact["ned50"] <= limits["ned50"] and exact["scu_cons"] in (None, 1)  # type: ignore[operator]
 
 
-def _facts(gold: Gold, exact: Details, context: Context) -> tuple[str, str]:
-    return (
-        "answerable" if gold.answerable else "unanswerable",
-        "pass" if _passes(gold, exact, context.bounds) else "fail",
-    )
+def facts(gold: Gold, exact: Details, limits: Mapping[str, Fraction]) -> tuple[str, str]:
+    return "answerable" if gold.answerable else "unanswerable", "pass" if _passes(gold, exact, limits) else "fail"
 
 
-def _rounded(value: Fraction | int | None) -> float | int | None:
+def rounded(value: Fraction | int | None) -> float | int | None:
     """The script divides in floating point and rounds that; rounding the fraction could differ in the last place."""
     if not isinstance(value, Fraction):
         return value
@@ -121,29 +114,12 @@ def _rounded(value: Fraction | int | None) -> float | int | None:
 # --- the profile itself ---
 
 
-def judge(case: Case, context: Context) -> tuple[Judged]:
-    """What the original script makes of a question; it starts from the runs, so gold may not have the question."""
-    traces, gold = case.records["runs"], case.gold or _NOBODY
-    exact = details(gold, traces)
-    shown = {name: _rounded(value) for name, value in exact.items()}
-    values: tuple[Fact, ...] = ()
-    for trace in traces:
-        if not trace.error:
-            values = more_held((*values, *held_by(trace, _refused(trace))))
-    counts = (
-        Counts(_facts(gold, exact, context), part=PART),
-        Counts(("items", *values), named=lacks_of(values)),
-    )
-    lost = case.gold is not None and any(trace.error for trace in traces)  # a run of a question of the gold set failed
-    return (Judged({"qid": case.key, **shown}, counts, (case.place, case.key), lost=lost),)
-
-
 def reference(findings: Findings) -> Reference:
     """The decision of the original script: no question may fail."""
-    context: Context = findings.context
+    known: Mapping[str, Fraction] = findings.context.bounds
     shown = _totals(findings.evidence.part(PART))
     rows, failing = findings.evidence.rows, shown["fail"]
-    limits = {name: number(context.bounds[name]) for name in DEFAULT_GATES}
+    limits = {name: number(known[name]) for name in DEFAULT_GATES}
     printed = {row["qid"]: {name: value for name, value in row.items() if name != "qid"} for row in rows}
     return Reference(
         measures={"failing": Measure("failing", "count", Fraction(failing), len(rows), failing)},
@@ -161,63 +137,14 @@ def _totals(tally: Tally) -> dict[str, int]:
 # --- what it would say beside the strict profile ---
 
 
-def is_plain(gold: Gold, judging: Judging) -> bool:
-    """Whether both profiles hold a claim and its citations against the same texts and ids, in the same way."""
-    return (
-        judging.min_substr == LEAST
-        and judging.id_map is None
-        and judging.cites
-        and judging.logs_retrieval
-        and not judging.declared
-        and gold.match == "any"
-        and bool(gold.citations)
-        and bool(gold.substrings)
-        and all(text.isascii() and text == " ".join(text.split()) for text in gold.substrings)
-    )
-
-
-def compared(
-    question: ExpectedRuns,
-    traces: Sequence[Trace],
-    judged: Sequence[tuple[Trace, RunFacts]],
-    values: Mapping[str, Fraction | None],
-    context: Context,
+def compare(
+    gold: Gold, traces: Sequence[Trace], values: Mapping[str, Fraction | None], limits: Mapping[str, Fraction]
 ) -> tuple[str, ...]:
     """What the original script counts for the question, and whether a number that decides about it differs."""
-    exact = _exact(question, traces, judged, values)
-    names = _COMPARED if question.gold.answerable else ("rcr",)
-    differs = any(_rounded(exact[name]) != _rounded(values[name]) for name in names)
-    return (*_facts(question.gold, exact, context), *(["differs"] if differs else []))
-
-
-def _exact(
-    question: ExpectedRuns,
-    traces: Sequence[Trace],
-    judged: Sequence[tuple[Trace, RunFacts]],
-    values: Mapping[str, Fraction | None],
-) -> Details:
-    """Its numbers; the traces are walked again only where the two profiles can read them differently."""
-    if not question.gold.answerable:
-        return {"rcr": _rcr(traces)}  # all that it looks at
-    if not question.plain or len(judged) < len(traces) or not all(_reads_alike(question, *pair) for pair in judged):
-        return details(question.gold, traces)
-    return {
-        **values,
-        "css": Fraction(1) if values["css_all"] is None else values["css_all"],
-        "ned50": values["ned50"] or Fraction(0),
-        "scu_cons": _constraints(question.gold, traces),
-    }
-
-
-def _reads_alike(question: ExpectedRuns, trace: Trace, run: RunFacts) -> bool:
-    """Whether the strict facts about a run of a plain question are those of the original script."""
-    claim = trace.answer.claim
-    if run.status == "error" or not claim.isascii() or not claim.strip():
-        return False
-    if run.status == "refused":
-        return not run.citations and not _contained(question.gold, trace)
-    # The two read a claim differently: one spelling and its guards here, deleted punctuation there.
-    return canon(claim) == run.claim and run.contained == _contained(question.gold, trace)
+    names = _COMPARED if gold.answerable else ("rcr",)
+    exact = details(gold, traces) if gold.answerable else {"rcr": _rcr(traces)}  # all that it looks at
+    differs = any(rounded(exact[name]) != rounded(values[name]) for name in names)
+    return (*facts(gold, exact, limits), *(["differs"] if differs else []))
 
 
 def compat(findings: Findings) -> dict[str, object]:

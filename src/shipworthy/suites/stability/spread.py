@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 from typing import NamedTuple
 
@@ -28,7 +29,12 @@ def distance_and_agreement(claims: Iterable[str]) -> tuple[Fraction | None, Frac
     ned50 is the median over all pairs of edit distance / longer length, in code points; iaa the share of equal pairs.
     Equal claims are counted, not compared, so that a stable system costs next to nothing.
     """
-    counted = Counter(claims)
+    return _spread_of(frozenset(Counter(claims).items()))
+
+
+@lru_cache(maxsize=8)  # the original script mostly reads the same claims
+def _spread_of(claims: frozenset[tuple[str, int]]) -> tuple[Fraction | None, Fraction | None]:
+    counted = Counter(dict(sorted(claims)))
     pairs = comb(counted.total(), 2)
     if not pairs:
         return None, None

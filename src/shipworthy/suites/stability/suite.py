@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from ...core.contracts import DetailedTrace
+from ...core.contracts import DetailedTrace, Gold
 from ...core.decision import Display
-from ...core.sources import ANSWERS, Input, file_input, gold_stream, stream_traces
+from ...core.sources import ANSWERS, ExpectedTexts, Input, file_input, gold_stream, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ...reading.reports import Passing
 from ..answers.judge import Judging
 from ..answers.options import id_map_file, slice_fields
-from . import explain, pooled, sensitivity
+from . import explain, reference
 from .controls import controls
-from .grid import run_of
+from .grid import StabilitySurvey, axes_of, run_of
+from .judge import Context, card, judge
 from .metrics import (
     ALIASES,
     ASIDE,
     fact_names,
+    facts,
     gates,
     metrics,
     question_words,
@@ -29,10 +32,10 @@ from .metrics import (
     wanted,
 )
 from .options import Options
-from .reference import PART as REFERENCE
-from .reference import bounds, reference
-from .survey import GoldRemarks, settle, survey
-from .verdict import Context
+from .tables import POOLED, SENSITIVITY
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
 
 
 def read(sources: Sources, options: Options) -> Material:
@@ -82,8 +85,43 @@ def _context(options: Options) -> Context:
         judging=Judging.of(options),
         bars=tuple(bars),
         referred=referred_bars(options),
-        bounds=bounds(bars),
+        bounds=reference.bounds(bars),
     )
+
+
+class GoldRemarks(ExpectedTexts):
+    """What gold items say that the gates hang on, besides what all of them must say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paraphrased = False  # some item has paraphrases
+
+    def meet(self, item: Gold, line: int) -> object:
+        self.paraphrased = self.paraphrased or bool(item.paraphrases)
+        return super().meet(item, line)
+
+    def __iadd__(self, other: Self) -> Self:
+        super().__iadd__(other)
+        self.paraphrased = self.paraphrased or other.paraphrased
+        return self
+
+
+def survey(context: Context) -> StabilitySurvey | None:
+    return None if context.options.profile == "reference" else StabilitySurvey(context.options)
+
+
+def settle(context: Context, gathered: Gathered, material: Material) -> Context:
+    """The context with the sweep that is judged and the grid that its runs span."""
+    surveyed = gathered.survey
+    assert isinstance(surveyed, StabilitySurvey) and isinstance(gathered.watch, GoldRemarks)
+    options = context.options
+    sweep = surveyed.sweeps.choose(options.sweep, material.reads["runs"].files)
+    runs = surveyed.chosen(sweep)
+    runs.require_one_arm(options.arm)
+    if options.closed:
+        runs.unknown.refuse()
+    axes = axes_of(runs.cells, max(runs.unlabelled.values(), default=0), options)
+    return msgspec.structs.replace(context, sweep=sweep, axes=axes, paraphrased=gathered.watch.paraphrased)
 
 
 def aliases(options: Options) -> dict[str, str]:
@@ -101,10 +139,11 @@ SUITE = Suite(
     read=read,
     survey=survey,
     settle=settle,
-    judge=explain.judge,
-    card=explain.card,
+    judge=judge,
+    card=card,
     fact_names=fact_names,
-    asides=(ASIDE, pooled.PART, sensitivity.PART, REFERENCE),
+    facts=facts,
+    asides=(ASIDE, POOLED, SENSITIVITY, reference.PART),
     metrics=metrics,
     aliases=aliases,
     wanted=wanted,
@@ -113,7 +152,7 @@ SUITE = Suite(
     explain=explain.explain,
     terms=question_words,
     shown=explain.shown,
-    reference=reference,
+    reference=reference.reference,
     controls=controls,
     refers_to="answers",
     display=Display(counts={"missing": "missing"}, passes=Passing("state", "pass"), pictures={"sensitivity": "flips"}),
