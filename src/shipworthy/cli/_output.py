@@ -115,7 +115,7 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     exit code says so: 4, after everything else was done.
     """
     if form in STAMPED or outputs or os.environ.get("GITHUB_STEP_SUMMARY"):
-        from ..jobs.build import stamp
+        from ..jobs.commit import stamp
 
         stamp(decision, ask_git=False)
     return finish(decision, show(decision, form), outputs)

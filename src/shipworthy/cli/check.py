@@ -74,8 +74,8 @@ def command(
     environment failed.
     """
     from ..config import load_config
-    from ..jobs.build import stamp
     from ..jobs.check import check, drive, driving, noise, record_board, refuse_incomparable, repeated
+    from ..jobs.commit import stamp
     from ..jobs.narrowing import failing_qids
 
     settings = load_config(config)

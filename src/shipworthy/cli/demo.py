@@ -77,7 +77,7 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     from ..core.board import Board
     from ..core.sources import read_gold
     from ..demo import gold_path
-    from ..jobs.build import stamp
+    from ..jobs.commit import stamp
     from ..report import render
 
     check_faults(faults)
