@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.gates import Gate, parse_gates
+from ...core.gates import Gate
 from ...core.metrics import Metric
 from ...core.tally import HAS, Fact
-from ..bars import default_gates
+from ..bars import default_gates, named_gates
 from ..reasoning.contracts import DIMENSIONS
 from ..reasoning.metrics import ALIASES, EVIDENCE
 from ..reasoning.metrics import metrics as reasoning_metrics
@@ -57,5 +57,4 @@ def gates(context: Context) -> list[Gate]:
 
 
 def wanted(options: Options) -> list[Gate]:
-    """The bars that were named, and gates by their metrics' names."""
-    return [*options.bars(), *parse_gates(options.gates, metrics(options), ALIASES)]
+    return named_gates(options, metrics(options), ALIASES)

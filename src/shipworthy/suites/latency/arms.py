@@ -154,16 +154,12 @@ def baseline(findings: Findings) -> Mapping[str, Fraction]:
 def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
     """Gates with numbers before those against the baseline; what is incomplete; and doubts, where they matter."""
     context: Context = findings.context
-    outcomes = sorted(findings.outcomes, key=_against_baseline)
+    outcomes = sorted(findings.outcomes, key=lambda outcome: bool(outcome.gate.bound.sign))
     incomplete = [*_missing(findings, context)]
     doubts = context.options.doubts
     if not doubts or not _any_late(findings):
         return outcomes, incomplete
     return [_doubted(outcome) for outcome in outcomes], [*incomplete, *doubts]
-
-
-def _against_baseline(outcome: Outcome) -> bool:
-    return bool(outcome.gate.bound.sign)
 
 
 def _missing(findings: Findings, context: Context) -> Iterator[str]:

@@ -151,11 +151,6 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
     return shown | {"bad_qids": bad(findings.evidence.rows), "settings": choices.header}
 
 
-def shown(context: Context) -> Row:
-    """Every choice, those of the preset among them."""
-    return context.choices.shown()
-
-
 def changed(rows: Rows) -> Row:
     """The questions that changed against live, in the order of the gold set."""
     return {
@@ -463,10 +458,12 @@ def _comparison_lines(compared: Row | None) -> Iterator[str]:
     if not compared:
         return
     lost, gained = len(compared["hits_lost"]), len(compared["hits_gained"])
+    difference, p = compared["difference"], compared["permutation_p"]
     yield ""
     yield (
         f"Shadow against live on {plural(compared['pairs'], 'question')}: {compared['metric']} "
-        f"{_signed(compared['difference'])} (permutation test p = {_p(compared['permutation_p'])}); hits lost {lost}, "
+        f"{'–' if difference is None else f'{difference:+.3f}'} (permutation test p = "
+        f"{'–' if p is None else f'{p:.3g}'}); hits lost {lost}, "
         f"gained {gained} (exact McNemar p = {compared['mcnemar_two_sided_p']:.3g})"
     )
     for name in ("worse", "better"):
@@ -476,11 +473,3 @@ def _comparison_lines(compared: Row | None) -> Iterator[str]:
             yield f"  {name}  {visible(row['qid'], 40)}{types}  {row['live']:.3f} → {row['shadow']:.3f}"
         if len(rows) > SHOWN:
             yield f"  … and {len(rows) - SHOWN} more are {name}; the JSON report lists all"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
