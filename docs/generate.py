@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -73,26 +75,65 @@ def _named(term: Term) -> str:
 
 
 def commands() -> str:
-    lines = ["# Command line", "", "Every verb and every flag, as `--help` has them.", ""]
     context = click.Context(group, info_name="shipworthy")
-    for name in COMMANDS:
-        command = group.get_command(context, name)
-        assert command is not None
-        lines += list(_pages(command, f"shipworthy {name}"))
-    return "\n".join(lines).rstrip() + "\n"
+    found = [(name, group.get_command(context, name)) for name in COMMANDS]
+    every = [one for name, command in found if command is not None for one in _commands(command, f"shipworthy {name}")]
+    records = Counter(record for command, path in every for _, record in _options(command, path))
+    often = {record[0]: record for record, times in reversed(records.most_common()) if times >= COMMON}
+    common = set(often.values())  # of two meanings of a flag the more usual one
+    formatter = click.HelpFormatter(width=100)
+    formatter.write_dl(sorted(common, key=lambda record: record[0].lstrip("-")))
+    return (
+        "\n".join(
+            [
+                "# Command line",
+                "",
+                "Which flags does a command take? `shipworthy COMMAND --help` prints all of them. Here, flags that",
+                "several commands share are explained once, and each command names those that it takes.",
+                "",
+                "## Common flags",
+                "",
+                *(f"    {line}".rstrip() for line in formatter.getvalue().splitlines()),
+                "",
+                *(line for command, path in every for line in _page(command, path, common)),
+            ]
+        ).rstrip()
+        + "\n"
+    )
 
 
-def _pages(command: click.Command, path: str) -> Iterator[str]:
-    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
-    yield f"## {path}"
-    yield ""
-    yield from (f"    {line}".rstrip() for line in command.get_help(context).splitlines())
-    yield ""
+COMMON = 4  # commands with the same flag in the same words, from which it is explained once
+
+
+def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command, str]]:
+    yield command, path
     if isinstance(command, click.Group):
+        context = click.Context(command, info_name=path)
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             if below is not None and not below.hidden:
-                yield from _pages(below, f"{path} {name}")
+                yield from _commands(below, f"{path} {name}")
+
+
+def _options(command: click.Command, path: str) -> list[tuple[click.Option, tuple[str, str]]]:
+    context = click.Context(command, info_name=path)
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    return [(one, record) for one in options if (record := one.get_help_record(context))]
+
+
+def _page(command: click.Command, path: str, common: set[tuple[str, str]]) -> Iterator[str]:
+    shared = [one for one, record in _options(command, path) if record in common and "--help" not in one.opts]
+    hidden = [one for one, record in _options(command, path) if record in common]
+    for one in hidden:
+        one.hidden = True
+    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    text = command.get_help(context)
+    for one in hidden:
+        one.hidden = False
+    yield from (f"## {path}", "", *(f"    {line}".rstrip() for line in text.splitlines()), "")
+    if shared:
+        names = ", ".join(f"`{one.opts[0]}`" for one in shared)
+        yield from (*textwrap.wrap(f"[Common flags](#common-flags): {names}.", 120, break_on_hyphens=False), "")
 
 
 _TAKES = {
@@ -119,7 +160,7 @@ def config() -> str:
     text = _made(text, _COMMON, [*_table(common), ""])
     text = _made(text, _REST, [line for name, keys in SECTIONS.items() for line in _section(name, keys)])
     text = _made(text, _TARGET, [*_table(TARGET), ""])
-    return _made(text, _SUITES, [line for name in configurable() for line in _suite_tables(name)])
+    return _made(text, _SUITES, _suites())
 
 
 def _made(text: str, start: str, lines: Iterable[str]) -> str:
@@ -129,13 +170,24 @@ def _made(text: str, start: str, lines: Iterable[str]) -> str:
     return f"{before}{start}\n{''.join(f'{line}{chr(10)}' for line in lines)}{_END}{after}"
 
 
-def _suite_tables(name: str) -> Iterator[str]:
-    yield from (f"### `[suites.{name}]`", "", "Inputs:", "", *_table(inputs_of(name)), "")
+def _suites() -> Iterator[str]:
+    """The keys of each suite; options that several suites have in the same words come first."""
     common = fields_of(SuiteOptions)
-    own = {
-        key: value for key, value in options_of(name).items() if key not in common or value.says != common[key].opt.help
+    options = {
+        name: {k: v for k, v in options_of(name).items() if k not in common or v.says != common[k].opt.help}
+        for name in configurable()
     }
-    yield from ("Options:", "", *_table(own), "")
+    times = Counter((key, value.says) for table in options.values() for key, value in table.items())
+    shared = {key: value for table in options.values() for key, value in table.items() if times[key, value.says] > 2}
+    yield from ("### Options of several suites", "", *_table(shared), "")
+    for name, table in options.items():
+        also = [key for key, value in table.items() if shared.get(key) == value]
+        own = {key: value for key, value in table.items() if key not in also}
+        yield from (f"### `[suites.{name}]`", "", "Inputs:", "", *_table(inputs_of(name)), "")
+        yield from ("Options:", "", *_table(own), "")
+        if also:
+            names = f"And [of several suites](#options-of-several-suites): {', '.join(f'`{key}`' for key in also)}."
+            yield from (*textwrap.wrap(names, 120, break_on_hyphens=False), "")
 
 
 def _section(name: str, keys: Mapping[str, Key]) -> Iterator[str]:

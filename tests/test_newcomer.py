@@ -107,9 +107,9 @@ RECIPES = {
         (f"{ITEMS}    if not result.judged", f'{ITEMS}    yield "marked"\n    if not result.judged'),
         ("    names = {", '    names = {"marked", '),
         (
-            "    return {metric: known[metric] for metric, _, _ in BARS.values()}",
+            "    told = {metric: known[metric] for metric, _, _ in BARS.values()}\n",
             "    from ...core.metrics import Count, Words\n\n"
-            f'    return {{metric: known[metric] for metric, _, _ in BARS.values()}} | {{"marked": {MARKED}}}',
+            f'    told = {{metric: known[metric] for metric, _, _ in BARS.values()}} | {{"marked": {MARKED}}}\n',
         ),
     ),
     "outcomes": (
@@ -194,6 +194,13 @@ def told(copy: Copy, ran: subprocess.CompletedProcess[str], suite: str) -> None:
 def test_a_fact_that_nobody_declared_is_refused(copy: Copy, suite: str) -> None:
     ran = mark(copy, suite, declared=False)
     assert ran.returncode and "no fact is called 'marked'" in ran.stderr
+
+
+def test_a_fact_that_is_counted_for_no_metric_must_be_declared_too(copy: Copy) -> None:
+    path, count, _, _ = RECIPES["answers"]
+    copy.edit(path, *count)
+    ran = copy.run("score", "--gold", "gold.jsonl", "--trace", "trace.jsonl")
+    assert ran.returncode == 4 and "no fact is called 'marked'" in ran.stderr
 
 
 def test_a_metric_of_a_fact_that_nobody_counts_is_refused(copy: Copy) -> None:
@@ -397,8 +404,8 @@ class Backwards:
             total += work(batch)
         return total
 
-    def batches(self):
-        names = {name for lot in self.lots.values() for name in lot.names}
+    def batches(self, wanted=None):
+        names = {name for lot in self.lots.values() for name in lot.names if wanted is None or wanted(name)}
         yield list(questions_of(self.lots, sorted(names, reverse=True)))
 '''
 

@@ -1,4 +1,4 @@
-"""Make the pictures of the README: the demo with faults switched on, its report in a browser, its board in a terminal.
+"""Make the pictures of the pages: the demo with faults switched on, in a browser and in a terminal.
 
 python docs/images/make.py            # needs playwright and a chromium
 """
@@ -8,9 +8,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import queue
 import re
+import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +73,11 @@ def latency() -> Decision:
     return evaluate("latency", gold=items, trace=traces, offenders=4)
 
 
-def retrieval() -> Decision:
+def retrieval(shadow: str = "shadow") -> Decision:
     items = gold()
     logs = {
-        index: [{"qid": item["qid"], **demo.retrieve(item["question"], index=index)} for item in items]
-        for index in ("shadow", "live")
+        name: [{"qid": item["qid"], **demo.retrieve(item["question"], index=index)} for item in items]
+        for name, index in (("shadow", shadow), ("live", "live"))
     }
     return evaluate(
         "retrieval",
@@ -99,23 +104,57 @@ def board() -> Board:
     return Board([answers(), stability(), latency(), retrieval(), agreement()])
 
 
-def screenshot(page: bytes, path: Path) -> None:
+@contextmanager
+def browser_page(width: int, height: int) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield browser.new_page(viewport={"width": width, "height": height})
+        browser.close()
+
+
+def screenshot(page: bytes, path: Path, part: str = "") -> None:
+    """The first screen of a page, or a part of it."""
+    with tempfile.TemporaryDirectory() as folder, browser_page(1000, 900) as opened:
         file = Path(folder, "report.html")
         file.write_bytes(page)
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": 1200, "height": 1500})
         opened.goto(file.as_uri())
+        if part:
+            opened.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            opened.locator(part).first.screenshot(path=path)
+        else:
+            opened.screenshot(path=path)
+
+
+def grid(path: Path) -> None:
+    """Questions by runs, of the planted history."""
+    with tempfile.TemporaryDirectory() as folder, browser_page(1000, 560) as opened:
+        subprocess.run([sys.executable, "-m", "shipworthy", "demo", "--out", folder], check=True, capture_output=True)
+        opened.goto(next(Path(folder, "site").rglob("items/index.html")).as_uri())
         opened.screenshot(path=path)
-        browser.close()
+
+
+def review(path: Path) -> None:
+    """A candidate on the review page."""
+    from shipworthy.gold.build import build
+    from shipworthy.gold.review import Review
+    from shipworthy.gold.server import serve
+
+    corpus = demo.gold_path().parent / "corpus"
+    with tempfile.TemporaryDirectory() as folder, browser_page(1000, 640) as opened:
+        draft = Path(folder, "draft.jsonl")
+        draft.write_text("".join(json.dumps(item) + "\n" for item in build(corpus, count=20)), "utf-8")
+        judged = Review(draft, Path(folder, "gold.jsonl"), docs=corpus, reviewer="Ada")
+        address: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=serve, args=(judged,), kwargs={"listening": address.put}, daemon=True).start()
+        opened.goto(address.get(timeout=30))
+        opened.wait_for_timeout(1500)
+        opened.screenshot(path=path)
 
 
 def red_build(path: Path) -> None:
     """What a red build shows: new and repaired questions, and one failing question opened."""
-    from playwright.sync_api import sync_playwright
-
     board = Board([answers()])
     told = {"new": True}, {"run": 31, "commit": "9f3c2a1b"}
     names = [str(card["qid"]) for card in board.decisions[0].cards]
@@ -128,11 +167,9 @@ def red_build(path: Path) -> None:
         "commit_url": "https://git.example/acme/shop/commit/c41e7f0a93d2",
         "run_url": "https://git.example/acme/shop/actions/runs/4711",
     }
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, browser_page(1100, 2600) as opened:
         file = Path(folder, "report.html")
         file.write_bytes(render(board, "html"))
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": 1100, "height": 2600})
         opened.goto(file.as_uri())
         opened.locator(".verdict").screenshot(path=path.with_name("red-verdict.png"))
         opened.locator(".card > summary").nth(1).click()
@@ -140,7 +177,6 @@ def red_build(path: Path) -> None:
         assert box is not None
         clip = {"x": box["x"] - 8, "y": box["y"], "width": box["width"] + 16, "height": 620}
         opened.screenshot(path=path, full_page=True, clip=clip)
-        browser.close()
 
 
 def terminal_picture(decision: Decision | Board, path: Path, lines: int = 34) -> None:
@@ -162,6 +198,10 @@ def main() -> None:
     shown = answers()
     stamp(shown, label=" ".join(("demo", *FAULTS)), judged_here=False)  # no commit: the demo is nobody's build
     screenshot(render(shown, "html"), HERE / "report.png")
+    screenshot(render(latency(), "html"), HERE / "latency.png", ".figure svg")
+    screenshot(render(retrieval("shadow-degraded"), "html"), HERE / "new-index.png", ".figure svg")
+    grid(HERE / "pages.png")
+    review(HERE / "review.png")
     red_build(HERE / "red-build.png")
     print(
         *(f"{file.name} {file.stat().st_size:,}" for file in sorted(HERE.glob("*.[sp][vn]g"))),

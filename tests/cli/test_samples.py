@@ -252,6 +252,7 @@ PREPARE: dict[str, Callable[[Path, Cli], None]] = {
     "config": mistaken,
     "demo": nothing,
     "gold": started,
+    "flaky": regressed_twice,
     "history": regressed_twice,
     "latency": copied(gold_jsonl="latency/gold.jsonl", runs__latency_jsonl="latency/slower.jsonl"),
     "limits": bomb,
@@ -262,5 +263,6 @@ PREPARE: dict[str, Callable[[Path, Cli], None]] = {
 }
 BEFORE = {
     "gold": {"gold lint eval/retrieval": retrieval_gold, "gold verify": changed_gold, "gold refresh": edited_documents},
+    "flaky": {"history flaky": nights},
     "history": {"history nightly": nights},
 }

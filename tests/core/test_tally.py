@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipworthy.core.tally import Tally
+from shipworthy.core.tally import Fact, FactNames, Tally, UndeclaredFact
 
 FACTS = st.one_of(
     st.sampled_from(["shipped", "refused", "correct"]),
@@ -43,6 +44,21 @@ def test_values_are_a_multiset() -> None:
     assert tally.values("ms") == {3: 2, Fraction(1, 2): 1}
     assert tally["shipped"] == 1
     assert tally["nothing"] == 0
+
+
+@pytest.mark.parametrize("fact", ["shiped", ("mss", 3), "lacks e2e_ms\x1fcost", "in_"])
+def test_only_declared_facts_are_counted_and_read(fact: Fact) -> None:
+    names = FactNames(["shipped", "ms", "in_llm*", "has e2e_ms"])
+    counted, empty = Tally({fact: 1}), Tally({"shipped": 1, ("ms", 3): 1, "in_llm_p95": 1, "lacks e2e_ms": 1})
+    with pytest.raises(UndeclaredFact, match="no fact is called"):
+        counted.declare(names)
+    empty.declare(names)
+    with pytest.raises(UndeclaredFact, match="no fact is called"):
+        empty[fact]
+    with pytest.raises(UndeclaredFact, match="no fact is called"):
+        empty.slice("type=table")[fact]
+    with pytest.raises(UndeclaredFact, match="no fact is called"):
+        empty.values(fact if isinstance(fact, str) else fact[0])
 
 
 def test_a_slice_is_a_tally_of_its_own() -> None:

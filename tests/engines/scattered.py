@@ -53,9 +53,10 @@ class _Scattered:
             total += pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(work))(pickle.loads(pickle.dumps(batch)))))
         return total
 
-    def batches(self) -> Iterator[Sequence[Question]]:
+    def batches(self, wanted: Callable[[str], bool] | None = None) -> Iterator[Sequence[Question]]:
         """Every question once, in one to seven parts, none of them in order."""
         parts: list[list[Question]] = [[] for _ in range(self._chance.randint(1, 7))]
         for question in self._chance.sample(self._questions, len(self._questions)):
-            self._chance.choice(parts).append(question)
+            if wanted is None or wanted(question.name):
+                self._chance.choice(parts).append(question)
         return iter(parts)

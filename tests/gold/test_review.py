@@ -25,7 +25,6 @@ from shipworthy.gold.build import build
 from shipworthy.gold.review import Refused, Review, record_path
 from shipworthy.reading.lock import rows_of
 
-CHROMIUM = "/usr/bin/chromium"
 PAGE = """# Fees
 
 ## Pump rental
@@ -342,18 +341,6 @@ def test_only_this_address_with_its_token_answers(folder: Path) -> None:
         with urllib.request.urlopen(address, timeout=20) as response:
             policy = response.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(f"no browser at {CHROMIUM}")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -48,8 +48,7 @@ PROCESS_CALLS = {
 PICKLES = {"pickle", "pickle.load", "pickle.loads"}
 MAY_PICKLE = {
     "engines/dask.py": "what this program sent to the workers of the cluster that it was told to use",
-    "engines/piles.py": "reads back what this program wrote to its own folder or cluster, and nothing else",
-    "core/temporary.py": "reads back what the same process wrote to its own temporary file, and nothing else",
+    "core/temporary.py": "reads back what this program wrote to its own temporary files or cluster, and nothing else",
 }
 MAY_CONNECT = {
     "runner": "asks the targets that the user names",

@@ -11,6 +11,7 @@ import pytest
 from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.decision import report
+from shipworthy.history import History
 from shipworthy.history import store as storing
 from shipworthy.reading.reports import digest
 
@@ -66,3 +67,9 @@ def recorded_before(url: str, reports: list[dict[str, Any]], version: int = 2) -
 def schema_of(url: str) -> int:
     with storing.opened(url, 5, write=False) as store:
         return store.version()
+
+
+def record_or_keep(history: History, kept: dict[str, Any], **known: str) -> tuple[str, str]:
+    """Record one report as `check` does; its id, and the warnings."""
+    (name,), warnings = history.record_all([kept], **known)
+    return name, " ".join(warnings)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import made, recorded_before, sealed, small
+from histories import made, record_or_keep, recorded_before, sealed, small
 
 from conftest import Cli, gold, trace, write_lines
 from shipworthy.errors import DataError, EnvironmentFailure, UsageError
@@ -54,7 +54,7 @@ def spooled(tmp_path: Path, name: str, content: Any) -> Path:
 def test_a_damaged_spool_file_is_named_and_left_and_the_run_is_recorded(tmp_path: Path, name: str) -> None:
     path, history = spooled(tmp_path, "a", DAMAGED[name]), History(tmp_path / "history.db")
     before = path.read_bytes()
-    run, warning = history.record_or_spool(small(7), label="tonight")
+    run, warning = record_or_keep(history, small(7), label="tonight")
     assert history.find("tonight").id == run
     recorded = name == "a number that is none"  # a report all the same, with a metric that has no value
     assert ("a.json can't be added to history" in warning) is not recorded
@@ -81,7 +81,7 @@ def test_a_good_file_behind_a_damaged_one_is_still_recorded(tmp_path: Path) -> N
     spooled(tmp_path, "0", {"report": small(1) | {"metrics": 3}, "recorded_at": "2026-01-01"})
     good = spooled(tmp_path, "1", {"report": small(2), "label": "kept", "recorded_at": "2026-01-02"})
     history = History(tmp_path / "history.db")
-    history.record_or_spool(small(3), label="tonight")
+    record_or_keep(history, small(3), label="tonight")
     assert [run.label for run in history.runs()] == ["kept", "tonight"] and not good.exists()
 
 
@@ -97,20 +97,20 @@ def test_names_that_are_the_same_once_escaped_are_both_kept(url: str) -> None:
     }
     odd = sealed(small(1) | changed)
     history = History(url)
-    name, warning = history.record_or_spool(odd, label="odd")
+    name, warning = record_or_keep(history, odd, label="odd")
     assert warning == "" and history.report(name)["slices"] == odd["slices"]
     assert history.trend("precision[type=a\\n]")[0].num == 2  # the name as it is written keeps it
     assert len(history.gate_health(least=1)) == 2
     metrics = {"\U0001f600\u202e" * 2000: measure, "\U0001f600\u202e" * 2000 + "x": measure}
     long = sealed(small(2) | {"metrics": metrics})
-    assert history.record_or_spool(long)[1] == ""
+    assert record_or_keep(history, long)[1] == ""
     assert history.trend("\U0001f600\u202e" * 2000)[0].den == 2
 
 
 def test_characters_that_a_database_refuses_are_written_out(url: str) -> None:
     head = {"suite": "an\x00swers\ud800", "definitions": "\udcff"}
     odd = sealed(small(1) | {"shipworthy": head, "decision": "SHIP\x00"})
-    name, warning = History(url).record_or_spool(odd, label="\ud800", recorded_at="2026\x00\ud800")
+    name, warning = record_or_keep(History(url), odd, label="\ud800", recorded_at="2026\x00\ud800")
     assert warning == "" and History(url).find(name).suite == "an\\x00swers\\ud800"
 
 
@@ -138,7 +138,7 @@ def test_a_lock_is_waited_for_once_however_many_suites_there_are(
     ids, warnings = History(path, timeout=0.1).record_all([small(index) for index in range(5)], label="x")
     assert len(opened) == 1 and len(ids) == 5 and all("history-locked" in warning for warning in warnings)
     holder.close()
-    assert History(path).absorb() == 5
+    History(path).record_all([])
     assert {run.id for run in History(path).runs() if run.label} == set(ids)
 
 
@@ -241,7 +241,7 @@ def test_a_database_of_before_that_may_only_be_read_can_be_read() -> None:
 
 def _read_and_record(path: str) -> list[Any]:
     history = History(path)
-    return [[run.label for run in history.runs()], *history.record_or_spool(history.report("a"), label="b")]
+    return [[run.label for run in history.runs()], *record_or_keep(history, history.report("a"), label="b")]
 
 
 def _give_up_rights() -> None:

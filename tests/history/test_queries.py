@@ -11,8 +11,9 @@ from test_items import planted
 from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.decision import report
-from shipworthy.history import History
-from shipworthy.history.queries import branches, failing_in, failing_since, matrix, newest_run, turned
+from shipworthy.history import History, RecordedRun
+from shipworthy.jobs.since import Since, failing_in, newest_run
+from shipworthy.pages.data import Cell, bring_up_to_date, reading
 
 pytest_plugins = ("databases",)  # the fixture url: SQLite, and PostgreSQL where it is installed
 
@@ -25,23 +26,35 @@ def asked(number: int, **passes: bool) -> dict[str, Any]:
     return report(evaluate([gold(qid) for qid in passes], traces))
 
 
+def failing_since(history: History, **where: Any) -> dict[str, Since]:
+    """The questions that fail in the newest run, and since when."""
+    run = newest_run(history, suite="answers", **where)
+    return {} if run is None else failing_in(history, run)
+
+
+def matrix(url: str, last: int = 60) -> tuple[list[RecordedRun], dict[str, list[Cell | None]]]:
+    """The last runs, and each question in them, as pages show them."""
+    bring_up_to_date(url)
+    with reading(url) as source:
+        branch = source.branch("", "main")
+        return branch.full["answers"][-last:], branch.strips("answers", list(branch.now("answers")), last)
+
+
 def test_a_break_a_coin_and_what_never_changed(url: str) -> None:
     history = History(url)
     planted(history, 40)
-    with history.reading():
-        found = matrix(history, suite="answers", branch="main", last=12)
-        since = failing_since(history, branch="main")
-    assert [run.seq for run in found.runs] == list(range(29, 41)) and list(found.rows) == ["Q0", "Q1", "Q2"]
-    strips = {name: "".join("✓" if cell and cell.passed else "✗" for cell in row) for name, row in found.rows.items()}
+    runs, rows = matrix(url, 12)
+    since = failing_since(history, branch="main")
+    assert [run.seq for run in runs] == list(range(29, 41)) and list(rows) == ["Q0", "Q1", "Q2"]
+    strips = {name: "".join("✓" if cell and cell.passed else "✗" for cell in row) for name, row in rows.items()}
     assert strips == {"Q0": "✓" * 12, "Q1": "✓✗✓✓✗✓✓✗✓✓✗✓", "Q2": "✓✓" + "✗" * 10}
-    assert [cell.turned for cell in found.rows["Q2"] if cell] == [False, False, True, *[False] * 9]
-    assert {cell.since for cell in found.rows["Q0"] if cell} == {1}
-    assert since.keys() == {("answers", "Q2")}
-    assert since["answers", "Q2"].run == 31 and since["answers", "Q2"].commit == f"{31:040x}"
-    assert not since["answers", "Q2"].new and not since["answers", "Q2"].always
-    assert history.texts_of([cell.answer for cell in found.rows["Q2"] if cell and not cell.passed]).popitem()[1] == (
-        "It is 60 days, Q2."
-    )
+    turned = [cell.turned_in(run.seq) for run, cell in zip(runs, rows["Q2"], strict=True) if cell]
+    assert turned == [False, False, True, *[False] * 9]
+    assert {cell.since for cell in rows["Q0"] if cell} == {-1}  # it never ended otherwise
+    assert {name: (one.run, one.commit) for name, one in since.items()} == {"Q2": (31, f"{31:040x}")}
+    (item,) = history.item("Q2")
+    digests = [one.answer for one in item.runs if not one.passed]
+    assert history.texts_of(digests).popitem()[1] == "It is 60 days, Q2."
 
 
 def test_the_questions_that_a_run_turned(url: str) -> None:
@@ -51,11 +64,11 @@ def test_the_questions_that_a_run_turned(url: str) -> None:
     ):
         history.record(asked(number, **passes), branch="main")
     runs = history.runs()
-    found = turned(history, runs)
+    with reading(url) as source:
+        found = source.branch("", "main").changes_of([run.seq for run in runs])
     assert [(one.new, one.repaired) for one in found.values()] == [([], []), (["Q0"], []), (["Q9"], ["Q1"])]
-    first, _, last = (failing_in(history, run) for run in runs)
-    assert str(first["Q1"]) == "since run 1" and first["Q1"].always and not first["Q1"].new
-    assert {name: str(since) for name, since in last.items()} == {"Q0": "since run 2", "Q9": "new"}
+    first, _, last = ({name: since.run for name, since in failing_in(history, run).items()} for run in runs)
+    assert first == {"Q1": 1} and last == {"Q0": 2, "Q9": 3}
 
 
 def test_series_are_apart_and_a_pull_request_begins_where_its_base_is(url: str) -> None:
@@ -64,18 +77,16 @@ def test_series_are_apart_and_a_pull_request_begins_where_its_base_is(url: str) 
     history.record(asked(2, Q0=True, Q1=False), branch="main", project="b")
     history.record(asked(3, Q0=False, Q1=False), branch="main", project="a", commit="b" * 40)
     found = failing_since(history, branch="fix", project="a", base="main")
-    assert {name: str(since) for (_, name), since in found.items()} == {"Q0": "since run 1 (aaaaaaaa)", "Q1": "new"}
+    assert {name: (since.run, since.commit[:1]) for name, since in found.items()} == {"Q0": (1, "a"), "Q1": (3, "b")}
     assert failing_since(history, branch="fix", project="a") == {}
     history.record(asked(4, Q0=True, Q1=False), branch="fix", project="a")
     found = failing_since(history, branch="fix", project="a", base="main")
-    assert {name: since.run for (_, name), since in found.items()} == {"Q1": 4}
-    early = failing_since(history, branch="main", project="a", before=3)
-    assert {name for _, name in early} == {"Q0"}
-    assert [(one.project, one.branch, one.runs, one.decision) for one in branches(history)] == [
-        ("a", "fix", 1, "NO-SHIP"),
-        ("a", "main", 2, "NO-SHIP"),
-        ("b", "main", 1, "NO-SHIP"),
-    ]
+    assert {name: since.run for name, since in found.items()} == {"Q1": 4}
+    assert failing_since(history, branch="main", project="a", before=3).keys() == {"Q0"}
+    with reading(url) as source:
+        branches = {name: source.branch(*name) for name in source.names}
+        counts = {name: (len(branch.runs), branch.verdict) for name, branch in branches.items()}
+    assert counts == {("a", "fix"): (1, "NO-SHIP"), ("a", "main"): (2, "NO-SHIP"), ("b", "main"): (1, "NO-SHIP")}
 
 
 def test_a_run_on_a_part_of_the_questions_does_not_hide_the_others(url: str) -> None:
@@ -86,7 +97,7 @@ def test_a_run_on_a_part_of_the_questions_does_not_hide_the_others(url: str) -> 
     history.record(part, branch="main")
     history.record(asked(3, Q0=False, Q1=False), branch="main", label="again")
     found = failing_since(history, branch="main")
-    assert {name: since.run for (_, name), since in found.items()} == {"Q0": 3, "Q1": 1}
+    assert {name: since.run for name, since in found.items()} == {"Q0": 3, "Q1": 1}
     newest = newest_run(history, suite="answers", branch="main")
     assert newest is not None and newest.seq == 3
 
@@ -101,19 +112,19 @@ def test_earlier_versions_are_brought_up_to_date_in_order(url: str, version: int
     assert not history.knows_since()
     assert not history.fill_items(within=0) and history.fill_items()
     found = failing_since(history, branch="main")
-    assert {name: str(since) for (_, name), since in found.items()} == {"Q0": "since run 4", "Q1": "new"}
-    assert len(matrix(history, suite="answers").runs) == 30
+    assert {name: since.run for name, since in found.items()} == {"Q0": 4, "Q1": 30}
+    assert len(matrix(url)[0]) == 30
 
 
 @pytest.mark.parametrize(("texts", "kept"), [("none", set()), ("failing", {"bad"}), ("all", {"good", "bad"})])
 def test_which_answers_are_kept_as_text(url: str, texts: str, kept: set[str]) -> None:
     history = History(url, texts=texts)
     planted(history, 32)
-    rows = matrix(history, suite="answers").rows["Q2"]
-    digests = {"good" if cell.passed else "bad": cell.answer for cell in rows if cell}
+    (one,) = history.item("Q2")
+    digests = {"good" if run.passed else "bad": run.answer for run in one.runs}
     known = history.texts_of(digests.values())
     assert {name for name, digest in digests.items() if digest in known} == kept
-    (one,) = history.item("Q2")  # what is not kept is in the reports
+    # what is not kept is in the reports
     assert [answer.text for answer in one.answers] == ["The right answer.", "It is 60 days, Q2."]
     history.prune(1)
     assert len(history.texts_of(digests.values())) == len(kept - {"good"} if texts != "all" else kept)
@@ -124,7 +135,7 @@ def test_a_pruned_run_is_still_the_one_since_when(url: str) -> None:
     planted(history, 40)
     history.prune(3)
     (since,) = failing_since(history, branch="main").values()
-    assert str(since) == "since run 31" and since.commit == ""
+    assert since == Since(31, "", "")
 
 
 def test_a_server_that_goes_away_in_the_middle_is_told_and_comes_back(server: str) -> None:
@@ -148,7 +159,7 @@ def test_a_server_that_goes_away_in_the_middle_is_told_and_comes_back(server: st
     with pytest.raises(EnvironmentFailure) as caught:
         read_twice()
     assert caught.value.code == "history-unusable" and "tester" in (caught.value.where or "")
-    assert len(matrix(history, suite="answers").runs) == 3
+    assert len(history.runs()) == 3
     assert history.record(asked(9, Q0=True, Q1=True, Q2=True), branch="main")
 
 
@@ -161,5 +172,5 @@ def test_hostile_names_are_kept_apart_and_found(url: str, qid: str) -> None:
         history.record(asked(number, **{qid: right, "Q1": True}), branch="main", label=str(number))
     (series,) = [one for one in history.item(qid) if not one.passes]
     assert series.strip() == "✓✗✗" and series.since.run.seq == 2
-    ((_, name),) = failing_since(history, branch="main")
-    assert matrix(history, suite="answers").rows.keys() == {name, "Q1"}
+    (name,) = failing_since(history, branch="main")
+    assert matrix(url)[1].keys() == {name, "Q1"}

@@ -21,7 +21,8 @@ from shipworthy.core.board import Board
 from shipworthy.errors import DataError
 from shipworthy.jobs.compare import Rows
 from shipworthy.reading.reports import digest, load_report
-from shipworthy.report.json import dumps, render
+from shipworthy.report import render
+from shipworthy.report.json import dumps
 
 SCALARS = (
     st.none()
@@ -172,7 +173,7 @@ def written() -> list[bytes]:
     answers = evaluate([gold("A"), gold("B"), gold("C")], [trace("A"), trace("B", "Wrong."), trace("C", cite=("d2",))])
     pairs = [{"qid": qid, "scholar": {"label": "VALID"}, "auditor": {"label": "VALID"}} for qid in "PQR"]
     board = Board([answers, evaluate("agreement", pairs=pairs)])
-    return [render(answers), render(board)]
+    return [render(answers, "json"), render(board, "json")]
 
 
 def test_a_suite_of_a_board_is_read_in_pieces_too(tmp_path: Path, cli: Cli) -> None:
@@ -183,7 +184,7 @@ def test_a_suite_of_a_board_is_read_in_pieces_too(tmp_path: Path, cli: Cli) -> N
         pairs = [{"qid": qid, "scholar": {"label": "VALID"}, "auditor": {"label": "VALID"}} for qid in "PQR"]
         board = Board([evaluate("agreement", pairs=pairs), evaluate(golds, rows)])
         sides.append(tmp_path / f"{name}.json")
-        sides[-1].write_bytes(render(board))
+        sides[-1].write_bytes(render(board, "json"))
     found = cli("compare", *sides, "--suite", "answers", "--json")
     assert found.json["lost"] == ["Q0007"] and found.json["items"] == 600
     assert cli("compare", *map(on_one_line, sides), "--suite", "answers", "--json") == found

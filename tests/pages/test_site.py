@@ -15,8 +15,10 @@ from pages_reader import Reader
 from planting import BREAKS, BROKEN, COIN, NIGHTS, commit, known, plant, report, sealed
 
 from conftest import Cli
+from counting import calls
 from report_helpers import PAYLOADS
 from shipworthy.history import History
+from shipworthy.history.flaky import flaky
 from shipworthy.pages.addresses import name_of, part
 from shipworthy.pages.site import MANIFEST, write_site
 
@@ -63,9 +65,38 @@ def test_the_break_is_found_within_one_click(site: Path) -> None:
 
 def test_a_coin_is_flaky_and_neither_the_break_nor_an_outage_is(site: Path) -> None:
     found = data(site, f"{BRANCH}/items/index.json")
-    flaky = [row["qid"] for row in found["items"] if row["flaky"]]  # type: ignore[union-attr]
-    assert flaky == [COIN]
+    changing = [row["qid"] for row in found["items"] if row["flaky"]]  # type: ignore[union-attr]
+    assert changing == [COIN]
     assert [row["qid"] for row in found["items"] if row["failing"]][:1] in ([BROKEN], [COIN])  # type: ignore[union-attr]
+
+
+def test_pages_and_the_command_call_the_same_questions_flaky(tmp_path: Path) -> None:
+    """Three small outages of a tenth of the questions: none of these is flaky, and the one that is a coin is."""
+    url = str(tmp_path / "history.db")
+    history = History(url)
+    for night in range(1, 25):
+        down = night in (5, 11, 17)
+        body = report(
+            night,
+            questions=40,
+            failing=lambda number, at, down=down: (down and number < 4) or (number == 9 and at % 6 == 2),
+        )
+        history.record(body, **known(night))
+    write_site(url, tmp_path / "public")
+    items = data(tmp_path / "public", f"{BRANCH}/items/index.json")["items"]
+    shown = [row["qid"] for row in items if row["flaky"]]  # type: ignore[union-attr]
+    assert shown == [one.qid for one in flaky(history).items] == ["Q09"]
+
+
+def test_the_work_for_a_question_does_not_grow_with_their_number(tmp_path: Path) -> None:
+    def work(questions: int) -> float:
+        url = str(tmp_path / f"{questions}.db")
+        for night in (1, 2, 3):
+            body = report(night, questions=questions, failing=lambda number, at: number % 9 == at)
+            History(url).record(body, **known(night))
+        return calls(write_site, url, tmp_path / str(questions)) / questions
+
+    assert work(400) < 1.3 * work(100)
 
 
 def test_runs_name_what_is_new_and_what_was_repaired(site: Path) -> None:

@@ -67,15 +67,16 @@ def test_a_file_is_on_disk_before_it_takes_the_others_place(tmp_path: Path, monk
     assert (tmp_path / "report.json").read_bytes() == b"{}"
 
 
+@pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("files", ["pairs", "two files"])
-def test_a_truncated_archive_of_labels_is_an_error_even_when_lenient(files: str, tmp_path: Path) -> None:
+def test_a_truncated_archive_of_labels_is_an_error_even_when_lenient(files: str, again: bool, tmp_path: Path) -> None:
     """How much is missing behind an unreadable end nobody knows."""
     names = ["scholar", "auditor"] if files == "two files" else ["pairs"]
     given: dict[str, Any] = {}
     for name in names:
         label = {"label": "VALID", "reason": os.urandom(20).hex()}
         rows = [
-            {"qid": f"Q{n}", **(label if name != "pairs" else {"scholar": label, "auditor": label})}
+            {"qid": f"Q{n or int(again)}", **(label if name != "pairs" else {"scholar": label, "auditor": label})}
             for n in range(3000)
         ]
         data = gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode())
@@ -83,7 +84,7 @@ def test_a_truncated_archive_of_labels_is_an_error_even_when_lenient(files: str,
         given[name].write_bytes(data[: len(data) * 3 // 5])
     with pytest.raises(DataError) as caught:
         evaluate("agreement", **given, lenient=True)
-    assert caught.value.code in ("unreadable", "truncated")
+    assert "the rest of the file can't be read: the archive is cut off" in str(caught.value)
 
 
 @pytest.mark.parametrize("sign", [*"=+-@", *"＝＋－＠"])

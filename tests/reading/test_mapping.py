@@ -9,9 +9,9 @@ import pytest
 from shipworthy.errors import UsageError
 from shipworthy.language.refusal import TOKEN
 from shipworthy.reading import mapping as module
-from shipworthy.reading.mapping import REFUSED, FieldMap, JsonPath
+from shipworthy.reading.mapping import FieldMap, JsonPath
 from shipworthy.reading.proposal import fields_of, flags, foreign, propose
-from shipworthy.reading.values import MapError
+from shipworthy.reading.values import REFUSED, MapError
 
 SOURCES = {"sources": [{"id": "doc1", "text": "a"}, {"id": "doc2", "text": "b"}]}
 

@@ -9,6 +9,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -182,6 +183,14 @@ class Odd(SimpleHTTPRequestHandler):
             self.send_header("Content-Length", "100000")
             self.end_headers()
             self.wfile.write(lines(TRACES[:2]))
+        elif self.path == "/drip.jsonl":  # no gap is long, and there is no end
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                for _ in range(2_000):
+                    self.wfile.write(b" ")
+                    if self.silent.wait(0.005):
+                        break
         elif self.path == "/broken.jsonl":
             self.send_error(500)
         else:
@@ -222,6 +231,12 @@ def test_a_web_server_of_inputs_is_held_to_the_rules_of_targets(
     assert caught.value.code == "unreadable" and "/t.jsonl" not in Odd.asked
     with pytest.raises(EnvironmentFailure):
         evaluate(f"{odd}/{name}", str(here / "t.jsonl"))
+
+
+def test_a_file_that_never_ends_is_given_up_in_time(here: Path, odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shipworthy.net.client.WHOLE", 0.02)  # of the minute that each piece may take
+    with pytest.raises(EnvironmentFailure, match=r"it did not end within 1\.2 s"):
+        evaluate(str(here / "gold.jsonl"), f"{odd}/drip.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,7 +24,6 @@ from shipworthy.report.html import cards, pictures, rich, tables
 from shipworthy.report.html import items as items_of
 from shipworthy.suites import load_suite
 
-CHROMIUM = "/usr/bin/chromium"
 each = pytest.mark.parametrize("name", PAYLOADS)
 
 
@@ -502,18 +500,6 @@ def test_four_hundred_failing_items_with_long_evidence_stay_below_the_limit_and_
 
 
 # In a browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(f"no browser at {CHROMIUM}")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 class Opened:

@@ -20,7 +20,6 @@ from shipworthy.jobs.evaluate import evaluate
 from shipworthy.runner.reasoner import (
     CommandReasoner,
     HttpReasoner,
-    Overrides,
     PythonReasoner,
     ask_all,
     ask_of,
@@ -103,7 +102,7 @@ def test_what_a_case_says_is_never_an_option(script: Script, text: str) -> None:
 
 def test_what_is_run_is_the_command_line(script: Script) -> None:
     path = script("import json, sys; print(json.dumps({'content': json.dumps([sys.argv[1:], sys.stdin.read()])}))")
-    fixture = select(prompts("$(id) 'x'"), Overrides(model="m 1"))
+    fixture = select(prompts("$(id) 'x'"), model="m 1")
     (answer,) = ask_all(fixture.cases, CommandReasoner(f"{path} -v", "n.db")).values()
     assert json.loads(answer.content) == [
         ["-v", "--db", "n.db", "reason", "$(id) 'x'", "--json", "--model", "m 1"],
@@ -328,7 +327,7 @@ def test_one_reasoner_is_named() -> None:
 
 
 def test_overrides_and_max_cases() -> None:
-    fixture = select(prompts("a", "b", project="j"), Overrides(model="m2", preset="p2"), 1)
+    fixture = select(prompts("a", "b", project="j"), 1, model="m2", preset="p2")
     assert [(c.id, c.model, c.preset, c.project) for c in fixture.cases] == [("a", "m2", "p2", "j")]
 
 

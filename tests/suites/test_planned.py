@@ -118,7 +118,8 @@ def test_a_sweep_that_is_named_needs_no_other(tmp_path: Path) -> None:
 def test_a_run_without_its_run_id_is_known_by_what_it_asked(tmp_path: Path) -> None:
     rows = [{**row, "run_id": None} for row in planned(ROWS, 12)]
     assert judged(write_lines(tmp_path / "t.jsonl", rows))[0] == "SHIP"
-    assert judged(write_lines(tmp_path / "t.jsonl", [*rows[:11], rows[0]]))[0] == "NO VERDICT"
+    for again in (rows[0], {**rows[0], "ts": 99, "answer_json": {"claim": "Another.", "citations": ["d1"]}}):
+        assert judged(write_lines(tmp_path / "t.jsonl", [*rows[:11], again]))[0] == "NO VERDICT"
 
 
 def test_an_older_header_is_joined_by_its_records_wherever_they_are(tmp_path: Path) -> None:

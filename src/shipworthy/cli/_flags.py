@@ -1,8 +1,8 @@
-"""Flags made from declared options, of suites and of runs alike."""
+"""Flags: made from declared options, of suites and of runs alike; and the kinds that verbs declare themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +11,54 @@ from ..core.options import Field
 from ..errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+def together(flags: Iterable[Callable[[F], F]]) -> Callable[[F], F]:
+    """Several flags as one, in this order."""
+    listed = list(flags)
+
+    def decorate(command: F) -> F:
+        for flag in reversed(listed):
+            command = flag(command)
+        return command
+
+    return decorate
+
+
+def text(
+    names: str, metavar: str, help: str, *, default: str | None = None, required: bool = False
+) -> Callable[[F], F]:
+    """A flag that takes a text, such as a file; `names` are its spellings, perhaps with the argument's."""
+    shown = default not in (None, "")
+    return click.option(
+        *names.split(), metavar=metavar, help=help, default=default, show_default=shown, required=required
+    )
+
+
+def many(names: str, metavar: str, help: str) -> Callable[[F], F]:
+    """A flag that may be given several times."""
+    return click.option(*names.split(), metavar=metavar, help=help, multiple=True)
+
+
+def switch(names: str, help: str) -> Callable[[F], F]:
+    return click.option(*names.split(), help=help, is_flag=True)
+
+
+def whole(
+    names: str,
+    least: int,
+    help: str,
+    *,
+    most: int | None = None,
+    default: int | None = None,
+    metavar: str | None = None,
+) -> Callable[[F], F]:
+    """A flag that takes a whole number."""
+    kind, shown = click.IntRange(least, most), default is not None
+    return click.option(*names.split(), type=kind, help=help, default=default, show_default=shown, metavar=metavar)
+
+
+print_json = switch("--json as_json", "Print JSON.")
 
 
 def flag_of(field: Field, **changes: Any) -> Callable[[F], F]:

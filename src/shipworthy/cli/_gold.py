@@ -4,51 +4,50 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import UsageError
+from ._flags import F, many, switch, text, together, whole
 from ._say import say, say_json
 from ._target import map_flag
 
 if TYPE_CHECKING:
     from ..documents import Documents
-    from ..gold.build import Wording
     from ..gold.review import Review
 
-_must_docs = click.option(
-    "--docs", required=True, metavar="PATH", help="Folder of documents (Markdown, text, HTML, PDF), or a chunk file."
-)
-_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-_docs = click.option("--docs", metavar="PATH", help="Folder of documents (Markdown, text, HTML, PDF), or a chunk file.")
-_chunks = click.option("--chunks", metavar="FILE", help="Your system's chunks, with id and text: what it cites.")
+_must_docs = text("--docs", "PATH", "Folder of documents (Markdown, text, HTML, PDF), or a chunk file.", required=True)
+_json = switch("--json as_json", "Print the result as JSON.")
+_docs = text("--docs", "PATH", "Folder of documents (Markdown, text, HTML, PDF), or a chunk file.")
+_chunks = text("--chunks", "FILE", "Your system's chunks, with id and text: what it cites.")
+_reviewer = text("--reviewer", "NAME", "Who decides.  [default: git's user]")
+_PORT = "Port on 127.0.0.1.  [default: a free one]"
 _seed = click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws others.")
 
 
 @click.command("build")
 @_docs
-@click.option("--traces", metavar="FILE", help="Real questions: traces, or an export that `import` reads.")
-@click.option("--out", required=True, metavar="FILE", help="Where to write the candidates.")
-@click.option("--count", type=click.IntRange(1), default=100, show_default=True, help="How many candidates at most.")
+@text("--traces", "FILE", "Real questions: traces, or an export that `import` reads.")
+@text("--out", "FILE", "Where to write the candidates.", required=True)
+@whole("--count", 1, "How many candidates at most.", default=100)
 @_seed
 @_chunks
-@click.option("--word", metavar="CMD", help="Command that words the questions: JSON in, a question back.")
-@click.option("--force", is_flag=True, help="Replace the file of --out.")
+@text("--word", "CMD", "Command that words the questions: JSON in, a question back.")
+@switch("--force", "Replace the file of --out.")
 @map_flag
-@click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
+@switch("--json as_json", "Print what was built as JSON.")
 def build_command(
     docs: str | None,
     traces: str | None,
     out: str,
-    count: int,
-    seed: int,
     chunks: str | None,
     word: str | None,
     force: bool,
     mapping: tuple[str, ...],
     as_json: bool,
+    **drawn: int,
 ) -> int:
     """Propose questions from documents or from real traffic. A person decides about each: `gold review`.
 
@@ -59,11 +58,9 @@ def build_command(
     From documents, expected text, citation and place are known and only the question's wording is missing. The same
     seed gives the same candidates. Nothing leaves this machine.
     """
-    import msgspec
-
-    from ..core.sources import read_texts
     from ..gold.build import build
     from ..gold.runs import draft_runs
+    from ..gold.wording import command_wording
     from ..reading.files import write_whole
     from ..text import plural
 
@@ -82,13 +79,12 @@ def build_command(
         from ..documents import summary
 
         documents = _documents(docs)
-        texts = read_texts(chunks, "chunks")[0] if chunks else None
-        drafts = build(documents, count=count, seed=seed, chunks=texts, word=_wording(word))
+        drafts = build(documents, chunks=_texts(chunks), word=command_wording(word) if word else None, **drawn)
         source = summary(documents)
     else:
         assert traces is not None
-        drafts, source = draft_runs(traces, count=count, seed=seed, map=mapping), "traces"
-    write_whole(out, b"".join(msgspec.json.encode(draft) + b"\n" for draft in drafts))
+        drafts, source = draft_runs(traces, map=mapping, **drawn), "traces"
+    write_whole(out, b"".join(map(_line, drafts)))
     kinds = Counter(draft["draft"].get("stratum") or draft["draft"]["kind"] for draft in drafts)
     if as_json:
         say_json({"candidates": len(drafts), "kinds": dict(kinds), "out": out})
@@ -100,35 +96,27 @@ def build_command(
     return 0
 
 
-def _wording(command: str | None) -> Wording | None:
-    if command is None:
-        return None
-    from ..gold.wording import command_wording
+def _texts(chunks: str | None) -> Mapping[str, str] | None:
+    from ..core.sources import read_texts
 
-    return command_wording(command)
+    return read_texts(chunks, "chunks")[0] if chunks else None
+
+
+def _page_flags(command: F) -> F:
+    """Who decides in the browser, and where it is opened."""
+    port = click.option("--port", type=click.IntRange(0, 65535), default=0, help=_PORT)
+    return together([_reviewer, port, switch("--no-browser", "Print the address instead of opening it.")])(command)
 
 
 @click.command("review")
 @click.argument("draft", metavar="DRAFT")
-@click.option("--out", required=True, metavar="FILE", help="The gold set that accepted questions go to, a .jsonl file.")
+@text("--out", "FILE", "The gold set that accepted questions go to, a .jsonl file.", required=True)
 @_docs
 @_chunks
-@click.option("--reviewer", metavar="NAME", help="Who decides.  [default: git's user]")
-@click.option("--gates", multiple=True, metavar="NAME=VALUE,…", help="Gates that the set should be able to prove.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
-@click.option("--ratings", metavar="FILE", help="Write who judged what, for `agreement raters`, and stop.")
-def review_command(
-    draft: str,
-    out: str,
-    docs: str | None,
-    chunks: str | None,
-    reviewer: str | None,
-    gates: tuple[str, ...],
-    port: int,
-    no_browser: bool,
-    ratings: str | None,
-) -> int:
+@many("--gates", "NAME=VALUE,…", "Gates that the set should be able to prove.")
+@_page_flags
+@text("--ratings", "FILE", "Write who judged what, for `agreement raters`, and stop.")
+def review_command(draft: str, out: str, ratings: str | None, port: int, no_browser: bool, **given: Any) -> int:
     """Decide about candidates in the browser, with the keyboard. Each decision is saved before the next is shown.
 
     \b
@@ -137,18 +125,10 @@ def review_command(
     Mark the answering text: that is the expected text, the citation and its place. Stop at any time with Ctrl-C; the
     same command goes on where you stopped.
     """
-    from ..core.sources import read_texts
     from ..gold.review import Review
     from ..gold.server import serve
 
-    review = Review(
-        draft,
-        out,
-        docs=docs,
-        chunks=read_texts(chunks, "chunks")[0] if chunks else None,
-        reviewer=reviewer or _git_user(),
-        gates=gates,
-    )
+    review = Review(draft, out, **_reviewed(given))
     if ratings is not None:
         return _write_ratings(review, ratings)
     for line in review.documents.remarks() if review.documents else ():
@@ -157,6 +137,11 @@ def review_command(
     serve(review, port=port, listening=lambda address: _open(address, no_browser))
     say(review.summary())
     return 0
+
+
+def _reviewed(given: dict[str, Any]) -> dict[str, Any]:
+    """The flags as a review takes them."""
+    return given | {"chunks": _texts(given["chunks"]), "reviewer": given["reviewer"] or _git_user()}
 
 
 def _write_ratings(review: Review, path: str) -> int:
@@ -202,8 +187,8 @@ def _git_user() -> str:
 @click.argument("gold", metavar="GOLD")
 @_must_docs
 @_chunks
-@click.option("--out", metavar="FILE", help="Write there instead of changing the gold set.")
-@click.option("--draft", metavar="FILE", help="Write ambiguous items there, for `gold review`.")
+@text("--out", "FILE", "Write there instead of changing the gold set.")
+@text("--draft", "FILE", "Write ambiguous items there, for `gold review`.")
 @_json
 def anchor_command(gold: str, docs: str, chunks: str | None, out: str | None, draft: str | None, as_json: bool) -> int:
     """Find where in the documents each item's evidence is: exactly one place or none, never a guess.
@@ -216,12 +201,11 @@ def anchor_command(gold: str, docs: str, chunks: str | None, out: str | None, dr
     """
     import msgspec
 
-    from ..core.sources import read_gold, read_texts
+    from ..core.sources import read_gold
     from ..gold.upkeep import anchor, write_anchors
     from ..text import first_few, plural
 
-    texts = read_texts(chunks, "chunks")[0] if chunks else None
-    found = anchor(gold, _documents(docs), chunks=texts)
+    found = anchor(gold, _documents(docs), chunks=_texts(chunks))
     if found.placed or out:
         write_anchors(gold, found.anchors, out or "")
     if draft is not None:
@@ -241,8 +225,8 @@ def anchor_command(gold: str, docs: str, chunks: str | None, out: str | None, dr
 @click.command("refresh")
 @click.argument("gold", metavar="GOLD")
 @_must_docs
-@click.option("--dry-run", is_flag=True, help="Only say what became of the items; write nothing.")
-@click.option("--draft", metavar="FILE", help="Write changed and gone items there, for `gold review`.")
+@switch("--dry-run", "Only say what became of the items; write nothing.")
+@text("--draft", "FILE", "Write changed and gone items there, for `gold review`.")
 @_json
 def refresh_command(gold: str, docs: str, dry_run: bool, draft: str | None, as_json: bool) -> int:
     """After the documents were edited: which items are unchanged, moved, changed or gone.
@@ -286,8 +270,8 @@ def refresh_command(gold: str, docs: str, dry_run: bool, draft: str | None, as_j
 @click.command("coverage")
 @click.argument("gold", metavar="GOLD")
 @_must_docs
-@click.option("--since", metavar="COMMIT", help="Mark sections that are new or edited since this commit.")
-@click.option("--gates", multiple=True, metavar="GATE", help='Fail below a share: "coverage[new] >= 0.5".')
+@text("--since", "COMMIT", "Mark sections that are new or edited since this commit.")
+@many("--gates", "GATE", 'Fail below a share: "coverage[new] >= 0.5".')
 @_json
 def coverage_command(gold: str, docs: str, since: str | None, gates: tuple[str, ...], as_json: bool) -> int:
     """Which sections of the documents no question touches. Exits 1 when a gate of --gates fails.
@@ -353,33 +337,26 @@ def _write_drafts(path: str, rows: Sequence[object]) -> None:
 
 
 @click.command("next")
-@click.option("--traces", required=True, metavar="FILE", help="Unlabelled traces, or an export that `import` reads.")
+@text("--traces", "FILE", "Unlabelled traces, or an export that `import` reads.", required=True)
 @click.option("--gates", multiple=True, required=True, metavar="NAME=VALUE,…", help="Gates to decide.")
-@click.option("--out", default="labels.jsonl", show_default=True, metavar="FILE", help="Where labels go: a gold set.")
+@text("--out", "FILE", "Where labels go: a gold set.", default="labels.jsonl")
 @_docs
 @_chunks
 @_seed
-@click.option("--steer", default="", metavar="SCORE", help="A score of the traces: low ones are drawn more often.")
+@text("--steer", "SCORE", "A score of the traces: low ones are drawn more often.", default="")
 @click.option("--refusal", type=click.Choice(["natural", "exact"]), default="natural", show_default=True)
-@click.option("--reviewer", metavar="NAME", help="Who decides.  [default: git's user]")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
-@click.option("--status", is_flag=True, help="Only say what the labels so far decide.")
+@_page_flags
+@switch("--status", "Only say what the labels so far decide.")
 @map_flag
 def next_command(
     traces: str,
-    gates: tuple[str, ...],
     out: str,
-    docs: str | None,
-    chunks: str | None,
-    seed: int,
-    steer: str,
     refusal: str,
-    reviewer: str | None,
     port: int,
     no_browser: bool,
     status: bool,
     mapping: tuple[str, ...],
+    **given: Any,
 ) -> int:
     """Label answers in an order drawn at random, until the gates are proven or refuted.
 
@@ -389,22 +366,10 @@ def next_command(
     The chance of a false decision is at most 5 %, however often you look. Exits 0 when all gates are proven, 1 when
     one is refuted, 3 when labels are still needed.
     """
-    from ..core.sources import read_texts
     from ..gold.next import Next
     from ..gold.server import serve
 
-    labelling = Next(
-        traces,
-        out,
-        gates=gates,
-        seed=seed,
-        steer=steer,
-        map=mapping,
-        judging={"refusal": refusal},
-        docs=docs,
-        chunks=read_texts(chunks, "chunks")[0] if chunks else None,
-        reviewer=reviewer or _git_user(),
-    )
+    labelling = Next(traces, out, map=mapping, judging={"refusal": refusal}, **_reviewed(given))
     if not status and labelling.waiting():
         serve(labelling, port=port, listening=lambda address: _open(address, no_browser))
     for line in labelling.verdicts():

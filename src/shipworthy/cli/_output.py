@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..engines import BEFORE, ENGINES, SETTINGS, unknown_engine
 from ..errors import EnvironmentFailure
 from ..report import FORMATS, form_of
-from ._say import redraw, say, say_json, write_out
+from ._flags import F, text, together, whole
+from ._say import say, say_json, tell, write_out
 
 if TYPE_CHECKING:
     from ..core.board import Board
@@ -25,7 +26,6 @@ else:
 
 _VERBOSE = "shipworthy.verbose"
 STAMPED = ("json", "html", "markdown")  # formats that say which build was judged
-F = TypeVar("F", bound=Callable[..., object])
 
 
 def output_flags(command: F) -> F:
@@ -85,21 +85,20 @@ class _EngineName(_Choice):
 
 def engine_flags(command: F) -> F:
     """--engine and its settings: how the work is done, which changes no byte of what comes out."""
-    flags = (
-        click.option(
-            "--engine",
-            type=_EngineName(list(ENGINES)),
-            default="auto",
-            show_default=True,
-            help="How to run: `auto` uses all cores if the files are large.",
-        ),
-        click.option("--jobs", type=click.IntRange(1), metavar="N", help=SETTINGS["jobs"]),
-        click.option("--scheduler", metavar="ADDRESS", help=SETTINGS["scheduler"]),
-        click.option("--memory-limit", metavar="SIZE", help=SETTINGS["memory_limit"]),
-    )
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
+    return together(
+        (
+            click.option(
+                "--engine",
+                type=_EngineName(list(ENGINES)),
+                default="auto",
+                show_default=True,
+                help="How to run: `auto` uses all cores if the files are large.",
+            ),
+            whole("--jobs", 1, SETTINGS["jobs"], metavar="N"),
+            text("--scheduler", "ADDRESS", SETTINGS["scheduler"]),
+            text("--memory-limit", "SIZE", SETTINGS["memory_limit"]),
+        )
+    )(command)
 
 
 def _check_endings(_ctx: click.Context, _param: click.Parameter, outputs: tuple[str, ...]) -> tuple[str, ...]:
@@ -216,8 +215,8 @@ class Ticker:
             return
         self._last, self._shown = now, True
         rate = count / max(now - self._start, 1e-9)
-        redraw(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
+        tell(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
 
     def close(self) -> None:
         if self._shown:
-            redraw("\r\x1b[K")
+            tell("\r\x1b[K")

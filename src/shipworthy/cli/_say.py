@@ -18,7 +18,7 @@ from ..text import one_line
 def say(text: str, err: bool = False) -> None:
     """One line for people. Whatever it quotes can't start another line, hide, colour or give orders to a CI system."""
     if err:
-        _tell(f"{one_line(text)}\n")
+        tell(f"{one_line(text)}\n")
     else:
         write_out(f"{one_line(text)}\n")
 
@@ -48,13 +48,8 @@ def write_out(data: str | bytes | Iterable[bytes]) -> None:
         raise
 
 
-def redraw(text: str) -> None:
-    """Progress on a terminal: drawn over, never a line of its own."""
-    _tell(text)
-
-
-def _tell(text: str) -> None:
-    """Standard error. When even that can't be written there is nobody left to tell."""
+def tell(text: str) -> None:
+    """Standard error, also for progress that is drawn over. Where even that can't be written nobody is left to tell."""
     try:
         sys.stderr.write(_encodable(text, sys.stderr))
         sys.stderr.flush()

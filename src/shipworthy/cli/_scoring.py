@@ -13,7 +13,7 @@ from ..core.options import Field, fields_of
 from ..engines import SETTINGS
 from ..errors import UsageError
 from ..suites import load_suite
-from ._flags import F, flag_of
+from ._flags import F, flag_of, together
 from ._output import Ticker, emit, engine_flags, output_flags, shows_items
 from ._say import say
 
@@ -27,20 +27,16 @@ _LAST = ("only_gates", "require_proof", "offenders", "lenient")  # what every su
 def scoring_flags(suite: Suite, *, without: Iterable[str] = ()) -> Callable[[F], F]:
     """A flag for each input and each option of a suite, gates as arguments, and where the decision goes."""
     left_out = set(without)
-
-    def decorate(command: F) -> F:
-        flags = [_input_flag(spec) for spec in suite.inputs if spec.name not in left_out]
-        flags += [
-            _option_flag(field, suite) for field in _ordered(suite) if field.opt.cli and field.name not in left_out
+    options = [field for field in _ordered(suite) if field.opt.cli and field.name not in left_out]
+    return together(
+        [
+            *(_input_flag(spec) for spec in suite.inputs if spec.name not in left_out),
+            *(_option_flag(field, suite) for field in options),
+            click.argument("more", nargs=-1, metavar="[NAME=VALUE]..."),
+            engine_flags,
+            output_flags,
         ]
-        command = output_flags(command)
-        command = engine_flags(command)
-        command = click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")(command)
-        for flag in reversed(flags):
-            command = flag(command)
-        return command
-
-    return decorate
+    )
 
 
 def _ordered(suite: Suite) -> Iterator[Field]:
@@ -74,36 +70,18 @@ def _gate_help(field: Field, suite: Suite) -> str:
 
 def only_flags(suite: Suite, names: Iterable[str]) -> Callable[[F], F]:
     """The flags of a few options, for a verb beside the scoring one."""
-
-    def decorate(command: F) -> F:
-        for name in reversed(list(names)):
-            command = _option_flag(fields_of(suite.options)[name], suite)(command)
-        return command
-
-    return decorate
+    return together(_option_flag(fields_of(suite.options)[name], suite) for name in names)
 
 
 def option_flags(suites: Iterable[Suite]) -> Callable[[F], F]:
     """A flag for each option that any of the suites has, once."""
-
-    def decorate(command: F) -> F:
-        for field, suite in reversed(list(_merged(suites).values())):
-            command = _option_flag(field, suite)(command)
-        return command
-
-    return decorate
+    return together(_option_flag(field, suite) for field, suite in _merged(suites).values())
 
 
 def table_flags(suites: Iterable[Suite]) -> Callable[[F], F]:
     """A flag for each table that any of the suites reads, once."""
-
-    def decorate(command: F) -> F:
-        specs = {spec.name: spec for suite in suites for spec in suite.inputs if spec.table}
-        for spec in reversed(list(specs.values())):
-            command = _input_flag(spec)(command)
-        return command
-
-    return decorate
+    specs = {spec.name: spec for suite in suites for spec in suite.inputs if spec.table}
+    return together(map(_input_flag, specs.values()))
 
 
 def option_values(suites: Iterable[Suite], given: Mapping[str, object]) -> dict[str, object]:
@@ -215,7 +193,7 @@ def scoring_command(name: str, command_name: str) -> click.Command:
         trace, pairs, cites = given.get("trace"), given.get("map") or (), given.get("cites") is not False
         with gc_paused():  # until the report is written: the collector would look at each of its rows
             decision = score(suite, given, reports=shows_items(form, outputs))
-            if not decision.ships and cites:
+            if pairs and cites and not decision.ships:
                 _tell_unmapped(trace, pairs)
             return emit(decision, form, outputs)
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import click
-
+from ..core.options import Field
 from ..core.run_options import run_fields
 from ..errors import EnvironmentFailure, UsageError
-from ._flags import F, flag_of
+from ._flags import F, flag_of, text, together
 from ._say import say
 
 REQUEST = tuple(run_fields("request"))
@@ -20,15 +19,12 @@ REQUEST = tuple(run_fields("request"))
 def run_flags(*groups: str, only: Iterable[str] = (), **changes: dict[str, Any]) -> Callable[[F], F]:
     """A flag for each run option of these groups, or for those named; `changes` are other defaults and texts."""
     fields = [run_fields()[name] for name in only] or run_fields(*groups).values()
+    return together(flag_of(field, **{**_default(field), **changes.get(field.name, {})}) for field in fields)
 
-    def decorate(command: F) -> F:
-        for field in reversed(list(fields)):
-            shown = field.kind != "flag" and field.default not in (None, "", ())
-            default = {} if field.kind in ("texts", "mapping") else {"default": field.default, "show_default": shown}
-            command = flag_of(field, **{**default, **changes.get(field.name, {})})(command)
-        return command
 
-    return decorate
+def _default(field: Field) -> dict[str, Any]:
+    shown = field.kind != "flag" and field.default not in (None, "", ())
+    return {} if field.kind in ("texts", "mapping") else {"default": field.default, "show_default": shown}
 
 
 map_flag = run_flags(only=["mapping"])
@@ -36,17 +32,14 @@ asking_flags = run_flags("request")  # what is sent, how it gets there, and how 
 dedupe_flag = run_flags(only=["dedupe"])
 
 
-def target_flags(command: F) -> F:
-    """Whom to ask, what to send, and how to read the response."""
-    command = run_flags("request", "target")(command)
-    command = click.option(
-        "--target",
-        metavar="TARGET",
-        help="Your system, if not an HTTP URL: cmd:…, py:module:function, chat:http://…, replay:FILE or demo.",
-    )(command)
-    return click.option("--http", metavar="URL", help="Your system: a URL that takes a question and answers in JSON.")(
-        command
-    )
+_OTHERS = "Your system, if not an HTTP URL: cmd:…, py:module:function, chat:http://…, replay:FILE or demo."
+target_flags = together(  # whom to ask, what to send, and how to read the response
+    [
+        text("--http", "URL", "Your system: a URL that takes a question and answers in JSON."),
+        text("--target", "TARGET", _OTHERS),
+        run_flags("request", "target"),
+    ]
+)
 
 
 def announce(line: str) -> None:
@@ -54,7 +47,7 @@ def announce(line: str) -> None:
     say(line, err=True)
 
 
-def taken(given: dict[str, Any], *groups: str) -> tuple[str, dict[str, Any]]:
+def take_target(given: dict[str, Any], *groups: str) -> tuple[str, dict[str, Any]]:
     """The target and its run options, of these groups too, taken out of the arguments."""
     http, other = given.pop("http"), given.pop("target")
     if bool(http) == bool(other):
@@ -69,7 +62,7 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
     from ..core.sources import read_gold
     from ..runner import run
 
-    target, options = taken(given, "limits", "file")
+    target, options = take_target(given, "limits", "file")
     make_room(out)
     questions = read_gold(given["gold"], given["map"])
     summary = run(questions, target, out, progress=True, announce=announce, **grid, **options)

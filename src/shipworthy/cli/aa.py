@@ -6,6 +6,7 @@ import os
 
 import click
 
+from ._flags import many, print_json, text
 from ._say import say, say_json
 from ._target import map_flag
 
@@ -13,11 +14,11 @@ from ._target import map_flag
 @click.command("aa")
 @click.argument("run1")
 @click.argument("run2")
-@click.option("--gold", default="", metavar="FILE", help="RUN1 and RUN2 are trace files: score both by this gold set.")
+@text("--gold", "FILE", "RUN1 and RUN2 are trace files: score both by this gold set.", default="")
 @map_flag
-@click.option("--gates", multiple=True, metavar="NAME>=VALUE", help="With --gold: gates to decide by. Repeatable.")
-@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, if the report has several.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@many("--gates", "NAME>=VALUE", "With --gold: gates to decide by. Repeatable.")
+@text("--suite", "NAME", "Which suite to compare, if the report has several.", default="")
+@print_json
 def command(
     run1: str, run2: str, gold: str, mapping: tuple[str, ...], gates: tuple[str, ...], suite: str, as_json: bool
 ) -> int:

@@ -8,6 +8,7 @@ import click
 
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
+from ._flags import text
 from ._output import emit, written
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
@@ -21,12 +22,10 @@ def command() -> None:
 
 
 @command.command("score")
-@click.option(
-    "--disagreements",
-    "--tsv",
-    "disagreements",
-    metavar="FILE",
-    help="Write the disagreements as TSV (qid, scholar, auditor, final, why), even if there are none.",
+@text(
+    "--disagreements --tsv disagreements",
+    "FILE",
+    "Write the disagreements as TSV (qid, scholar, auditor, final, why), even if there are none.",
 )
 @scoring_flags(SUITE)
 def score(disagreements: str | None, form: str, outputs: tuple[str, ...], **given: object) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ._flags import print_json, text
 from ._say import say, say_json
-from .history import URL, opened_history
+from .history import URL, open_history
 
 
 @click.group("baseline")
@@ -15,10 +16,8 @@ def command() -> None:
 
 @command.command("save")
 @click.argument("file", default="baseline.json")
-@click.option("--report", metavar="REPORT", help="Take this report (JSON) instead of judging the traces of the config.")
-@click.option(
-    "--config", metavar="FILE", help="Config file.  [default: shipworthy.toml or pyproject.toml here or above]"
-)
+@text("--report", "REPORT", "Take this report (JSON) instead of judging the traces of the config.")
+@text("--config", "FILE", "Config file.  [default: shipworthy.toml or pyproject.toml here or above]")
 def save_command(file: str, report: str | None, config: str | None) -> int:
     """Judge the traces as `check` does, and write the report to FILE. Commit it: it needs no database.
 
@@ -47,8 +46,8 @@ def save_command(file: str, report: str | None, config: str | None) -> int:
 @command.command("bless")
 @click.argument("name")
 @click.argument("run")
-@click.option("--by", required=True, metavar="WHO", help="Who sets the baseline.")
-@click.option("--reason", required=True, metavar="WHY", help="Why it is good enough to compare with.")
+@text("--by", "WHO", "Who sets the baseline.", required=True)
+@text("--reason", "WHY", "Why it is good enough to compare with.", required=True)
 @URL
 def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
     """Make RUN (an id, a label, a number or `last`) the baseline NAME of its suite.
@@ -59,20 +58,20 @@ def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
     """
     from ..history import SHORT
 
-    found = opened_history(url).bless(name, run, by=by, reason=reason)
+    found = open_history(url).bless(name, run, by=by, reason=reason)
     say(f"{found.name} is now {found.run_id[:SHORT]} for {found.suite}, set by {found.blessed_by}")
 
 
 @command.command("list")
 @URL
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@print_json
 def list_command(url: str, as_json: bool) -> None:
     """List every baseline, oldest first; the last of each name and suite is in force."""
     import msgspec
 
     from ..history import SHORT
 
-    found = opened_history(url).baselines()
+    found = open_history(url).baselines()
     if as_json:
         return say_json(msgspec.to_builtins(found))
     latest = {(one.name, one.suite): one for one in found}

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ._flags import many, switch, text, whole
 from ._output import engine_flags, finish, output_flags, show, written
 from ._say import say
 from ._target import announce, dedupe_flag
@@ -17,68 +18,48 @@ _QUOTE_HISTORY = ("json", "html")  # the id under which the run was recorded; th
 
 
 @click.command("check")
-@click.option(
-    "--config", metavar="FILE", help="Config file.  [default: shipworthy.toml or pyproject.toml here or above]"
-)
-@click.option("--suite", "suites", multiple=True, metavar="NAME", help="Run only this suite. Repeatable.")
-@click.option(
+@text("--config", "FILE", "Config file.  [default: shipworthy.toml or pyproject.toml here or above]")
+@many("--suite suites", "NAME", "Run only this suite. Repeatable.")
+@text(
     "--baseline",
+    "NAME|FILE.json",
+    "Compare with a committed report or a named baseline; a regression is NO-SHIP.",
     default="",
-    metavar="NAME|FILE.json",
-    help="Compare with a committed report or a named baseline; a regression is NO-SHIP.",
 )
-@click.option(
-    "--require-proof", "--proven", is_flag=True, help="Fail gates that pass but are not statistically certain."
-)
-@click.option(
+@switch("--require-proof --proven", "Fail gates that pass but are not statistically certain.")
+@many(
     "--where",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Only the questions with this field, such as tier=smoke; never the whole verdict. Repeatable.",
+    "FIELD=VALUE",
+    "Only the questions with this field, such as tier=smoke; never the whole verdict. Repeatable.",
 )
-@click.option(
-    "--run",
-    "drive_first",
-    is_flag=True,
-    help="Send the gold questions to the targets of the config first and save the responses.",
-)
-@click.option(
-    "--filter-failing", metavar="REPORT", help="With --run: send only the questions that failed in this report."
-)
-@click.option(
+@switch("--run drive_first", "Send the gold questions to the targets of the config first and save the responses.")
+@text("--filter-failing", "REPORT", "With --run: send only the questions that failed in this report.")
+@whole(
     "--repeat",
-    type=click.IntRange(1, 20),
+    1,
+    "With --run: send everything this often, and say how often the same pipeline would decide otherwise.",
+    most=20,
     default=1,
-    show_default=True,
-    help="With --run: send everything this often, and say how often the same pipeline would decide otherwise.",
 )
-@click.option("--resume", is_flag=True, help="With --run: go on with what an interrupted run or series has sent.")
+@switch("--resume", "With --run: go on with what an interrupted run or series has sent.")
 @dedupe_flag
-@click.option("--comment", metavar="FILE", help="Also write a pull-request comment to this file.")
+@text("--comment", "FILE", "Also write a pull-request comment to this file.")
 @click.option("--label", default="", help="Label of this run in the history, such as a build number.")
-@click.option("--no-record", is_flag=True, help="Do not record this run in the history.")
+@switch("--no-record", "Do not record this run in the history.")
 @engine_flags
 @output_flags
 def command(
     config: str | None,
-    suites: tuple[str, ...],
-    baseline: str,
-    require_proof: bool,
-    where: tuple[str, ...],
     drive_first: bool,
     filter_failing: str | None,
     repeat: int,
     resume: bool,
     dedupe: bool,
     comment: str | None,
-    label: str,
     no_record: bool,
-    engine: str,
-    jobs: int | None,
-    scheduler: str | None,
-    memory_limit: str | None,
     form: str,
     outputs: tuple[str, ...],
+    **how: Any,
 ) -> int:
     """Run every suite that the config names and decide.
 
@@ -101,35 +82,20 @@ def command(
     _check_flags(drive_first, filter_failing, repeat, resume)
     failing = failing_qids(filter_failing) if filter_failing else None
     runs = [settings, *(repeated(settings, number) for number in range(2, repeat + 1))]
-    boards = []
+    chosen, label = {name: how[name] for name in ("suites", "where")}, how["label"]
     with ExitStack() as locks:
         if drive_first:
-            refuse_incomparable(settings, baseline=baseline, suites=suites, where=where)
+            refuse_incomparable(settings, baseline=how["baseline"], **chosen)
             for run in runs:
-                locks.enter_context(driving(run, suites))
+                locks.enter_context(driving(run, how["suites"]))
             moves: list[Callable[[], None]] = []  # of a series after its last run, so that it can go on
-            asked: dict[str, Any] = {"failing": failing, "where": where, "dedupe": dedupe, "announce": announce}
+            asked = chosen | {"failing": failing, "resume": resume, "dedupe": dedupe, "announce": announce}
             for run in runs:
-                for line in drive(run, suites=suites, resume=resume, moves=moves if repeat > 1 else None, **asked):
+                for line in drive(run, moves=moves if repeat > 1 else None, **asked):
                     say(line, err=True)
             for move in moves:
                 move()
-        for run in runs:
-            boards.append(
-                check(
-                    run,
-                    suites=suites,
-                    baseline=baseline,
-                    require_proof=require_proof,
-                    where=where,
-                    record=False,
-                    label=label,
-                    engine=engine,
-                    jobs=jobs,
-                    scheduler=scheduler,
-                    memory_limit=memory_limit,
-                )
-            )
+        boards = [check(run, record=False, **how) for run in runs]
     board = boards[0]
     if repeat > 1:
         board.notes += noise(settings, boards)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._flags import many, switch, text
 from ._say import say, say_json
 from ._target import map_flag
 
@@ -19,45 +20,31 @@ SHOWN = 20
 @click.command("compare")
 @click.argument("base")
 @click.argument("head")
-@click.option(
-    "--gold", default="", metavar="FILE", help="BASE and HEAD are trace files: score both against this gold set."
-)
+@text("--gold", "FILE", "BASE and HEAD are trace files: score both against this gold set.", default="")
 @map_flag
-@click.option("--suite", default="", metavar="NAME", help="Which suite to compare, if the report has several.")
-@click.option(
-    "--slip",
-    "slips",
-    multiple=True,
-    metavar="METRIC=NUMBER",
-    help="How much worse a metric may get (default 0.02 for rates, 15 % for percentiles). Repeatable.",
+@text("--suite", "NAME", "Which suite to compare, if the report has several.", default="")
+@many(
+    "--slip slips",
+    "METRIC=NUMBER",
+    "How much worse a metric may get (default 0.02 for rates, 15 % for percentiles). Repeatable.",
 )
-@click.option("--metric", "only", multiple=True, metavar="NAME", help="Compare only this metric. Repeatable.")
-@click.option(
-    "--history", "url", default="", metavar="URL", help="History to look BASE and HEAD up in when they are not files."
-)
-@click.option("--no-rescore", is_flag=True, help="Never score BASE again, even if its traces still exist.")
-@click.option("--require-proof", "--proven", is_flag=True, help="Also exit 1 if a regression can't be ruled out.")
-@click.option(
-    "-o",
-    "--output",
-    default="",
-    metavar="FILE",
-    help="Also write a page (.html) with the answers side by side.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@many("--metric only", "NAME", "Compare only this metric. Repeatable.")
+@text("--history url", "URL", "History to look BASE and HEAD up in when they are not files.", default="")
+@switch("--no-rescore", "Never score BASE again, even if its traces still exist.")
+@switch("--require-proof --proven", "Also exit 1 if a regression can't be ruled out.")
+@text("-o --output", "FILE", "Also write a page (.html) with the answers side by side.", default="")
+@switch("--json as_json", "Print the comparison as JSON.")
 def command(
     base: str,
     head: str,
     gold: str,
     mapping: tuple[str, ...],
     suite: str,
-    slips: tuple[str, ...],
-    only: tuple[str, ...],
     url: str,
-    no_rescore: bool,
     require_proof: bool,
     output: str,
     as_json: bool,
+    **how: Any,
 ) -> int:
     """Compare two runs: which metrics and questions got better or worse, and is it noise?
 
@@ -80,7 +67,7 @@ def command(
         raise UsageError("has no effect without --gold", where="--map", hint="Add --gold FILE.", code="map-field")
     for name in (base, head):
         _check_there(name)
-    how: dict[str, Any] = {"slips": _slips(slips), "only": only, "rescore": not no_rescore}
+    how = {"slips": _slips(how["slips"]), "only": how["only"], "rescore": not how["no_rescore"]}
     if output and not output.lower().endswith((".html", ".htm")):
         hint = "Name a file that ends in .html; --json prints JSON."
         raise UsageError("the page is HTML", where=output, hint=hint, code="report-format")
@@ -115,13 +102,13 @@ def _side(name: str, suite: str, url: str, whole: bool = False) -> dict[str, Any
     from ..errors import DataError, ShipworthyError, UsageError
     from ..jobs.compare import Rows
     from ..reading.reports import check_report, load_report
-    from .history import opened_history
+    from .history import open_history
 
     try:
         report = (
             load_report(name, keep=None if whole else Rows)
             if os.path.exists(name)
-            else check_report(opened_history(url).report(name), name)
+            else check_report(open_history(url).report(name), name)
         )
     except ShipworthyError as error:
         if error.code == "report-invalid" and not name.endswith(".json"):
@@ -164,13 +151,13 @@ def _slips(given: tuple[str, ...]) -> dict[str, Any]:
     from ..errors import UsageError
 
     found = {}
-    for text in given:
-        name, _, number = text.partition("=")
+    for slip in given:
+        name, _, number = slip.partition("=")
         try:
             found[name.strip()] = Fraction(number.strip())
         except (ValueError, ZeroDivisionError):
             raise UsageError(
-                f"{text!r} is not a slip", hint="Write --slip precision=0.01.", code="compare-slip"
+                f"{slip!r} is not a slip", hint="Write --slip precision=0.01.", code="compare-slip"
             ) from None
     return found
 

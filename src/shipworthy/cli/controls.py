@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..jobs.controls.run import with_controls
+from ..jobs.controls import with_controls
 from ..suites import load_suite
 from ..text import one_line
+from ._flags import many, print_json, text
 from ._say import write_out
 from ._scoring import gate_arguments, option_flags, option_values, table_flags
 
@@ -20,20 +21,15 @@ SUITES = [load_suite(name) for name in with_controls()]
 
 @click.command("controls")
 @click.option("--suite", type=click.Choice([suite.name for suite in SUITES]), help="Only this suite.")
-@click.option(
-    "--gold", metavar="FILE", help="Make the runs from this gold set (default: the config's, else the demo's)."
-)
+@text("--gold", "FILE", "Make the runs from this gold set (default: the config's, else the demo's).")
 @table_flags(SUITES)
 @option_flags(SUITES)
-@click.option("--config", metavar="FILE", help="Use the suites of this config (default: the nearest config).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Also write the results, as JSON to a .json file and as text to any other. Repeatable.",
+@text("--config", "FILE", "Use the suites of this config (default: the nearest config).")
+@print_json
+@many(
+    "-o --output outputs",
+    "FILE",
+    "Also write the results, as JSON to a .json file and as text to any other. Repeatable.",
 )
 @click.argument("more", nargs=-1, metavar="[NAME=VALUE]...")
 def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple[str, ...], **flags: object) -> int:
@@ -47,22 +43,22 @@ def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple
     shipworthy controls --gold gold.jsonl -o controls.json
     shipworthy controls --suite answers --gold gold.jsonl --gates precision=0.85 --scu-enforced
     """
-    from ..jobs.controls import sound
     from ..report import write
 
     source, results = _run(suite, config, flags)
     write_out(_json(source, results) if as_json else _text(source, results))
     for path in outputs:
         write(path, (_json if path.lower().endswith(".json") else _text)(source, results))
-    if all(one.skipped for one in results):
-        return 3
-    return 0 if sound(results) else 1
+    return 3 if not results.ran else 0 if results.sound else 1
 
 
 def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[str, Results]:
     """By the config where that is asked for, or where there is one and nothing else was said."""
-    from ..config import find_config
+    import msgspec
+
+    from ..config import find_config, load_config
     from ..errors import UsageError
+    from ..jobs.check import choose_suites
     from ..jobs.controls import run_controls
 
     gold, gates = flags.pop("gold"), gate_arguments(flags.pop("gates"), flags.pop("more"))
@@ -75,38 +71,19 @@ def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[
         )
     path = config or (None if gold or gates or options else find_config())
     if path is not None:
-        return str(path), run_controls(_one_suite(str(path), suite))
+        settings = load_config(path)
+        chosen = choose_suites(settings, [suite] if suite else [])
+        return str(path), run_controls(msgspec.structs.replace(settings, suites=chosen))
     sources = [gold or "the demo's gold set"] if suite != "reasoning" else []
     if suite in (None, "reasoning"):
         sources.append(options.get("fixture") or "the bundled reasoning cases")
     return " and ".join(sources), run_controls(suite, gold=gold, gates=gates, options=options)
 
 
-def _one_suite(path: str, suite: str | None) -> Any:
-    import msgspec
-
-    from ..config import load_config
-    from ..errors import UsageError
-
-    config = load_config(path)
-    if suite is None:
-        return config
-    kept = [one for one in config.suites if one.name == suite]
-    if not kept:
-        raise UsageError(
-            f"the config has no suite {suite!r}",
-            where=path,
-            code="suite-unknown",
-            hint=f"It has: {', '.join(one.name for one in config.suites)}.",
-        )
-    return msgspec.structs.replace(config, suites=kept)
-
-
 def _json(source: str, results: Results) -> bytes:
-    from ..jobs.controls import report
     from ..report.json import dumps
 
-    return dumps({"made_from": source} | report(results)) + b"\n"
+    return dumps({"made_from": source} | results.report()) + b"\n"
 
 
 def _text(source: str, results: Results) -> bytes:

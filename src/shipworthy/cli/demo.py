@@ -12,6 +12,7 @@ import click
 
 from ..errors import EnvironmentFailure, UsageError
 from ..jobs.evaluate import evaluate
+from ._flags import many, text, whole
 from ._output import show, written
 from ._say import say
 
@@ -59,7 +60,7 @@ class Tour(NamedTuple):
     type=click.Choice(["answers", "stability", "latency", "agreement", "retrieval", "reasoning"]),
     help="Only these suites.  [default: all]",
 )
-@click.option("--out", default="runs/demo", show_default=True, metavar="DIR", help="Where traces and reports go.")
+@text("--out", "DIR", "Where traces and reports go.", default="runs/demo")
 @click.pass_context
 def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, ...], out: str) -> int:
     """Score a built-in pipeline with every suite and print one decision.
@@ -131,9 +132,9 @@ def check_faults(faults: tuple[str, ...]) -> None:
 
 @command.command("serve", short_help="Serve the built-in pipeline over HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Other addresses need a token.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
+@whole("--port", 0, "0 picks a free port.", most=65535, default=8080)
 @click.option("--token", envvar="SHIPWORTHY_DEMO_TOKEN", show_envvar=True, help="Bearer token that clients must send.")
-@click.option("--fault", "faults", multiple=True, metavar="NAME", help="Fault for every request. Repeatable.")
+@many("--fault faults", "NAME", "Fault for every request. Repeatable.")
 def serve_command(host: str, port: int, token: str | None, faults: tuple[str, ...]) -> int:
     """Serve the built-in pipeline: POST /qa, POST /retrieve, GET /healthz, GET /openapi.json.
 

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from ._flags import text
 from ._say import say
 
 _RECENT = 20  # runs of the history among which the last check's are
@@ -13,13 +14,13 @@ _RECENT = 20  # runs of the history among which the last check's are
 
 @click.command("explain")
 @click.argument("name", metavar="METRIC|REASON|QID|CODE")
-@click.option(
+@text(
     "--report",
+    "FILE",
+    "Report (JSON) to look the question up in.  [default: the newest here, else the last run of the history]",
     default="",
-    metavar="FILE",
-    help="Report (JSON) to look the question up in.  [default: the newest here, else the last run of the history]",
 )
-@click.option("--history", "url", default="", metavar="URL", help="History to look the question up in.")
+@text("--history url", "URL", "History to look the question up in.", default="")
 def command(name: str, report: str, url: str) -> None:
     """Explain a metric, a reason, one question of the last report, or an error code.
 
@@ -52,9 +53,9 @@ def _last(url: str) -> tuple[dict[str, object], float]:
     """The newest run of each suite as one board, and when the last of them was recorded."""
     from datetime import datetime
 
-    from .history import opened_history
+    from .history import open_history
 
-    history = opened_history(url)
+    history = open_history(url)
     newest = history.find("last")
     recent = [run for run in history.runs(limit=_RECENT) if run.label == newest.label]
     runs = {run.suite: run for run in sorted(recent, key=lambda run: not run.subset)}  # whole runs before subsets

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import _gold
+from ._flags import many, switch, text, whole
 from ._output import show_findings
 from ._say import say, say_json
 from ._scoring import gate_arguments
@@ -29,20 +30,12 @@ for _verb in ("build", "review", "anchor", "refresh", "coverage", "next"):
 
 @command.command("lint")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
-@click.option(
-    "--gates", multiple=True, metavar="NAME=VALUE,…", help="Gates that the gold set should be large enough to prove."
-)
-@click.option(
-    "--min-substr",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Shorter expected text may be in the question.",
-)
-@click.option("--chunks", metavar="FILE", help="Chunk file: cited ids must be in it.")
+@many("--gates", "NAME=VALUE,…", "Gates that the gold set should be large enough to prove.")
+@whole("--min-substr", 1, "Shorter expected text may be in the question.", default=5)
+@text("--chunks", "FILE", "Chunk file: cited ids must be in it.")
 @map_flag
-@click.option("--strict", is_flag=True, help="Warnings count as errors.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@switch("--strict", "Warnings count as errors.")
+@switch("--json as_json", "Print the findings as JSON.")
 def lint_command(
     files: tuple[str, ...],
     gates: tuple[str, ...],
@@ -70,9 +63,9 @@ def lint_command(
 
 @command.command("freeze")
 @click.argument("gold", metavar="FILE")
-@click.option("--release", required=True, metavar="NAME", help="Release of this gold set.")
-@click.option("--signed-off-by", required=True, metavar="WHO", help="Who signs it off.")
-@click.option("--reason", default="", metavar="WHY", help="Why it changed.")
+@text("--release", "NAME", "Release of this gold set.", required=True)
+@text("--signed-off-by", "WHO", "Who signs it off.", required=True)
+@text("--reason", "WHY", "Why it changed.", default="")
 @map_flag
 def freeze_command(gold: str, release: str, signed_off_by: str, reason: str, mapping: tuple[str, ...]) -> None:
     """Write a lock beside the gold set. Scoring then fails if the gold set was changed since.
@@ -98,7 +91,7 @@ def freeze_command(gold: str, release: str, signed_off_by: str, reason: str, map
 @command.command("verify")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @map_flag
-@click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
+@switch("--json as_json", "Print the changes as JSON.")
 def verify_command(files: tuple[str, ...], mapping: tuple[str, ...], as_json: bool) -> int:
     """Show what changed since the gold set was frozen. Exits 3 when anything did."""
     return max(_verify(gold, mapping, as_json) for gold in files)
@@ -121,7 +114,7 @@ def _verify(gold: str, mapping: tuple[str, ...], as_json: bool) -> int:
 @click.argument("old")
 @click.argument("new")
 @map_flag
-@click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
+@switch("--json as_json", "Print the changes as JSON.")
 def diff_command(old: str, new: str, mapping: tuple[str, ...], as_json: bool) -> int:
     """Show the differences between two gold sets; either may be a lock. Exits 1 when there are any.
 

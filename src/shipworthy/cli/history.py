@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._flags import print_json, text, whole
 from ._say import say, say_json
 
 if TYPE_CHECKING:
     from ..history import History
 
-URL = click.option(
-    "--history",
-    "url",
+URL = text(
+    "--history url",
+    "URL",
+    "SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]",
     default="",
-    metavar="URL",
-    help="SQLite file or postgresql:// URL.  [default: the config's, else .shipworthy/history.db]",
 )
-_SUITE = click.option("--suite", default="", metavar="NAME", help="Only this suite.")
-_BRANCH = click.option("--branch", default="", metavar="NAME", help="Only this branch.")
-_PROJECT = click.option("--project", default="", metavar="NAME", help="Only this project of those in the history.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_SUITE = text("--suite", "NAME", "Only this suite.", default="")
+_BRANCH = text("--branch", "NAME", "Only this branch.", default="")
+_PROJECT = text("--project", "NAME", "Only this project of those in the history.", default="")
 
 
 @click.group("history")
@@ -37,7 +36,7 @@ def command() -> None:
     """
 
 
-def opened_history(url: str = "") -> History:
+def open_history(url: str = "") -> History:
     """The history that was named, or the config's, or the default one."""
     import os
 
@@ -54,15 +53,15 @@ def opened_history(url: str = "") -> History:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
-@_JSON
+@whole("--limit", 1, "How many runs.", default=20)
+@print_json
 def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
     """List the last runs, newest last."""
     import msgspec
 
     from ..history import SHORT
 
-    runs = opened_history(url).runs(suite=suite, branch=branch, limit=limit)
+    runs = open_history(url).runs(suite=suite, branch=branch, limit=limit)
     if as_json:
         return say_json(msgspec.to_builtins(runs))
     for run in runs:
@@ -76,13 +75,13 @@ def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -
 @command.command("show")
 @click.argument("run")
 @URL
-@_JSON
+@print_json
 def show_command(run: str, url: str, as_json: bool) -> None:
     """Show one run: decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or
     `last`.
     """
 
-    history = opened_history(url)
+    history = open_history(url)
     found, report = history.find(run), history.report(run)
     if as_json:
         return say_json(report)
@@ -101,8 +100,8 @@ def show_command(run: str, url: str, as_json: bool) -> None:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=30, show_default=True, help="How many runs.")
-@_JSON
+@whole("--limit", 1, "How many runs.", default=30)
+@print_json
 def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
     """Show a metric over the last runs, oldest first, also of a slice.
 
@@ -112,7 +111,7 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
     """
     from ..history.page import sparkline
 
-    points = opened_history(url).trend(metric, suite=suite, branch=branch, limit=limit)
+    points = open_history(url).trend(metric, suite=suite, branch=branch, limit=limit)
     if as_json:
         return say_json(
             [
@@ -138,8 +137,8 @@ def trend_command(metric: str, url: str, suite: str, branch: str, limit: int, as
 @_SUITE
 @_BRANCH
 @_PROJECT
-@click.option("--last", type=click.IntRange(1), default=None, metavar="N", help="Only the last N runs.  [default: all]")
-@_JSON
+@whole("--last", 1, "Only the last N runs.  [default: all]", metavar="N")
+@print_json
 def item_command(qid: str, url: str, suite: str, branch: str, project: str, last: int | None, as_json: bool) -> None:
     """One question over time: since when it fails, at which commit, and what it answered.
 
@@ -149,7 +148,7 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
     """
     from ..history.items import as_json as item_as_json
 
-    found = opened_history(url).item(qid, suite=suite, branch=branch, project=project, limit=last)
+    found = open_history(url).item(qid, suite=suite, branch=branch, project=project, limit=last)
     if as_json:
         return say_json([item_as_json(one) for one in found])
     for number, one in enumerate(found):
@@ -161,16 +160,16 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
 
 @command.command("nightly")
 @URL
-@click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
+@text("--suite", "NAME", "Which suite.", default="answers")
 @_BRANCH
 @_PROJECT
-@click.option(
+@text(
     "--since",
+    "RUN",
+    "The first run that counts.  [default: the first that can be compared with the newest]",
     default="",
-    metavar="RUN",
-    help="The first run that counts.  [default: the first that can be compared with the newest]",
 )
-@_JSON
+@print_json
 def nightly_command(url: str, suite: str, branch: str, project: str, since: str, as_json: bool) -> int:
     """Did repeated runs of the same questions get worse? Exits 1 on an alarm.
 
@@ -181,7 +180,7 @@ def nightly_command(url: str, suite: str, branch: str, project: str, since: str,
     """
     from ..history.nightly import nightly_of
 
-    history = opened_history(url)
+    history = open_history(url)
     found, left_out = nightly_of(history, suite=suite, branch=branch, project=project, since=since)
     if as_json:
         import msgspec
@@ -196,20 +195,12 @@ def nightly_command(url: str, suite: str, branch: str, project: str, since: str,
 
 @command.command("flaky")
 @URL
-@click.option("--suite", default="answers", show_default=True, metavar="NAME", help="Which suite.")
+@text("--suite", "NAME", "Which suite.", default="answers")
 @_BRANCH
 @_PROJECT
-@click.option(
-    "--last", type=click.IntRange(2), default=20, show_default=True, help="How many of the latest runs to look at."
-)
-@click.option(
-    "--failures",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="List questions that failed at least this many separate times.",
-)
-@_JSON
+@whole("--last", 2, "How many of the latest runs to look at.", default=20)
+@whole("--failures", 1, "List questions that failed at least this many separate times.", default=3)
+@print_json
 def flaky_command(url: str, suite: str, branch: str, project: str, last: int, failures: int, as_json: bool) -> None:
     """Questions whose result keeps changing: three separate failures or more. Two may be a break and its fix.
 
@@ -222,7 +213,7 @@ def flaky_command(url: str, suite: str, branch: str, project: str, last: int, fa
     from ..history.items import spans
     from ..text import plural, visible
 
-    history = opened_history(url)
+    history = open_history(url)
     found = flaky(history, suite=suite, branch=branch, project=project, last=last, failures=failures)
     out = [run.seq for run in found.outages]
     if as_json:
@@ -239,15 +230,13 @@ def flaky_command(url: str, suite: str, branch: str, project: str, last: int, fa
 
 @command.command("gates")
 @URL
-@click.option(
-    "--least", type=click.IntRange(1), default=5, show_default=True, help="Only gates with at least this many runs."
-)
-@_JSON
+@whole("--least", 1, "Only gates with at least this many runs.", default=5)
+@print_json
 def gates_command(url: str, least: int, as_json: bool) -> None:
     """Find gates that never failed or never passed: such a gate measures nothing."""
     import msgspec
 
-    found = opened_history(url).gate_health(least=least)
+    found = open_history(url).gate_health(least=least)
     if as_json:
         return say_json([{**msgspec.to_builtins(one), "says": one.says} for one in found])
     for one in found:
@@ -260,13 +249,13 @@ def gates_command(url: str, least: int, as_json: bool) -> None:
 @URL
 @_SUITE
 @_BRANCH
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
-@click.option("-o", "--output", default="eval/report.md", show_default=True, metavar="FILE", help="The page to write.")
+@whole("--limit", 1, "How many runs.", default=20)
+@text("-o --output", "FILE", "The page to write.", default="eval/report.md")
 def report_command(url: str, suite: str, branch: str, limit: int, output: str) -> None:
     """Write a Markdown page with the last runs and a trend chart for each gated metric."""
     from ..history.page import write_page
 
-    for path in write_page(opened_history(url), output, suite=suite, branch=branch, limit=limit):
+    for path in write_page(open_history(url), output, suite=suite, branch=branch, limit=limit):
         say(path)
 
 
@@ -280,7 +269,7 @@ def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     from ..jobs.commit import about_commit, links, where_from
     from ..reading.reports import load_report, reports_of
 
-    history, place = opened_history(url), where_from()
+    history, place = open_history(url), where_from()
     known = {**place, **about_commit(place["commit"]), **links(place["commit"]), "label": label}
     for path in reports:
         for report in reports_of(load_report(path)):
@@ -294,14 +283,14 @@ def prune_command(url: str, keep: int) -> None:
     """Delete old runs; baselines are kept."""
     from ..text import plural
 
-    say(f"{plural(opened_history(url).prune(keep), 'run')} deleted")
+    say(f"{plural(open_history(url).prune(keep), 'run')} deleted")
 
 
 @command.command("export")
 @URL
 def export_command(url: str) -> None:
     """Print every run with its report as JSON lines."""
-    for row in opened_history(url).export():
+    for row in open_history(url).export():
         say_json(row, indent=None)
 
 
@@ -313,4 +302,4 @@ def import_command(file: str, url: str) -> None:
     from ..reading.jsonl import read_objects
     from ..text import plural
 
-    say(f"{plural(opened_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")
+    say(f"{plural(open_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")

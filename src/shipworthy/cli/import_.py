@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._flags import switch, text
 from ._say import say, say_json
 from ._target import map_flag
 
@@ -18,52 +19,41 @@ if TYPE_CHECKING:
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILES…")
-@click.option("--out", metavar="FILE", help="Where to save the traces, such as runs/trace.jsonl.")
-@click.option("--gold", metavar="FILE", help="Gold set: runs without a question id are matched by their question.")
-@click.option("--chunks", metavar="FILE", help="Chunk file: documents without an id are named by their text.")
-@click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
-@click.option(
-    "--from",
-    "form",
+@text("--out", "FILE", "Where to save the traces, such as runs/trace.jsonl.")
+@text("--gold", "FILE", "Gold set: runs without a question id are matched by their question.")
+@text("--chunks", "FILE", "Chunk file: documents without an id are named by their text.")
+@switch("--dry-run", "Print what would be imported; write nothing.")
+@text(
+    "--from format",
+    "FORMAT",
+    "Format of the files, instead of guessing it. `--from list` prints the formats.",
     default="",
-    metavar="FORMAT",
-    help="Format of the files, instead of guessing it. `--from list` prints the formats.",
 )
-@click.option("--draft-gold", metavar="FILE", help="Also write candidates for a gold set, to be completed by a person.")
+@text("--draft-gold", "FILE", "Also write candidates for a gold set, to be completed by a person.")
 @map_flag
-@click.option("--sep", default=";", show_default=True, help="Tables: what separates the ids in a cell.")
-@click.option("--qid", "qid_path", default="", metavar="PATH", help="Where the question id is, such as metadata.case.")
-@click.option("--document-id", default="", metavar="KEY", help="Metadata key that holds the id of a document.")
-@click.option("--retriever", default="", metavar="NAME", help="Step that retrieves, where steps have no kinds (Weave).")
-@click.option(
-    "--since", default="", metavar="TIME", help="Platforms: from this time on, such as 2026-11-01 or 24h ago."
-)
-@click.option("--until", default="", metavar="TIME", help="Platforms: up to this time.  [default: now]")
-@click.option("--tag", default="", metavar="TAG", help="Platforms: only traces with this tag.")
+@click.option("--sep", "separator", default=";", show_default=True, help="Tables: what separates the ids in a cell.")
+@text("--qid qid_path", "PATH", "Where the question id is, such as metadata.case.", default="")
+@text("--document-id", "KEY", "Metadata key that holds the id of a document.", default="")
+@text("--retriever", "NAME", "Step that retrieves, where steps have no kinds (Weave).", default="")
+@text("--since", "TIME", "Platforms: from this time on, such as 2026-11-01 or 24h ago.", default="")
+@text("--until", "TIME", "Platforms: up to this time.  [default: now]", default="")
+@text("--tag", "TAG", "Platforms: only traces with this tag.", default="")
 @click.option(
     "--deadline", type=click.FloatRange(1), default=600, show_default=True, help="Platforms: seconds the pull may take."
 )
-@click.option("--resume", is_flag=True, help="Platforms: go on with a pull that was cut off.")
-@click.option("--json", "as_json", is_flag=True, help="Print the coverage as JSON.")
+@switch("--resume", "Platforms: go on with a pull that was cut off.")
+@switch("--json as_json", "Print the coverage as JSON.")
 def command(
     files: tuple[str, ...],
     out: str | None,
     gold: str | None,
     chunks: str | None,
     dry_run: bool,
-    form: str,
     draft_gold: str | None,
-    mapping: tuple[str, ...],
-    sep: str,
-    qid_path: str,
-    document_id: str,
-    retriever: str,
-    since: str,
-    until: str,
-    tag: str,
     deadline: float,
     resume: bool,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Turn exports of tracing and evaluation tools into traces that can be scored.
 
@@ -82,6 +72,7 @@ def command(
     from ..errors import UsageError
     from ..importers import CHOICES, Importer, Options
 
+    form = given["format"]
     if form == "list":
         say(" ".join(CHOICES))
         return 0
@@ -93,10 +84,11 @@ def command(
         raise UsageError(
             "no output file was given", where="import", hint="Add --out FILE or --dry-run.", code="run-no-out"
         )
-    options = Options(form, mapping, sep, qid_path, retriever, document_id, bool(draft_gold))
+    window = tuple(given.pop(name) for name in ("since", "until", "tag"))
+    options = Options(drafts=bool(draft_gold), maps=given.pop("mapping"), **given)
     with ExitStack() as pulls:
         place = "" if dry_run else out or draft_gold or ""
-        found, finished = _here(files, place, (since, until, tag), deadline, resume, pulls)
+        found, finished = _here(files, place, window, deadline, resume, pulls)
         importer = Importer(found, gold=gold, chunks=chunks, options=options)
         for read, name in zip(importer.coverage.files, files, strict=True):
             read.path = name
@@ -108,7 +100,7 @@ def command(
 
 
 def _here(
-    files: tuple[str, ...], out: str, window: tuple[str, str, str], seconds: float, resume: bool, pulls: ExitStack
+    files: tuple[str, ...], out: str, window: tuple[str, ...], seconds: float, resume: bool, pulls: ExitStack
 ) -> tuple[tuple[str, ...], Callable[[], None]]:
     """The files, with a file here for every platform among them; and what to do when they were imported."""
     from ..importers.platforms import Address, Window, is_platform, pulled
@@ -122,7 +114,6 @@ def _here(
                 "--since, --until, --tag and --resume are for platforms", hint=hint, code="platform-address"
             )
         return files, lambda: None
-    import os
     import tempfile
 
     folder = pulls.enter_context(tempfile.TemporaryDirectory(prefix="shipworthy-"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
+from ._flags import switch, text, whole
 from ._say import say
 from ._target import REQUEST, asking_flags
 
@@ -19,17 +20,13 @@ MOST_LINES = 40  # of the response that are shown
 
 @click.command("init", context_settings={"max_content_width": 100})
 @click.argument("folder", default=".")
-@click.option(
-    "--url", metavar="URL", help="Your service. One question is sent, and a config that fits the response is written."
-)
+@text("--url", "URL", "Your service. One question is sent, and a config that fits the response is written.")
 @click.option("--question", default="", help="The question to send.  [default: the first of the gold file]")
-@click.option("--gold", default="", metavar="FILE", help="Gold file.  [default: gold.jsonl or gold.csv, if present]")
+@text("--gold", "FILE", "Gold file.  [default: gold.jsonl or gold.csv, if present]", default="")
 @click.option("--timeout-sec", "timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
-@click.option("--force", is_flag=True, help="Replace shipworthy.toml.")
-@click.option(
-    "--repeat",
-    type=click.IntRange(2, 20),
-    help="Then send the gold questions this often, judge them, and say how steady the verdict is.",
+@switch("--force", "Replace shipworthy.toml.")
+@whole(
+    "--repeat", 2, "Then send the gold questions this often, judge them, and say how steady the verdict is.", most=20
 )
 @click.option(
     "--with",
@@ -184,9 +181,9 @@ def _print_absent(found: Connection) -> None:
     from ..reading.proposal import flags
 
     ours = "answer_json" in found.response
-    for path, text in found.rivals[:2]:
+    for path, rival in found.rivals[:2]:
         say(f"  Not certain: this may be the answer too, at {path}:")
-        say(f"    {_cut(found.options.secrets.hide(json.dumps(text, ensure_ascii=False)), 74)}")
+        say(f"    {_cut(found.options.secrets.hide(json.dumps(rival, ensure_ascii=False)), 74)}")
         say(f"  If it is, add {flags({'claim': path})} --force.")
     if found.searches:
         say("  No answer was recognised, but what was retrieved: the config judges retrieval alone.")

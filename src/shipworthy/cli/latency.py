@@ -8,12 +8,12 @@ import click
 
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
-from ._flags import AmountList
+from ._flags import AmountList, text
 from ._output import emit
 from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_flags
-from ._target import make_room, run_flags, taken, target_flags
+from ._target import make_room, run_flags, take_target, target_flags
 
 if TYPE_CHECKING:
     from ..runner import Arm, LoadSummary
@@ -27,9 +27,7 @@ def command() -> None:
 
 
 @command.command("score")
-@click.option(
-    "--arms", metavar="FILE|NAMES", help="Arms that must have traces: a TOML file, or names separated by commas."
-)
+@text("--arms", "FILE|NAMES", "Arms that must have traces: a TOML file, or names separated by commas.")
 @scoring_flags(SUITE, without=["arms"])
 def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: object) -> int:
     """Score latency and accuracy together and decide.
@@ -44,14 +42,8 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: object
 
 @command.command("run")
 @target_flags
-@click.option(
-    "--trace",
-    "--out",
-    "trace",
-    default="runs/latency.jsonl",
-    show_default=True,
-    metavar="FILE",
-    help="Where to save the traces; latency.csv goes beside it.",
+@text(
+    "--trace --out trace", "FILE", "Where to save the traces; latency.csv goes beside it.", default="runs/latency.jsonl"
 )
 @click.option(
     "--rps",
@@ -68,9 +60,7 @@ def score(arms: str | None, form: str, outputs: tuple[str, ...], **given: object
     max_requests={"help": "Most requests per load."},
     warmup={"default": 5},
 )
-@click.option(
-    "--csv", "csv_path", metavar="FILE", help="Where the table of requests goes.  [default: latency.csv beside --trace]"
-)
+@text("--csv csv_path", "FILE", "Where the table of requests goes.  [default: latency.csv beside --trace]")
 @scoring_flags(SUITE, without=["trace", "arms", "sweep", "map"])
 def run(
     arms: str | None,
@@ -93,7 +83,7 @@ def run(
     from ..core.sources import read_gold
     from ..runner import run_load
 
-    target, options = taken(given, "limits", "file")
+    target, options = take_target(given, "limits", "file")
     chosen = _arms(arms)
     make_room(trace)
     summary = run_load(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._version import __version__
+from ._flags import switch
 
 if TYPE_CHECKING:
     from ..jobs.assistant import Project
@@ -29,10 +30,8 @@ INSTRUCTIONS = (
     type=click.Path(exists=True, file_okay=False),
     help="Folder of the project. Nothing outside of it is read.",
 )
-@click.option(
-    "--allow-run",
-    is_flag=True,
-    help="Also let the assistant send the questions to your system, and use code and addresses of the config.",
+@switch(
+    "--allow-run", "Also let the assistant send the questions to your system, and use code and addresses of the config."
 )
 def command(project: str, allow_run: bool) -> None:
     """Let a coding assistant check, explain and compare (MCP server on standard input and output).

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import click
 
+from ._flags import many, print_json, text
 from ._say import say, say_json
 
 
 @click.command("power")
 @click.argument("report", required=False)
-@click.option("--config", metavar="FILE", help="Config whose suites and gates to use.  [default: the nearest]")
-@click.option(
-    "--gates",
-    multiple=True,
-    metavar="NAME>=VALUE",
-    help="Use only these gates, at the rates given with --rate. Repeatable.",
-)
-@click.option(
-    "--rate",
-    "rates",
-    multiple=True,
-    metavar="METRIC=RATE",
-    help="Assume this rate instead of the observed one. Repeatable.",
-)
+@text("--config", "FILE", "Config whose suites and gates to use.  [default: the nearest]")
+@many("--gates", "NAME>=VALUE", "Use only these gates, at the rates given with --rate. Repeatable.")
+@many("--rate rates", "METRIC=RATE", "Assume this rate instead of the observed one. Repeatable.")
 @click.option("--power", "wanted", type=click.FloatRange(0.5, 0.99), default=0.8, show_default=True, help="How likely.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@print_json
 def command(
     report: str | None, config: str | None, gates: tuple[str, ...], rates: tuple[str, ...], wanted: float, as_json: bool
 ) -> int:

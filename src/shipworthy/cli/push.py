@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from ._flags import text
 from ._say import say
 
 
 @click.command("push")
 @click.argument("report")
 @click.argument("address", metavar="PLATFORM")
-@click.option("--trace", required=True, metavar="FILE", help="Traces that `shipworthy import` wrote from the platform.")
+@text("--trace", "FILE", "Traces that `shipworthy import` wrote from the platform.", required=True)
 @click.option("--deadline", type=click.FloatRange(1), default=600, show_default=True, help="Seconds it may take.")
 def command(report: str, address: str, trace: str, deadline: float) -> None:
     """Write the results of a report back to the traces that they are about.

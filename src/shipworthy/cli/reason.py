@@ -9,6 +9,7 @@ import click
 
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
+from ._flags import switch, text
 from ._output import emit, show_findings, written
 from ._say import say
 from ._scoring import score as score_suite
@@ -36,34 +37,23 @@ def _finite(context: click.Context, option: click.Parameter, value: float) -> fl
 @command.command("run")
 @click.option("--binary", help="The reasoner: a program, run once per case as `BINARY reason PROMPT --json …`.")
 @click.option("--url", help="Or its URL: each case is sent by POST as JSON.")
-@click.option("--python", "function", metavar="MODULE:NAME", help="Or a Python callable.")
+@text("--python function", "MODULE:NAME", "Or a Python callable.")
 @click.option("--model", help="Model to use for every case.")
 @click.option("--embed", help="Embedding model to use for every case.")
 @click.option("--preset", help="Preset to use for every case.")
 @click.option("--project", help="Project to use for every case.")
 @click.option("--db", help="Database, passed to the program as --db before `reason`.")
 @run_flags(only=["timeout"], timeout={"default": 240.0, "callback": _finite, "help": "Timeout of one case."})
-@click.option(
-    "--answers",
-    "--out",
-    "answers",
+@text(
+    "--answers --out answers",
+    "FILE",
+    "Where to save the answers, one JSON line per case.",
     default="runs/answers.jsonl",
-    show_default=True,
-    metavar="FILE",
-    help="Where to save the answers, one JSON line per case.",
 )
-@click.option("--output-dir", metavar="DIR", help="Write reason-report.json and a file for each case here.")
-@click.option("--dry-run", is_flag=True, help="Print the command lines without running them.")
+@text("--output-dir", "DIR", "Write reason-report.json and a file for each case here.")
+@switch("--dry-run", "Print the command lines without running them.")
 @scoring_flags(SUITE, without=["answers"])
 def run_command(
-    binary: str | None,
-    url: str | None,
-    function: str | None,
-    model: str | None,
-    embed: str | None,
-    preset: str | None,
-    project: str | None,
-    db: str | None,
     timeout: float,
     answers: str,
     output_dir: str | None,
@@ -78,16 +68,17 @@ def run_command(
     shipworthy reason run --binary "python -m shipworthy.demo.reasoner" -o report.json
     shipworthy reason run --python my_module:answer --fixture cases.json
     """
-    from ..runner.reasoner import Overrides, ask_all, command_lines, reasoner_target, select
+    from ..runner.reasoner import SETTINGS, ask_all, command_lines, reasoner_target, select
     from ..suites.reasoning.contracts import read_fixture
 
-    overrides = Overrides(preset, project, model, embed)
-    cases = select(read_fixture(given["fixture"]), overrides, given["max_cases"]).cases
+    settings = {name: given.pop(name) for name in SETTINGS}
+    asked = {name: given.pop(name) for name in ("binary", "url", "function", "db")}
+    cases = select(read_fixture(given["fixture"]), given["max_cases"], **settings).cases
     if dry_run:
-        for line in command_lines(cases, binary or "BINARY", db):
+        for line in command_lines(cases, asked["binary"] or "BINARY", asked["db"]):
             say(line)
         return 0
-    target = reasoner_target(binary=binary, url=url, function=function, db=db)
+    target = reasoner_target(**asked)
     score_suite(SUITE, {**given, "answers": {}})  # a wrong flag is told before a reasoner is asked for hours
     _write_answers(answers, ask_all(cases, target, timeout=timeout, on_answer=_progress(len(cases))))
     decision = score_suite(SUITE, {**given, "answers": answers})
@@ -102,9 +93,9 @@ command.add_command(scoring_command("guard", "guard"))
 
 
 @command.command("lint")
-@click.option("--fixture", metavar="FILE", help="The cases (default: the fixture that comes with the package).")
-@click.option("--strict", is_flag=True, help="Warnings count as errors.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@text("--fixture", "FILE", "The cases (default: the fixture that comes with the package).")
+@switch("--strict", "Warnings count as errors.")
+@switch("--json as_json", "Print the findings as JSON.")
 def lint_command(fixture: str | None, strict: bool, as_json: bool) -> int:
     """Find cases that can't fail, can't pass, or expect what the evidence does not say.
 

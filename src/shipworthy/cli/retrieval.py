@@ -9,6 +9,7 @@ import click
 
 from ..errors import UsageError
 from ..suites import load_suite
+from ._flags import print_json, text
 from ._output import emit, shows_items
 from ._say import say, say_json
 from ._scoring import only_flags, scoring_flags
@@ -33,7 +34,7 @@ def command() -> None:
 
 @command.command("score")
 @scoring_flags(SUITE)
-@click.option("--write-trec", metavar="DIR", help="Also write qrels.txt and run.txt there.")
+@text("--write-trec", "DIR", "Also write qrels.txt and run.txt there.")
 def score(form: str, outputs: tuple[str, ...], write_trec: str | None, **given: Any) -> int:
     """Score what was retrieved against a gold set; with --shadow and --live decide whether a new index may ship.
 
@@ -70,18 +71,13 @@ def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
 
 
 @command.command("mirror")
-@click.option("--gold", metavar="FILE", help="Gold set: questions with their paraphrases.")
-@click.option("--from-log", metavar="FILE", help="Send the questions of this log again, in place of --gold.")
-@click.option(
-    "--live",
-    required=True,
-    metavar="URL",
-    help="Endpoint of the live index: POST {q, qid, seed, index} gives a log line.",
-)
-@click.option("--shadow", required=True, metavar="URL", help="Endpoint of the shadow index.")
-@click.option("--live-index", default="", metavar="NAME", help="Sent as `index` to the live endpoint.")
-@click.option("--shadow-index", default="", metavar="NAME", help="Sent as `index` to the shadow endpoint.")
-@click.option("--out", default="runs", show_default=True, metavar="DIR", help="Where live.jsonl and shadow.jsonl go.")
+@text("--gold", "FILE", "Gold set: questions with their paraphrases.")
+@text("--from-log", "FILE", "Send the questions of this log again, in place of --gold.")
+@text("--live", "URL", "Endpoint of the live index: POST {q, qid, seed, index} gives a log line.", required=True)
+@text("--shadow", "URL", "Endpoint of the shadow index.", required=True)
+@text("--live-index", "NAME", "Sent as `index` to the live endpoint.", default="")
+@text("--shadow-index", "NAME", "Sent as `index` to the shadow endpoint.", default="")
+@text("--out", "DIR", "Where live.jsonl and shadow.jsonl go.", default="runs")
 @run_flags(only=["seeds", "headers", "concurrency", "timeout", "retries", "resume", "overwrite"])
 @click.option(
     "--format",
@@ -124,10 +120,10 @@ def mirror(
 
 
 @command.command("calibrate")
-@click.option("--gold", required=True, metavar="FILE", help="Gold set with relevant and negatives.")
-@click.option("--texts", metavar="FILE", help="Texts of blocks: JSON lines with id and text.")
+@text("--gold", "FILE", "Gold set with relevant and negatives.", required=True)
+@text("--texts", "FILE", "Texts of blocks: JSON lines with id and text.")
 @only_flags(SUITE, EMBEDDER)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@print_json
 def calibrate(gold: str, texts: str | None, as_json: bool, **given: object) -> int:
     """Suggest thresholds for semantic distance (ΔS) from the gold set's relevant blocks and negatives.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import EnvironmentFailure, UsageError
+from ._flags import many, switch, text
 from ._say import say, say_json
 from ._target import announce, run_flags
 
@@ -26,14 +27,9 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=click.Path(), metavar="FILE", help="Where to save the traces, JSON lines.")
 @run_flags("grid", "limits", "file")
-@click.option("--filter-failing", metavar="REPORT", help="Send only the questions that failed in this report.")
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Send only questions with this field, such as tier=smoke. Repeatable.",
-)
-@click.option("--dry-run", is_flag=True, help="Print the plan as JSON lines; send nothing.")
+@text("--filter-failing", "REPORT", "Send only the questions that failed in this report.")
+@many("--where", "FIELD=VALUE", "Send only questions with this field, such as tier=smoke. Repeatable.")
+@switch("--dry-run", "Print the plan as JSON lines; send nothing.")
 @run_flags("request", "target")
 def command(gold: str, target: str, out: str | None, filter_failing: str | None, dry_run: bool, **given: Any) -> int:
     """Send every question to your system and save the responses as traces.

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from ._flags import many, print_json, switch, text, whole
 from ._say import say, say_json
-from .history import URL, opened_history
+from .history import URL, open_history
 
 
 @click.group("serve", invoke_without_command=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen. Other addresses need a token.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="Where to listen; 0 picks any.  [default: the first free from 8765 on]",
-)
+@whole("--port", 0, "Where to listen; 0 picks any.  [default: the first free from 8765 on]", most=65535)
 @click.option("--token", envvar="SHIPWORTHY_TOKEN", show_envvar=True, help="What readers must send or type in.")
-@click.option(
-    "--allow-host", "names", multiple=True, metavar="NAME", help="Host name of a proxy before it. Repeatable."
-)
-@click.option("--redact", is_flag=True, help="Leave answers out; questions, reasons and commits stay.")
-@click.option("--uploads-per-minute", default=120, show_default=True, type=click.IntRange(1), help="With one token.")
-@click.option("--quiet", is_flag=True, help="Log no requests.")
-@click.option(
-    "--config", metavar="FILE", help="Config whose runs /live/ shows.  [default: shipworthy.toml or pyproject.toml]"
-)
+@many("--allow-host names", "NAME", "Host name of a proxy before it. Repeatable.")
+@switch("--redact", "Leave answers out; questions, reasons and commits stay.")
+@whole("--uploads-per-minute per_minute", 1, "With one token.", default=120)
+@switch("--quiet", "Log no requests.")
+@text("--config", "FILE", "Config whose runs /live/ shows.  [default: shipworthy.toml or pyproject.toml]")
 @URL
 @click.pass_context
-def command(
-    context: click.Context,
-    host: str,
-    port: int | None,
-    token: str | None,
-    names: tuple[str, ...],
-    redact: bool,
-    uploads_per_minute: int,
-    quiet: bool,
-    config: str | None,
-    url: str,
-) -> int:
+def command(context: click.Context, /, quiet: bool, config: str | None, url: str, **given: Any) -> int:
     """Serve the pages of the history, live: the same as `shipworthy site` writes.
 
     /live/ shows a `check --run` that is under way; POST /api/runs adds reports.
@@ -55,16 +39,11 @@ def command(
 
     settings = load_config(config) if config or find_config() else None
     serve(
-        opened_history(url).url,
-        host=host,
-        port=port,
-        token=token,
-        names=names,
-        redact=redact,
-        per_minute=uploads_per_minute,
+        open_history(url).url,
         config=settings,
         said=lambda where: say(f"{where} shows the history; Ctrl-C ends it", err=True),
         log=(lambda line: None) if quiet else (lambda line: say(line, err=True)),
+        **given,
     )
     return 0
 
@@ -82,21 +61,21 @@ def add_command(project: str, name: str, url: str) -> None:
     """Make a token and print it, once: the history keeps only its digest."""
     from ..pages.tokens import add_token
 
-    token, secret = add_token(opened_history(url).url, project, name)
+    token, secret = add_token(open_history(url).url, project, name)
     say(secret)
     say(f"token {token.id} adds runs to {token.project}; keep it, it can't be shown again", err=True)
 
 
 @token_group.command("list")
 @URL
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@print_json
 def list_command(url: str, as_json: bool) -> None:
     """List all tokens, without their secrets."""
     import msgspec
 
     from ..pages.tokens import list_tokens
 
-    found = list_tokens(opened_history(url).url)
+    found = list_tokens(open_history(url).url)
     if as_json:
         return say_json(msgspec.to_builtins(found))
     for token in found:
@@ -111,5 +90,5 @@ def revoke_command(token: str, url: str) -> None:
     """Revoke a token by its id: from now on it adds nothing."""
     from ..pages.tokens import revoke_token
 
-    found = revoke_token(opened_history(url).url, token)
+    found = revoke_token(open_history(url).url, token)
     say(f"token {found.id} of {found.project} is revoked")

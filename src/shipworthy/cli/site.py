@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from ._flags import switch, text
 from ._say import say
 from .history import URL
 
 
 @click.command("site")
-@click.option("-o", "--output", default="public", show_default=True, metavar="DIR", help="Where the pages go.")
-@click.option("--redact", is_flag=True, help="Leave answers out; questions, reasons and commits stay.")
+@text("-o --output", "DIR", "Where the pages go.", default="public")
+@switch("--redact", "Leave answers out; questions, reasons and commits stay.")
 @URL
 def command(output: str, redact: bool, url: str) -> int:
     """Write the history as static pages: what is red, since when, and what each question answered.
@@ -24,9 +25,9 @@ def command(output: str, redact: bool, url: str) -> int:
     """
     from ..pages.site import write_site
     from ..text import plural, visible
-    from .history import opened_history
+    from .history import open_history
 
-    done = write_site(opened_history(url).url, output, redact=redact)
+    done = write_site(open_history(url).url, output, redact=redact)
     say(
         f"{visible(output).rstrip('/')}/index.html  {plural(done.pages, 'page')}, {done.size / 1e6:.1f} MB; "
         f"{plural(done.changed, 'file')} written, {done.removed} removed"

@@ -6,6 +6,7 @@ import click
 
 from ..errors import UsageError
 from ..suites import load_suite
+from ._flags import text
 from ._output import emit
 from ._scoring import score as score_suite
 from ._scoring import scoring_flags
@@ -73,15 +74,7 @@ def score(form: str, outputs: tuple[str, ...], **given: object) -> int:
 @command.command("run")
 @target_flags
 @run_flags("limits", "file")
-@click.option(
-    "--stability",
-    "--out",
-    "runs",
-    default="runs/stability.jsonl",
-    show_default=True,
-    metavar="FILE",
-    help="Journal of runs to write.",
-)
+@text("--stability --out runs", "FILE", "Journal of runs to write.", default="runs/stability.jsonl")
 @run_flags(only=["seeds", "jitters", "temperatures", "paraphrases"], seeds=SEEDS, jitters=JITTERS)
 @scoring_flags(SUITE, without=["runs", "seeds", "jitters", "sweep", "arm", "map"])
 def run(form: str, outputs: tuple[str, ...], runs: str, paraphrases: bool, **given: object) -> int:

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import click
 
+from ._flags import many, switch, text
 from ._say import say, say_json
 
 
 @click.command("verify")
 @click.argument("report")
-@click.option(
-    "--input",
-    "given",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="Where an input is now, such as gold=eval/gold.jsonl. Repeatable.",
-)
-@click.option("--gold", default="", metavar="FILE", help="Short for --input gold=FILE.")
-@click.option("--trace", default="", metavar="FILE", help="Short for --input trace=FILE.")
-@click.option(
-    "--trust", is_flag=True, help="The report is your own: let it reach the embedding server and cache that it names."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the receipts as JSON.")
+@many("--input given", "NAME=FILE", "Where an input is now, such as gold=eval/gold.jsonl. Repeatable.")
+@text("--gold", "FILE", "Short for --input gold=FILE.", default="")
+@text("--trace", "FILE", "Short for --input trace=FILE.", default="")
+@switch("--trust", "The report is your own: let it reach the embedding server and cache that it names.")
+@switch("--json as_json", "Print the receipts as JSON.")
 def command(report: str, given: tuple[str, ...], gold: str, trace: str, trust: bool, as_json: bool) -> int:
     """Compute REPORT again from its inputs and say whether the bytes agree.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,18 +13,29 @@ import msgspec
 
 from ..core.gates import Gate
 from ..core.options import fields_of
-from ..core.policy import Waiver
-from ..core.quarantine import Quarantined
+from ..core.policy import Quarantined, Waiver
 from ..errors import EnvironmentFailure, UsageError
 from ..language.refusal import read_phrases
 from ..reading.files import is_remote
 from ..reading.mapping import FieldMap
 from ..suites import SUITES, load_suite
 from ..text import visible
-from .keys import ASKING, DRIVING, KINDS, SECTIONS, TARGET, WAIVER, Key, configurable, inputs_of, options_of, schema
+from .keys import (
+    ASKING,
+    DRIVING,
+    KINDS,
+    QUARANTINE,
+    SECTIONS,
+    TARGET,
+    WAIVER,
+    Key,
+    configurable,
+    inputs_of,
+    options_of,
+    schema,
+)
 from .lines import line_of
 from .metrics import check_metrics
-from .quarantine import check_quarantine
 from .values import Mistake, check_gates, check_table, day_of, unknown
 
 __all__ = ["Config", "SuiteConfig", "TargetConfig", "find_config", "load_config", "schema"]
@@ -46,6 +57,11 @@ class SuiteConfig(msgspec.Struct, frozen=True):
     policies: list[Gate] = []  # gates with a severity or a need for proof of their own
     driving: dict[str, Any] = {}  # target, seeds, jitters, paraphrases: how its traces are made first
     places: dict[str, str] = {}  # gate → file:line, for mistakes that only the suite can see
+
+    @property
+    def driven(self) -> str:
+        """The input that a target can be asked for; blank where the suite has none."""
+        return next((spec.name for spec in load_suite(self.name).inputs if spec.driven), "")
 
 
 class TargetConfig(msgspec.Struct, frozen=True):
@@ -173,7 +189,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         suites=suites,
         targets=targets,
         waivers=_waivers(table.get("waivers", []), mistakes),
-        quarantine=check_quarantine(table.get("quarantine", []), mistakes),
+        quarantine=_quarantine(table.get("quarantine", []), mistakes),
         history=history.get("url", HISTORY),
         record=history.get("record", True),
         texts=history.get("texts", "failing"),
@@ -323,24 +339,36 @@ def _targets(
 
 
 def _waivers(table: object, mistakes: list[Mistake]) -> list[Waiver]:
+    found = _excuses(table, "waivers", "waiver", WAIVER, mistakes)
+    return [Waiver(" ".join(gate.split()), *rest) for _, (gate, *rest) in found]
+
+
+def _quarantine(table: object, mistakes: list[Mistake]) -> list[Quarantined]:
+    """A question twice is a mistake, since the later day would hide the earlier."""
+    found: dict[str, Quarantined] = {}
+    for index, (qid, *rest) in _excuses(table, "quarantine", "quarantine", QUARANTINE, mistakes):
+        if qid in found:
+            path = ("quarantine", index, "qid")
+            mistakes.append(Mistake(path, "is quarantined twice", "Keep one of the two.", "config-value"))
+        found[qid] = Quarantined(qid, *rest)
+    return list(found.values())
+
+
+def _excuses(
+    table: object, name: str, noun: str, keys: Mapping[str, Key], mistakes: list[Mistake]
+) -> Iterator[tuple[int, list[Any]]]:
+    """The complete entries of [[waivers]] or [[quarantine]]: their values, with who answers, why, and until when."""
     if not isinstance(table, list):
-        mistakes.append(
-            Mistake(("waivers",), "expected [[waivers]]", "Write the name in double brackets.", "config-type")
-        )
-        return []
-    found = []
+        hint = "Write the name in double brackets."
+        mistakes.append(Mistake((name,), f"expected [[{name}]]", hint, "config-type"))
+        return
     for index, given in enumerate(table):
-        values = check_table(given, WAIVER, ("waivers", index), mistakes)
-        blank = [name for name in ("owner", "reason") if name in values and not values[name].strip()]
-        mistakes.extend(
-            Mistake(("waivers", index, name), "is blank", "Name the owner of the waiver.", "config-value")
-            for name in blank
-        )
-        if values.keys() >= WAIVER.keys():
-            day = day_of(values["expires"])
-            assert day is not None
-            found.append(Waiver(" ".join(values["gate"].split()), values["owner"], values["reason"], day))
-    return found
+        values = check_table(given, keys, (name, index), mistakes)
+        blank = [key for key in ("qid", "owner", "reason") if key in values and not values[key].strip()]
+        hint = f"Name the owner of the {noun}."
+        mistakes.extend(Mistake((name, index, key), "is blank", hint, "config-value") for key in blank)
+        if values.keys() >= keys.keys():
+            yield index, [day_of(values[key]) if key == "expires" else values[key] for key in keys]
 
 
 def _rules(named: str | None, folder: str, mistakes: list[Mistake]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
 from ..core.custom import CALIBRATION, KEYS
-from ..core.options import fields_of
+from ..core.options import Field, fields_of
 from ..core.run_options import run_fields
 from ..engines import SETTINGS
 from ..suites import SUITES, load_suite
@@ -31,24 +32,24 @@ GATE = {
 }
 
 
-def _run_keys(*groups: str) -> dict[str, Key]:
-    """The run options of these groups that a config may set."""
+def _keys(fields: Mapping[str, Field]) -> dict[str, Key]:
+    """Those of the declared options that a config may set."""
     kinds = {"amount": "number", "mapping": "texts"}
     return {
         field.key: Key(
             "path" if field.opt.metavar == "FILE" else kinds.get(field.kind, field.kind),
-            field.opt.help.partition("  [default")[0].removesuffix(" Repeatable."),
+            field.opt.help.removesuffix(" Repeatable."),
             field.choices,
             least=field.opt.least or 0,
         )
-        for field in run_fields(*groups).values()
+        for field in fields.values()
         if field.opt.config
     }
 
 
 DRIVING = {
     "target": Key("text", "The [targets.NAME] that `check --run` sends the questions to; else [target]."),
-    **_run_keys("grid"),
+    **_keys(run_fields("grid")),
 }
 
 
@@ -62,17 +63,7 @@ def inputs_of(suite: str) -> dict[str, Key]:
 def options_of(suite: str) -> dict[str, Key]:
     """How a suite judges, and how its traces are made first where a target can make them."""
     loaded = load_suite(suite)
-    options = {
-        name: Key(
-            "path" if field.opt.metavar == "FILE" else field.kind,
-            field.opt.help,
-            field.choices,
-            least=field.opt.least or 0,
-        )
-        for name, field in fields_of(loaded.options).items()
-        if field.opt.config
-    }
-    return options | (DRIVING if any(spec.driven for spec in loaded.inputs) else {})
+    return _keys(fields_of(loaded.options)) | (DRIVING if any(spec.driven for spec in loaded.inputs) else {})
 
 
 def configurable() -> list[str]:
@@ -89,7 +80,7 @@ KINDS = {
     "replay": Key("path", "A trace file whose traces are given again."),
     "demo": Key("text", "The embedded pipeline, with faults separated by commas, or an empty text."),
 }
-ASKING = _run_keys("request", "target", "limits") | {
+ASKING = _keys(run_fields("request", "target", "limits")) | {
     "map": Key("texts", "As [map], for this target's responses alone.")
 }
 TARGET = KINDS | ASKING

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ..reading.keys import Keys
-from ..reading.mapping import declare
+from ..reading.values import declare
 
 Offsets = tuple[int, int]
 NO_BLOCKS = "topk: expected the retrieved blocks, found neither topk nor retrieved_ids"

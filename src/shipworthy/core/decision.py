@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import msgspec
 
-from ..reading.reports import Passing, digest
+from ..reading.reports import ODD_NUMBER, Passing, canonical, digest
 from . import notebook
 from .gates import Outcome, certainty, sentence
 from .metrics import Measure, Words
@@ -120,8 +119,12 @@ def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tupl
         return "NO VERDICT", [*(incomplete or []), *told]
     if not any(outcome.state != "NOT-APPLICABLE" for outcome in blocking):
         return "NO VERDICT", ["no gate applies to this data"]
-    passed = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
-    return "SHIP", [_passed(passed, sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN"))]
+    gates = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")
+    unsure = sum(1 for outcome in blocking if outcome.state == "PASS-BUT-UNPROVEN")
+    if gates == 1:
+        return "SHIP", ["the gate passes, but not with statistical certainty" if unsure else "the gate passes"]
+    doubt = f"; {unsure} of them {'is' if unsure == 1 else 'are'} not statistically certain" if unsure else ""
+    return "SHIP", [f"all {gates} gates pass{doubt}"]
 
 
 def is_explained(outcome: Outcome, incomplete: Iterable[str]) -> bool:
@@ -129,14 +132,6 @@ def is_explained(outcome: Outcome, incomplete: Iterable[str]) -> bool:
     lost = [reason for reason in incomplete if UNJUDGED in reason]
     every = any(f" {UNJUDGED}{NOTHING_JUDGED}" in reason for reason in lost)
     return outcome.state == "NO-DATA" and bool(lost) and (every or outcome.measure.value is not None)
-
-
-def _passed(gates: int, unsure: int) -> str:
-    """`all 5 gates pass; 2 of them are not statistically certain`."""
-    if gates == 1:
-        return "the gate passes, but not with statistical certainty" if unsure else "the gate passes"
-    doubt = f"; {unsure} of them {'is' if unsure == 1 else 'are'} not statistically certain" if unsure else ""
-    return f"all {gates} gates pass{doubt}"
 
 
 def _reason(outcome: Outcome) -> str:
@@ -201,11 +196,11 @@ def digest_of(decision: Decision) -> str:
     body = body_of(decision) | {"items": ()}
     found = hashlib.sha256()
     for number, key in enumerate(sorted(body.keys() - {"run", "digest"})):
-        found.update(f"{', ' if number else '{'}".encode() + _compact(key) + b": ")
+        found.update(f"{', ' if number else '{'}".encode() + canonical(key) + b": ")
         if key == "items":
             found = _with_items(found, decision)
             continue
-        found.update(_compact(body[key]))
+        found.update(canonical(body[key]))
     found.update(b"}")
     return found.hexdigest()
 
@@ -247,15 +242,11 @@ def item_batches(decision: Decision, *, ordered: bool = False) -> Iterator[bytes
 def in_json(value: object, ordered: bool = False) -> bytes:
     try:
         data = msgspec.json.encode(value, order="sorted" if ordered else None)
-        if _ODD_NUMBER.search(data) is None:
+        if ODD_NUMBER.search(data) is None:
             return data
     except (UnicodeEncodeError, OverflowError):
         pass
     return encode(value, sort_keys=ordered, indent=None)
-
-
-# What may be a number that msgspec and the standard library write in two ways: those with an exponent in either.
-_ODD_NUMBER = re.compile(rb"0\.0000|\de-?\d")
 
 
 def one_line(data: bytes) -> bytes:
@@ -265,11 +256,7 @@ def one_line(data: bytes) -> bytes:
     except msgspec.DecodeError:  # half of a surrogate pair
         import json
 
-        return _compact(json.loads(data))
-
-
-def _compact(value: object) -> bytes:
-    return encode(value, sort_keys=True, indent=None)
+        return canonical(json.loads(data))
 
 
 def encode(value: object, *, sort_keys: bool = False, indent: int | None = 2) -> bytes:
@@ -324,11 +311,10 @@ def outcome_dict(outcome: Outcome) -> dict[str, object]:
     }
     if outcome.capped:
         shown["capped"] = outcome.capped
-    for name in ("p_prove", "more_best", "more_at_rate", "turn"):
-        value = getattr(outcome, name)
-        if value is not None:
-            shown[name] = round(value, 6) if isinstance(value, float) else value
-    return shown
+    best, rate = outcome.more
+    p_prove = None if outcome.p_prove is None else round(outcome.p_prove, 6)
+    certain = {"p_prove": p_prove, "more_best": best, "more_at_rate": rate, "turn": outcome.turn}
+    return shown | {name: value for name, value in certain.items() if value is not None}
 
 
 def number(value: Fraction | None) -> float | int | None:

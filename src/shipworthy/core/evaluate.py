@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -19,15 +19,14 @@ from ..text import visible
 from .decision import Decision, decide
 from .evidence import Evidence, Facts
 from .gates import Gate, compare
-from .goldset import Watch, shows, wrong
-from .inputs import FILE, Format, Input, Numbered, Refusal, Refusals, Stream, relative
-from .join import Case, Choice, Engine, Joined, Keep, Once, Opened, Question, RunOf, Unknown, hash_of, open_all
+from .inputs import FILE, Format, Input, Numbered, Refusal, Refusals, relative
+from .join import Case, Choice, Engine, Joined, Keep, Once, Question, RunOf, Survey, Unknown, hash_of, open_all
 from .measuring import choose_gates, lost_data, measure, measure_all, slice_measures, tolerated
 from .options import SuiteOptions, shown
-from .policy import nearest_to_passing
 from .records import Contract
 from .rows import MEMORY, Order, Row, Rows, digest_of_names
-from .suite import Explanation, Findings, Material, Reference, Sources, Suite, no_change
+from .sources import Watch, shows, wrong
+from .suite import Explanation, Findings, Material, Reference, Sources, Suite
 from .tally import FactNames
 
 __all__ = ["choose_gates", "evaluate", "gc_paused", "measure_all", "slice_measures"]
@@ -51,7 +50,7 @@ def evaluate(
     Without `reports` the decision has no rows of items that pass, where the suite itself can do without them.
     """
     with gc_paused():
-        options = suite.complete(options, sources)
+        options = options if suite.complete is None else suite.complete(options, sources)
         wanted = suite.named_gates(options)  # first, because a misspelt gate should not cost a run
         quarantined = tuple(getattr(options, "quarantine", ()))
         left, subset = frozenset[str](), None
@@ -62,9 +61,24 @@ def evaluate(
             left, subset = left_out(sources, options)
         material = suite.read(sources, options)
         material.subset = subset
-        whole = reports or bool(quarantined) or not suite.brief
-        job = Job.of(suite, material, left, frozenset(quarantined), whole)
-        with engine(job.streams(material), material.keep, tick) as joined:
+        streams = ({} if material.gold is None else {GOLD: material.gold}) | material.streams
+        job = Job(
+            suite=suite,
+            context=material.context,
+            formats={name: stream.format for name, stream in streams.items()},
+            sources=tuple(material.streams),
+            keep=material.keep,
+            once=material.once,
+            runs=material.runs,
+            watch=material.watch,
+            last_wins=material.last_wins,
+            by_records=material.gold is None or material.by_records,
+            checks=material.gold is not None and isinstance(material.gold.format, Contract),
+            left=left,
+            apart=frozenset(quarantined),
+            whole=reports or bool(quarantined) or not suite.brief,
+        )
+        with engine(streams, material.keep, tick) as joined:
             gathered = _look_over(suite, material, job, joined)
             decided = partial(_decided, suite, material, gathered, wanted)
             if not quarantined:
@@ -76,7 +90,7 @@ def _set_apart(
     decided: Callable[[Evidence], Decision], total: Pass, quarantined: Sequence[str], options: SuiteOptions
 ) -> Decision:
     """The decision without the quarantined questions, with what they did and what the gates say of all questions."""
-    from .quarantine import set_apart
+    from .policy import set_apart
 
     if not total.evidence.questions:
         hint = "Leave at least one question to decide by."
@@ -91,16 +105,15 @@ def _set_apart(
 def _look_over(suite: Suite, material: Material, job: Job, joined: Joined) -> Gathered:
     """Everything that is known of the questions once all of them were judged."""
     room, survey = getattr(joined, "room", MEMORY), None
-    two = suite.settle is not no_change and (suite.survey is None or suite.survey(job.context) is not None)
-    if two:
-        first = job.of_pass(notes=True, survey=True, judges=False)
+    two = suite.settle is not None and (suite.survey is None or suite.survey(job.context) is not None)
+    if suite.settle is not None and two:
+        first = msgspec.structs.replace(job, survey=True, judges=False)
         total = joined.over(partial(look, first), Pass(first, room))
         _close(material, job, total)
         survey = total.survey
         material.context = suite.settle(material.context, Gathered(joined, job, total, survey), material)
-        job = job.with_context(material.context)
-    last = job.of_pass(notes=not two, survey=False, judges=True)
-    total = joined.over(partial(look, last), Pass(last, room))
+        job = msgspec.structs.replace(job, context=material.context, notes=False)
+    total = joined.over(partial(look, job), Pass(job, room))
     if not two:
         _close(material, job, total)
     elif total.error is not None:
@@ -133,66 +146,33 @@ class Job(msgspec.Struct, frozen=True):
     survey: bool = False
     judges: bool = True
 
-    @staticmethod
-    def of(suite: Suite, material: Material, left: frozenset[str], apart: frozenset[str], whole: bool) -> Job:
-        streams = {name: stream.format for name, stream in material.streams.items()}
-        gold = {} if material.gold is None else {GOLD: material.gold.format}
-        return Job(
-            suite=suite,
-            context=material.context,
-            formats=gold | streams,
-            sources=tuple(streams),
-            keep=material.keep,
-            once=material.once,
-            runs=material.runs,
-            watch=material.watch,
-            last_wins=material.last_wins,
-            by_records=material.gold is None or material.by_records,
-            checks=material.gold is not None and isinstance(material.gold.format, Contract),
-            left=left,
-            apart=apart,
-            whole=whole,
-        )
-
-    def of_pass(self, *, notes: bool, survey: bool, judges: bool) -> Job:
-        return msgspec.structs.replace(self, notes=notes, survey=survey, judges=judges)
-
-    def with_context(self, context: Any) -> Job:
-        return msgspec.structs.replace(self, context=context)
-
-    @staticmethod
-    def streams(material: Material) -> dict[str, Stream]:
-        return ({} if material.gold is None else {GOLD: material.gold}) | material.streams
-
-    def records(self, opened: Opened, choice: Choice) -> dict[str, list[Numbered]]:
+    def choose(self, name: str, placed: Mapping[str, list[Numbered]], choice: Choice) -> dict[str, list[Numbered]]:
         """The records of a question that count, by input."""
-        placed, found = opened.placed, {}
+        chosen = {}
         for source in self.sources:
             some = placed.get(source, [])
             if len(some) > 1:
                 keep, once, run_of = self.keep.get(source, "all"), self.once.get(source), self.runs.get(source)
-                some = choice.records(opened.question.name, source, some, keep, once, run_of)
-            found[source] = some
-        return found
+                some = choice.records(name, source, some, keep, once, run_of)
+            chosen[source] = some
+        return chosen
 
-    def case(self, name: str, gold: Numbered | None, records: Mapping[str, list[Numbered]]) -> Case:
-        place = 0 if gold is None else gold[0]
+    def case(self, name: str, gold: Numbered | None, chosen: Mapping[str, list[Numbered]]) -> Case:
+        place, item = (0, None) if gold is None else gold
         if self.by_records:
-            place = min((placed[0][0] for placed in records.values() if placed), default=0)
-        item = None if gold is None else gold[1]
-        return Case(name, item, {source: [one for _, one in placed] for source, placed in records.items()}, place)
-
-    def evidence(self, room: int) -> Evidence:
-        limit, passes = self.context.options.offenders, self.suite.display.passes
-        return Evidence(limit, room, whole=self.whole, passes=passes)
+            place = min((placed[0][0] for placed in chosen.values() if placed), default=0)
+        return Case(name, item, {source: [one for _, one in placed] for source, placed in chosen.items()}, place)
 
 
 class Pass:
     """What a look at some questions amounts to; `+=` of any split is the whole."""
 
     def __init__(self, job: Job, room: int = MEMORY) -> None:
-        self.evidence = job.evidence(room)
-        self.apart = job.evidence(room)  # of questions in quarantine
+        evidence = partial(
+            Evidence, job.context.options.offenders, room, whole=job.whole, passes=job.suite.display.passes
+        )
+        self.evidence = evidence()
+        self.apart = evidence()  # of questions in quarantine
         self.choice = Choice()
         self.refused: dict[str, Refusals] = {}  # by input: lines that can't be read
         self.survey = job.suite.survey(job.context) if job.survey and job.suite.survey else None
@@ -201,7 +181,6 @@ class Pass:
         self.digests = Rows(room=room)  # … and what they say
         self.error: tuple[int, DataError] | None = None  # the first, by the place of its question
         self.unfit: set[str] = set()  # questions that can't be judged, of which gold says why
-        self._digests: list[tuple[Order, bytes]] = []
 
     def refuse(self, source: str, refusal: Refusal) -> None:
         self.refused.setdefault(source, Refusals()).add(refusal)
@@ -223,14 +202,10 @@ class Pass:
         if gold is not None and job.notes and job.checks:
             self.items += 1
             if job.whole:
-                self._digests.append(((gold[1].qid,), item_digest(gold[1]).encode()))
+                self.digests.add((gold[1].qid,), item_digest(gold[1]).encode())
             if self.watch is not None and self.watch.meet(gold[1], gold[0]) is False:
                 self.unfit.add(gold[1].qid)
         return gold
-
-    def close(self) -> None:
-        self.digests.extend(self._digests)
-        self._digests = []
 
     def __iadd__(self, other: Pass) -> Pass:
         self.evidence += other.evidence
@@ -252,16 +227,39 @@ class Pass:
 
 def look(job: Job, questions: Sequence[Question]) -> Pass:
     """Survey or judge some questions."""
-    found = Pass(job)
-    facts_of = job.suite.facts
-    facts: Facts | None = None if facts_of is None else lambda outline: facts_of(outline, job.context)
-    refuse = found.refuse if job.notes else _ignore
-    for opened in open_all(questions, job.formats, refuse):
-        if opened.question.name not in job.left:
-            _look_at(job, opened, found, facts)
-        elif job.notes and GOLD in opened.placed:  # the gold set is the whole set, whoever chooses among its questions
-            found.gold_of(job, opened.placed[GOLD])
-    found.close()
+    found, suite, context = Pass(job), job.suite, job.context
+    facts_of = suite.facts
+    facts: Facts | None = None if facts_of is None else lambda outline: facts_of(outline, context)
+    single = [source for source, keep in job.keep.items() if keep in ("last", "first", "worst")]
+    for question, placed in open_all(questions, job.formats, found.refuse if job.notes else _ignore):
+        name = question.name
+        if name in job.left:
+            if job.notes and GOLD in placed:  # the gold set is the whole set, whoever chooses among its questions
+                found.gold_of(job, placed[GOLD])
+            continue
+        gold = found.gold_of(job, placed[GOLD]) if GOLD in placed else None
+        if gold is None and not job.by_records:
+            _meet_unknown(job, question, placed, found)
+            continue
+        evidence = found.apart if name in job.apart else found.evidence
+        chosen = job.choose(name, placed, found.choice)
+        recorded = any(chosen.values())
+        if gold is not None:
+            evidence.questions += 1
+            evidence.without_record += not recorded
+        for source in single:
+            if placed.get(source):
+                evidence.superseded += question.slots[source].replaced + len(placed[source]) - 1
+        if found.survey is not None:
+            _survey(found.survey, placed | {source: chosen[source] for source in job.once}, job.sources, True)
+        if job.by_records and not recorded:
+            evidence.miss(name)
+        elif job.judges and name not in found.unfit:
+            try:
+                for judged in suite.judge(job.case(name, gold, chosen), context):
+                    evidence.add(judged, name, question, facts)
+            except DataError as error:  # raised when all are known, so that the first is told whoever meets it
+                found.fail(gold[0] if gold is not None else 0, error)
     return found
 
 
@@ -271,56 +269,31 @@ def _ignore(source: str, refusal: Refusal) -> None: ...
 def _let_go(refusal: Refusal) -> None: ...
 
 
-def _look_at(job: Job, opened: Opened, found: Pass, facts: Facts | None) -> None:
-    question, placed = opened
-    gold = found.gold_of(job, placed[GOLD]) if GOLD in placed else None
-    if gold is None and not job.by_records:
-        _meet_unknown(job, opened, found)
-        return
-    evidence = found.apart if question.name in job.apart else found.evidence
-    records = job.records(opened, found.choice)
-    recorded = any(records.values())
-    if gold is not None:
-        evidence.questions += 1
-        evidence.without_record += not recorded
-    for source, keep in job.keep.items():
-        if keep in ("last", "first", "worst") and placed.get(source):
-            evidence.superseded += question.slots[source].replaced + len(placed[source]) - 1
-    if found.survey is not None:
-        for source in job.sources:
-            for place, record in records[source] if source in job.once else placed.get(source, ()):
-                found.survey.add(source, place, record, True)
-    if job.by_records and not recorded:
-        evidence.miss(question.name)
-    elif job.judges and question.name not in found.unfit:
-        try:
-            for judged in job.suite.judge(job.case(question.name, gold, records), job.context):
-                evidence.add(judged, question.name, question, facts)
-        except DataError as error:  # raised when all are known, so that the first is told whoever meets it
-            found.fail(gold[0] if gold is not None else 0, error)
-
-
-def _meet_unknown(job: Job, opened: Opened, found: Pass) -> None:
-    question, placed = opened
+def _meet_unknown(job: Job, question: Question, placed: Mapping[str, list[Numbered]], found: Pass) -> None:
     for source in job.sources:
         if source in question.slots:
             slot = question.slots[source]
             if lines := slot.replaced + len(placed[source]):
                 found.evidence.meet_unknown(source, slot.first, question.name, lines)
-            if found.survey is not None:
-                for place, record in placed[source]:
-                    found.survey.add(source, place, record, False)
+    if found.survey is not None:
+        _survey(found.survey, placed, job.sources, False)
+
+
+def _survey(survey: Survey, placed: Mapping[str, list[Numbered]], sources: Iterable[str], known: bool) -> None:
+    for source in sources:
+        for place, record in placed.get(source, ()):
+            survey.add(source, place, record, known)
 
 
 def cases_of(job: Job, questions: Sequence[Question]) -> Iterator[Case]:
     """Questions as cases, where nothing has to be noted any more."""
-    job = job.of_pass(notes=False, survey=False, judges=False)
+    job = msgspec.structs.replace(job, notes=False, survey=False, judges=False)
     nothing = Pass(job)
-    for opened in open_all(questions, job.formats, _ignore):
-        gold = nothing.gold_of(job, opened.placed[GOLD]) if GOLD in opened.placed else None
-        records = job.records(opened, nothing.choice)
-        if any(records.values()) if job.by_records else gold is not None:
-            yield job.case(opened.question.name, gold, records)
+    for question, placed in open_all(questions, job.formats, _ignore):
+        gold = nothing.gold_of(job, placed[GOLD]) if GOLD in placed else None
+        chosen = job.choose(question.name, placed, nothing.choice)
+        if any(chosen.values()) if job.by_records else gold is not None:
+            yield job.case(question.name, gold, chosen)
 
 
 def make_card(job: Job, kind: str, order: Order, question: Question) -> Row:
@@ -349,13 +322,15 @@ def _close(material: Material, job: Job, total: Pass) -> None:
         if repeated is not None:
             read.found = once.problems(read.files or [read.path], read.found, repeated)
         read.close(read.found, once.lenient)
-    total.choice.refuse(job.keep, job.runs, {name: read.files for name, read in material.reads.items()})
+    if total.choice.undecided:
+        total.choice.refuse(job.keep, job.runs, {name: read.files for name, read in material.reads.items()})
     if material.closed:
         unknown = Unknown()
         for met in total.evidence.unknown.values():
             unknown += met
         unknown.refuse()
-    total.choice.refuse_second()
+    if total.choice.second:
+        total.choice.refuse_second()
     if total.error is not None:
         raise total.error[1]
 
@@ -388,10 +363,9 @@ class Gathered:
     def _batches(self, sample: int, left: Collection[str]) -> Iterator[Sequence[Question]]:
         """Which questions are in a sample is told by their names, so that it is the same one on every engine."""
         every = self.total.evidence.questions // sample if sample else 1
-        for batch in self._joined.batches():
-            if left or every > 1:
-                batch = [one for one in batch if one.name not in left and (every < 2 or not hash_of(one.name) % every)]
-            yield batch
+        if not left and every < 2:
+            return self._joined.batches()
+        return self._joined.batches(lambda name: name not in left and (every < 2 or not hash_of(name) % every))
 
 
 # --- from evidence to the decision ---
@@ -452,6 +426,8 @@ def _by_reference(suite: Suite, findings: Findings, reference: Reference) -> Exp
 def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
     material, options = findings.material, findings.context.options
     reads, allowed = material.reads, [*told.first, *tolerated(suite, findings)]
+    where = {"where": material.subset["where"]} if material.subset else {}
+    notes = [_unpathed(str(note), name, read) for name, read in reads.items() for note in read.warnings]
     decision = Decision(
         suite=suite.name,
         profile=getattr(options, "profile", "strict"),
@@ -468,23 +444,22 @@ def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
         items=findings.evidence.rows if told.items is None else told.items,
         sections=told.sections | ({"subset": material.subset} if material.subset else {}),
         headline=told.headline,
-        options={**shown(options), **suite.shown(findings.context), **_where(material)},
+        options={**shown(options), **suite.shown(findings.context), **where},
         inputs={name: input_block(name, read) for name, read in reads.items()},
         compat=told.compat,
-        warnings=[*_reading_notes(reads), *material.warnings, *told.warnings],
+        warnings=[*notes, *material.warnings, *told.warnings],
         incomplete=findings.incomplete,
         tolerated=allowed,
         partial=any(read.bad for read in reads.values()),
         run={name: read.path for name, read in reads.items() if read.path},
         display=suite.display,
     )
-    if nearest := nearest_to_passing(decision):
-        decision.sections["turns"] = nearest
+    if decision.verdict == "NO-SHIP":
+        from .policy import nearest_to_passing
+
+        if nearest := nearest_to_passing(decision):
+            decision.sections["turns"] = nearest
     return decision
-
-
-def _where(material: Material) -> dict[str, object]:
-    return {"where": material.subset["where"]} if material.subset else {}
 
 
 def input_block(name: str, read: Input) -> dict[str, Any]:
@@ -492,10 +467,6 @@ def input_block(name: str, read: Input) -> dict[str, Any]:
     problems = [_unpathed(problem, name, read) for problem in read.problems]
     block = {"sha256": read.digest or None, "records": read.records, "bad": read.bad, "problems": problems}
     return block | ({"content": read.content} if read.content else {})
-
-
-def _reading_notes(reads: Mapping[str, Input]) -> list[str]:
-    return [_unpathed(str(note), name, read) for name, read in reads.items() for note in read.warnings]
 
 
 def _unpathed(text: str, name: str, read: Input) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, overload
+
+import msgspec
 
 from ..reading.reports import Passing
 from .join import Unknown
@@ -63,15 +66,13 @@ def together(
             yield Counts(facts(within), (name,), part, whole=False)
 
 
-class _Group:
+class _Group(msgspec.Struct):
     """The items of one outline: their facts, how many there are, and the first names where some fact is named."""
 
-    __slots__ = ("counts", "named", "names", "times")
-
-    def __init__(self, counts: Sequence[Counts]) -> None:
-        self.counts, self.times = counts, 0
-        self.named = any(one.named for one in counts)
-        self.names: list[str] = []
+    counts: Sequence[Counts]
+    named: bool
+    times: int = 0
+    names: list[str] = []
 
 
 class Evidence:
@@ -86,7 +87,7 @@ class Evidence:
         self.limit = worst  # offenders that a report names
         self._kept = max(worst, CARDS)
         self._whole, self._passes = whole, passes
-        self._tallies: dict[str, Tally] = {}
+        self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
         self._groups: dict[Outline, _Group] = {}  # not yet in the tallies
         self.worst: dict[str, list[tuple[Order, Any]]] = {}  # questions, made into cards when somebody reads them
         self.make_card: Callable[[str, Order, Any], Row] = _no_card
@@ -104,7 +105,7 @@ class Evidence:
         return self.part("")
 
     @property
-    def tallies(self) -> dict[str, Tally]:
+    def tallies(self) -> defaultdict[str, Tally]:
         """The counts by part."""
         for group in self._groups.values():
             for counts in group.counts:
@@ -119,10 +120,10 @@ class Evidence:
         return alone
 
     def part(self, name: str) -> Tally:
-        return _part_of(self.tallies, name)
+        return self.tallies[name]
 
     def _count(self, counts: Counts, times: int, names: Sequence[str]) -> None:
-        tally = _part_of(self._tallies, counts.part)
+        tally = self._tallies[counts.part]
         tally.count(counts.facts, counts.slices, times, counts.whole)
         for fact in counts.named:
             for name in (counts.name,) if counts.name else names:
@@ -139,7 +140,8 @@ class Evidence:
             if group is None:
                 if len(self._groups) >= OUTLINES:
                     _ = self.tallies
-                group = self._groups[outline] = _Group(tuple(facts(outline)))
+                counted = tuple(facts(outline))
+                group = self._groups[outline] = _Group(counted, any(one.named for one in counted))
             group.times += 1
             if group.named:
                 group.names.append(name)
@@ -173,7 +175,7 @@ class Evidence:
 
     def offenders(self, *kinds: str) -> list[Row]:
         """The worst few, as many as were asked for."""
-        return self.cards(*kinds)[: self.limit]
+        return self.cards(*kinds)[: self.limit] if self.worst else []
 
     def cards(self, *kinds: str) -> Cards:
         """All failing items of some kinds in detail, worst first; each is made when it is read."""
@@ -206,13 +208,6 @@ class Evidence:
 
 def _no_card(kind: str, order: Order, question: object) -> Row:
     raise NotImplementedError("whoever reads cards says how they are made")
-
-
-def _part_of(tallies: dict[str, Tally], name: str) -> Tally:
-    tally = tallies.get(name)
-    if tally is None:
-        tally = tallies[name] = Tally()
-    return tally
 
 
 def _order_of(pair: tuple[Any, ...]) -> Any:

@@ -98,12 +98,35 @@ class Outcome(msgspec.Struct, frozen=True):
     measure: Measure
     state: State
     bound: Fraction | None
-    p_prove: float | None = None
-    more_best: int | None = None
-    more_at_rate: int | None = None
     turn: int | None = None  # how many cases would have to change for a miss to pass
     waived: str = ""
     capped: str = ""  # why it can only warn, whatever severity it is given
+
+    @property
+    def _tested(self) -> bool:
+        """Whether it was decided by a binomial test, which does not hold where cases are not independent."""
+        known = self.state not in ("NO-DATA", "NOT-APPLICABLE") and self.measure.k is not None
+        return known and self.measure.kind == "rate" and _edge(self.gate.op, self.measure, self.met) is None
+
+    @property
+    def p_prove(self) -> float | None:
+        """How likely so good a result is where the true rate is only just on the bar."""
+        return float(stats.prove_p(*_test(self.gate, self.measure, self.bound))) if self._tested else None
+
+    @property
+    def more(self) -> tuple[int | None, int | None]:
+        """How many further cases would prove it: if all of them pass, and at the present rate."""
+        if not self._tested or self.state != "PASS-BUT-UNPROVEN":
+            return None, None
+        return stats.more_items(*_test(self.gate, self.measure, self.bound))
+
+    @property
+    def more_best(self) -> int | None:
+        return self.more[0]
+
+    @property
+    def more_at_rate(self) -> int | None:
+        return self.more[1]
 
     @property
     def met(self) -> bool:
@@ -192,22 +215,18 @@ def compare(gate: Gate, metric: Metric, measure: Measure, applies: bool, baselin
     met = measure.value >= bound if gate.op == ">=" else measure.value <= bound
     if metric.completes and not met:
         return Outcome(gate, measure, "NO-DATA", bound)
+    turn = None
     if measure.kind == "rate" and measure.k is not None:
-        return _compare_rate(gate, measure, bound, met)
-    return Outcome(gate, measure, _state(gate.op, measure, bound, met), bound)
+        turn = None if met else _turn(measure.k, measure.n, bound, gate.op)
+        if _edge(gate.op, measure, met) is None:
+            return Outcome(gate, measure, stats.verdict_state(*_test(gate, measure, bound)), bound, turn)
+    return Outcome(gate, measure, _state(gate.op, measure, bound, met), bound, turn)
 
 
-def _compare_rate(gate: Gate, measure: Measure, bound: Fraction, met: bool) -> Outcome:
-    assert measure.k is not None
-    k, n, op = measure.k, measure.n, cast(stats.Direction, gate.op)
-    bound01 = min(max(bound, Fraction(0)), Fraction(1))
-    turn = None if met else _turn(k, n, bound, op)
-    if _edge(gate.op, measure, met) is not None:  # no binomial test holds: its cases are not independent
-        return Outcome(gate, measure, _state(gate.op, measure, bound, met), bound, turn=turn)
-    state = stats.verdict_state(k, n, bound01, op)
-    p_prove = float(stats.prove_p(k, n, bound01, op))
-    more = stats.more_items(k, n, bound01, op) if state == "PASS-BUT-UNPROVEN" else (None, None)
-    return Outcome(gate, measure, state, bound, p_prove, *more, turn=turn)
+def _test(gate: Gate, measure: Measure, bound: Fraction | None) -> tuple[int, int, Fraction, stats.Direction]:
+    """What a binomial test takes: k of n against a bound between 0 and 1."""
+    assert measure.k is not None and bound is not None
+    return measure.k, measure.n, min(max(bound, Fraction(0)), Fraction(1)), cast(stats.Direction, gate.op)
 
 
 def _turn(k: int, n: int, bound: Fraction, op: str) -> int:
@@ -315,9 +334,9 @@ def certainty(outcome: Outcome) -> str:
 
 def _proof(outcome: Outcome) -> str:
     """How many more cases would prove it, at best and at the present rate."""
-    if outcome.more_best is None:
+    best, rate = outcome.more
+    if best is None:
         return ""
-    best, rate = outcome.more_best, outcome.more_at_rate
     more = "1 more passing question" if best == 1 else f"{best} more passing questions"
     at_rate = f", or about {rate} at this rate," if rate and rate != best else ""
     return f": {more}{at_rate} would prove it"

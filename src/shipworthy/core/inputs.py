@@ -123,12 +123,14 @@ class Input(msgspec.Struct):
     def learn(self, reader: Reader[Any]) -> None:
         """Keep what only the end of a file tells."""
         self.digest = reader.digest
-        add_plans(self.plans, reader.plans)
+        if reader.plans:
+            add_plans(self.plans, reader.plans)
 
     def close(self, problems: Problems, lenient: bool) -> None:
         """Keep what was wrong; unless lenient, raise it."""
         self.bad, self.problems = problems.total, [str(problem) for problem in problems.first]
-        if not lenient or problems.unread:  # how much is missing behind an unreadable end nobody knows
+        # How much is missing behind an unreadable end nobody knows.
+        if problems.total and (not lenient or problems.unread):
             problems.raise_any()
 
     def __iadd__(self, part: Input) -> Input:
@@ -175,8 +177,8 @@ def numbered_rows(source: Any, read: Input, name: str) -> Iterator[Numbered]:
 class Format(Protocol):
     """What the lines of an input are. It can be pickled, so that another process can have it."""
 
-    def blocks(self, source: Any, read: Input, /) -> Iterator[Block]:
-        """Lines with their questions, of a file, a part of one, or an iterable."""
+    def blocks(self, source: Any, read: Input, decode: bool = False, /) -> Iterator[Block]:
+        """Lines with their questions, of a file, a part of one, or an iterable; with `decode`, as records."""
 
     def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None], /) -> list[Any]:
         """A record for each line; None for one that is refused."""
@@ -188,7 +190,7 @@ class Records(msgspec.Struct, frozen=True):
     read: Callable[[Any, Input], Iterator[Numbered]]
     key: Callable[[Any], str]
 
-    def blocks(self, source: Any, read: Input) -> Iterator[Block]:
+    def blocks(self, source: Any, read: Input, decode: bool = False) -> Iterator[Block]:
         records = iter(self.read(source, read))
         while some := list(islice(records, _RECORDS)):
             yield [place for place, _ in some], [self.key(record) for _, record in some], [one for _, one in some]
@@ -200,7 +202,7 @@ class Records(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """Records by question, as a mapping has them."""
 
-    def blocks(self, source: Mapping[str, Any], read: Input) -> Iterator[Block]:
+    def blocks(self, source: Mapping[str, Any], read: Input, decode: bool = False) -> Iterator[Block]:
         yield range(1, len(source) + 1), list(source), list(source.values())
 
     def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
@@ -224,23 +226,19 @@ class Stream:
             return self.source.paths
         return [os.fspath(self.source)] if isinstance(self.source, (str, os.PathLike)) else []
 
-    def blocks(self) -> Iterator[Block]:
-        """All lines, file by file."""
+    def blocks(self, decode: bool = False) -> Iterator[Block]:
+        """All lines, file by file, with places that tell files apart; with `decode`, as records."""
         if not isinstance(self.source, Files):
-            yield from self.format.blocks(self.source, self.read)
+            yield from self.format.blocks(self.source, self.read, decode)
             return
         digests = []
-        for index, path in enumerate(self.source.paths):
+        for file, path in enumerate(self.source.paths):
             part = Input()
-            yield from self.part(index, path, part)
+            for places, names, lines in self.format.blocks(path, part, decode):
+                yield [place + file * FILE for place in places] if file else places, names, lines
             self.add(part)
             digests.append(part.digest)
         self.read.digest = joined(digests)
-
-    def part(self, file: int, source: object, read: Input) -> Iterator[Block]:
-        """The lines of a file, or of a part of one, with places that tell files apart."""
-        for places, names, lines in self.format.blocks(source, read):
-            yield [place + file * FILE for place in places] if file else places, names, lines
 
     def add(self, part: Input) -> None:
         """Keep what reading a part has told; parts are added in their order."""
@@ -257,7 +255,7 @@ class Stream:
     def __iter__(self) -> Iterator[Numbered]:
         """Every record with its place, one after the other."""
         refusals = Refusals()
-        for places, _, lines in self.blocks():
+        for places, _, lines in self.blocks(decode=True):
             records = self.format.records(list(zip(places, lines, strict=True)), refusals.add)
             yield from (pair for pair in zip(places, records, strict=True) if pair[1] is not None)
         self.close(refusals)

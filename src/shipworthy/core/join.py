@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from math import isnan, nan
 from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
@@ -75,6 +76,7 @@ class AddsUp(Protocol):
 
 Total = TypeVar("Total", bound=AddsUp)
 Work = Callable[[Sequence[Question]], Total]
+Wanted = Callable[[str], bool]  # of the name of a question
 
 
 class Joined(Protocol):
@@ -83,8 +85,8 @@ class Joined(Protocol):
     def over(self, work: Work[Total], total: Total) -> Total:
         """Work on batches, each question whole and in one of them; add up. All of it, or an error."""
 
-    def batches(self) -> Iterator[Sequence[Question]]:
-        """The questions in this process, for a caller that may stop early."""
+    def batches(self, wanted: Wanted | None = None) -> Iterator[Sequence[Question]]:
+        """The questions, or those of wanted names, in this process, for a caller that may stop early."""
 
 
 class Engine(Protocol):
@@ -150,13 +152,19 @@ class Lot:
     def __len__(self) -> int:
         return len(self._lines) + len(self._others)
 
+    def slots(self, names: Sequence[str]) -> list[Slot | None]:
+        """What there is about each of these questions."""
+        if self._others or self._replaced:
+            return list(map(self.slot, names))
+        found = map(self._lines.get, names)
+        if not self._single:
+            return [None if lines is None else Slot(lines, 0, lines[0][0]) for lines in found]
+        return [None if line is None else Slot((line,), 0, line[0]) for line in found]
+
     def slot(self, name: str) -> Slot | None:
         found = self._lines.get(name)
-        if found is not None:
-            if not self._single:
-                return Slot(found, 0, found[0][0])
-            if not self._others and name not in self._replaced:  # as most
-                return Slot((found,), 0, found[0])
+        if found is not None and not self._single:
+            return Slot(found, 0, found[0][0])
         lines = [*self._others.get(name, ()), *(() if found is None else (found,))]
         if not lines:
             return None
@@ -169,16 +177,14 @@ def hash_of(name: str) -> int:
     return crc32(name.encode("utf-8", "surrogatepass"))
 
 
-def questions_of(lots: Mapping[str, Lot], names: Iterable[str]) -> Iterator[Question]:
+def questions_of(lots: Mapping[str, Lot], names: Sequence[str]) -> list[Question]:
     """The questions of these names."""
-    inputs = list(lots.items())
-    for name in names:
-        slots = {}
-        for source, lot in inputs:
-            slot = lot.slot(name)
+    found: list[dict[str, Slot]] = [{} for _ in names]
+    for source, lot in lots.items():
+        for slots, slot in zip(found, lot.slots(names), strict=True):
             if slot is not None:
                 slots[source] = slot
-        yield Question(name, slots)
+    return list(map(Question, names, found))
 
 
 def merged(slot: Slot, other: Slot, keep: Keep) -> Slot:
@@ -212,32 +218,24 @@ def work_on(work: Work[Any], batches: Iterable[Sequence[Question]]) -> Any:
 # --- opening: lines become records, and of several that can't all count, one does ---
 
 
-class Opened(NamedTuple):
-    """A question whose lines are records."""
-
-    question: Question
-    placed: dict[str, list[Numbered]]  # by input, those that could be read, by place
-
-
 def open_all(
     questions: Sequence[Question], formats: Mapping[str, Format], refuse: Callable[[str, Refusal], None]
-) -> Iterator[Opened]:
-    """All lines of some questions, decoded together."""
-    made: dict[str, Iterator[Any]] = {}
+) -> Iterator[tuple[Question, dict[str, list[Numbered]]]]:
+    """Questions with their records by input, those that could be read, by place; all lines are decoded together."""
+    records: dict[str, Iterator[Any]] = {}
     for name, format in formats.items():
-        flat = [line for one in questions if name in one.slots for line in one.slots[name].lines]
-        made[name] = iter(format.records(flat, lambda refusal, name=name: refuse(name, refusal)))  # type: ignore[misc]
+        all_lines = [line for one in questions if name in one.slots for line in one.slots[name].lines]
+        records[name] = iter(format.records(all_lines, partial(refuse, name)))
     for question in questions:
         placed: dict[str, list[Numbered]] = {}
         for name, (lines, _, _) in question.slots.items():
-            records = made[name]
             if len(lines) == 1:
-                record = next(records)
+                record = next(records[name])
                 placed[name] = [] if record is None else [(lines[0][0], record)]
             else:
-                several = [(line[0], record) for line in lines if (record := next(records)) is not None]
+                several = [(line[0], record) for line in lines if (record := next(records[name])) is not None]
                 placed[name] = sorted(several, key=itemgetter(0))
-        yield Opened(question, placed)
+        yield question, placed
 
 
 def first_error(cases: Iterable[Case], check: Callable[[Case], None]) -> None:

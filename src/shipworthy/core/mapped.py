@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import DataError
 from ..reading.jsonl import Problem, Problems
-from ..reading.mapping import FieldMap, shaped
+from ..reading.mapping import FieldMap
 from ..reading.proposal import fields_of, flags, propose
-from ..reading.values import MapError
+from ..reading.values import MapError, shaped
 from ..text import plural, visible
 from .inputs import Input, Mapped
 

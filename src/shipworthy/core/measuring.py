@@ -22,7 +22,8 @@ from .tally import HAS, Tally
 
 def choose_gates(suite: Suite, defaults: list[Gate], wanted: list[Gate], options: SuiteOptions) -> list[Gate]:
     """The default gates with the wanted ones in their place; `only_gates` drops the defaults."""
-    check_repeated(wanted, suite.gate_key)
+    if len(wanted) > 1:
+        check_repeated(wanted, suite.gate_key)
     chosen: dict[str, Gate] = {} if options.only_gates else {suite.gate_key(gate): gate for gate in defaults}
     chosen |= {suite.gate_key(gate): gate for gate in wanted}
     if not chosen and (defaults or options.only_gates):
@@ -34,8 +35,8 @@ def choose_gates(suite: Suite, defaults: list[Gate], wanted: list[Gate], options
 
 def measure(suite: Suite, findings: Findings) -> None:
     """Measures, outcomes, verdict and reasons, in that order, each from what came before."""
-    findings.part = suite.part(findings)
-    findings.baseline = suite.baseline(findings)
+    findings.part = "" if suite.part is None else suite.part(findings)
+    findings.baseline = {} if suite.baseline is None else suite.baseline(findings)
     tally, known = findings.tally, findings.known
     tally.counts["superseded"] = findings.evidence.superseded
     tally.counts.setdefault("unknown_qid", findings.gathered.unknown_total)  # unless the suite leaves some out
@@ -43,9 +44,15 @@ def measure(suite: Suite, findings: Findings) -> None:
         tally, known, findings.gates, findings.baseline, findings.defaults
     )
     findings.slices = slice_measures(tally, known)
-    findings.outcomes, found = suite.review(findings)
+    found: list[str] = []
+    if suite.review is not None:
+        findings.outcomes, found = suite.review(findings)
     findings.incomplete = [*findings.material.incomplete, *lost_data(suite, findings, findings.gates), *found]
-    findings.verdict, findings.reasons = decide_or_measure(findings.outcomes, findings.incomplete)
+    if findings.outcomes:
+        findings.verdict, findings.reasons = decide(findings.outcomes, findings.incomplete)
+    else:  # no gate was named, and the suite has none of its own
+        none = "no gate was set: these are measurements, not a decision"
+        findings.verdict, findings.reasons = "MEASURED", [none, *findings.incomplete]
 
 
 def measure_all(
@@ -62,19 +69,14 @@ def measure_all(
     measures = {name: _measured(metric, tally) for name, metric in known.items()}
     outcomes = []
     for gate in gates:
-        part = tally.slice(gate.slice) if gate.slice else tally
-        measure = _measured(known[gate.metric], part) if gate.slice else measures[gate.metric]
-        base = (baseline or {}).get(gate.key)
+        metric, part = known[gate.metric], tally.slice(gate.slice) if gate.slice else tally
+        measure = _measured(metric, part) if gate.slice else measures[gate.metric]
         # A slice that nobody is in is most likely misspelt: that is missing data, not a gate that does not apply.
-        applies = known[gate.metric].applies(part) or (bool(gate.slice) and gate.slice not in tally.slices)
-        applies = applies and not (gate.key in defaults and _nobody_has(known[gate.metric], part))
-        outcomes.append(compare(gate, known[gate.metric], measure, applies, base))
+        applies = metric.applies(part) or (bool(gate.slice) and gate.slice not in tally.slices)
+        if metric.optional and gate.key in defaults:  # it takes a value that this pipeline may not record at all
+            applies = applies and all(part[HAS + value] for value in metric.needs)
+        outcomes.append(compare(gate, metric, measure, applies, (baseline or {}).get(gate.key)))
     return measures, outcomes
-
-
-def _nobody_has(metric: Metric, tally: Tally) -> bool:
-    """Whether the metric takes a value that this pipeline does not record at all."""
-    return metric.optional and any(not tally[HAS + value] for value in metric.needs)
 
 
 def _measured(metric: Metric, tally: Tally) -> Measure:
@@ -91,13 +93,6 @@ def slice_measures(tally: Tally, known: Mapping[str, Metric]) -> dict[str, dict[
     return {name: {metric.name: _measured(metric, part) for metric in known.values()} for name, part in slices}
 
 
-def decide_or_measure(outcomes: list[Outcome], incomplete: list[str]) -> tuple[str, list[str]]:
-    """The decision; where no gate was named and the suite has none of its own, there is nothing to decide."""
-    if outcomes:
-        return decide(outcomes, incomplete)
-    return "MEASURED", ["no gate was set: these are measurements, not a decision", *incomplete]
-
-
 # --- nothing lost ---
 
 
@@ -108,7 +103,11 @@ def lost_data(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> list[s
     every value that a gate in force needs. It holds for every suite, profile and policy: no gate has to ask for it,
     and no waiver, severity or choice of gates gets around it.
     """
-    return [*_unjudged(suite, findings, gates), *_unfinished(findings)]
+    lost = _lost(suite, findings, gates)
+    sentences = _unjudged(findings, lost) if lost.total > _allowed(findings) else []
+    if any(read.plans for read in findings.material.reads.values()):
+        sentences += _unfinished(findings)
+    return sentences
 
 
 class Lack(NamedTuple):
@@ -121,11 +120,8 @@ class Lack(NamedTuple):
     gates: list[str]
 
 
-def _unjudged(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> list[str]:
-    lost = _lost(suite, findings, gates)
-    if lost.total <= _allowed(findings):
-        return []
-    count, total = lost.unjudged, _questions(findings)
+def _unjudged(findings: Findings, lost: Lost) -> list[str]:
+    count, total = lost.unjudged, findings.evidence.questions
     allow = f", or allow them with --allow-missing {lost.total}" if lost.total < total else ""  # never all of them
     sentences = []
     if count:
@@ -173,18 +169,14 @@ class Lost(NamedTuple):
     """Questions that were not judged at all, and those that lack a value; no question counts twice in one part."""
 
     unjudged: int
-    lacking: int
+    total: int
     values: list[Lack]
-
-    @property
-    def total(self) -> int:
-        return self.unjudged + self.lacking
 
 
 def _lost(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> Lost:
     needed: dict[tuple[str, str], dict[str, list[str]]] = {}  # part and slice → value → the gates that need it
     for gate in gates:
-        for part in suite.compared(findings, gate):
+        for part in (findings.part,) if suite.compared is None else suite.compared(findings, gate):
             tally = findings.evidence.part(part)
             metric, field = findings.known[gate.metric], suite.slice_values.get(gate.slice.partition("=")[0])
             values = [(value, gate.slice) for value in metric.needs if not metric.optional or tally[HAS + value]]
@@ -202,7 +194,8 @@ def _lost(suite: Suite, findings: Findings, gates: Iterable[Gate]) -> Lost:
             if facts := tally.lacking([value]):
                 names = sorted({name for fact in facts for name in whole.named(fact)})
                 lacks.append(Lack(value, part, sum(facts.values()), names, keys))
-    return Lost(findings.evidence.unjudged["unjudged"], lacking, lacks)
+    unjudged = findings.evidence.unjudged["unjudged"]
+    return Lost(unjudged, unjudged + lacking, lacks)
 
 
 def _unfinished(findings: Findings) -> list[str]:
@@ -222,7 +215,7 @@ def _unfinished(findings: Findings) -> list[str]:
 
 def _runs_of_missing(findings: Findings, planned: int) -> int:
     """How many of the planned runs are of questions that have no record at all, where so many may be missing."""
-    questions, missing = _questions(findings), findings.evidence.without_record
+    questions, missing = findings.evidence.questions, findings.evidence.without_record
     if not _allowed(findings) or not questions:
         return 0
     return missing * (planned // questions) if missing <= _allowed(findings) else 0
@@ -233,27 +226,22 @@ def _plan_named(sweep: str, read: Input) -> str:
     return f" of sweep {visible(sweep)}" if len(read.plans) > 1 else ""
 
 
-def _questions(findings: Findings) -> int:
-    return findings.evidence.questions
-
-
 def _allowed(findings: Findings) -> int:
     return int(getattr(findings.context.options, "allow_missing", 0))
 
 
 def tolerated(suite: Suite, findings: Findings) -> list[str]:
     """What the user allowed to be lost, for the report's first line."""
-    first = [_subset(findings.material.subset)] if findings.material.subset else []
-    lost, allowed = _lost(suite, findings, findings.gates), _allowed(findings)
-    if not lost.total or lost.total > allowed:
+    first = []
+    if findings.material.subset:
+        from .subset import said
+
+        first = [said(findings.material.subset)]
+    allowed = _allowed(findings)
+    lost = _lost(suite, findings, findings.gates) if allowed else None
+    if lost is None or not lost.total or lost.total > allowed:
         return first
-    total = plural(_questions(findings), "question")
-    said = [f"{lost.unjudged} of {total} not judged"] if lost.unjudged else []
-    said += [f"{lack.value} missing for {plural(lack.questions, 'question')}" for lack in lost.values]
-    return [*first, f"{' and '.join(said)}, as --allow-missing {allowed} permits"]
-
-
-def _subset(subset: Mapping[str, object]) -> str:
-    from .subset import said
-
-    return said(subset)
+    total = plural(findings.evidence.questions, "question")
+    parts = [f"{lost.unjudged} of {total} not judged"] if lost.unjudged else []
+    parts += [f"{lack.value} missing for {plural(lack.questions, 'question')}" for lack in lost.values]
+    return [*first, f"{' and '.join(parts)}, as --allow-missing {allowed} permits"]

@@ -109,27 +109,23 @@ class Rate(Metric, frozen=True, kw_only=True):
     def measure(self, tally: Tally) -> Measure:
         k, n = tally[self.of], tally[self.among]
         value = Fraction(k, n) if n else None
-        missing = "" if n else f"there are no {self._cases}"
-        interval, bounds = self._by_question(tally, k, n) or (stats.wilson(k, n), (None, None))
+        cases = self.words.cases or f"cases that are {self.among.replace('_', ' ')}"
+        missing = "" if n else f"there are no {cases}"
+        groups = tally.groups(self.groups) if self.groups else {}
+        by_question = _by_question(groups, k, n) if groups else None
+        interval, bounds = by_question or (stats.wilson(k, n), (None, None))
         return Measure(self.name, "rate", value, n, k, interval, bounds, missing=missing)
 
-    def _by_question(self, tally: Tally, k: int, n: int) -> stats.Spread | None:
-        groups = tally.groups(self.groups) if self.groups else {}
-        if not groups:
-            return None
-        single = n - sum(group[1] * count for group, count in groups.items())
-        having = k - sum(group[0] * count for group, count in groups.items())
-        counted: Counter[tuple[int | Fraction, int | Fraction]] = Counter(
-            {(1, 1): int(having), (0, 1): int(single - having)}
-        )
-        for (part, whole), count in groups.items():
-            counted[part, whole] += count
-        return stats.pooled_spread(counted)
 
-    @property
-    def _cases(self) -> str:
-        """What it is a share of, in words."""
-        return self.words.cases or f"cases that are {self.among.replace('_', ' ')}"
+def _by_question(groups: Mapping[tuple[int | Fraction, ...], int], k: int, n: int) -> stats.Spread | None:
+    single = n - sum(group[1] * count for group, count in groups.items())
+    having = k - sum(group[0] * count for group, count in groups.items())
+    counted: Counter[tuple[int | Fraction, int | Fraction]] = Counter(
+        {(1, 1): int(having), (0, 1): int(single - having)}
+    )
+    for (part, whole), count in groups.items():
+        counted[part, whole] += count
+    return stats.pooled_spread(counted)
 
 
 class Count(Metric, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ The HTML has no script, no style and no address, so that it is shown alike under
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
 from typing import Any
 
 from ..errors import UsageError
@@ -95,4 +94,6 @@ def _table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _text(text: str) -> str:
+    from html import escape  # scoring starts sooner without it
+
     return escape(visible(text, _LONGEST))

@@ -3,7 +3,7 @@
 # No postponed annotations: they are what options are made from, and to evaluate them as texts costs at every start.
 
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -104,7 +104,10 @@ Chosen = TypeVar("Chosen", bound=msgspec.Struct)
 @cache
 def fields_of(options: type[msgspec.Struct]) -> dict[str, Field]:
     """Every option by name, in the order of its declaration."""
-    hints = _hints(options)
+    own = [vars(part).get("__annotations__", {}) for part in reversed(options.__mro__)]
+    hints: dict[str, Any] = {name: hint for annotations in own for name, hint in annotations.items()}
+    if any(isinstance(hint, str) for hint in hints.values()):  # to have `typing` evaluate texts is slow
+        hints = get_type_hints(options, include_extras=True)
     defaults = dict(zip(options.__struct_fields__[::-1], options.__struct_defaults__[::-1], strict=False))
     return {
         name: _field(name, hints[name], defaults.get(name))
@@ -113,24 +116,12 @@ def fields_of(options: type[msgspec.Struct]) -> dict[str, Field]:
     }
 
 
-def _hints(options: type[msgspec.Struct]) -> Mapping[str, Any]:
-    """The annotations as types; to have `typing` evaluate them is slow, and needed only where they are texts."""
-    own = [vars(part).get("__annotations__", {}) for part in reversed(options.__mro__)]
-    hints = {name: hint for annotations in own for name, hint in annotations.items()}
-    return (
-        get_type_hints(options, include_extras=True) if any(isinstance(hint, str) for hint in hints.values()) else hints
-    )
-
-
 def _field(name: str, hint: Any, default: Any) -> Field:
     inner, opt = get_args(hint)[0], next(part for part in get_args(hint)[1:] if isinstance(part, Opt))
-    parts = [part for part in _alternatives(inner) if part is not type(None)]
+    either = get_args(inner) if get_origin(inner) in (Union, types.UnionType) else (inner,)
+    parts = [part for part in either if part is not type(None)]
     choices = tuple(choice for part in parts if get_origin(part) is Literal for choice in get_args(part))
     return Field(name, _kind(name, parts[0], opt), default, opt, choices)
-
-
-def _alternatives(hint: Any) -> Sequence[Any]:
-    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 
 def _kind(name: str, hint: Any, opt: Opt) -> Kind:

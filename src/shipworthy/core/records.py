@@ -17,9 +17,9 @@ from msgspec import UNSET, UnsetType
 
 from ..reading.jsonl import JOURNAL, Problem, Reader, Refused, deep, suspicious
 from ..reading.keys import Keys
-from ..reading.mapping import FLAT, shaped
 from ..reading.plans import add_plans, note_runs
 from ..reading.strict import as_record, strict_object
+from ..reading.values import FLAT, shaped
 from .contracts import Gold, Trace, gold_keys, trace_keys
 from .inputs import Block, Input, Line, Refusal
 
@@ -39,47 +39,39 @@ class Contract(msgspec.Struct, frozen=True):
     check_first: bool = False  # in full before one line replaces another: where bad lines are left out
     check: Callable[[Any], tuple[str, str, str] | None] | None = None  # what else is wrong with a record
 
-    def blocks(self, source: Any, read: Input) -> Iterator[Block]:
-        """The lines of a file, of a part of one, or the records of an iterable, with their questions."""
+    def blocks(self, source: Any, read: Input, decode: bool = False) -> Iterator[Block]:
+        """The lines of a file, of a part of one, or the records of an iterable, with their questions.
+
+        With `decode`, lines are the records that they hold, wherever they hold one plainly.
+        """
         if not is_path(source):
-            yield from self._given(source, read)
+            yield from self._objects(source, read)
             return
         read.path = os.fspath(source)
-        rows = open_table(source, read)
-        reader = self._reader(source, read, dict if self.map and rows is None else self.record)
-        strict = Strict(self, read)
-        if rows is None and not self.map:
-            for first, text, lines in reader.blocks():
-                yield from strict.skimmed(range(first, first + len(lines)), text, lines)
-            read.learn(reader)
+        table = open_table(source, read) if is_other_format(source) else None
+        strict = Strict(self, read, source, decode)
+        if table is None and not self.map:
+            for first, text, lines in strict.reader.blocks():
+                yield from strict.block(range(first, first + len(lines)), text, lines)
+            read.learn(strict.reader)
             return
         from .mapped import mapped_rows
 
-        plain = mapped_rows(reader if rows is None else rows, self.kind, self.map, read, read.found)
+        rows = Reader(source, dict, read.found, warn=read.warn) if table is None else table
+        plain = mapped_rows(rows, self.kind, self.map, read, read.found)
         while some := list(islice(plain, _ROWS)):
             lines = [_written(row) for _, row in some]
-            yield from strict.skimmed([place for place, _ in some], b"\n".join(lines), lines)
-        if rows is None:
-            read.learn(reader)
+            yield from strict.block([place for place, _ in some], b"\n".join(lines), lines)
+        add_plans(read.plans, strict.reader.plans)
+        if isinstance(rows, Reader):
+            read.learn(rows)
         else:
             read.digest = rows.digest
-
-    def _reader(self, source: Any, read: Input, record: type[Any]) -> Reader[Any]:
-        return Reader(
-            source,
-            record,
-            read.found,
-            keys=self.keys() if record is not dict else None,
-            warn=read.warn,
-            amend=partial(_name_as_text, read),
-            shaped=partial(shaped, kind=self.kind) if record is not dict else None,
-            flat=FLAT if self.kind == "trace" else frozenset(),
-        )
 
     def keys(self) -> Keys:
         return gold_keys() if self.kind == "gold" else trace_keys()
 
-    def _given(self, source: Iterable[Any], read: Input) -> Iterator[Block]:
+    def _objects(self, source: Iterable[Any], read: Input) -> Iterator[Block]:
         """Records of an iterable, which are checked as they come, and stay the objects that they are."""
         from .mapped import mapped_rows
 
@@ -116,7 +108,9 @@ class Contract(msgspec.Struct, frozen=True):
 
     def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
         """A record for each line, checked in full; None for one that is refused."""
-        found = _strict(self).records(lines, refuse)
+        found = [data for _, data in lines]
+        if bytes in set(map(type, found)):  # else they were decoded while they were read, or came as records
+            found = _strict(self).records(lines, refuse)
         if self.check is not None:
             for at, record in enumerate(found):
                 if record is not None and (wrong := self.check(record)) is not None:
@@ -161,36 +155,52 @@ _encode = msgspec.json.Encoder().encode
 class Strict:
     """The lines of one file while they are read, or of some questions while they are judged."""
 
-    def __init__(self, contract: Contract, read: Input) -> None:
-        self._contract, self._read = contract, read
-        self._reader = contract._reader("", read, contract.record)
+    def __init__(self, contract: Contract, read: Input, source: Any = "", decode: bool = False) -> None:
+        self._contract, self._read, self._decodes = contract, read, decode
         self._decode = msgspec.json.Decoder(contract.record).decode
         self._typed = contract.record in (Gold, Trace)  # others make keys of keys, which would be miscounted
+        self.reader: Reader[Any] = Reader(
+            source,
+            contract.record,
+            read.found,
+            keys=contract.keys,
+            warn=read.warn,
+            amend=partial(_name_as_text, read),
+            shaped=partial(shaped, kind=contract.kind),
+            flat=FLAT if contract.kind == "trace" else frozenset(),
+        )
 
     # --- while they are read ---
 
-    def skimmed(self, places: Sequence[int], text: bytes, lines: list[bytes]) -> Iterator[Block]:
+    def block(self, places: Sequence[int], text: bytes, lines: list[bytes]) -> Iterator[Block]:
         """The lines with their questions; where something is odd, one by one, and without those that are refused."""
         contract, read = self._contract, self._read
-        names = None if JOURNAL in text else self._names(text, lines)
-        if names is not None and contract.check_first and not self._all_right(lines):
-            names = None
+        records = names = None
+        if JOURNAL not in text:
+            if self._decodes or contract.check_first:
+                records = self._at_once(lines)
+                if records is not None and contract.check_first and contract.check is not None:
+                    records = None if any(map(contract.check, records)) else records
+            if records is not None:
+                names = [record.qid for record in records]
+            elif self._decodes and len(lines) > _TOGETHER:
+                for start in range(0, len(lines), _TOGETHER):
+                    some = slice(start, start + _TOGETHER)
+                    yield from self.block(places[some], b"".join(lines[some]), lines[some])
+                return
+            elif not contract.check_first:
+                names = self._names(text, lines)
         if names is None:
             for place, line in zip(places, lines, strict=True):
                 yield from self._one(place, line)
             return
         if contract.needs and not read.fits.get(read.path):
-            some = _strict(contract).records(list(zip(places, lines, strict=True)), _ignore)
-            read.fits[read.path] = any(contract.fits(record) for record in some if record is not None)
+            some_records = records or _strict(contract).records(list(zip(places, lines, strict=True)), _ignore)
+            read.fits[read.path] = any(contract.fits(record) for record in some_records if record is not None)
         if b'"sweep_id"' in text:
-            note_runs(read.plans, map(_run_in, lines))
+            note_runs(read.plans, records or map(_run_in, lines))
         read.records += len(lines)
-        yield places, names, lines
-
-    def _all_right(self, lines: list[bytes]) -> bool:
-        found = self._at_once(lines) if self._typed else self._reader.at_once(b"\n".join(lines), lines)
-        check = self._contract.check
-        return found is not None and (check is None or not any(map(check, found)))
+        yield places, names, records if self._decodes and records is not None else lines
 
     def _names(self, text: bytes, lines: list[bytes]) -> list[str] | None:
         """The question of each line; None unless each is one JSON object in UTF-8 that names it once, plainly."""
@@ -220,8 +230,8 @@ class Strict:
             if contract.unnamed and _is_nameless(line):
                 read.records += 1
                 return
-            found = None if JOURNAL in line else self._reader.at_once(line, [line])
-            record = found[0] if found else self._slowly(place, line)
+            found = None if JOURNAL in line else self.reader.at_once(line, [line])
+            record = found[0] if found else self.reader.slowly(place, line)
             if record is None:
                 return
             names = [record.qid]
@@ -236,44 +246,42 @@ class Strict:
         read.records += 1
         yield [place], names, [line.removeprefix(b"\xef\xbb\xbf")]
 
-    def _slowly(self, place: int, line: bytes) -> Any:
-        self._reader.path = self._read.path
-        record = self._reader.slowly(place, line)
-        add_plans(self._read.plans, self._reader.plans)
-        return record
-
     # --- while they are judged ---
 
     def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
         """A record for each line; all at once where nothing is odd, else few at a time, and one by one."""
-        texts = [data for _, data in lines]
-        if not texts or type(texts[0]) is not bytes:
-            return texts  # they were records when they came
-        found = self._at_once(texts)
-        if found is None:
-            found = []
-            for start in range(0, len(lines), _TOGETHER):
-                some = lines[start : start + _TOGETHER]
-                found += self._at_once(texts[start : start + _TOGETHER]) or [self._record(one, refuse) for one in some]
-        if self._contract.fields:
-            for record, text in zip(found, texts, strict=True):
-                if record is not None:
-                    record.fields = fields_in(_object(text), self._contract.fields)
+        found = [data for _, data in lines]
+        left = [at for at, data in enumerate(found) if type(data) is bytes]
+        records = self._at_once([found[at] for at in left])
+        if records is None:
+            records = []
+            for start in range(0, len(left), _TOGETHER):
+                some = left[start : start + _TOGETHER]
+                more = self._at_once([found[at] for at in some])
+                records += more or [self._record(lines[at], refuse) for at in some]
+        for at, record in zip(left, records, strict=True):
+            found[at] = record
         return found
 
     def _at_once(self, lines: list[bytes]) -> list[Any] | None:
         """Typed, and written again with as many colons, so that no key was lost; or by way of plain objects."""
         text = b"\n".join(lines)
+        found = None
         if self._typed and b'"q_id"' not in text:
             try:
                 if suspicious(text) or deep(lines):
                     return None
                 found = list(map(self._decode, lines))
-                if _encode(found).count(b":") == text.count(b":"):
-                    return found
+                if _encode(found).count(b":") != text.count(b":"):
+                    found = None
             except (ValueError, RecursionError):
-                pass
-        return self._reader.at_once(text, lines) if len(lines) <= _TOGETHER else None
+                found = None
+        if found is None and len(lines) <= _TOGETHER:
+            found = self.reader.at_once(text, lines)
+        if found is not None and self._contract.fields:
+            for record, line in zip(found, lines, strict=True):
+                record.fields = fields_in(_object(line), self._contract.fields)
+        return found
 
     def _record(self, line: Line, refuse: Callable[[Refusal], None]) -> Any:
         place, text = line
@@ -281,11 +289,13 @@ class Strict:
             return found[0]
         problems = self._read.found
         before = problems.total
-        record = self._reader.slowly(place, text)
+        record = self.reader.slowly(place, text)
         if problems.total > before:
             last = problems.first[-1]
             refuse(Refusal(place, last.what, last.hint, last.code))
             problems.first.clear()  # of an input that nobody else sees
+        elif record is not None and self._contract.fields:
+            record.fields = fields_in(_object(text), self._contract.fields)
         return record
 
 
@@ -306,8 +316,6 @@ class Table(Protocol):
 
 def open_table(source: Any, read: Input) -> Table | None:
     """The rows of a file that is not JSON lines; None where it is."""
-    if not is_other_format(source):
-        return None
     from ..reading.formats import open_rows
 
     return open_rows(os.fspath(source), read.found)
@@ -320,7 +328,7 @@ def mapped_records(
     from .mapped import mapped_rows
 
     read.path = os.fspath(source)
-    rows = open_table(source, read)
+    rows = open_table(source, read) if is_other_format(source) else None
     reader = Reader(source, dict, read.found, warn=read.warn)
     for number, row in mapped_rows(reader if rows is None else rows, kind, pairs, read, read.found):
         read.records += 1

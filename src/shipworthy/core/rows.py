@@ -48,12 +48,15 @@ class Rows(Sequence[Row]):
     def append(self, order: Order, row: Row | msgspec.Struct) -> None:
         if type(row) is not self._type:
             self._meet(type(row))
-        data = _encoded(row)
+        self.add(order, _encoded(row))
+
+    def add(self, order: Order, data: bytes) -> None:
+        """Add what is already encoded."""
         self._entries.append((order, data))
         self._size += len(data) + PER_ROW
+        self._sorted = False
         if self._size > self._most:
             self._put_down()
-        self._sorted = False
 
     def _meet(self, kind: type[object]) -> None:
         new = not (self._mixed or self._type or len(self))

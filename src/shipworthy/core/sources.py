@@ -1,12 +1,15 @@
-"""Sources: gold and traces read from files or iterables, with their digests and what was wrong with them."""
+"""Sources: gold and traces read from files or iterables, what is wrong with a gold item, what suites ask of each."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
+
+import msgspec
+from msgspec import UNSET
 
 from ..errors import DataError
 from ..reading.files import Files
@@ -14,8 +17,7 @@ from ..reading.jsonl import Problem, Problems, Reader, Refused
 from ..reading.lock import item_digest, rows_of, set_digest
 from ..reading.plans import note_runs
 from ..reading.strict import as_record
-from .contracts import NO_BLOCKS, NO_QID, Gold, Trace, known_gold_keys
-from .goldset import Answerable, GoldSet, require_answerable, require_expected, wrong
+from .contracts import NO_BLOCKS, NO_QID, Gold, Place, Trace, known_gold_keys
 from .inputs import Input, Refusal, Refusals, Stream, Warned
 from .records import Contract, is_path, path_of
 
@@ -54,7 +56,8 @@ def gold_stream(
 
 def close_gold(source: GoldSource, read: Input, *, lenient: bool) -> None:
     """What only the whole set tells: whether paths matched, whether it is one of questions, which lines are bad."""
-    check_mapping(read)
+    if read.mapped is not None:
+        check_mapping(read)
     if not read.items:
         raise_misfit(source, "gold", read.found)
     read.close(read.found, lenient)
@@ -76,7 +79,7 @@ def load_gold(
     read = Input()
     stream = gold_stream(source, read, lenient=lenient, by=by, map=map)
     items, lines, refusals = dict[str, Gold](), dict[str, int](), Refusals()
-    for places, _, texts in stream.blocks():
+    for places, _, texts in stream.blocks(decode=True):
         records = stream.format.records(list(zip(places, texts, strict=True)), refusals.add)
         for place, item in zip(places, records, strict=True):
             if item is None:
@@ -140,7 +143,8 @@ def stream_traces(
 
 def close_traces(source: TraceSource, read: Input, *, lenient: bool, needs: bool) -> None:
     """What only all traces tell: whether paths matched, whether each file is one of traces, which lines are bad."""
-    check_mapping(read)
+    if read.mapped is not None:
+        check_mapping(read)
     for path, fits in read.fits.items():
         if not fits:
             raise_misfit(path if is_path(source) else source, "trace", read.found)
@@ -228,3 +232,170 @@ def file_input(path: str | os.PathLike[str], records: int = 1) -> Input:
 
     with open(path, "rb") as stream:
         return Input(path=os.fspath(path), digest=hashlib.file_digest(stream, "sha256").hexdigest(), records=records)
+
+
+# --- gold items ---
+
+
+class Watch(Protocol):
+    """Told of every item with its line, in any order; what two of them were told adds up."""
+
+    def meet(self, item: Gold, line: int) -> object:
+        """False where the item can't be judged: `require` then says why."""
+
+    def __iadd__(self, other: Any) -> Any: ...
+    def require(self, source: Input) -> None:
+        """Raise what is wrong with the set as a whole."""
+
+    def warnings(self) -> list[str]: ...
+
+
+class GoldSet(msgspec.Struct):
+    """The gold items by qid, in file order, and what was noticed while reading them."""
+
+    items: dict[str, Gold]
+    lines: Mapping[str, int]
+    source: Input
+
+    def placed(self) -> Iterator[tuple[Gold, int]]:
+        """The items with their lines."""
+        return ((item, self.lines[qid]) for qid, item in self.items.items())
+
+
+def shows(gold: Gold) -> bool:
+    """A quick look at whether all that the item expects can be seen: each text begins with a letter or a digit."""
+    for texts in (gold.gold_claim_substr, gold.gold_citations, gold.constraints):
+        for text in texts or ():
+            if not isinstance(text, str) or not text[:1].isalnum():
+                return False
+    return True
+
+
+def wrong(gold: Gold, before: int | None, last_wins: bool) -> tuple[str, str, str] | None:
+    """What is wrong with a gold item, the hint and the code; `before` is the line of one with the same qid."""
+    if before is not None and not last_wins:
+        what = f"duplicate qid {gold.qid!r} (first on line {before})"
+        return what, "Give each question its own qid.", "gold-repeated"
+    if blank := _blank_field(gold):
+        what = f"{blank} has a blank entry, which every answer would meet or none"
+        return what, "Write it, or remove it.", "gold-blank"
+    return None
+
+
+def _blank_field(gold: Gold) -> str:
+    """The field of a gold item that expects nothing visible: blanks, or characters that print as nothing."""
+    for name in ("gold_claim_substr", "gold_citations", "constraints"):
+        for entry in getattr(gold, name) or ():
+            text = entry.id if isinstance(entry, Place) else entry
+            if not text or not (text[0].isalnum() or any(map(str.isprintable, "".join(text.split())))):
+                return name
+    return ""
+
+
+# --- what suites ask of every item ---
+
+
+PLACEHOLDER = "replace this: the shortest text that every correct answer contains"
+
+
+class Answerable:
+    """Whether every item says whether it is answerable, found out while they go by."""
+
+    def __init__(self) -> None:
+        self._starter: tuple[int, str] | None = None  # the first whose expected text nobody has written yet
+        self._some = False
+        self._first: tuple[int, str] | None = None  # line and qid of the first that does not say
+
+    def meet(self, item: Gold, line: int) -> object:
+        if item.answerable is None:
+            self._first = min(self._first or (line, item.qid), (line, item.qid))
+        else:
+            self._some = True
+            if item.gold_claim_substr == [PLACEHOLDER]:
+                self._starter = min(self._starter or (line, item.qid), (line, item.qid))
+        return True
+
+    def __iadd__(self, other: Self) -> Self:
+        self._some |= other._some
+        self._first = min(filter(None, (self._first, other._first)), default=None)
+        self._starter = min(filter(None, (self._starter, other._starter)), default=None)
+        return self
+
+    def require(self, source: Input) -> None:
+        """An item that does not say can't be judged, and nobody guesses."""
+        if self._starter is not None:
+            line, qid = self._starter
+            raise DataError(
+                f"the expected text of qid {qid!r} is still the placeholder that `init` wrote",
+                where=f"{source.path}:{line}",
+                hint="Write the shortest text that every correct answer contains.",
+                code="gold-placeholder",
+            )
+        if self._first is None:
+            return
+        if not self._some and os.path.isfile(source.path):
+            from ..reading.misfit import misfit
+
+            error = misfit(source.path, "gold", "no question says whether it is answerable")
+            if error is not None:
+                raise error
+        line, qid = self._first
+        raise DataError(
+            f"qid {qid!r} does not say whether it is answerable",
+            where=f"{source.path}:{line}",
+            hint='Add "answerable": true or false.',
+            code="gold-answerable",
+        )
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+def require_answerable(gold: GoldSet) -> None:
+    """The same of a set that was read."""
+    noticed = Answerable()
+    for item, line in gold.placed():
+        noticed.meet(item, line)
+    noticed.require(gold.source)
+
+
+class ExpectedTexts(Answerable):
+    """Whether answerable items name expected texts, too: under another name they are no lack of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._expects = False  # some answerable item does
+        self._lacks = False  # … and some does not
+
+    def meet(self, item: Gold, line: int) -> object:
+        if item.answerable:
+            self._lacks |= item.gold_claim_substr is UNSET
+            self._expects |= item.gold_claim_substr is not UNSET
+        return super().meet(item, line)
+
+    def __iadd__(self, other: Self) -> Self:
+        super().__iadd__(other)
+        self._expects |= other._expects
+        self._lacks |= other._lacks
+        return self
+
+    def require(self, source: Input) -> None:
+        super().require(source)
+        if self._lacks:
+            require_expected(source, none=not self._expects)
+
+
+def require_expected(source: Input, none: bool) -> None:
+    """Say how to read expected texts that the set has under another name. `none`: no answerable item has any.
+
+    Called for sets in which some answerable items lack them.
+    """
+    from ..reading.misfit import renamed
+
+    given: Collection[str] = ()
+    if source.mapped is not None:
+        from ..reading.mapping import FieldMap
+
+        given = FieldMap.parse(source.mapped.pairs, "gold").sources
+    if error := renamed(source.path, given, none):
+        raise error

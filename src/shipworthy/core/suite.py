@@ -12,11 +12,11 @@ import msgspec
 from .decision import Display
 from .evidence import Counts, Evidence, Judged, Order, Outline, Row
 from .gates import Gate, Outcome, parse_gates
-from .goldset import Watch
 from .inputs import Input, Stream
 from .join import Case, Keep, Once, RunOf, Survey
 from .metrics import Measure, Metric, Words
 from .options import SuiteOptions
+from .sources import Watch
 
 if TYPE_CHECKING:
     from .control import Control, Setup
@@ -117,36 +117,12 @@ class Reference(msgspec.Struct, kw_only=True):
 # What a suite does where it says nothing else. Functions, not lambdas, so that a suite can be pickled.
 
 
-def as_given(options: object, sources: Sources) -> object:
-    return options
-
-
-def no_change(context: object, gathered: object, material: Material) -> object:
-    return context
-
-
 def no_aliases(options: object) -> Mapping[str, str]:
     return {}
 
 
 def no_terms() -> Mapping[str, Words]:
     return {}
-
-
-def main_part(findings: Findings) -> str:
-    return ""
-
-
-def deciding_part(findings: Findings, gate: Gate) -> Iterable[str]:
-    return (findings.part,)
-
-
-def no_baseline(findings: Findings) -> Mapping[str, Fraction]:
-    return {}
-
-
-def no_review(findings: Findings) -> tuple[list[Outcome], list[str]]:
-    return findings.outcomes, []
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,19 +141,19 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     facts: Callable[[Outline, Any], Iterable[Counts]] | None = None  # (outline, context), asked once for each outline
     card: Callable[[Case, Any, str, Order], Row] | None = None  # (case, context, kind and place among the worst)
     brief: bool = False  # only reports read the rows of items that pass
-    complete: Callable[[Any, Sources], Any] = as_given  # (options, inputs) → options with what the inputs decide
+    complete: Callable[[Any, Sources], Any] | None = None  # (options, inputs) → options with what the inputs decide
     survey: Callable[[Any], Survey | None] | None = None  # (context)
-    settle: Callable[[Any, Any, Material], Any] = no_change  # (context, evaluate.Gathered, material) → context
+    settle: Callable[[Any, Any, Material], Any] | None = None  # (context, evaluate.Gathered, material) → context
     shown: Callable[[Any], Mapping[str, Any]] = no_aliases  # (context): what options stand for once files are read
     aliases: Callable[[Any], Mapping[str, str]] = no_aliases
     wanted: Callable[[Any], list[Gate]] | None = None  # gates that the options name; default: those of `gates`
     gate_key: Callable[[Gate], str] = attrgetter("key")  # gates of one key replace each other
-    part: Callable[[Findings], str] = main_part  # which part of the evidence decides
-    compared: Callable[[Findings, Gate], Iterable[str]] = deciding_part  # the parts that a gate is about
+    part: Callable[[Findings], str] | None = None  # which part of the evidence decides, where there are several
+    compared: Callable[[Findings, Gate], Iterable[str]] | None = None  # the parts that a gate is about, if not that one
     slice_values: Mapping[str, str] = {}  # field that slices are named by → the value of a run that tells it
     asides: tuple[str, ...] = ()  # parts of the evidence that no metric is made of
-    baseline: Callable[[Findings], Mapping[str, Fraction]] = no_baseline
-    review: Callable[[Findings], tuple[list[Outcome], list[str]]] = no_review
+    baseline: Callable[[Findings], Mapping[str, Fraction]] | None = None
+    review: Callable[[Findings], tuple[list[Outcome], list[str]]] | None = None  # what only it can hold against them
     reference: Callable[[Findings], Reference] | None = None
     controls: Callable[[Setup], Iterable[Control]] | None = None  # runs that are known to be good or bad
     configurable: bool = True  # whether a config may name it
@@ -189,4 +165,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
         """The gates that somebody asked for, checked against the suite's metrics."""
         if self.wanted is not None:
             return self.wanted(options)
+        if not options.gates:
+            return []
         return parse_gates(options.gates, self.metrics(options), self.aliases(options))

@@ -62,7 +62,7 @@ def temporary() -> IO[bytes]:
         return tempfile.TemporaryFile(dir=_chosen())
 
 
-# The only place that pickles: what this very process wrote to a file of its own, and reads back from nowhere else.
+# Only what this very program wrote, to a file or folder of its own or to the workers of its own cluster, is read back.
 
 
 def packed(value: object) -> bytes:

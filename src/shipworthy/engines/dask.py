@@ -22,14 +22,15 @@ from msgspec.structs import replace
 
 from .. import _version
 from ..core.inputs import Input, Stream
-from ..core.join import Joined, Keep, Question, Total, Work, work_on
+from ..core.join import Joined, Keep, Question, Total, Wanted, Work, work_on
 from ..core.rows import MEMORY
+from ..core.temporary import packed, unpacked
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..reading.archives import Part
 from ..reading.files import is_remote
 from ..text import first_few, visible
 from . import size_of
-from .piles import ROUND, Piece, Pieces, Pile, Plan, packed, put_lines, questions_in, split, unpacked
+from .piles import ROUND, Piece, Pieces, Pile, Plan, put_lines, questions_in, split
 from .workers import Failed, attempt
 
 PILE = 32_000_000  # bytes of files for each pile …
@@ -111,9 +112,9 @@ class OnCluster:
             raise failed[min(failed)]
         return total
 
-    def batches(self) -> Iterator[Sequence[Question]]:
+    def batches(self, wanted: Wanted | None = None) -> Iterator[Sequence[Question]]:
         for piles in self._piles:
-            yield from questions_in(_opened(self._client.gather(piles)), self._keep)
+            yield from questions_in(_opened(self._client.gather(piles)), self._keep, wanted)
 
     def _results(self, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Results as they arrive, with their numbers. What is lost with a worker is done again by the scheduler."""

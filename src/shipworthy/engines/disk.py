@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 from ..core.inputs import Format, Input, Stream
-from ..core.join import Joined, Keep, Question, Total, Work, work_on
+from ..core.join import Joined, Keep, Question, Total, Wanted, Work, work_on
 from ..core.rows import MEMORY
-from ..core.temporary import folder, told
+from ..core.temporary import folder, packed, told, unpacked
 from . import size_of
-from .piles import ROUND, Pieces, Pile, Plan, packed, put_lines, questions_in, split, unpacked
+from .piles import ROUND, Pieces, Pile, Plan, put_lines, questions_in, split
 from .workers import over
 
 PILE = 16_000_000  # bytes of lines that are judged together, where there is no limit
@@ -89,9 +89,9 @@ class OnDisk:
                 total += part
         return total
 
-    def batches(self) -> Iterator[Sequence[Question]]:
+    def batches(self, wanted: Wanted | None = None) -> Iterator[Sequence[Question]]:
         for way in range(self._ways):
-            yield from questions_in(_piles(self._files, way), self._keep)
+            yield from questions_in(_piles(self._files, way), self._keep, wanted)
 
 
 class PileFile:

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.inputs import Stream
-from ..core.join import TOGETHER, Joined, Keep, Lot, Question, Total, Work, questions_of, work_on
+from ..core.join import TOGETHER, Joined, Keep, Lot, Question, Total, Wanted, Work, questions_of, work_on
 from ..core.rows import MEMORY
+from . import size_of
 
 WORTH_SHARING = 10_000  # questions from which other processes judge some of them
+SMALL = 4_000_000  # bytes of files that are decoded while they are read; of larger ones records would fill the memory
 PER_JOB = 4  # tasks for each process, so that they finish at about the same time
 
 
@@ -19,9 +21,10 @@ def run(
     streams: Mapping[str, Stream], keep: Mapping[str, Keep], tick: Callable[[int], None] | None, *, jobs: int = 1
 ) -> Iterator[Joined]:
     lots, count = {}, 0
+    decode = sum(size_of(path) for stream in streams.values() for path in stream.paths) < SMALL
     for name, stream in streams.items():
         lot = lots[name] = Lot(keep.get(name, "all"))
-        for places, names, lines in stream.blocks():
+        for places, names, lines in stream.blocks(decode):
             lot.take(places, names, lines)
             count += len(names)
             if tick is not None and name != "gold":
@@ -45,9 +48,9 @@ class InMemory:
 
             if can_fork():  # what is in memory reaches other processes in no other way
                 step = -(-size // (jobs * PER_JOB))
-                tasks = [(start, min(start + step, size)) for start in range(0, size, step)]
+                tasks = [slice(start, start + step) for start in range(0, size, step)]
                 part: Any
-                for _, part in over(lambda task: work_on(work, self._batches(*task)), tasks, jobs):
+                for _, part in over(lambda task: work_on(work, self.batches(part=task)), tasks, jobs):
                     total += part
                 return total
         for batch in self.batches():
@@ -55,9 +58,7 @@ class InMemory:
             total += part
         return total
 
-    def batches(self) -> Iterator[Sequence[Question]]:
-        return self._batches(0, len(self._names))
-
-    def _batches(self, start: int, stop: int) -> Iterator[Sequence[Question]]:
-        for at in range(start, stop, TOGETHER):
-            yield list(questions_of(self._lots, self._names[at : min(at + TOGETHER, stop)]))
+    def batches(self, wanted: Wanted | None = None, part: slice = slice(None)) -> Iterator[Sequence[Question]]:
+        names = self._names[part] if wanted is None else list(filter(wanted, self._names))
+        for at in range(0, len(names), TOGETHER):
+            yield questions_of(self._lots, names[at : at + TOGETHER])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ..core.inputs import FILE, Format, Input, Stream, joined
-from ..core.join import TOGETHER, Keep, Lot, Question, Slot, hash_of, merged
+from ..core.join import TOGETHER, Keep, Lot, Question, Slot, Wanted, hash_of, merged
 from ..core.records import is_other_format
 from ..errors import DataError
 from ..reading.archives import PACKED, Part
@@ -205,26 +204,18 @@ def _put_down(source: str, lot: Lot, ways: int, put: Put) -> None:
             put(number, pile)
 
 
-def questions_in(piles: Iterable[Pile], keep: Mapping[str, Keep]) -> Iterator[Sequence[Question]]:
+def questions_in(
+    piles: Iterable[Pile], keep: Mapping[str, Keep], wanted: Wanted | None = None
+) -> Iterator[Sequence[Question]]:
     """The questions of all piles of one number, by name; piles come in the order in which they were read."""
     found: dict[str, dict[str, Slot]] = {}
     for pile in piles:
         for name, source, lines, replaced, first in pile:
+            if wanted is not None and not wanted(name):
+                continue
             slots, slot = found.setdefault(name, {}), Slot(lines, replaced, first)
             before = slots.get(source)
             slots[source] = slot if before is None else merged(before, slot, keep.get(source, "all"))
     names = sorted(found)
     for start in range(0, len(names), TOGETHER):
         yield [Question(name, found[name]) for name in names[start : start + TOGETHER]]
-
-
-# Only what this very program wrote, to a folder of its own or to the workers of its own cluster, is read back.
-
-
-def packed(pile: Pile) -> bytes:
-    return pickle.dumps(pile, pickle.HIGHEST_PROTOCOL)
-
-
-def unpacked(data: bytes) -> Pile:
-    pile: Pile = pickle.loads(data)
-    return pile

@@ -3,7 +3,6 @@
 store    SQLite or PostgreSQL, migrations
 records  a run as it is kept
 items    one question over the runs
-queries  what pages and reports ask: branches, questions by runs, since when each fails
 spool    runs that could not be recorded yet
 nightly  evidence that gathers over repeated runs
 page     eval/report.md with its pictures
@@ -43,11 +42,12 @@ from .records import (
     stored,
     stored_results,
 )
-from .spool import KNOWN, keep, left, spool_folder, waiting
+from .spool import keep, left, spool_folder, waiting
 from .store import (
     BUILD_COLUMNS,
     COMMIT_COLUMNS,
     ITEMS,
+    KNOWN,
     SINCE,
     DatabaseRow,
     HistoryStore,
@@ -94,27 +94,14 @@ class History:
         self.url, self.timeout, self.texts = os.fspath(url), timeout, texts
         self._local = threading.local()
 
-    def record(
-        self,
-        report: Report,
-        *,
-        commit: str = "",
-        branch: str = "",
-        label: str = "",
-        recorded_at: str = "",
-        project: str = "",
-        committed_at: str = "",
-        subject: str = "",
-        parent: str = "",
-        author: str = "",
-        gold_release: str = "",
-        commit_url: str = "",
-        run_url: str = "",
-        pull_url: str = "",
-    ) -> str:
-        """Add a run and return its id; the same report of the same commit and label is added once."""
-        about = (project, committed_at, subject, parent, author, gold_release, commit_url, run_url, pull_url)
-        row, metrics, gates = rows_of(report, commit, branch, label, recorded_at or _now(), about)
+    def record(self, report: Report, **known: str) -> str:
+        """Add a run and return its id; the same report of the same commit and label is added once.
+
+        `known` is what is known of the run besides, by the names in `KNOWN`: commit, branch, label, project and so on.
+        """
+        if strange := known.keys() - set(KNOWN):
+            raise TypeError(f"a run has no {', '.join(sorted(strange))}")
+        row, metrics, gates = rows_of(report, known | {"recorded_at": known.get("recorded_at") or _now()})
 
         def add() -> None:
             with opened(self.url, self.timeout) as store:
@@ -442,11 +429,6 @@ class History:
         missing = f"SELECT 1 FROM shipworthy_runs WHERE has_items < {COMPLETE} LIMIT 1"
         return self.version() >= SINCE and not self.read(missing)
 
-    def record_or_spool(self, report: Report, **known: str) -> tuple[str, str]:
-        """Record a run; where that fails keep it beside the database. The run's id, and a warning or nothing."""
-        (name,), warnings = self.record_all([report], **known)
-        return name, " ".join(warnings)
-
     def record_all(self, reports: Sequence[Report], **known: str) -> tuple[list[str], list[str]]:
         """Record runs, or keep them beside the database where that fails; their ids, and warnings. Never raises.
 
@@ -454,7 +436,7 @@ class History:
         waited for only once. Call it when the verdict is printed: nothing that happens here can change one.
         """
         known = {**known, "recorded_at": known.get("recorded_at") or _now()}
-        _, warnings, broken = self._absorb()
+        warnings, broken = self._absorb()
         names = []
         for report in reports:
             name = ""
@@ -473,17 +455,13 @@ class History:
             names.append(name)
         return names, warnings
 
-    def absorb(self) -> int:
-        """Record what was kept beside the database, and say how much; a file goes only once its run is safe."""
-        count, _, broken = self._absorb()
-        if broken is not None:
-            raise broken
-        return count
+    def _absorb(self) -> tuple[list[str], Exception | None]:
+        """Record what was kept beside the database; a file goes only once its run is safe.
 
-    def _absorb(self) -> tuple[int, list[str], Exception | None]:
-        """How many runs were recorded, warnings about files that can't be, and the database's failure if it has one."""
+        Warnings about files that can't be recorded, and the database's failure if it has one.
+        """
         runs, odd = waiting(spool_folder(self.url))
-        warnings, count = [left(path) for path in odd], 0
+        warnings = [left(path) for path in odd]
         for path, entry in runs:
             try:
                 self.record(entry.pop("report"), **entry)
@@ -491,11 +469,10 @@ class History:
                 warnings.append(left(path, error.what))
                 continue
             except Exception as error:
-                return count, warnings, error
-            count += 1
+                return warnings, error
             with contextlib.suppress(OSError):  # recorded already: another time it is recorded once as well
                 os.unlink(path)
-        return count, warnings, None
+        return warnings, None
 
 
 def _completed(sql: str, store: HistoryStore) -> str:

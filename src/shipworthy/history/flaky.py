@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from statistics import median
 
@@ -50,7 +50,7 @@ def flaky(
     """
     runs = comparable(history, suite=suite, branch=branch, project=project)[-last:]
     results = list(history.results(runs))
-    out = outages(results)
+    out = outages([(len(found) - sum(found.values()), len(found)) for found in results])
     names = sorted({name for found in results for name in found})
     items = [_item(name, results, out) for name in names]
     listed = sorted((one for one in items if one.failures >= failures), key=lambda one: (-one.failures, one.qid))
@@ -67,18 +67,22 @@ def _terms(run: RecordedRun) -> tuple[str, ...]:
     return (run.gold, run.definitions, run.profile)
 
 
-def outages(results: Sequence[Mapping[str, bool]]) -> set[int]:
-    """The places of the runs in which an unusual share of the questions failed."""
-    failed = [len(found) - sum(found.values()) for found in results]
-    if not failed:
+def outages(runs: Sequence[tuple[int, int]]) -> set[int]:
+    """The places of the runs in which an unusual share failed; of each run it is told how many of how many did."""
+    if not runs:
         return set()
-    usual = median(failed)
-    spread = _MAD * median(abs(count - usual) for count in failed)
+    usual = median(count for count, _ in runs)
+    spread = _MAD * median(abs(count - usual) for count, _ in runs)
     return {
         place
-        for place, (count, found) in enumerate(zip(failed, results, strict=True))
-        if count - usual >= max(_MORE, _SHARE * len(found), _SPREAD * spread)
+        for place, (count, total) in enumerate(runs)
+        if count - usual >= max(_MORE, _SHARE * total, _SPREAD * spread)
     }
+
+
+def failures(passed: Iterable[bool]) -> int:
+    """How many separate times a question failed."""
+    return sum(not one for one, _ in groupby(passed))
 
 
 def _item(name: str, results: Sequence[Mapping[str, bool]], out: set[int]) -> FlakyItem:
@@ -87,5 +91,4 @@ def _item(name: str, results: Sequence[Mapping[str, bool]], out: set[int]) -> Fl
         " " if name not in found else "·" if place in out else "✓" if found[name] else "✗"
         for place, found in enumerate(results)
     )
-    failures = sum(not passed for passed, _ in groupby(seen))
-    return FlakyItem(name, len(seen), sum(seen), failures, strip)
+    return FlakyItem(name, len(seen), sum(seen), failures(seen), strip)

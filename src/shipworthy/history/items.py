@@ -13,7 +13,7 @@ import msgspec
 from ..reading.reports import reason_of, row_name
 from ..suites import passing_rule
 from ..text import visible
-from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RunRef, gold_of, shown_name
+from .records import LONGEST_NAME, SUBSET, RunRef, git_log, gold_of, shown_name
 from .store import HistoryStore
 
 ANSWERS = 10  # different answers that are shown with their text, the newest
@@ -182,11 +182,7 @@ class ItemHistory(msgspec.Struct):
 
     @property
     def git_log(self) -> str:
-        """The command that lists the commits among which the cause is; blank where they are not known."""
-        before, since = self.before, self.since
-        if before is None or not before.run.commit or not since.run.commit or before.run.commit == since.run.commit:
-            return ""
-        return f"git log --oneline {before.run.commit[:SHORT_COMMIT]}..{since.run.commit[:SHORT_COMMIT]}"
+        return git_log(self.before.run, self.since.run) if self.before else ""
 
     def strip(self, width: int = 60) -> str:
         """The last runs as one character each, oldest first."""
@@ -271,6 +267,14 @@ def spans(numbers: Sequence[int]) -> str:
         span = [number for _, number in group]
         found.append(str(span[0]) if len(span) == 1 else f"{span[0]}–{span[-1]}")
     return ", ".join(found)
+
+
+def side_by_side(old: str, new: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Each text in pieces, `gone` or `come` where only this one has them; none is marked where they are not alike."""
+    parts = changed_words(old, new)
+    if not any(kind == "same" for kind, _ in parts):
+        return [("same", old)] if old else [], [("same", new)] if new else []
+    return [part for part in parts if part[0] != "come"], [part for part in parts if part[0] != "gone"]
 
 
 def word_diff(old: str, new: str) -> str:

@@ -94,7 +94,7 @@ def trend_svg(
     named, free = "", -float(LINE)
     for sign, bound in sorted(bounds, key=lambda one: -one[1]):  # from above, each below the one before
         free = max(free + LINE, at(0, bound)[1] + 4)
-        named += f'<text class="limit end" x="{LEFT - 8}" y="{free:.1f}">{escape(sign)} {_short(bound)}</text>'
+        named += f'<text class="limit end" x="{LEFT - 8}" y="{free:.1f}">{escape(sign)} {short(bound)}</text>'
     told = _values_told(known, at)
     first, last = _days(dates)
     days = f'<text class="tick" x="{LEFT}" y="{HEIGHT - 4}">{escape(first)}</text>'
@@ -112,13 +112,13 @@ def _values_told(known: Sequence[tuple[int, float]], at: Callable[[float, float]
     if not known:
         return ""
     (right, y), last = at(*known[-1]), known[-1][1]
-    told = f'<text class="last" x="{right + 8:.1f}" y="{y + 4:.1f}">{_short(last)}</text>'
+    told = f'<text class="last" x="{right + 8:.1f}" y="{y + 4:.1f}">{short(last)}</text>'
     highest, lowest = max(known, key=lambda one: one[1]), min(known, key=lambda one: one[1])
     for (place, value), down in ((highest, -7), (lowest, LINE + 3)):
         x, y = at(place, value)
         if value != last:
             side = "" if x < LEFT + 20 else " middle"
-            told += f'<text class="tick{side}" x="{x:.1f}" y="{y + down:.1f}">{_short(value)}</text>'
+            told += f'<text class="tick{side}" x="{x:.1f}" y="{y + down:.1f}">{short(value)}</text>'
     return told
 
 
@@ -142,14 +142,14 @@ def _told(
     """The picture in words, for readers who don't see it."""
     if not known:
         return f"{title}: no value"
-    gates = "".join(f", gate {sign} {_short(bound)}" for sign, bound in bounds)
+    gates = "".join(f", gate {sign} {short(bound)}" for sign, bound in bounds)
     when = " to ".join(day for day in days if day)
     return (
-        f"{title}: {_short(known[0][1])} to {_short(known[-1][1])} over {runs} runs{f', {when}' if when else ''}{gates}"
+        f"{title}: {short(known[0][1])} to {short(known[-1][1])} over {runs} runs{f', {when}' if when else ''}{gates}"
     )
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Three places below a hundred, and none that say nothing."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3f}".rstrip("0").rstrip(".")
 
@@ -183,7 +183,7 @@ def _trends(
     shown = {run.id for run in runs}
     found = {}
     for name in metrics:
-        points = history.trend(name, suite=suite, branch=branch, limit=1 << 30)
+        points = history.trend(name, suite=suite, branch=branch, limit=len(runs))  # those of these runs are the newest
         found[name] = [point for point in points if point.run.id in shown]
     return found
 

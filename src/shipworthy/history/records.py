@@ -16,7 +16,7 @@ from ..errors import DataError, EnvironmentFailure
 from ..reading.reports import Passing, passing, passing_in, refuse_edited
 from ..reading.reports import exact_value as read_exactly
 from ..text import visible
-from .store import DatabaseRow, Values, masked
+from .store import BUILD_COLUMNS, COMMIT_COLUMNS, DatabaseRow, Values, masked
 
 Report = Mapping[str, Any]  # the canonical report of one suite
 SUBSET = " (subset)"  # after the decision of a run on some of the questions
@@ -91,6 +91,14 @@ class RunRef(msgspec.Struct, frozen=True):
         return f"run {self.seq}" + (f" ({self.commit[:SHORT_COMMIT]})" if self.commit else "")
 
 
+def git_log(before: RecordedRun | RunRef, after: RecordedRun | RunRef) -> str:
+    """The command that lists the commits among which a cause is; blank where they are not known."""
+    old, new = before.commit, after.commit
+    if not old or not new or old == new or not (old + new).isalnum():
+        return ""
+    return f"git log --oneline {old[:SHORT_COMMIT]}..{new[:SHORT_COMMIT]}"
+
+
 def gold_of(inputs: Mapping[str, Any]) -> str:
     """What the gold set was, whatever the order of its lines where the report says so."""
     gold = inputs.get("gold") or {}
@@ -157,26 +165,22 @@ def exact_value(measure: Report) -> Fraction | None:
     return None if pair is None else Fraction(*pair)
 
 
-def rows_of(
-    report: Report, commit: str, branch: str, label: str, recorded_at: str, about: Iterable[str] = ()
-) -> tuple[Values, list[Values], list[Values]]:
-    """What is kept of a report, which must be as it was written: the run itself, its metrics, its gates.
-
-    `about` is what else is known of the run, in the order of `COMMIT_COLUMNS` and `BUILD_COLUMNS`.
-    """
+def rows_of(report: Report, known: Mapping[str, str]) -> tuple[Values, list[Values], list[Values]]:
+    """What is kept of a report, which must be as it was written: the run itself, its metrics, its gates."""
     try:
         head = report["shipworthy"]
-        known = (*(visible(text) for text in (commit, branch, label)),)  # a database takes no NUL, a reader no escapes
-        name = run_id(str(report["digest"]), *known)
+        # a database takes no NUL, a reader no escapes
+        place = [visible(known.get(key, "")) for key in ("commit", "branch", "label")]
+        name = run_id(str(report["digest"]), *place)
         # the JSON is ASCII with escapes
         run: Values = (
             name,
-            visible(recorded_at),
+            visible(known["recorded_at"]),
             *(visible(str(text)) for text in (head["suite"], head.get("profile", ""), _decided(report))),
             *(visible(str(text)) for text in (head.get("definitions", ""), report["digest"])),
             json.dumps(dict(report.get("inputs", {})), sort_keys=True),
-            *known,
-            *(visible(text, LONGEST_NAME) for text in about),
+            *place,
+            *(visible(known.get(key, ""), LONGEST_NAME) for key in (*COMMIT_COLUMNS, *BUILD_COLUMNS)),
         )
         metrics, gates = _metric_rows(name, report), _gate_rows(name, report)
         refuse_edited(report)

@@ -11,9 +11,8 @@ from ..errors import ShipworthyError
 from ..reading.files import write_whole
 from ..text import visible
 from .records import Recorded, Report, run_id
-from .store import BUILD_COLUMNS, COMMIT_COLUMNS
+from .store import KNOWN
 
-KNOWN = ("commit", "branch", "label", "recorded_at", *COMMIT_COLUMNS, *BUILD_COLUMNS)  # what is kept with a report
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 

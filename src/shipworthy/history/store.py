@@ -26,6 +26,8 @@ T = TypeVar("T")
 COMMIT_COLUMNS = ("project", "committed_at", "subject", "parent")
 BUILD_COLUMNS = ("author", "gold_release", "commit_url", "run_url", "pull_url")
 
+KNOWN = ("commit", "branch", "label", "recorded_at", *COMMIT_COLUMNS, *BUILD_COLUMNS)  # what is kept with a report
+
 # Numbered; what was published is never edited, only added to. No literal question mark or per cent sign:
 # placeholders are rewritten by plain replacement.
 MIGRATIONS: dict[int, tuple[str, ...]] = {

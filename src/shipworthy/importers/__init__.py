@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -126,14 +126,10 @@ class Importer:
     def _items(self) -> Iterator[Item]:
         """What the files hold; corpora and queries come before the rankings that need them."""
         for one, records, read in sorted(self.sources, key=lambda source: _is_ranking(source[0])):
-            reader: Callable[[Records], Iterator[Item]] = one.read if one else self._table
-            counted = Records(records.path, records.shape, _counting(records, read), [])
-            for item in reader(counted):
+            for item in one.read(records) if one else table.read(records, self.mapped, self.options.separator):
                 read.items += 1
                 yield item
-
-    def _table(self, records: Records) -> Iterator[Item]:
-        return table.read(records, self.mapped, self.options.separator)
+            read.records = records.count
 
     def _learn(self, item: Text | Query | RelevantDocument) -> None:
         if isinstance(item, Text):
@@ -159,9 +155,3 @@ class Importer:
 
 def _is_ranking(one: Format | None) -> bool:
     return one is not None and one.name in ("beir", "trec")
-
-
-def _counting(records: Records, read: FileRead) -> Iterator[tuple[int, dict[str, object]]]:
-    for record in records:
-        read.records += 1
-        yield record

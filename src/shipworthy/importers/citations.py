@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ def _listed(values: list[object], documents: list[Document], library: Library) -
     ids = []
     for value in values:
         if isinstance(value, Mapping):
-            ids += [document.id for document in documents_of([value], library, _NOWHERE)]
+            ids += [document.id for document in documents_of([value], library, Counter())]
         elif text := text_of(value):
             ids.append(by_text.get(fold(text), text))
     return _once(ids)
@@ -71,11 +72,3 @@ def _without(claim: str, known: set[str]) -> str:
 
 def _once(names: Any) -> list[str]:
     return list(dict.fromkeys(names))
-
-
-class _Ignored(dict[str, int]):
-    def __missing__(self, key: str) -> int:
-        return 0
-
-
-_NOWHERE: Any = _Ignored()

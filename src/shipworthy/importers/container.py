@@ -37,9 +37,13 @@ class Records(msgspec.Struct):
     shape: str  # json, table, columns, parquet
     rows: Iterator[Record]
     head: list[Record] = []
+    count: int = 0  # of those that were read
 
-    def __iter__(self) -> Iterator[Record]:
-        return chain(self.head, self.rows)
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each record behind its place, `file:line`."""
+        for line, record in chain(self.head, self.rows):
+            self.count += 1
+            yield f"{self.path}:{line}", record
 
     def peek(self, few: int = 20) -> list[dict[str, object]]:
         """The first few records, which are still to come."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..errors import DataError, UsageError
@@ -140,13 +141,11 @@ def checked(records: Records, one: Format) -> Records:
     names = set(records.peek(1)[0])
 
     def rows() -> Iterator[Record]:
-        for line, record in records.rows:
+        for line, record in chain(records.head, records.rows):
             _refuse_other(records.path, line, record, one, names)
             yield line, record
 
-    for line, record in records.head:
-        _refuse_other(records.path, line, record, one, names)
-    return Records(records.path, records.shape, rows(), records.head)
+    return Records(records.path, records.shape, rows())
 
 
 def _refuse_other(path: str, line: int, record: dict[str, object], one: Format, names: set[str]) -> None:
@@ -197,12 +196,8 @@ def _refuse_known_others(records: Records, record: dict[str, object]) -> None:
 
 def unknown_table(records: Records, record: Mapping[str, object]) -> DataError:
     """A table nobody can read without being told which column is which."""
-    return _unknown(records, record, "no known format has these fields")
-
-
-def _unknown(records: Records, record: object, why: str) -> DataError:
     return DataError(
-        f"is not recognised: {why}; found {_keys(record)}",
+        f"is not recognised: no known format has these fields; found {_keys(record)}",
         where=visible(records.path),
         hint="Name the columns: --map question=COLUMN --map claim=COLUMN --map retrieved_ids=COLUMN.",
         code="import-format",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -107,3 +108,10 @@ class RelevantDocument(msgspec.Struct, frozen=True):
 
 
 Item = Span | Late | Text | Query | RelevantDocument
+
+
+def paired(ids: Sequence[str], texts: Sequence[str]) -> list[Any]:
+    """Documents from their ids, with the texts where there are as many."""
+    if len(ids) != len(texts):
+        return [{"id": name} for name in ids]
+    return [{"id": name, "text": text} for name, text in zip(ids, texts, strict=True)]

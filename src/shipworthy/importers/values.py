@@ -1,4 +1,4 @@
-"""Values: JSON inside texts, Python literals in cells, times and numbers in the ways that tools write them."""
+"""Values: JSON inside texts, the cells of tables, times and numbers in the ways that tools write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ..errors import DataError
+from ..text import visible
+
 LONGEST_LITERAL = 2_000_000  # characters of a cell that are read as a Python literal
+_FORMULA = re.compile(r"=\s*(?:[A-Z][A-Z0-9.]*\(|\$?[A-Z]{1,3}\$?\d+\b)")
 
 
 class Unreadable(ValueError):
@@ -138,6 +142,16 @@ def sequence(value: object) -> list[object]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
+def objects(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list, also where it is JSON inside a text."""
+    return [part for part in sequence(value) if isinstance(part, Mapping)]
+
+
+def given(value: object) -> list[Any]:
+    """A value as a list of one; of none where it is null."""
+    return [] if value is None else [value]
+
+
 def text_of(value: object) -> str:
     """A text or a number as a text; nothing for anything else."""
     if isinstance(value, str):
@@ -160,3 +174,41 @@ def last_line(error: str) -> str:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return lines[-1] if lines else ""
     return text
+
+
+# Cells of tables
+
+
+def cell(value: object, where: str) -> object:
+    """A cell as a value; reprs that can't be read back and formulas are refused, never scored as an answer."""
+    refuse_formula(text_of(value), where)
+    return column(value, "a cell", where, "Write the table as JSON Lines or Parquet.")
+
+
+def column(value: object, what: str, where: str, hint: str) -> object:
+    """What stands in a column; a list or an object that was written as Python would show it is read back."""
+    try:
+        return literal(value) if isinstance(value, str) else value
+    except Unreadable as problem:
+        raise DataError(f"{what} holds {problem}", where=visible(where), hint=hint, code="import-repr") from None
+
+
+def refuse_formula(text: str, where: str) -> None:
+    if _FORMULA.match(text):
+        raise DataError(
+            f"a cell holds a spreadsheet formula: {visible(text, 40)}",
+            where=visible(where),
+            hint="Export the values, not the formulas.",
+            code="import-formula",
+        )
+
+
+def texts_in(value: object, where: str, separator: str = "") -> list[str]:
+    """The texts of a cell: a list, JSON, a Python literal, texts with a separator between them, or one text."""
+    value = cell(value, where)
+    if isinstance(value, (list, tuple)):
+        return [text for text in map(text_of, value) if text]
+    text = text_of(value)
+    if separator and text:
+        return [part.strip() for part in text.split(separator) if part.strip()]
+    return [text] if text else []

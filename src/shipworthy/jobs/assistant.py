@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir
 from typing import Any
 
 from ..config import HISTORY, Config, find_config, load_config
@@ -64,7 +65,7 @@ class Project:
 
     def explain(self, name: str, report: str = "") -> str:
         """A metric, a reason, an error code, or one question of a report: the newest one, unless it is named."""
-        with _inside(self.folder):
+        with chdir(self.folder):  # for what looks around in it
             path = self.path(report) if report else newest_report()
             found = self._report(path) if path else None
             return "\n".join(explain(name, last=(lambda: (found, float("inf"))) if found is not None else None))
@@ -137,7 +138,7 @@ class Project:
         if run and not self.allow_run:
             raise UsageError("the pipeline may not be run from here", hint=_ALLOW, code="assistant-run")
         settings = self._config()
-        with _inside(self.folder):
+        with chdir(self.folder):  # for what looks around in it
             if run:
                 with driving(settings, tuple(suites)):
                     for _ in drive(settings, suites=tuple(suites), where=tuple(where)):
@@ -178,20 +179,6 @@ class Project:
         except ShipworthyError:
             return False
         return True
-
-
-class _inside:
-    """The project's folder as the working folder, for what looks around in it."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __enter__(self) -> None:
-        self.before = os.getcwd()
-        os.chdir(self.folder)
-
-    def __exit__(self, *error: object) -> None:
-        os.chdir(self.before)
 
 
 def _paths_in(options: Mapping[str, Any]) -> Iterator[str]:

@@ -75,7 +75,7 @@ def check(
     if limit is not None:
         parse_size(limit)
     day = today or datetime.datetime.now(datetime.UTC).date()
-    chosen = narrowed(_chosen(settings, list(suites)), tuple(where))
+    chosen = narrowed(choose_suites(settings, suites), tuple(where))
     chosen = [without_quarantined(suite, settings, day) for suite in chosen]
     board = Board([], run={"config": settings.path})
     if left := [suite.name for suite in settings.suites if suite.name not in {one.name for one in chosen}]:
@@ -106,7 +106,9 @@ def driving(config: Config, suites: Iterable[str] = ()) -> Iterator[None]:
     from ..runner.journal import LOCK, held
 
     with ExitStack() as locks:
-        for out in sorted({_traces_of(suite) for suite in _chosen(config, list(suites)) if _target_of(suite, config)}):
+        for out in sorted(
+            {suite.inputs[suite.driven] for suite in choose_suites(config, suites) if _target_of(suite, config)}
+        ):
             os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
             locks.enter_context(held(Path(out + LOCK), "another check --run is writing it"))
         yield
@@ -114,11 +116,6 @@ def driving(config: Config, suites: Iterable[str] = ()) -> Iterator[None]:
 
 def _target_of(suite: SuiteConfig, config: Config) -> TargetConfig | None:
     return config.targets.get(suite.driving.get("target", ""))
-
-
-def _traces_of(suite: SuiteConfig) -> str:
-    """Where the traces of a suite are that a target can be asked for."""
-    return suite.inputs[next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)]
 
 
 def drive(
@@ -141,7 +138,7 @@ def drive(
     sending = {"dedupe": dedupe, "announce": announce, "resume": resume, "overwrite": not resume}
     later = moves if moves is not None else []
     lines = []
-    for suite in _chosen(config, list(suites)):
+    for suite in choose_suites(config, suites):
         if target := _target_of(suite, config):
             lines.append(_ask(suite, target, failing, parse_where(where), sending, later))
             if moves is None:
@@ -161,10 +158,8 @@ def repeated(config: Config, number: int) -> Config:
     suites = []
     for suite in config.suites:
         if _target_of(suite, config):
-            driven = next(spec.name for spec in load_suite(suite.name).inputs if spec.driven)
-            suite = msgspec.structs.replace(
-                suite, inputs=suite.inputs | {driven: f"{suite.inputs[driven]}.repeat{number}"}
-            )
+            beside = {suite.driven: f"{suite.inputs[suite.driven]}.repeat{number}"}
+            suite = msgspec.structs.replace(suite, inputs=suite.inputs | beside)
         suites.append(suite)
     return msgspec.structs.replace(config, suites=suites)
 
@@ -209,7 +204,7 @@ def _ask(
     from ..runner.journal import beside
     from ..runner.plan import make_plan
 
-    out = _traces_of(suite)
+    out = suite.inputs[suite.driven]
     fields = suite.options.get("map", ())
     questions = choose(read_gold(suite.inputs["gold"], fields, where), where)
     gold = [item for item in questions if failing is None or str(item.qid) in failing]
@@ -288,8 +283,9 @@ def _replace_traces(out: str, fresh: str, asked: set[str], every: set[str]) -> N
         Path(path).unlink(missing_ok=True)
 
 
-def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
-    known = {suite.name: suite for suite in config.suites}
+def choose_suites(config: Config, names: Iterable[str]) -> list[SuiteConfig]:
+    """The suites of these names, all where none is named."""
+    known, names = {suite.name: suite for suite in config.suites}, list(names)
     for name in names:
         if name not in known:
             raise UsageError(
@@ -298,7 +294,7 @@ def _chosen(config: Config, names: list[str]) -> list[SuiteConfig]:
                 hint=f"It has: {', '.join(known)}.",
                 code="suite-unknown",
             )
-    return [known[name] for name in names] if names else config.suites
+    return [known[name] for name in names] or config.suites
 
 
 def _referring(suites: Sequence[SuiteConfig]) -> list[SuiteConfig]:
@@ -326,8 +322,7 @@ def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping
 
 def _how_to_make(suite: SuiteConfig, error: ShipworthyError) -> str:
     """What writes the traces that are not there yet."""
-    driven = next((spec.name for spec in load_suite(suite.name).inputs if spec.driven), "")
-    path = suite.inputs.get(driven, "")
+    path = suite.inputs.get(suite.driven, "")
     if error.code != "no-file" or not path or os.path.exists(path):
         return ""
     if suite.driving.get("target"):
@@ -456,13 +451,12 @@ def refuse_incomparable(
     blessed = load_baseline(config, name, bool(baseline))
     day = datetime.datetime.now(datetime.UTC).date()
     chosen = [
-        without_quarantined(suite, config, day) for suite in narrowed(_chosen(config, list(suites)), tuple(where))
+        without_quarantined(suite, config, day) for suite in narrowed(choose_suites(config, suites), tuple(where))
     ]
     for suite in _referring(chosen):
-        driven = next((spec.name for spec in load_suite(suite.name).inputs if spec.driven), "")
-        if not driven or _target_of(suite, config) is None or config.on_incomparable == "warn":
+        if not suite.driven or _target_of(suite, config) is None or config.on_incomparable == "warn":
             continue
-        empty = msgspec.structs.replace(suite, inputs=suite.inputs | {driven: ()})
+        empty = msgspec.structs.replace(suite, inputs=suite.inputs | {suite.driven: ()})
         decision, _, _ = _run(empty, False, "memory", {})
         if decision is None:
             continue  # what is wrong with the suite is for the check to say
@@ -513,17 +507,17 @@ def _regressions(found: Comparison, name: str) -> list[str]:
 
 def _run_controls(board: Board, config: Config) -> None:
     """Known-bad runs must be stopped and known-good ones shipped; gates that fail at that make the config wrong."""
-    from .controls import run_controls, sound, summary
+    from .controls import run_controls
 
     try:
         results = run_controls(config)
     except ShipworthyError as error:
         board.notes.append(f"the controls could not be run: {error}")
         return
-    if sound(results):
-        board.notes.append(summary(results))
+    if results.sound:
+        board.notes.append(str(results))
     else:
-        board.failures["controls"], board.exit_codes["controls"] = summary(results), UsageError.exit_code
+        board.failures["controls"], board.exit_codes["controls"] = str(results), UsageError.exit_code
 
 
 def record_board(board: Board, config: Config, label: str = "") -> None:

@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..core.contracts import Gold
-from ..core.goldset import PLACEHOLDER
 from ..core.options import fields_of as fields_of_options
-from ..core.sources import read_gold
+from ..core.sources import PLACEHOLDER, read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
 from ..net.blocking import run_blocking

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any
 
 from ..core import evaluate as core
 from ..core.decision import Decision
@@ -18,35 +18,11 @@ from ..reading.files import expanded, is_remote
 from ..suites import load_suite, suite_for
 
 
-@overload
 def evaluate(
-    gold: GoldSource,
-    traces: TraceSource,
+    suite: str | Suite | GoldSource,
+    traces: TraceSource | None = None,
     /,
-    *,
-    tick: core.Tick | None = None,
-    engine: str = "memory",
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    memory_limit: str | int | None = None,
-    **options: object,
-) -> Decision: ...
-@overload
-def evaluate(
-    suite: str | Suite,
-    /,
-    *,
-    tick: core.Tick | None = None,
-    engine: str = "memory",
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    memory_limit: str | int | None = None,
-    **inputs_and_options: object,
-) -> Decision: ...
-def evaluate(
-    suite: object,
-    /,
-    *inputs: object,
+    *more: object,
     tick: core.Tick | None = None,
     engine: str = "memory",
     jobs: int | None = None,
@@ -62,10 +38,10 @@ def evaluate(
     uses all cores where that pays, `jobs` says how many; `engine="dask"` uses the cluster of the `scheduler`.
     `memory_limit="512MB"` works within so much memory, and puts the rest in a temporary folder.
     """
-    if len(inputs) == 1:
-        given = {"gold": suite, "trace": inputs[0]} | given
+    if traces is not None and not more:
+        given = {"gold": suite, "trace": traces} | given
         suite = "answers"
-    elif inputs or not isinstance(suite, (str, Suite)):
+    elif more or not isinstance(suite, (str, Suite)):
         raise UsageError(
             "evaluate takes a suite and its inputs by name, or gold and traces",
             hint='Write evaluate("stability", gold=…, runs=…), or evaluate(gold, traces).',

@@ -16,7 +16,7 @@ from ..reading.reports import exact_value, passing
 from ..suites import passing_rule
 from ..text import first_few, plural
 from .compare import incomparable
-from .compare.pairing import Rows, Value
+from .pairing import Rows, Value
 
 EXACT = 4096  # mixtures of the runs, up to which each is looked at: those of two runs with 12 questions that differ
 DRAWS = 10_000

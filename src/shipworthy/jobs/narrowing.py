@@ -11,7 +11,7 @@ import msgspec
 from ..config import Config, SuiteConfig
 from ..core.board import Board
 from ..core.options import fields_of
-from ..core.quarantine import quarantine_notes
+from ..core.policy import quarantine_notes
 from ..core.subset import parse_where
 from ..errors import UsageError
 from ..reading.reports import load_report, reports_of

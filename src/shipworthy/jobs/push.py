@@ -11,7 +11,7 @@ from urllib.parse import quote
 from ..errors import DataError
 from ..importers.platforms import Address, Api
 from ..reading.formats import raw_rows
-from ..reading.reports import load_report, reports_of, row_name
+from ..reading.reports import load_report, reason_of, reports_of, row_name
 from ..suites import passing_rule
 from ..text import visible
 
@@ -69,7 +69,7 @@ def _items(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, bool, str
         passes, cards = passing_rule(one), {row_name(card): card for card in one.get("offenders", [])}
         for row in one.get("items", []):
             card = cards.get(row_name(row), {})
-            reason = str(card.get("says") or row.get("reason") or row.get("failed") or row.get("state") or "")
+            reason = str(card.get("says") or reason_of(row))
             passed = passes(row)
             says = "passes" if passed else visible(reason, 500) or "fails"
             name = str(row.get("qid", row.get("id", "")))

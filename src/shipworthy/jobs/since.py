@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..config import Config
 from ..core.board import Board
 from ..core.decision import Decision, digest_of
 from ..errors import ShipworthyError
-from ..history import History
-from ..history.queries import failing_in, newest_run
+from ..history import History, RecordedRun
 from ..history.records import run_id, shown_name
 from ..reading.reports import row_name
 from ..text import visible
 from .commit import about_commit, base_branch, where_from
 
 TIMEOUT = 1.0  # seconds: a verdict does not wait longer to say since when
+LOOKED_AT = 20  # runs, for the newest that is not on a part of the questions
+
+
+class Since(NamedTuple):
+    """The run since which a question fails; commit and time are blank where it was pruned."""
+
+    run: int
+    commit: str
+    at: str
 
 
 def note_since(board: Board, config: Config, label: str = "") -> None:
@@ -56,7 +64,32 @@ def _since(
             now.add(kept)
             continue
         since = failed.get(kept)
-        told = {"new": True} if since is None else {"run": since.run, "commit": since.commit, "at": since.recorded_at}
-        failing[name] = told
+        failing[name] = {"new": True} if since is None else since._asdict()
     repaired = sorted(now & failed.keys())
     return {"before": run.where, "failing": failing, "repaired": repaired}
+
+
+def newest_run(
+    history: History, *, suite: str, branch: str = "", project: str = "", base: str = "", before: int | None = None
+) -> RecordedRun | None:
+    """The newest run of a suite on all its questions, on the branch or else on its base; None where there is none.
+
+    The base of a pull request is the branch that it goes to. With `before`, only runs before that number.
+    """
+    for one in dict.fromkeys((branch, base)) if base else (branch,):
+        runs = history.runs(suite=suite, branch=one, project=project, limit=LOOKED_AT, before=before)
+        if whole := [run for run in runs if not run.subset]:
+            return whole[-1]
+    return None
+
+
+def failing_in(history: History, run: RecordedRun) -> dict[str, Since]:
+    """The questions that fail in a run, by name, and since when; empty where an earlier version wrote the database."""
+    if not history.knows_since():
+        return {}
+    rows = history.read(
+        "SELECT i.qid, abs(i.since), r.commit_id, r.recorded_at FROM shipworthy_items i "
+        "LEFT JOIN shipworthy_runs r ON r.seq = abs(i.since) WHERE i.run = ? AND i.passed = 0",
+        (run.seq,),
+    )
+    return {name: Since(seq, commit or "", at or "") for name, seq, commit, at in rows}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from yarl import URL
 
 STREAMS = ("text/event-stream", "ndjson", "jsonl", "json-lines", "json-seq", "stream+json")  # parts of such types
+WHOLE = 60  # how many times as long as one piece all of a file may take
 
 
 class RequestFailed(Exception):
@@ -90,12 +91,12 @@ class Client:
         """Status and headers of a response whose body, if it is the thing itself, goes to the sink as it comes.
 
         Nothing may take longer than `idle` seconds: not the answer, not the next piece of it; and all of it no longer
-        than 60 times that.
+        than `WHOLE` times that.
         """
         import aiohttp
 
         session, address, clock = self._opened(), self._address(url), asyncio.get_running_loop().time
-        end = clock() + 60 * idle
+        end = clock() + WHOLE * idle
         try:
             async with asyncio.timeout(idle) as deadline:
                 async with session.request(
@@ -106,7 +107,8 @@ class Client:
                         deadline.reschedule(min(clock() + idle, end))
                     return response.status, response.headers
         except TimeoutError:
-            raise RequestFailed("timeout", f"nothing came for {idle:g} s", retry=True) from None
+            late = f"nothing came for {idle:g} s" if clock() < end else f"it did not end within {WHOLE * idle:g} s"
+            raise RequestFailed("timeout", late, retry=True) from None
         except aiohttp.ClientConnectorError as error:
             raise RequestFailed("unreachable", f"{url.authority}: {error.os_error}", retry=True) from None
         except (aiohttp.ClientError, ConnectionError) as error:

@@ -1,4 +1,4 @@
-"""One request from ordinary code: POST a JSON object, or fetch a file."""
+"""One request from ordinary code: ask for JSON, or fetch a file."""
 
 from __future__ import annotations
 
@@ -15,39 +15,21 @@ from .client import Client, RequestFailed
 MOST = 256_000_000  # bytes of a response: 64 vectors of any model fit many times
 
 
-def post_json(url: str, body: object, headers: Mapping[str, str], seconds: float) -> tuple[int, bytes]:
-    """Status and body of the response; status 0 and why where none came."""
-    return run_blocking(_posted(url, json.dumps(body).encode(), headers, seconds))
-
-
-async def _posted(url: str, payload: bytes, headers: Mapping[str, str], seconds: float) -> tuple[int, bytes]:
-    address = vetted_url(url, "--embed-url")
-    usual = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
-    client = Client(address, {**usual, "User-Agent": "shipworthy", **headers})
-    try:
-        async with asyncio.timeout(seconds):
-            reply = await client.send("POST", address, payload, {}, MOST)
-        return (reply.status, reply.body) if reply.whole else (0, b"the response is too large")
-    except RequestFailed as failed:
-        return 0, failed.why.encode("utf-8", "replace")
-    except TimeoutError:
-        return 0, f"no answer within {seconds:g} s".encode()
-    finally:
-        await client.close()
-
-
 def ask(
-    method: str, url: str, body: object, headers: Mapping[str, str], seconds: float
+    method: str, url: str, body: object, headers: Mapping[str, str], seconds: float, where: str = ""
 ) -> tuple[int, Mapping[str, str], bytes]:
-    """Status, headers and body of the response to a request, perhaps with a JSON body; status 0 and why, if none."""
+    """Status, headers and body of the response to a request, perhaps with a JSON body; status 0 and why, if none.
+
+    `where` names the flag that the address is from.
+    """
     payload = None if body is None else json.dumps(body).encode()
-    return run_blocking(_asked(method, url, payload, headers, seconds))
+    return run_blocking(_asked(method, url, payload, headers, seconds, where or visible(url.partition("?")[0], 120)))
 
 
 async def _asked(
-    method: str, url: str, payload: bytes | None, headers: Mapping[str, str], seconds: float
+    method: str, url: str, payload: bytes | None, headers: Mapping[str, str], seconds: float, where: str
 ) -> tuple[int, Mapping[str, str], bytes]:
-    address = vetted_url(url, visible(url.partition("?")[0], 120))
+    address = vetted_url(url, where)
     usual = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "shipworthy"}
     typed = {} if payload is None else {"Content-Type": "application/json"}
     client = Client(address, {**usual, **typed, **headers})
@@ -58,7 +40,7 @@ async def _asked(
     except RequestFailed as failed:
         return 0, {}, failed.why.encode("utf-8", "replace")
     except TimeoutError:
-        return 0, {}, f"no answer within {seconds:.0f} s".encode()
+        return 0, {}, f"no answer within {round(seconds, 1):g} s".encode()
     finally:
         await client.close()
 

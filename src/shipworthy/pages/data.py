@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby, pairwise
-from statistics import median
 from typing import Any, NamedTuple
 
 from ..core.gates import Gate
 from ..core.metrics import decimal
 from ..errors import ShipworthyError
 from ..history import History, RecordedRun
+from ..history.flaky import FAILURES, failures
+from ..history.flaky import outages as unusual
 from ..history.records import Report, run_of, shown_name
 from ..history.store import opened
 from ..reading.reports import row_name
@@ -27,7 +28,6 @@ WINDOW = 365  # runs of a suite that pages look at
 LONGEST_TEXT = 4000  # characters of a question or an answer that a page shows
 _AT_HAND = 16  # reports
 _TOGETHER = 400  # values in one list of a statement
-_FLAKY = 3  # separate failures that make a question flaky, as long as it passes in between
 NO_SHIP, NO_VERDICT, SHIP, MEASURED = "NO-SHIP", "NO VERDICT", "SHIP", "MEASURED"
 
 
@@ -101,6 +101,7 @@ class Source:
     def __init__(self, history: History, redact: bool = False) -> None:
         self.history, self.redact = history, redact
         self._reports: dict[int, Report] = {}
+        self._rows: dict[int, dict[str, Mapping[str, Any]]] = {}
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.history.read(sql, values)
@@ -124,9 +125,22 @@ class Source:
         """The report of a run, as it was recorded; the last few stay at hand."""
         if run.seq not in self._reports:
             if len(self._reports) == _AT_HAND:
-                self._reports.pop(next(iter(self._reports)))
+                oldest = next(iter(self._reports))
+                del self._reports[oldest]
+                self._rows.pop(oldest, None)
             self._reports[run.seq] = next(self.history.reports([run]))
         return self._reports[run.seq]
+
+    def items_of(self, run: RecordedRun) -> dict[str, Mapping[str, Any]]:
+        """The rows of a run's report by question: made once, since every question asks. Redacted, without answers."""
+        report = self.report(run)
+        if run.seq not in self._rows:
+            shown = ("question", "slices", "answerable")
+            self._rows[run.seq] = {
+                shown_name(row_name(row)): {key: row[key] for key in shown if key in row} if self.redact else row
+                for row in report.get("items") or ()
+            }
+        return self._rows[run.seq]
 
     def among(self, sql: str, values: Sequence[Any], *more: Any) -> Iterator[tuple[Any, ...]]:
         """A statement with `{list}` for the values, some of them at a time; `more` are values behind the list."""
@@ -170,6 +184,8 @@ class Branch:
         self.source, self.project, self.name, self.window = source, project, name, window
         self.item_pages: Any = None  # which `questions` makes once
         self._grids: dict[str, dict[str, list[Cell | None]]] = {}
+        self._now: dict[str, dict[str, Cell]] = {}
+        self._outages: dict[str, set[int]] = {}
         self._where, self._values = "branch = ? AND project IN (?, '')", (name, project)
 
     @cached_property
@@ -192,7 +208,8 @@ class Branch:
     @cached_property
     def runs(self) -> dict[int, RecordedRun]:
         """By number, oldest first."""
-        return {run.seq: run for run in sorted((run for one in self.series.values() for run in one), key=_seq)}
+        runs = (run for one in self.series.values() for run in one)
+        return {run.seq: run for run in sorted(runs, key=lambda run: run.seq)}
 
     @cached_property
     def checks(self) -> list[Check]:
@@ -250,10 +267,6 @@ class Branch:
             self._now[suite] = self.cells(self.latest[suite])
         return self._now[suite]
 
-    @cached_property
-    def _now(self) -> dict[str, dict[str, Cell]]:
-        return {}
-
     def changes_of(self, seqs: Sequence[int]) -> dict[int, Changes]:
         """What fails in each of these runs, what is new and what was repaired."""
         found = {seq: Changes({}, [], []) for seq in seqs}
@@ -295,10 +308,18 @@ class Branch:
             self._grids[suite] = self.strips(suite, list(self.now(suite)))
         return self._grids[suite]
 
+    def failed_in_each(self, suite: str) -> list[tuple[int, int]]:
+        """How many questions of how many failed in each run of the strips."""
+        columns = ([cell.passed for cell in column if cell] for column in zip(*self.grid(suite).values(), strict=True))
+        return [(len(passed) - sum(passed), len(passed)) for passed in columns]
+
     def is_flaky(self, suite: str, qid: str) -> bool:
         """Whether a question failed at least three separate times in the last runs, outages aside."""
-        grid = self.grid(suite) if suite in self.latest else {}
-        return qid in grid and is_flaky(grid[qid], outages(grid))
+        if suite not in self._outages:
+            self._outages[suite] = unusual(self.failed_in_each(suite)) if suite in self.latest else set()
+        cells = self.grid(suite).get(qid, ()) if suite in self.latest else ()
+        seen = [cell.passed for place, cell in enumerate(cells) if cell and place not in self._outages[suite]]
+        return failures(seen) >= FAILURES
 
     def steps(self, suite: str, qid: str) -> list[Step]:
         """One question over the runs of the window, oldest first, subsets too."""
@@ -330,11 +351,6 @@ class Branch:
         found = self.source.rows(sql, (qid, seq, int(passed), suite, self.name, self.project))
         return self.run(found[0][0]) if found else None
 
-    def failing_cells(self, run: RecordedRun) -> dict[str, int]:
-        """Since which run each question fails that fails in a run; negative where it never passed."""
-        sql = "SELECT qid, since FROM shipworthy_items WHERE run = ? AND passed = 0"
-        return dict(self.source.rows(sql, (run.seq,)))
-
     def known_items(self) -> list[tuple[str, str]]:
         """Every question that a run of the window has, by suite."""
         found = []
@@ -365,16 +381,6 @@ class Branch:
             [run.seq for run in (self.series.get(suite) or [])[-STRIP:]],
         )
         return next((qid for (qid,) in rows if matches(qid)), None)
-
-    def texts(self, run: RecordedRun) -> dict[str, Mapping[str, Any]]:
-        """The rows of a run's report by question. Where answers are left out, they are without."""
-        rows = {shown_name(row_name(row)): row for row in self.source.report(run).get("items") or ()}
-        if self.source.redact:
-            return {
-                name: {key: row[key] for key in ("question", "slices", "answerable") if key in row}
-                for name, row in rows.items()
-            }
-        return rows
 
     def points(self, suite: str, keys: Sequence[str], last: int = STRIP) -> dict[str, list[Point]]:
         """Gates over the last runs, by what they measure."""
@@ -422,30 +428,6 @@ def measured(row: tuple[Any, ...] | None) -> tuple[Fraction | None, tuple[float,
         return None, None
     kind, num, den = row[0], int(row[1]), int(row[2])
     return Fraction(num, den), wilson(num, den) if kind == "rate" and 0 <= num <= den else None
-
-
-def failures(cells: Sequence[Cell | None]) -> int:
-    """How many times a question failed anew."""
-    seen = [cell.passed for cell in cells if cell is not None]
-    return sum(not two and one for one, two in pairwise([True, *seen]))
-
-
-def is_flaky(cells: Sequence[Cell | None], outages: set[int]) -> bool:
-    """Whether a question failed at least three separate times, outages aside."""
-    return failures([cell for place, cell in enumerate(cells) if place not in outages]) >= _FLAKY
-
-
-def outages(strips: Mapping[str, Sequence[Cell | None]]) -> set[int]:
-    """Places of runs in which far more failed than usual: they say nothing of a single question."""
-    counts = [
-        sum(cell is not None and not cell.passed for cell in column) for column in zip(*strips.values(), strict=True)
-    ]
-    usual = median(counts) if counts else 0
-    return {place for place, count in enumerate(counts) if count > 2 * usual + 1 and count - usual > 0.15 * len(strips)}
-
-
-def _seq(run: RecordedRun) -> int:
-    return run.seq
 
 
 def key_of(outcome: Mapping[str, Any]) -> str:

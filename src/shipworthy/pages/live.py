@@ -6,13 +6,11 @@ import json
 import os
 import platform
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
 from ..config import Config
 from ..runner.journal import beside
-from ..suites import load_suite
 from .render import At, Page, brief, page
 
 FIRST = 20  # failures that are shown
@@ -44,7 +42,8 @@ class Live:
     """What the suites of a config are being sent; what was counted of a file is not counted again."""
 
     def __init__(self, config: Config | None) -> None:
-        self._files = dict(_traces(config)) if config else {}
+        driven = [one for one in config.suites if one.driving.get("target", "") in config.targets] if config else []
+        self._files = {one.inputs[one.driven]: one.name for one in driven if one.driven in one.inputs}
         self._counted: dict[str, tuple[int, int, int, list[tuple[str, str]]]] = {}  # to where, done, failed, failures
 
     def sweeps(self) -> list[Sweep]:
@@ -89,13 +88,6 @@ class Live:
         found = self.sweeps()
         data = [msgspec.to_builtins(sweep) | {"share": sweep.share} for sweep in found]
         return page("live", At("live/index.html"), {"running": data}, sweeps=found)
-
-
-def _traces(config: Config) -> Any:
-    for suite in config.suites:
-        driven = next((spec.name for spec in load_suite(suite.name).inputs if spec.driven), "")
-        if driven in suite.inputs and suite.driving.get("target", "") in config.targets:
-            yield suite.inputs[driven], suite.name
 
 
 def _is_written(path: str) -> bool:

@@ -8,6 +8,8 @@ from html import escape
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from ..history.page import short as _short
+from ..report.svg import figure as _n
 from ..report.svg import picture
 from ..text import visible
 from .data import Branch, Cell, Point
@@ -175,14 +177,6 @@ def _range(edges: Sequence[float]) -> tuple[float, float]:
     inside = low >= 0 and high <= 1
     low, high = math.floor(low / step - 0.1) * step, math.ceil(high / step + 0.1) * step
     return (max(low, 0.0), min(high, 1.0)) if inside else (low, high)
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3f}".rstrip("0").rstrip(".")
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
 def strip_of(branch: Branch, suite: str, qid: str, cells: Sequence[Cell | None]) -> str:

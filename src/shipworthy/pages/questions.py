@@ -8,10 +8,12 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from ..history import RecordedRun
-from ..history.records import SHORT_COMMIT
+from ..history.flaky import FAILURES, failures
+from ..history.items import side_by_side
+from ..history.records import SHORT_COMMIT, git_log
 from . import pictures
 from .addresses import part
-from .data import STRIP, WINDOW, Branch, Cell, Step, failures, is_flaky, outages
+from .data import STRIP, WINDOW, Branch, Cell, Step
 from .render import (
     ROOM,
     TEXT,
@@ -19,8 +21,6 @@ from .render import (
     Page,
     brief,
     cut,
-    differences,
-    git_log,
     numbered,
     page,
     reason_words,
@@ -111,16 +111,15 @@ def all_item_pages(branch: Branch) -> list[list[Rows]]:
 def _item_rows(branch: Branch, suite: str) -> Rows:
     now = branch.now(suite)
     strips = branch.grid(suite)
-    down = outages(strips)
     latest = branch.latest[suite]
-    texts = branch.texts(latest)
+    texts = branch.source.items_of(latest)
     at = At("items/index.html", branch)
     found: list[tuple[dict[str, Any], Sequence[Cell | None], Mapping[str, Any]]] = []
     for qid, cell in now.items():
         cells = strips[qid]
         row = texts.get(qid, {})
         seen = [one.passed for one in cells if one is not None]
-        flaky, new = is_flaky(cells, down), not cell.passed and cell.turned_in(latest.seq)
+        flaky, new = branch.is_flaky(suite, qid), not cell.passed and cell.turned_in(latest.seq)
         data = {
             "suite": suite,
             "qid": qid,
@@ -151,8 +150,7 @@ def _item_rows(branch: Branch, suite: str) -> Rows:
             "strip": pictures.strip_of(branch, suite, told["qid"], strip),
         }
         rows.append(rendered("item_row", one=shown, at=at))
-    columns = list(zip(*strips.values(), strict=True))
-    counts = [sum(cell is not None and not cell.passed for cell in column) for column in columns]
+    counts = [failed for failed, _ in branch.failed_in_each(suite)]
     totals = pictures.totals(counts, len(now), f"questions that failed in each of the last {len(counts)} runs")
     return Rows(suite, f"suite-{part(suite)}", len(counts), totals, rows, [data for data, _, _ in found])
 
@@ -170,8 +168,9 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
     stretches = [list(group) for _, group in groupby(steps, key=lambda step: (step.passed, step.reason, step.answer))]
     texts, question, slices = _answers(branch, qid, steps, since, before)
     whole = [step for step in steps if not step.run.subset]
-    recent = [Cell(step.passed, step.reason, step.since) for step in whole[-STRIP:]]
-    flaky = is_flaky(recent, set()) and branch.is_flaky(suite, qid)  # the grid is looked at only where it may be
+    recent = [step.passed for step in whole[-STRIP:]]
+    # The grid is looked at only where it may be.
+    flaky = failures(recent) >= FAILURES and branch.is_flaky(suite, qid)
     turn, same = _turn(branch, since, before, seen, texts)
     endings: dict[tuple[object, ...], list[list[Step]]] = {}  # each different one with its stretches, newest first
     for stretch in reversed(stretches):
@@ -288,7 +287,7 @@ def _answers(
     branch: Branch, qid: str, steps: Sequence[Step], since: RecordedRun | None, before: RecordedRun | None
 ) -> tuple[dict[str, str], str, list[str]]:
     """The texts of the newest different answers by digest, the question, and its slices."""
-    newest = branch.texts(steps[-1].run).get(qid, {})
+    newest = branch.source.items_of(steps[-1].run).get(qid, {})
     question = str(newest.get("question") or "")
     slices = [str(one) for one in newest.get("slices") or ()][:10]
     if branch.source.redact:
@@ -300,7 +299,7 @@ def _answers(
     texts = {key: cut(text, TEXT) for key, text in branch.kept_texts(wanted).items()}
     for key in wanted:
         if key not in texts:
-            claim = branch.texts(last[key]).get(qid, {}).get("claim")
+            claim = branch.source.items_of(last[key]).get(qid, {}).get("claim")
             texts[key] = cut(claim, TEXT) if isinstance(claim, str) else ""
     return {key: texts[key] for key in wanted}, question, slices
 
@@ -320,5 +319,5 @@ def _turn(
         return None, bool(old) and old in texts
     if old not in texts or new not in texts:
         return None, False
-    left, right = differences(texts[old], texts[new])
+    left, right = side_by_side(texts[old], texts[new])
     return {"before": before, "after": since, "left": left, "right": right}, False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -15,7 +14,6 @@ import msgspec
 from .._version import __version__
 from ..glossary import find_term, metric_title
 from ..history import SHORT, RecordedRun
-from ..history.records import SHORT_COMMIT
 from ..report.views import legible
 from ..suites import SUITES, load_suite
 from ..text import visible
@@ -165,30 +163,6 @@ def weight(values: Iterable[object]) -> int:
     return sum(len(escape(str(value)).encode("utf-8", "replace")) for value in values)
 
 
-class Part(NamedTuple):
-    """A stretch of a text beside another one: `same`, `gone` or `added`."""
-
-    kind: str
-    text: str
-
-
-def differences(old: str, new: str) -> tuple[list[Part], list[Part]]:
-    """Both texts with the words marked that only one of them has."""
-    before, after = old.split(), new.split()
-    if len(before) * len(after) > 1_000_000:  # more would take seconds
-        return [Part("same", old)], [Part("same", new)]
-    left, right = [], []
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if matcher.ratio() < 0.3:  # another text: to mark all of it would only make it harder to read
-        return [Part("same", old)], [Part("same", new)]
-    for kind, a, b, c, d in matcher.get_opcodes():
-        if b > a:
-            left.append(Part("same" if kind == "equal" else "gone", " ".join(before[a:b])))
-        if d > c:
-            right.append(Part("same" if kind == "equal" else "added", " ".join(after[c:d])))
-    return left, right
-
-
 def reason_words(suite: str, reason: str) -> str:
     """`wrong answer (containment)`; a reason without other words stays as it is."""
     found = load_suite(suite).display.reasons.get(reason) if suite in SUITES else None
@@ -225,12 +199,6 @@ def run_name(run: RecordedRun) -> str:
 def some(names: Sequence[str], most: int = 20) -> tuple[Sequence[str], int]:
     """The first of them, and how many more there are."""
     return names[:most], max(len(names) - most, 0)
-
-
-def git_log(a: RecordedRun, b: RecordedRun) -> str:
-    if not a.commit or not b.commit or a.commit == b.commit or not (a.commit + b.commit).isalnum():
-        return ""
-    return f"git log --oneline {a.commit[:SHORT_COMMIT]}..{b.commit[:SHORT_COMMIT]}"
 
 
 def web_address(text: str) -> str:

@@ -11,14 +11,13 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._version import __version__
 from ..errors import EnvironmentFailure, UsageError
-from ..reading.files import write_whole
+from ..reading.files import unwritable, write_whole
 from ..runner.journal import held
 from ..text import visible
 from .data import bring_up_to_date, reading
@@ -53,7 +52,10 @@ def write_site(url: str, out: str | os.PathLike[str], *, redact: bool = False, t
             f"can't be made: {error.strerror}", where=visible(os.fspath(out)), code="unwritable"
         ) from None
     with held(folder / _LOCK, "another `shipworthy site` is writing it"):
-        return _write(url, folder, redact, timeout)
+        try:
+            return _write(url, folder, redact, timeout)
+        except OSError as error:
+            raise unwritable(folder, error, "Run it again; pages that were written are kept.") from None
 
 
 def _write(url: str, folder: Path, redact: bool, timeout: float) -> Written:
@@ -62,7 +64,7 @@ def _write(url: str, folder: Path, redact: bool, timeout: float) -> Written:
     known: dict[str, Any] = old["pages"] if old.get("made_by") == made_by else {}
     pages: dict[str, Any] = {}
     changed = 0
-    with reading(url, timeout, redact) as source, _writing(folder):
+    with reading(url, timeout, redact) as source:
         if not old.get("shipworthy_site"):  # whose folder it is, also where this call is killed
             write_whole(folder / MANIFEST, _encoded({}, ""))
         for left in folder.rglob(f"{_PARTIAL}*"):
@@ -164,20 +166,6 @@ def _remove(folder: Path, name: str) -> None:
         path.unlink()
         while (path := path.parent) != folder:
             path.rmdir()  # fails where there is anything left in it
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Failures of the disk as one of ours."""
-    try:
-        yield
-    except OSError as error:
-        raise EnvironmentFailure(
-            f"can't be written: {error.strerror or error}",
-            where=visible(os.fspath(folder)),
-            hint="Run it again; pages that were written are kept.",
-            code="unwritable",
-        ) from None
 
 
 def _own_digest() -> str:

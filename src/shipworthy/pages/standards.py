@@ -12,6 +12,8 @@ from .addresses import part
 from .data import STRIP, WINDOW, Branch, key_of, number_of, op_of, rows_of
 from .render import GATE_MOODS, At, Page, cut, definition, metric_words, page, run_json
 
+RELEASES = 40  # versions of a gold set that are listed
+
 
 def gate(branch: Branch, suite: str, key: str) -> Page | None:
     """One gate over time, its health and its waivers."""
@@ -73,11 +75,7 @@ def gate(branch: Branch, suite: str, key: str) -> Page | None:
             f"{suite} {metric_words(suite, key)}", points, op_of(outcome), lambda point: at.run(point.run), (960, 260)
         ),
         judged=len(judged),
-        health="it never failed"
-        if held == len(judged) > 4
-        else "it never passed"
-        if not held and len(judged) > 4
-        else "",
+        health=_health(held, len(judged)),
         thresholds=thresholds,
         waived=cut(outcome.get("waived") or "", 500),
         excused=[point.run for point in judged if point.excused],
@@ -98,15 +96,12 @@ def gold(branch: Branch) -> Page:
     for suite, every in branch.full.items():
         versions = [list(runs) for _, runs in groupby(every, key=lambda one: one.gold)]
         if any(version[0].gold for version in versions):
-            groups.append((suite, [_release(branch, one, two) for one, two in pairwise([[], *versions])][::-1][:40]))
+            newest = list(pairwise([[], *versions]))[: -RELEASES - 1 : -1]
+            groups.append((suite, [_release(branch, one, two) for one, two in newest]))
     data = {
         "suites": {
             suite: [
-                {
-                    key: one[key]
-                    for key in ("release", "digest", "records", "review", "count", "added", "removed", "changed")
-                }
-                | {"first": run_json(one["first"]), "last": run_json(one["last"])}
+                {key: run_json(value) if key in ("first", "last") else value for key, value in one.items()}
                 for one in releases
             ]
             for suite, releases in groups
@@ -115,13 +110,10 @@ def gold(branch: Branch) -> Page:
     return page("gold", at, data, groups=groups)
 
 
-_OF_RELEASE = ("release", "digest", "records", "review", "count", "added", "removed", "changed")
-
-
 def _release(branch: Branch, before: Sequence[RecordedRun], runs: Sequence[RecordedRun]) -> dict[str, Any]:
     first, about = runs[0], runs[-1].inputs.get("gold") or {}
     old, new = (
-        ({qid: _gist(row) for qid, row in branch.texts(one).items()} if one else {})
+        ({qid: _gist(row) for qid, row in branch.source.items_of(one).items()} if one else {})
         for one in (before[-1] if before else None, first)
     )
     reviewed = about.get("reviewed")
@@ -130,12 +122,12 @@ def _release(branch: Branch, before: Sequence[RecordedRun], runs: Sequence[Recor
         "digest": first.gold,
         "records": about.get("records", ""),
         "review": f"{reviewed} reviewed by a person" if isinstance(reviewed, int) else "",
-        "first": first,
-        "last": runs[-1],
         "count": len(runs),
         "added": sorted(new.keys() - old.keys()) if before else [],
         "removed": sorted(old.keys() - new.keys()),
         "changed": sorted(qid for qid in new.keys() & old.keys() if new[qid] != old[qid]),
+        "first": first,
+        "last": runs[-1],
     }
 
 

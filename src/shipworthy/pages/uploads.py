@@ -14,7 +14,7 @@ from starlette.requests import Request
 from ..errors import DataError, ShipworthyError
 from ..history import SHORT, History
 from ..history.records import run_id
-from ..history.spool import KNOWN
+from ..history.store import KNOWN
 from ..reading.reports import check_report, reports_of
 from ..reading.strict import Refused, strict_json
 from ..text import visible

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from ..history import SHORT, RecordedRun
-from ..history.records import SHORT_COMMIT
+from ..history.items import side_by_side
+from ..history.records import SHORT_COMMIT, git_log
 from ..text import visible
 from . import pictures
 from .addresses import part
@@ -20,11 +21,9 @@ from .data import (
     Cell,
     Check,
     Source,
-    is_flaky,
     key_of,
     number_of,
     op_of,
-    outages,
     rows_of,
     texts_of,
 )
@@ -37,8 +36,6 @@ from .render import (
     base_of,
     brief,
     cut,
-    differences,
-    git_log,
     mood,
     numbered,
     page,
@@ -136,11 +133,10 @@ def overview(branch: Branch) -> Page:
         }
         for suite, run in branch.latest.items()
     ]
-    strips = {suite: branch.grid(suite) for suite in branch.latest}
     found = [(suite, qid, cell) for suite in branch.latest for qid, cell in sorted(failing_now(branch, suite))]
     found.sort(key=lambda one: (-abs(one[2].since), one[0]))
-    questions = {suite: branch.texts(run) for suite, run in branch.latest.items()}
-    failing = [_failing_row(branch, *one, strips[one[0]], questions[one[0]]) for one in found[:LISTED]]
+    questions = {suite: branch.source.items_of(run) for suite, run in branch.latest.items()}
+    failing = [_failing_row(branch, *one, questions[one[0]]) for one in found[:LISTED]]
     gates = [gate for suite in branch.latest for gate in _gate_cards(branch, suite, reports[suite], at)]
     gates.sort(key=lambda gate: gate["mood"] != "bad")
     changes = branch.changes_of([run.seq for run in branch.latest.values()])
@@ -176,14 +172,8 @@ def overview(branch: Branch) -> Page:
 
 
 def _failing_row(
-    branch: Branch,
-    suite: str,
-    qid: str,
-    cell: Cell,
-    strips: Mapping[str, Sequence[Cell | None]],
-    texts: Mapping[str, Mapping[str, Any]],
+    branch: Branch, suite: str, qid: str, cell: Cell, texts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    cells = strips[qid]
     return {
         "suite": suite,
         "qid": qid,
@@ -192,9 +182,9 @@ def _failing_row(
         "always": cell.since < 0,
         "runs": branch.count_since(suite, abs(cell.since)),
         "new": cell.turned_in(branch.latest[suite].seq),
-        "flaky": is_flaky(cells, outages(strips)),
+        "flaky": branch.is_flaky(suite, qid),
         "question": brief(texts.get(qid, {}).get("question") or "", 80),
-        "strip": pictures.strip_of(branch, suite, qid, cells),
+        "strip": pictures.strip_of(branch, suite, qid, branch.grid(suite)[qid]),
     }
 
 
@@ -289,8 +279,8 @@ def run(branch: Branch, found: RecordedRun) -> Page:
     at = At(f"runs/{found.id[:SHORT]}/index.html", branch)
     report = branch.source.report(found)
     changes = branch.changes_of([found.seq])[found.seq]
-    cells = branch.failing_cells(found)
-    rows = branch.texts(found)
+    cells = {qid: cell.since for qid, cell in branch.cells(found).items() if not cell.passed}
+    rows = branch.source.items_of(found)
     ordered = sorted(changes.failing, key=lambda name: (-abs(cells[name]), name))
     failing, room = [], TEXTS
     for name in ordered:
@@ -362,7 +352,7 @@ def compare(branch: Branch, a: RecordedRun, b: RecordedRun) -> Page:
     name = f"{a.id[:SHORT]}..{b.id[:SHORT]}"
     at = At(f"compare/{name}/index.html", branch)
     left, right = branch.cells(a), branch.cells(b)
-    texts = (branch.texts(a), branch.texts(b))
+    texts = (branch.source.items_of(a), branch.source.items_of(b))
     both = [qid for qid in left if qid in right]
     lost = [qid for qid in both if left[qid].passed and not right[qid].passed]
     gained = [qid for qid in both if right[qid].passed and not left[qid].passed]
@@ -412,7 +402,7 @@ def _beside(qid: str, texts: tuple[Mapping[str, Any], Mapping[str, Any]], reason
     old, new = (rows.get(qid, {}) for rows in texts)
     found: dict[str, Any] = {"qid": qid, "reason": reason, "question": cut(new.get("question") or "", 400)}
     if isinstance(old.get("claim"), str) and isinstance(new.get("claim"), str):
-        found["left"], found["right"] = differences(cut(old["claim"], TEXT), cut(new["claim"], TEXT))
+        found["left"], found["right"] = side_by_side(cut(old["claim"], TEXT), cut(new["claim"], TEXT))
     else:
         found["left"] = found["right"] = None
     return found

@@ -45,7 +45,12 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
     if os.path.isdir(path):
         raise UsageError("is a directory, a file was expected", where=visible(path), code="directory")
     try:
-        raw = _opened(path, watch, part)
+        shared = _SHARED.get() if part is None else None
+        if shared is None:
+            raw = _as_it_is(path, watch, part)
+        else:
+            once = os.path.exists(path) and not os.path.isfile(path)
+            raw = shared.open(path, watch, partial(_as_it_is, path), partial(_size_of, path), once)
     except FileNotFoundError:
         raise UsageError("no such file", where=visible(path), hint="Check the path.", code="no-file") from None
     except OSError as error:
@@ -54,48 +59,34 @@ def open_binary(path: str, watch: Callable[[bytes], object] | None, part: Part |
         raise UsageError("is not a path", where=visible(path), hint="Check the path.", code="no-file") from None
     try:
         with raw, io.BufferedReader(raw, BLOCK) as stream:
-            yield _unpacked(path, stream)
+            if path.endswith(PACKED):
+                from .unpack import unpacked  # most files are plain
+
+                yield unpacked(path, stream)
+            else:
+                yield cast(BinaryIO, stream)
     except Damaged as error:
         what = f"the rest of the file can't be read: {error}"
         raise DataError(what, where=visible(path), hint=error.hint, code=error.code) from None
 
 
-def _opened(path: str, watch: Callable[[bytes], object] | None, part: Part | None) -> io.RawIOBase:
-    if (kept := _SHARED.get()) is not None and part is None:
-        once = os.path.exists(path) and not os.path.isfile(path)
-        return kept.open(path, watch, partial(_as_it_is, path), partial(_size_of, path), once)
-    return _as_it_is(path, watch, part)
-
-
 def _as_it_is(path: str, watch: Callable[[bytes], object] | None = None, part: Part | None = None) -> io.RawIOBase:
-    if _lies_elsewhere(path):
+    if is_remote(path) and not os.path.exists(path):
         from .remote import Watched
 
         return Watched(path, watch)
     return _Watched(path, watch, part)
 
 
-def _lies_elsewhere(path: str) -> bool:
-    return is_remote(path) and not os.path.exists(path)
-
-
 def _size_of(path: str) -> int | None:
     """Bytes of a file as far as they are known before it is read; none of a pipe."""
-    if _lies_elsewhere(path):
+    if is_remote(path) and not os.path.exists(path):
         from .remote import size_of
 
         return size_of(path)
     if os.path.isfile(path):
         return os.path.getsize(path)
     return 0 if os.path.exists(path) else None
-
-
-def _unpacked(path: str, stream: Any) -> BinaryIO:
-    if path.endswith(PACKED):
-        from .unpack import unpacked  # most files are plain
-
-        return unpacked(path, stream)
-    return cast(BinaryIO, stream)
 
 
 class _Watched(io.FileIO):

@@ -43,12 +43,12 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.unlink(temporary)
             raise
     except OSError as error:
-        raise EnvironmentFailure(
-            f"can't be written: {error.strerror or error}",
-            where=visible(os.fspath(path)),
-            hint="What was there is untouched.",
-            code="unwritable",
-        ) from None
+        raise unwritable(path, error, "What was there is untouched.") from None
+
+
+def unwritable(path: str | os.PathLike[str], error: OSError, hint: str = "") -> EnvironmentFailure:
+    what = f"can't be written: {error.strerror or error}"
+    return EnvironmentFailure(what, where=visible(os.fspath(path)), hint=hint, code="unwritable")
 
 
 def create_new(path: str | os.PathLike[str], data: bytes) -> bool:
@@ -59,9 +59,7 @@ def create_new(path: str | os.PathLike[str], data: bytes) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise EnvironmentFailure(
-            f"can't be written: {error.strerror or error}", where=visible(os.fspath(path)), code="unwritable"
-        ) from None
+        raise unwritable(path, error) from None
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
     return True

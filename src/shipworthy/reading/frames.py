@@ -14,8 +14,7 @@ from typing import Any
 
 from ..errors import DataError, UsageError
 from ..text import first_few, visible
-from .mapping import KINDS
-from .values import MapError, convert
+from .values import KINDS, MapError, convert
 
 LIBRARIES = ("pandas", "polars", "pyarrow", "datasets")
 _NAMES = ("qid", "q_id", "id")

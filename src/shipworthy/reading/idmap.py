@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+
+import msgspec
 
 from ..errors import UsageError
 from ..text import visible
@@ -55,12 +54,11 @@ class Mismatch(NamedTuple):
     sentence: str
 
 
-@dataclass(frozen=True)
-class IdMap:
+class IdMap(msgspec.Struct, frozen=True):
     """Rewrites ids on request: the same steps on both sides, then a table from trace ids to gold ids."""
 
     steps: tuple[str, ...] = ()
-    table: dict[str, str] = field(default_factory=dict)
+    table: dict[str, str] = {}
 
     def gold(self, id: str) -> str:
         return _rewrite(self.steps, id)
@@ -80,6 +78,14 @@ class _Step(NamedTuple):
     coarse: bool = False  # many ids become one by intent
 
 
+def _unquoted(id: str) -> str:
+    if "%" not in id:  # as most
+        return id
+    from urllib.parse import unquote
+
+    return unquote(id)
+
+
 def _drop_page(id: str, value: str = "") -> str:
     for shape in PAGE_SHAPES:
         if found := shape.search(id):
@@ -90,7 +96,7 @@ def _drop_page(id: str, value: str = "") -> str:
 
 # In the order in which they are applied.
 STEPS: dict[str, _Step] = {
-    "url-decode": _Step(lambda id, _: unquote(id), "URL escapes (%20)"),
+    "url-decode": _Step(lambda id, _: _unquoted(id), "URL escapes (%20)"),
     "normalise": _Step(lambda id, _: unicodedata.normalize("NFKC", id), "other Unicode forms of the same letters"),
     "casefold": _Step(lambda id, _: id.casefold(), "upper case letters"),
     "drop-prefix": _Step(lambda id, prefix: id.removeprefix(prefix), "a prefix"),
@@ -139,7 +145,7 @@ def _likely(gold: Sequence[str], trace: Sequence[str]) -> Sequence[str]:
 
 
 def _id_words(id: str) -> set[str]:
-    return {word.lstrip("0") for word in re.findall(r"[^\W\d_]+|\d+", unquote(id).casefold())}
+    return {word.lstrip("0") for word in re.findall(r"[^\W\d_]+|\d+", _unquoted(id).casefold())}
 
 
 def _worth_trying(name: str, gold: Sequence[str], trace: Sequence[str]) -> bool:
@@ -198,6 +204,8 @@ def _accepted(
         forms = [(side, len(ids), len(set(ids.values()))) for side, ids in sides.items()]
         fewer = [f"{many} {side} ids become {few}" for side, many, few in forms if few < many]
         sentence += f" Matching so is coarser: {', '.join(fewer)}."
+    import shlex
+
     sentence += f" Nothing was rewritten; --id-map {shlex.quote(scheme.name)} does it."
     return Mismatch(now, after, scheme, example, sentence)
 

@@ -121,7 +121,7 @@ class Reader(Generic[Record]):
         record: type[Record],
         problems: Problems,
         *,
-        keys: Keys | None = None,
+        keys: Callable[[], Keys] | None = None,
         warn: Callable[[int, str, str], None] | None = None,
         amend: Callable[[int, dict[str, object]], None] | None = None,
         shaped: Callable[[dict[str, object]], dict[str, object]] | None = None,
@@ -134,12 +134,19 @@ class Reader(Generic[Record]):
         self.lines = self.records = 0
         self.plans: Plans = {}  # of the runs that `run` wrote
         self._traces = "sweep_id" in getattr(record, "__struct_fields__", ())  # whether records can be such runs
-        self._keys = keys  # refuses keys that are probably misspelt
+        self._make_keys = keys  # they refuse keys that are probably misspelt
+        self._known: Keys | None = None
         self._warn = warn or (lambda line, what, code: None)
         self._amend = amend or (lambda line, value: None)  # may fix an object that the fast path refused
         self._shaped = shaped  # brings an object into the record's shape; one without nulls and these keys has it
         self._flat = flat
         self._hash = hashlib.sha256()
+
+    @property
+    def _keys(self) -> Keys | None:
+        if self._known is None and self._make_keys is not None:
+            self._known = self._make_keys()
+        return self._known
 
     @property
     def digest(self) -> str:
@@ -162,7 +169,8 @@ class Reader(Generic[Record]):
             if suspicious(text):
                 return None
             objects = _plain_objects(text, lines)
-            if objects is None or (self._keys is not None and self._keys.suspect(objects)):
+            keys = self._keys
+            if objects is None or (keys is not None and keys.suspect(objects)):
                 return None
             if self.record is dict:
                 return cast(list[Record], objects)
@@ -213,8 +221,8 @@ class Reader(Generic[Record]):
                 return None
             if self._shaped is not None:
                 value = self._shaped(value)
-            if self._keys is not None:
-                self._keys.check(value)
+            if (keys := self._keys) is not None:
+                keys.check(value)
             self._amend(number, value)
             record = as_record(value, self.record)
             self._note([record])

@@ -19,80 +19,25 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..text import fold, visible
 from .markers import read_markers, resolved
-from .values import MapError, convert, flat, json_in_cell, without_nulls
+from .values import GOLD, KINDS, OWN_CELLS, TRACE, MapError, convert, flat, json_in_cell, named, nested, without_nulls
 
 if TYPE_CHECKING:
     import regex
 
 PATTERN_SECONDS = 1.0  # for one pattern on one text
-REFUSED = "not in context"  # what a mapped refusal flag makes of the claim: the contract's refusal token
 _STEP = re.compile(r'\.?([^.\[\]"]+)|\[(\*|-?\d+)\]|\["([^"]+)"\]|\[([\w.-]+)=([^\[\]"]*)\]')
 _READ = ("markers@", "bare@", "digest@", "empty@")  # how the text at a path is read
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
+_SENTINEL = re.compile(r"<\|\w{1,40}\|>")  # as models and some streams part what they send
 _ABSENT = object()
 _NOTHING: tuple[object, ...] = (None, "", [])
 
-# field → how its value is read
-SHARED = {"qid": "text", "question": "text"}
-TRACE = SHARED | {
-    "claim": "text",
-    "citations": "ids",
-    "constraints_echo": "texts",
-    "refused": "flag",
-    "retrieved_ids": "ids",
-    "evidence": "passages",
-    "error": "text",
-    "e2e_ms": "number",
-    "latency_ms": "number",  # or times by stage
-    "latency_total_ms": "number",
-    "cost_usd": "number",
-    "confidence": "number",
-    "score": "number",
-    "temperature": "number",
-    "load_rps": "number",
-    "seed": "whole",
-    "paraphrase": "whole",
-    "planned_runs": "whole",
-    "stage_ms": "object",
-    "tokens": "object",
-    "knobs": "object",
-    "answer_json": "object",
-    "topk": "list",
-    "delta_s": "numbers",
-    "answer_citations": "list",
-    "ok": "flag",
-    "warmup": "flag",
-    "scores": "any",
-    "score_sources": "any",
-    **dict.fromkeys(
-        ("run_id", "sweep_id", "jitter", "arm", "ts", "reason", "lambda_state", "anchor", "index_hash", "reused_from"),
-        "text",
-    ),
-}
-GOLD = SHARED | {
-    "answerable": "flag",
-    "gold_claim_substr": "texts",
-    "gold_claim": "text",
-    "gold_citations": "ids",
-    "forbidden": "texts",
-    "match": "text",
-    "tolerance": "amount",
-    "constraints": "texts",
-    "paraphrases": "texts",
-    "relevant": "ids",
-    "negatives": "ids",
-    "anchor_section": "text",
-    "type": "text",
-    "notes": "text",
-    "history": "list",
-}
-KINDS = {"trace": TRACE, "gold": GOLD}
 ALIASES = {
     "q": "question",
     "answer": "claim",
@@ -105,26 +50,6 @@ ALIASES = {
 Decode = Callable[[str], Any]  # the list or object that a text holds, or the text itself
 # Names of one thing: where a field is mapped, a record's own other names for it no longer count.
 _SAME = {"qid": ("q_id", "id"), "question": ("q", "query"), "e2e_ms": ("latency_ms", "latency_total_ms")}
-_ANSWER = ("claim", "citations", "constraints_echo")
-FLAT = frozenset((*_ANSWER, "refused"))  # of a trace: what `nested` takes from the top level
-MOVED = FLAT | {"evidence"}
-# How cells of a table are read under a record's own names: ids and places as they are, for the contract to check.
-_OWN_CELLS = {
-    kind: {name: "list" if taken == "ids" else taken for name, taken in fields.items()}
-    | dict.fromkeys(("ΔS", "∆S", "deltaS", "ΔS_list"), "numbers")
-    for kind, fields in KINDS.items()
-}
-_UNMAPPED = ("q_id", "q", "query")  # other names of mapped fields
-_BY_TYPE = {"str": "text", "float": "number", "int": "whole", "bool": "flag", "dict": "object", "list": "list"}
-
-
-def declare(kind: str, fields: Mapping[str, object]) -> None:
-    """Let fields of a contract be mapped that the tables above don't have; each is read by its type."""
-    for name, type in fields.items():
-        if name not in KINDS[kind] and name not in _UNMAPPED:
-            written = getattr(type, "__name__", str(type))
-            taken = _BY_TYPE.get(re.split(r"\W", written, maxsplit=1)[0], "any")
-            KINDS[kind][name] = _OWN_CELLS[kind][name] = taken
 
 
 class OfKind(NamedTuple):
@@ -276,7 +201,7 @@ class FieldMap:
         own = without_nulls(dict(record))
         mapped = {} if own.get("sweep_id") else self.picked(record, cells)
         if cells:
-            fields = _OWN_CELLS[self.kind]
+            fields = OWN_CELLS[self.kind]
             read = ((name, convert(text, fields.get(name, "text"), name, True)) for name, text in own.items())
             own = {name: value for name, value in read if value is not None}  # a blank cell is nothing
         for field, value in mapped.items():
@@ -293,10 +218,10 @@ class FieldMap:
         retrieved = found.get("retrieved_ids", [])
         text = found.get("claim")
         if source is not None and "citations" in found:
-            named = found["citations"]
+            cited = found["citations"]
             if source.how == "markers@":
-                named = [name for one in named for name in read_markers(one, retrieved).names]
-            found["citations"] = resolved(named, retrieved, source.start, source.how == "markers@")
+                cited = [name for one in cited for name in read_markers(one, retrieved).names]
+            found["citations"] = resolved(cited, retrieved, source.start, source.how == "markers@")
         if claim is None or not isinstance(text, str):
             return found
         here = source is not None and not claim.pattern and claim.path.steps == source.path.steps
@@ -313,7 +238,10 @@ def answer_text(value: object) -> object:
     """An answer as one text: parts put together, and without the thoughts that a model wrote before it."""
     if isinstance(value, list) and value and all(isinstance(part, str) for part in flat(value)):
         value = _put_together([str(part) for part in flat(value)])
-    return _THOUGHT.sub("", value) if isinstance(value, str) and "</" in value else value
+    if not isinstance(value, str):
+        return value
+    value = _THOUGHT.sub("", value) if "</" in value else value
+    return _SENTINEL.sub("", value) if "<|" in value else value
 
 
 def _put_together(parts: list[str]) -> str:
@@ -330,56 +258,6 @@ def _put_together(parts: list[str]) -> str:
 def digest(text: str) -> str:
     """An id for a text that has none."""
     return "sha256:" + hashlib.sha256(fold(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def shaped(record: Mapping[str, object], kind: str) -> dict[str, object]:
-    """A record in the contract's shape: a null is an absent field, and a trace's answer is in answer_json."""
-    bare: dict[str, object] = without_nulls(dict(record))
-    if kind != "trace":
-        return bare
-    return nested(named(bare)) if not MOVED.isdisjoint(bare) else named(bare)
-
-
-def named(trace: dict[str, object]) -> dict[str, object]:
-    """A trace that says in `id` alone which question it answers, as gold items may; else `id` is the run's own."""
-    if {"qid", "q_id"} & trace.keys() or not isinstance(trace.get("id"), (str, int)):
-        return trace
-    return {"qid": trace["id"], **trace}
-
-
-def nested(fields: Mapping[str, object], mapped: Collection[str] = ()) -> dict[str, object]:
-    """Flat fields as a trace has them: claim and citations within answer_json, passages with their ids.
-
-    What answer_json has counts more than a field of that name beside it, unless that was `mapped`. A refusal flag is a
-    refusal, whatever the claim says.
-    """
-    trace = {name: value for name, value in fields.items() if name not in FLAT}
-    inner = trace.get("answer_json", {})
-    if not isinstance(inner, dict) and mapped:
-        inner = {}
-    if isinstance(inner, dict):
-        flat = {name: fields[name] for name in _ANSWER if name in fields and (name in mapped or name not in inner)}
-        if _is_refusal(fields.get("refused", False)):
-            flat |= {"claim": REFUSED, "citations": []}
-        if flat:
-            trace["answer_json"] = inner | flat
-    evidence = trace.get("evidence")
-    if isinstance(evidence, list) and any(isinstance(one, str) for one in evidence):
-        ids = trace.get("retrieved_ids")
-        names = ids if isinstance(ids, list) and len(ids) == len(evidence) else range(1, len(evidence) + 1)
-        trace["evidence"] = [
-            {"id": _name_of(name), "text": text} if isinstance(text, str) else text
-            for name, text in zip(names, evidence, strict=True)
-        ]
-    return trace
-
-
-def _is_refusal(flag: object) -> bool:
-    return convert(flag, "flag", "refused") is True
-
-
-def _name_of(block: object) -> str:
-    return str(block.get("id", "")) if isinstance(block, dict) else str(block)
 
 
 def without_markers(text: str, pattern: regex.Pattern[str]) -> str:

@@ -1,6 +1,6 @@
 """Markers: how answers cite in their text. Every form is known here, and taken out of the claim whole.
 
-[1] [1, 2] [D7] [policy.md] [ID:1] [doc2] [ref_id:0] [[1]](url) [1](url) [^1] with its footnote, 【2†source】,
+[1] [1, 2] [D7] [policy.md] [ID:1] [doc2] [ref_id:0] [[1]](url) [1](url) :cite[1] [^1] with its footnote, 【2†source】,
 (source: policy.md), (policy.md), <sup>1</sup>, [Data: Sources (1); …], and a last line "Sources: policy.md".
 """
 
@@ -19,8 +19,8 @@ _LAST = re.compile(
 _MARKER = re.compile(
     r"[ \t]*(?:"
     r"【[^\d】\n]{0,12}(?P<lens>\d{1,4})(?::\d+)?(?:†(?P<title>[^】\n]{0,200}))?】"
-    r"|\[\[(?P<double>[^\[\]\n]{1,200})\]\](?:\([^()\n]*\))?"
-    r"|\[(?P<single>[^\[\]\n]{1,300})\](?:\((?P<link>[^()\s]*)\))?"
+    r"|\[\[(?P<double>[^\[\]\n]{1,200})\]\](?:\((?P<there>[^()\n]*)\))?"
+    r"|(?::[a-z]{2,12})?\[(?P<single>[^\[\]\n]{1,300})\](?:\((?P<link>[^()\s]*)\))?"
     r"|\((?P<round>[^()\n]{1,200})\)"
     r"|<sup>\[?(?P<sup>[\d, ]{1,40})\]?</sup>"
     r")"
@@ -128,15 +128,15 @@ def _names(match: re.Match[str], ids: set[str], count: int) -> list[str] | None:
         return [title if title and title.casefold() not in ("source", "quelle") else match["lens"]]
     if match["sup"]:
         return _BETWEEN.split(match["sup"].strip())
-    inner = (match["double"] or match["single"] or match["round"]).strip()
+    inner, link = (match["double"] or match["single"] or match["round"]).strip(), match["link"] or match["there"]
     if inner in ids:
         return [inner]
     if match["round"]:
         said = _SAID.match(inner)
         names = _BETWEEN.split(inner[said.end() :] if said else inner)
         return names if all(said or name in ids for name in names) else None
-    if match["link"] and match["link"] in ids:
-        return [match["link"]]
+    if link and link in ids:
+        return [link]
     if (tables := _TABLES.fullmatch(inner)) and "(" in inner:
         return re.findall(r"\d+", tables["first"])
     names = _BETWEEN.split(_SAID.sub("", inner).strip("*_"))

@@ -57,6 +57,8 @@ _ASIDE = re.compile(
 _BESIDE_IT = re.compile(r"log|thought|debug|suggest|follow|activit|message|entit", re.IGNORECASE)
 _LIKE_SOURCES = re.compile(r"source|doc|ref|chunk|passage|hit|search|retriev|knowledge|context|cit", re.IGNORECASE)
 _ADDRESS = re.compile(r"\]\([^)]*\)|\bhttps?://\S+")
+# XML; what has no blank: base64, a token; a number of a job or a session
+_NO_TEXT = re.compile(r"\s*(?:<\?xml\b|[!-~]{60,}\s*\Z|[A-Za-z]{0,12}[-_]\d{6,}[\w-]*\s*\Z)")
 _ASKERS = ("user", "human", "system", "tool", "developer", "function")
 _SPEAKERS = ("assistant", "ai", "model", "bot", "agent")
 _INDEX = re.compile(r"ind(ex|ices)|rank|position|number|source|chunk|doc|ref|cit", re.IGNORECASE)
@@ -220,7 +222,7 @@ def _claims(record: Any, listings: list[Listing], asked: Asked) -> list[tuple[fl
     ]
     scored: dict[str, tuple[float, _Claim]] = {}
     for leaf in _texts(record):
-        if not leaf.value.strip() or fold(leaf.value) == fold(asked.question):
+        if not leaf.value.strip() or fold(leaf.value) == fold(asked.question) or _NO_TEXT.match(leaf.value):
             continue
         path, text = _general(record, leaf, asked)
         score = _likeness(leaf, text, path, asked)
@@ -320,9 +322,10 @@ def _of_list(values: list[Any], index: int, rest: tuple[Step, ...]) -> Step:
     element = values[index]
     if not isinstance(element, Mapping):
         return None if len(values) > 1 and all(isinstance(one, str) for one in values) else index
-    if _is_in_pieces(values, rest):
-        return None
     kind = kind_of(element)
+    if _is_in_pieces(values, rest):
+        alike = [one for one in values if kind_of(one) == kind]
+        return kind if kind and len(alike) < len(values) and _is_in_pieces(alike, rest) else None
     spoken = any(key in element for key in ("role", "sender", "author")) or (
         kind and kind.value.casefold() in _SPEAKERS
     )

@@ -296,14 +296,14 @@ def digest(body: Mapping[str, Any]) -> str:
         kept["suites"] = {name: suite["digest"] for name, suite in kept["suites"].items()}
     found = hashlib.sha256(b"{")
     for number, key in enumerate(sorted(kept)):
-        found.update(b", " * bool(number) + _canonical(key) + b": ")
+        found.update(b", " * bool(number) + canonical(key) + b": ")
         value = kept[key]
         if key != "items" or not isinstance(value, (list, Iterator)):
-            found.update(_canonical(value))
+            found.update(canonical(value))
             continue
         found.update(b"[")  # rows may be many: some at a time
         for place, rows in enumerate(_some_at_a_time(value) if isinstance(value, list) else value):
-            found.update(b", " * bool(place) + _canonical(rows)[1:-1])
+            found.update(b", " * bool(place) + canonical(rows)[1:-1])
         found.update(b"]")
     found.update(b"}")
     return found.hexdigest()
@@ -315,7 +315,7 @@ def _some_at_a_time(rows: list[Any]) -> Iterator[list[Any]]:
 
 TOGETHER = 200  # rows
 # What may be a number that msgspec and the standard library write in two ways: those with an exponent in either.
-_ODD_NUMBER = re.compile(rb"0\.0000|\de-?\d")
+ODD_NUMBER = re.compile(rb"0\.0000|\de-?\d")
 
 
 def _is_plain(rows: object) -> bool:
@@ -329,13 +329,13 @@ def _is_plain(rows: object) -> bool:
     return types <= {str, int, bool, type(None)}
 
 
-def _canonical(value: object) -> bytes:
+def canonical(value: object) -> bytes:
     """JSON with sorted keys as the standard library writes it, by the faster one where they agree."""
     import msgspec
 
     try:
         data = msgspec.json.encode(value, order="sorted")
-        if _is_plain(value) or _ODD_NUMBER.search(data) is None:
+        if _is_plain(value) or ODD_NUMBER.search(data) is None:
             return msgspec.json.format(data, indent=0)
     except (UnicodeEncodeError, OverflowError, TypeError):
         pass

@@ -1,10 +1,10 @@
-"""Values: what was found at a mapped place, or in a cell of a table, as the field takes it."""
+"""Values: the fields of a record, what is found at a mapped place or in a cell as a field takes it, and its shape."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ..text import visible
@@ -12,6 +12,85 @@ from .strict import Refused, strict_json
 
 _ID_KEYS = ("id", "doc_id", "document_id", "chunk_id", "source_id", "source")
 _TEXT_KEYS = ("text", "content", "page_content", "snippet")
+
+
+REFUSED = "not in context"  # what a mapped refusal flag makes of the claim: the contract's refusal token
+
+# field → how its value is read
+SHARED = {"qid": "text", "question": "text"}
+TRACE = SHARED | {
+    "claim": "text",
+    "citations": "ids",
+    "constraints_echo": "texts",
+    "refused": "flag",
+    "retrieved_ids": "ids",
+    "evidence": "passages",
+    "error": "text",
+    "e2e_ms": "number",
+    "latency_ms": "number",  # or times by stage
+    "latency_total_ms": "number",
+    "cost_usd": "number",
+    "confidence": "number",
+    "score": "number",
+    "temperature": "number",
+    "load_rps": "number",
+    "seed": "whole",
+    "paraphrase": "whole",
+    "planned_runs": "whole",
+    "stage_ms": "object",
+    "tokens": "object",
+    "knobs": "object",
+    "answer_json": "object",
+    "topk": "list",
+    "delta_s": "numbers",
+    "answer_citations": "list",
+    "ok": "flag",
+    "warmup": "flag",
+    "scores": "any",
+    "score_sources": "any",
+    **dict.fromkeys(
+        ("run_id", "sweep_id", "jitter", "arm", "ts", "reason", "lambda_state", "anchor", "index_hash", "reused_from"),
+        "text",
+    ),
+}
+GOLD = SHARED | {
+    "answerable": "flag",
+    "gold_claim_substr": "texts",
+    "gold_claim": "text",
+    "gold_citations": "ids",
+    "forbidden": "texts",
+    "match": "text",
+    "tolerance": "amount",
+    "constraints": "texts",
+    "paraphrases": "texts",
+    "relevant": "ids",
+    "negatives": "ids",
+    "anchor_section": "text",
+    "type": "text",
+    "notes": "text",
+    "history": "list",
+}
+KINDS = {"trace": TRACE, "gold": GOLD}
+_ANSWER = ("claim", "citations", "constraints_echo")
+FLAT = frozenset((*_ANSWER, "refused"))  # of a trace: what `nested` takes from the top level
+MOVED = FLAT | {"evidence"}
+# How cells of a table are read under a record's own names: ids and places as they are, for the contract to check.
+OWN_CELLS = {
+    kind: {name: "list" if taken == "ids" else taken for name, taken in fields.items()}
+    | dict.fromkeys(("ΔS", "∆S", "deltaS", "ΔS_list"), "numbers")
+    for kind, fields in KINDS.items()
+}
+_UNMAPPED = ("q_id", "q", "query")  # other names of mapped fields
+_BY_TYPE = {"str": "text", "float": "number", "int": "whole", "bool": "flag", "dict": "object", "list": "list"}
+
+
+def declare(kind: str, fields: Mapping[str, object]) -> None:
+    """Let fields of a contract be mapped that the tables above don't have; each is read by its type."""
+    for name, type in fields.items():
+        if name not in KINDS[kind] and name not in _UNMAPPED:
+            written = getattr(type, "__name__", str(type))
+            taken = _BY_TYPE.get(re.split(r"\W", written, maxsplit=1)[0], "any")
+            KINDS[kind][name] = OWN_CELLS[kind][name] = taken
 
 
 class MapError(ValueError):
@@ -29,6 +108,12 @@ def convert(value: object, kind: str, field: str, cells: bool = False) -> object
     return read_value(value, field) if read_value else value
 
 
+def _shown(value: object) -> str:
+    import json  # no small score needs it
+
+    return visible(json.dumps(value, default=str), 40)
+
+
 def _text(value: object, field: str) -> object:
     """A name may be written as a number; whether a claim is a text is for the contract to say."""
     return str(value) if field in ("qid", "run_id") and type(value) is int else value
@@ -36,7 +121,7 @@ def _text(value: object, field: str) -> object:
 
 def _flag(value: object, field: str) -> bool:
     if not isinstance(value, bool):
-        raise MapError(f"{field}: expected true or false, found {visible(json.dumps(value, default=str), 40)}")
+        raise MapError(f"{field}: expected true or false, found {_shown(value)}")
     return value
 
 
@@ -52,7 +137,7 @@ def _id(value: object, field: str) -> str:
             raise MapError(f"{field}: expected ids, found objects with {keys}; add the key to the path: …[*].KEY")
         value = inner
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise MapError(f"{field}: expected ids, found {visible(json.dumps(value, default=str), 40)}")
+        raise MapError(f"{field}: expected ids, found {_shown(value)}")
     return str(value)
 
 
@@ -73,7 +158,7 @@ def _passages(value: object, field: str) -> list[object]:
 def _passage(value: object, place: int, field: str) -> object:
     if not isinstance(value, dict):
         if not isinstance(value, str):
-            raise MapError(f"{field}: expected texts, found {visible(json.dumps(value, default=str), 40)}")
+            raise MapError(f"{field}: expected texts, found {_shown(value)}")
         return value
     name = next((value[key] for key in _ID_KEYS if isinstance(value.get(key), (str, int))), place)
     text = next((value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)), "")
@@ -194,3 +279,56 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [part if type(part) in _SCALARS else without_nulls(part) for part in value]
     return value
+
+
+# --- a record in the contract's shape ---
+
+
+def shaped(record: Mapping[str, object], kind: str) -> dict[str, object]:
+    """A record in the contract's shape: a null is an absent field, and a trace's answer is in answer_json."""
+    bare: dict[str, object] = without_nulls(dict(record))
+    if kind != "trace":
+        return bare
+    return nested(named(bare)) if not MOVED.isdisjoint(bare) else named(bare)
+
+
+def named(trace: dict[str, object]) -> dict[str, object]:
+    """A trace that says in `id` alone which question it answers, as gold items may; else `id` is the run's own."""
+    if {"qid", "q_id"} & trace.keys() or not isinstance(trace.get("id"), (str, int)):
+        return trace
+    return {"qid": trace["id"], **trace}
+
+
+def nested(fields: Mapping[str, object], mapped: Collection[str] = ()) -> dict[str, object]:
+    """Flat fields as a trace has them: claim and citations within answer_json, passages with their ids.
+
+    What answer_json has counts more than a field of that name beside it, unless that was `mapped`. A refusal flag is a
+    refusal, whatever the claim says.
+    """
+    trace = {name: value for name, value in fields.items() if name not in FLAT}
+    inner = trace.get("answer_json", {})
+    if not isinstance(inner, dict) and mapped:
+        inner = {}
+    if isinstance(inner, dict):
+        flat = {name: fields[name] for name in _ANSWER if name in fields and (name in mapped or name not in inner)}
+        if _is_refusal(fields.get("refused", False)):
+            flat |= {"claim": REFUSED, "citations": []}
+        if flat:
+            trace["answer_json"] = inner | flat
+    evidence = trace.get("evidence")
+    if isinstance(evidence, list) and any(isinstance(one, str) for one in evidence):
+        ids = trace.get("retrieved_ids")
+        names = ids if isinstance(ids, list) and len(ids) == len(evidence) else range(1, len(evidence) + 1)
+        trace["evidence"] = [
+            {"id": _name_of(name), "text": text} if isinstance(text, str) else text
+            for name, text in zip(names, evidence, strict=True)
+        ]
+    return trace
+
+
+def _is_refusal(flag: object) -> bool:
+    return convert(flag, "flag", "refused") is True
+
+
+def _name_of(block: object) -> str:
+    return str(block.get("id", "")) if isinstance(block, dict) else str(block)

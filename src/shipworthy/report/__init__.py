@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..reading.files import write_whole as write
@@ -18,7 +18,10 @@ __all__ = ["FORMATS", "form_of", "pieces", "render", "summary", "write"]
 
 
 class Format(NamedTuple):
-    """A module with `render(decision or board)`, the ending of its files, and whether people may want it printed."""
+    """A module with `render(decision or board)`, the ending of its files, and whether people may want it printed.
+
+    One that may be long has `pieces` instead, which gives bytes bit by bit.
+    """
 
     module: str
     ending: str = ""
@@ -49,16 +52,17 @@ def render(shown: Decision | Board, form: str) -> bytes:
     """A decision or a board in one of the formats, as UTF-8 that any reader accepts."""
     if form not in _ALL:
         raise UsageError(f"there is no format {form!r}", hint=f"Use one of {', '.join(FORMATS)}.", code="report-format")
-    module = import_module(f".{_ALL[form].module}", __name__)
-    text: str | bytes = module.render(shown)
-    return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
+    return b"".join(pieces(shown, form))
 
 
 def pieces(shown: Decision | Board, form: str) -> Iterable[bytes]:
     """The report bit by bit where the format allows it, so that a report of a million items takes little memory."""
-    module = import_module(f".{_ALL[form].module}", __name__) if form in _ALL else None
-    bit_by_bit: Callable[[Decision | Board], Iterable[bytes]] | None = getattr(module, "pieces", None)
-    return [render(shown, form)] if bit_by_bit is None else bit_by_bit(shown)
+    module: Any = import_module(f".{_ALL[form].module}", __name__)
+    if hasattr(module, "pieces"):
+        bit_by_bit: Iterable[bytes] = module.pieces(shown)
+        return bit_by_bit
+    text: str | bytes = module.render(shown)
+    return [text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")]
 
 
 def summary(shown: Decision | Board, already: int = 0) -> bytes:

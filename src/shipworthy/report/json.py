@@ -31,10 +31,6 @@ _UNSEEN = bytes(
 )  # of these the letters of western Europe; JSON escapes lower controls itself
 
 
-def render(shown: Decision | Board) -> bytes:
-    return b"".join(pieces(shown))
-
-
 def pieces(shown: Decision | Board) -> Iterator[bytes]:
     """The report bit by bit, so that a million items are never in memory at once."""
     yield from _decision(shown) if isinstance(shown, Decision) else _board(shown)

@@ -78,7 +78,7 @@ def _board(board: Board) -> Iterator[str]:
 
 def build_line(shown: views.Shown) -> str:
     """What was judged: commit, branch, time, label, release of the gold set."""
-    known, links = views.build(shown), views.links(shown)
+    known, links = views.build(shown.run), views.links(shown.run)
     named = [
         f"{name} [{code(text)}]({links[name]})" if name in links else f"{name} {code(text)}" for name, text in known
     ]

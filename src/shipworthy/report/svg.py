@@ -36,7 +36,7 @@ class Guide(NamedTuple):
 def picture(body: str, width: float, height: float, title: str, words: str, kind: str) -> str:
     """The frame that every picture has."""
     return (
-        f'<svg class="{kind}" role="img" viewBox="0 0 {_figure(width)} {_figure(height)}" '
+        f'<svg class="{kind}" role="img" viewBox="0 0 {figure(width)} {figure(height)}" '
         f'aria-label="{_text(title)}: {_text(words)}">'
         f"<title>{_text(title)}</title><desc>{_text(words)}</desc>{body}</svg>"
     )
@@ -59,8 +59,8 @@ def gate_bar(outcome: Outcome) -> str:
     if measure.interval:
         left, right = (at(edge) for edge in measure.interval)
         body += _rect(f"interval {mood}", left, 17, max(right - left, 2), 12, 3)
-    body += f'<path class="bound" d="M{_figure(limit)} 13V33"/>' + _label(limit, 9, outcome.gate.bound.text, 260)
-    body += f'<circle class="value {mood}" cx="{_figure(at(float(measure.value)))}" cy="23" r="5.5"/>'
+    body += f'<path class="bound" d="M{figure(limit)} 13V33"/>' + _label(limit, 9, outcome.gate.bound.text, 260)
+    body += f'<circle class="value {mood}" cx="{figure(at(float(measure.value)))}" cy="23" r="5.5"/>'
     interval = views.interval(measure)
     words = f"{sentence(outcome)}{f', 95 % interval {interval}' if interval else ''}"
     return picture(body, 260, 36, f"{outcome.gate}, {state_in_words(outcome)}", words, "gate")
@@ -97,7 +97,7 @@ def chart(
         body += f'<path class="line" d="M{" L".join(_pair(place(point.x, point.y)) for point in drawn)}"/>'
     for x, reach, y in tails:
         start, end = place(x, y), place(reach, y)
-        body += f'<path class="tail" d="M{_pair(start)}H{_figure(end[0])}m0 -4v8"/>'
+        body += f'<path class="tail" d="M{_pair(start)}H{figure(end[0])}m0 -4v8"/>'
     for point in points:
         body += _dot(place(point.x, point.y), point.label, point.filled, len(points))
     return picture(body, _WIDTH, _HEIGHT, title, words, "chart")
@@ -115,7 +115,7 @@ def bars(rows: Sequence[tuple[str, float | None, float | None]], title: str, wor
             mood = "accent" if least is None else "good" if value >= least else "bad"
             body += _rect(f"bar {mood}", 0, y + 20, 440 * min(max(value, 0.0), 1.0), 10, 3)
         if least is not None:
-            body += f'<path class="bound" d="M{_figure(440 * least)} {y + 16}V{y + 34}"/>'
+            body += f'<path class="bound" d="M{figure(440 * least)} {y + 16}V{y + 34}"/>'
     return picture(body, 440, max(len(rows) * 44, 1), title, words, "chart")
 
 
@@ -132,7 +132,7 @@ def pairs(rows: Sequence[tuple[str, float | None, float | None]], title: str, wo
             body += _rect(f"bar {mood}", 6 + 428 * min(before, after), y + 24, 428 * abs(after - before), 4)
         for value, kind in ((before, "hollow"), (after, "accent")):
             if value is not None:
-                body += f'<circle class="value {kind}" cx="{_figure(6 + 428 * value)}" cy="{y + 26}" r="5.5"/>'
+                body += f'<circle class="value {kind}" cx="{figure(6 + 428 * value)}" cy="{y + 26}" r="5.5"/>'
     return picture(body, 440, max(len(rows) * 40, 1), title, words, "chart")
 
 
@@ -142,16 +142,16 @@ def _axes(
     start: tuple[float, float],
     end: tuple[float, float],
 ) -> str:
-    body = f'<path class="axis" d="M{_figure(start[0])} {_figure(end[1])}V{_figure(start[1])}H{_figure(end[0])}"/>'
+    body = f'<path class="axis" d="M{figure(start[0])} {figure(end[1])}V{figure(start[1])}H{figure(end[0])}"/>'
     wide, tall = (high - low for low, high in spans)
     for share in (0, 0.25, 0.5, 0.75, 1):
         x, y = (start[0] + share * (end[0] - start[0])), (start[1] + share * (end[1] - start[1]))
         across, up = (low + share * (high - low) for low, high in spans)
-        body += f'<text class="tick middle" x="{_figure(x)}" y="{_figure(start[1] + 16)}">{_short(across, wide)}</text>'
-        body += f'<text class="tick end" x="{_figure(start[0] - 6)}" y="{_figure(y + 4)}">{_short(up, tall)}</text>'
+        body += f'<text class="tick middle" x="{figure(x)}" y="{figure(start[1] + 16)}">{_short(across, wide)}</text>'
+        body += f'<text class="tick end" x="{figure(start[0] - 6)}" y="{figure(y + 4)}">{_short(up, tall)}</text>'
         if share:
-            body += f'<path class="grid" d="M{_figure(start[0])} {_figure(y)}H{_figure(end[0])}"/>'
-    body += f'<text class="middle" x="{_figure((start[0] + end[0]) / 2)}" y="{_HEIGHT - 8}">{_text(names[0])}</text>'
+            body += f'<path class="grid" d="M{figure(start[0])} {figure(y)}H{figure(end[0])}"/>'
+    body += f'<text class="middle" x="{figure((start[0] + end[0]) / 2)}" y="{_HEIGHT - 8}">{_text(names[0])}</text>'
     return body + f'<text x="4" y="11">{_text(names[1])}</text>'
 
 
@@ -167,35 +167,35 @@ def _limit(
         x, bottom = at(line.x, low)
         _, top = at(line.x, high)
         end = "" if right_of or x < _LEFT + 60 else " end"
-        place = f'x="{_figure(x + (-5 if end else 5))}" y="{_figure(bottom - 6)}"'
-        return f'<path class="bound" d="M{_figure(x)} {_figure(top)}V{_figure(bottom)}"/>' + (
+        place = f'x="{figure(x + (-5 if end else 5))}" y="{figure(bottom - 6)}"'
+        return f'<path class="bound" d="M{figure(x)} {figure(top)}V{figure(bottom)}"/>' + (
             f'<text class="limit{end}" {place}>{_text(line.label)}</text>'
         )
     height = low if line.y is None else line.y
     start, y = at(left, height)
     finish, _ = at(right, height)
-    words = f'<text class="limit" x="{_figure(start + 5)}" y="{_figure(y - 5)}">{_text(line.label)}</text>'
-    return f'<path class="bound" d="M{_figure(start)} {_figure(y)}H{_figure(finish)}"/>{words}'
+    words = f'<text class="limit" x="{figure(start + 5)}" y="{figure(y - 5)}">{_text(line.label)}</text>'
+    return f'<path class="bound" d="M{figure(start)} {figure(y)}H{figure(finish)}"/>{words}'
 
 
 def _dot(place: tuple[float, float], text: str, filled: bool, among: int) -> str:
-    x, y = map(_figure, place)
+    x, y = map(figure, place)
     mood = "accent" if filled else "hollow"
     if not text:
         return f'<circle class="value {mood}" cx="{x}" cy="{y}" r="{3.5 if among <= 40 else 1.5}"/>'
-    number = f'<text class="inside middle {mood}" x="{x}" y="{_figure(place[1] + 4)}">{text}</text>'
+    number = f'<text class="inside middle {mood}" x="{x}" y="{figure(place[1] + 4)}">{text}</text>'
     return f'<circle class="value {mood}" cx="{x}" cy="{y}" r="9"/>{number}'
 
 
 def _label(x: float, y: float, text: str, width: float) -> str:
     """A label at x that stays inside the picture."""
     side = " end" if x > width - 40 else " middle" if x > 40 else ""
-    return f'<text class="limit{side}" x="{_figure(min(max(x, 2), width - 2))}" y="{_figure(y)}">{_text(text)}</text>'
+    return f'<text class="limit{side}" x="{figure(min(max(x, 2), width - 2))}" y="{figure(y)}">{_text(text)}</text>'
 
 
 def _rect(kind: str, x: float, y: float, width: float, height: float, round_: float = 0) -> str:
-    corner = f' rx="{_figure(round_)}"' if round_ else ""
-    place = f'x="{_figure(x)}" y="{_figure(y)}" width="{_figure(max(width, 0))}" height="{_figure(height)}"'
+    corner = f' rx="{figure(round_)}"' if round_ else ""
+    place = f'x="{figure(x)}" y="{figure(y)}" width="{figure(max(width, 0))}" height="{figure(height)}"'
     return f'<rect class="{kind}" {place}{corner}/>'
 
 
@@ -218,7 +218,7 @@ def _span(edges: Sequence[float]) -> tuple[float, float]:
     return low - 0.05 * abs(low), high + 0.12 * (high - low)
 
 
-def _figure(value: float) -> str:
+def figure(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
@@ -231,7 +231,7 @@ def _short(value: float, span: float) -> str:
 
 
 def _pair(place: tuple[float, float]) -> str:
-    return f"{_figure(place[0])} {_figure(place[1])}"
+    return f"{figure(place[0])} {figure(place[1])}"
 
 
 def _text(text: str) -> str:

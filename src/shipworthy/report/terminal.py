@@ -14,7 +14,7 @@ from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
 from ..core.gates import Outcome, state_in_words
-from ..core.metrics import Measure, decimal
+from ..core.metrics import Measure
 from ..text import first_few, inert, plural, visible
 from . import views, words
 
@@ -242,14 +242,14 @@ def _scope(decision: Decision, paint: Paint) -> str:
 
 def _fixes(decision: Decision, layout: Layout) -> Iterator[str]:
     """How many items to fix for each gate that fails, and those closest to passing."""
-    near = {turn["gate"]: turn["nearest"] for turn in decision.sections.get("turns", ())}
+    told = {turn["gate"] for turn in decision.sections.get("turns", ())}
     for outcome in decision.outcomes:
-        if not outcome.turn or str(outcome.gate) not in near:
+        if not outcome.turn or str(outcome.gate) not in told:
             continue
-        names = near[str(outcome.gate)]
+        names = words.near(decision, outcome)
         closest = f" Closest to passing: {', '.join(names)}." if names else ""
-        told = f"To pass {outcome.gate}, {views.to_fix(outcome)}.{closest}"
-        yield from (layout.paint("dim", line) for line in wrapped(visible(told, LONGEST), "  ", layout.width))
+        fix = f"To pass {outcome.gate}, {views.to_fix(outcome)}.{closest}"
+        yield from (layout.paint("dim", line) for line in wrapped(visible(fix, LONGEST), "  ", layout.width))
 
 
 def _fitted(line: str, width: int) -> list[str]:
@@ -400,14 +400,8 @@ def _gate(outcome: Outcome, cells: tuple[str, str, str], sizes: list[int], layou
 
 
 def _gate_cells(outcome: Outcome) -> tuple[str, str, str]:
-    measure, bound = outcome.measure, outcome.bound
-    gate = words.gate_text(outcome)
-    if measure.value is None:
-        return gate, "–", ""
-    if measure.kind == "count":
-        return gate, str(measure.value), ""
-    value = decimal(measure.value, against=bound) + measure.unit
-    return gate, value, f"{measure.k}/{measure.n}" if measure.kind == "rate" else f"n={measure.n}"
+    counts = "" if outcome.measure.value is None else views.counts(outcome.measure)
+    return words.gate_text(outcome), views.value(outcome), counts
 
 
 def _bar(outcome: Outcome, paint: Paint) -> str:

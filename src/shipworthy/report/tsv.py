@@ -12,14 +12,17 @@ from ..text import FORMULA, one_line
 _QUOTED = (*FORMULA, "\t", "\r", "'", "::")
 
 
-def render(shown: Decision | Board) -> str:
-    """One line an item; a board's lines begin with the suite, and have the columns of all suites."""
-    return "".join(lines(rows_of(shown)))
-
-
 def pieces(shown: Decision | Board) -> Iterator[bytes]:
-    """The same line by line."""
-    return (line.encode("utf-8", "backslashreplace") for line in lines(rows_of(shown)))
+    """One line an item; a board's lines begin with the suite, and have the columns of all suites."""
+    items = rows_of(shown)
+    columns = columns_of(items)
+    yield _line(columns)
+    for item in items:
+        yield _line(item.get(column) for column in columns)
+
+
+def _line(cells: Iterable[object]) -> bytes:
+    return ("\t".join(map(cell, cells)) + "\n").encode("utf-8", "backslashreplace")
 
 
 def rows_of(shown: Decision | Board) -> Iterable[Row]:
@@ -44,17 +47,6 @@ def columns_of(items: Iterable[Row]) -> list[str]:
         if not known.keys() >= item.keys():
             known |= dict.fromkeys(item)
     return list(known)
-
-
-def table(items: Iterable[Row]) -> str:
-    return "".join(lines(items))
-
-
-def lines(items: Iterable[Row]) -> Iterator[str]:
-    columns = columns_of(items)
-    yield "\t".join(map(cell, columns)) + "\n"
-    for item in items:
-        yield "\t".join(cell(item.get(column)) for column in columns) + "\n"
 
 
 def cell(value: object) -> str:

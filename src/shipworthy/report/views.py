@@ -187,23 +187,25 @@ def _margin(outcome: Outcome) -> float:
     return float(gap / (abs(bound) or 1))
 
 
-def build(shown: Shown) -> list[tuple[str, str]]:
-    """What was judged, as far as it is known: commit, branch, time, label, release of the gold set."""
-    known = shown.run.get("build")
-    if not isinstance(known, Mapping):
-        return []
+def build(run: object) -> list[tuple[str, str]]:
+    """What was judged, as far as `run` tells: commit, branch, time, label, release of the gold set."""
+    known = _build(run)
     names = [name for name in ("commit", "branch", "time", "label", "gold_release") if known.get(name)]
     return [(name.replace("_", " "), visible(str(known[name])[: 12 if name == "commit" else 120])) for name in names]
 
 
-def links(shown: Shown) -> dict[str, str]:
+def links(run: object) -> dict[str, str]:
     """The addresses of the commit, the CI run and the pull request, by what they are called."""
-    known = shown.run.get("build")
     names = {"commit": "commit_url", "CI run": "run_url", "pull request": "pull_url"}
-    found = {name: known.get(key) for name, key in names.items()} if isinstance(known, Mapping) else {}
+    found = {name: _build(run).get(key) for name, key in names.items()}
     return {
         name: url for name, url in found.items() if isinstance(url, str) and url.startswith(("https://", "http://"))
     }
+
+
+def _build(run: object) -> Mapping[str, object]:
+    known = run.get("build") if isinstance(run, Mapping) else None
+    return known if isinstance(known, Mapping) else {}
 
 
 def gates_held(decision: Decision) -> tuple[int, int]:

@@ -13,7 +13,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -23,16 +22,16 @@ from ..suites.reasoning.contracts import REASON_ARGS, Fixture, ReasonCase, Reaso
 from .execute import ask_once
 from .failures import SEEN, AskFailed
 from .plan import Ask
-from .redact import without_password
+from .redact import Secrets, without_password
 from .shape import parsed
 from .targets.base import Target, TargetOptions
 from .targets.command import as_argument, output_of
 from .targets.http import HttpClient
-from .targets.python import Function, Workers
+from .targets.python import Workers, call
 
 TIMEOUT = 240.0  # seconds for one case
 MOST_OUTPUT = 10_000_000  # bytes; more is an error of that case
-_SETTINGS = ("preset", "project", "model", "embed")
+SETTINGS = ("preset", "project", "model", "embed")
 # How an error of a case is worded, by the kind of the failure; the others speak for themselves.
 _ERRORS = {
     "timeout": "no answer within {timeout:g} seconds",
@@ -43,23 +42,10 @@ _ERRORS = {
 }
 
 
-@dataclass(frozen=True)
-class Overrides:
-    """What the command line sets for every case."""
-
-    preset: str | None = None
-    project: str | None = None
-    model: str | None = None
-    embed: str | None = None
-
-    def applied(self, case: ReasonCase) -> ReasonCase:
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        return replace(case, **given)
-
-
-def select(fixture: Fixture, overrides: Overrides, max_cases: int | None = None) -> Fixture:
-    """The fixture with the overrides on every case, cut to the first so many cases."""
-    return replace(fixture, cases=tuple(overrides.applied(case) for case in fixture.cases[:max_cases]))
+def select(fixture: Fixture, max_cases: int | None = None, **settings: str | None) -> Fixture:
+    """The fixture cut to the first so many cases, each with the preset, project, model and embed that are given."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    return replace(fixture, cases=tuple(replace(case, **given) for case in fixture.cases[:max_cases]))
 
 
 def ask_all(
@@ -150,17 +136,17 @@ class PythonReasoner:
     replays = False
 
     def __init__(self, function: Callable[..., object]) -> None:
-        self._function = Function(function)
+        self._function = function
         self.name = f"py:{getattr(function, '__qualname__', function)}"
 
     async def ask(self, ask: Ask) -> dict[str, object]:
-        output = await self._function.result(ask.question, ask.knobs)
+        output = await call(self._function, ask.question, ask.knobs, Secrets())
         if not isinstance(output, (str, Mapping)):
             raise AskFailed("wrong-shape", f"the function gave {type(output).__name__}, expected a dict or a string")
         return {"content": output} if isinstance(output, str) else dict(output)
 
     async def close(self) -> None:
-        await self._function.close()
+        """Nothing stays open between cases."""
 
 
 class NamedReasoner:
@@ -192,7 +178,7 @@ class NamedReasoner:
 
 def ask_of(case: ReasonCase) -> Ask:
     """A case as the runner's targets are asked it: the knobs are what the case sets."""
-    settings = {name: getattr(case, name) for name in _SETTINGS} | case.reason_args
+    settings = {name: getattr(case, name) for name in SETTINGS} | case.reason_args
     knobs = {name: value for name, value in settings.items() if value is not None}
     return Ask(case.id, case.id, 0, "none", 0, "", case.prompt, knobs)
 
@@ -204,7 +190,7 @@ def command_line(words: Sequence[str], ask: Ask, db: str | None = None) -> list[
     flag with `=`.
     """
     line = [*words, *(["--db", db] if db else []), "reason", as_argument(ask.question), "--json"]
-    for name in (*_SETTINGS, *REASON_ARGS):
+    for name in (*SETTINGS, *REASON_ARGS):
         value = ask.knobs.get(name)
         flag = "--" + name.replace("_", "-")
         if value is True:

@@ -12,14 +12,15 @@ from ..core.contracts import DetailedTrace
 from ..errors import UsageError
 from ..net.events import EventStream
 from ..reading.jsonl import Refused, field_first, kind, strict_object
-from ..reading.mapping import MOVED, SHARED, FieldMap, shaped
+from ..reading.mapping import FieldMap
 from ..reading.proposal import fields_of, flags, propose
 from ..reading.strict import strict_json
-from ..reading.values import MapError, json_in_cell, without_nulls
+from ..reading.values import MOVED, SHARED, MapError, json_in_cell, shaped, without_nulls
 from ..text import visible
 from .failures import SEEN, AskFailed
 
 _HTML = re.compile(rb"\s*(?:<!doctype html|<html|<head|<body|<!--)", re.IGNORECASE)
+_RUN_TOGETHER = re.compile(rb"\}[ \t]*\{")  # objects of a stream without a line between them
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 
@@ -85,7 +86,7 @@ def _otherwise(raw: bytes) -> dict[str, object] | None:
         if refusal.code not in ("json", "truncated"):
             return None  # JSON that is not accepted, such as NaN or a key that occurs twice
         stream = EventStream()
-        stream.feed(raw)
+        stream.feed(_RUN_TOGETHER.sub(b"}\n{", raw) if raw[:1] == b"{" else raw)
         body = stream.whole()
         if stream.is_one and not stream.lacking:
             return body

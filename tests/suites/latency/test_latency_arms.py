@@ -34,6 +34,10 @@ def test_arms_are_compared_on_the_same_questions_and_the_interactive_one_decides
         "thorough": True,
         "worse": False,
     }
+    for point, row in ((point, row) for point in body["curve"]["points"] for row in body["arms"]):
+        if row["arm"] == point["arm"]:
+            assert (point["p95_ms"], point["p99_ms"]) == (row["p95"]["value"], row["p99"]["value"])
+            assert (point["precision"], point["chr"]) == (row["precision"]["value"], row["chr"]["value"])
     assert score(GOLD, rows, relaxed_budget_ms=4000).sections["choice"]["batch"] == "thorough"
     assert score(GOLD, rows, arm="thorough").verdict == "NO-SHIP"
     with pytest.raises(DataError, match="arm-without-traces"):

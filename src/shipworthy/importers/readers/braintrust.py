@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ..container import Records
 from ..spans import ExpectedAnswer, Item, Score, Span
-from ..values import first, last_line, mapping, nanoseconds, number, sequence, text_of
+from ..values import first, given, last_line, mapping, nanoseconds, number, objects, sequence, text_of
 
 _LISTS = ("events", "data")  # of a page of the API
 _SCORERS = ("score", "scorer")
@@ -29,10 +29,9 @@ def _page(record: Mapping[str, object]) -> list[object] | None:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        for event in [record] if _is_event(record) else _page(record) or []:
-            if isinstance(event, Mapping):
-                yield _span(event, f"{records.path}:{line}")
+    for where, record in records:
+        for event in [record] if _is_event(record) else objects(_page(record)):
+            yield _span(event, where)
 
 
 def _span(event: Mapping[str, object], where: str) -> Span:
@@ -41,7 +40,7 @@ def _span(event: Mapping[str, object], where: str) -> Span:
     name = text_of(event.get("span_id")) or text_of(event.get("id"))
     root = not parents and text_of(event.get("root_span_id")) in ("", name)
     kind = text_of(told.get("type")).casefold()
-    output, failed = event.get("output"), event.get("error")
+    failed = event.get("error")
     metadata = mapping(event.get("metadata"))
     example = text_of(event.get("dataset_record_id")) or text_of(mapping(event.get("origin")).get("id"))
     dataset = ("dataset_id" in event and "span_id" not in event) or not ({"output", "error"} & set(event))
@@ -57,8 +56,8 @@ def _span(event: Mapping[str, object], where: str) -> Span:
         start=nanoseconds(spent.get("start")) or nanoseconds(event.get("created")),
         end=nanoseconds(spent.get("end")),
         error=last_line(text_of(failed) or ("failed" if failed else "")),
-        inputs=[event["input"]] if event.get("input") is not None else [],
-        outputs=[] if output is None else [output],
+        inputs=given(event.get("input")),
+        outputs=given(event.get("output")),
         meta=metadata,
         names=[example] if example else [],
         scores=[

@@ -9,7 +9,7 @@ from ...text import visible
 from ..container import Records
 from ..messages import said_text
 from ..spans import ExpectedAnswer, Item, Joined, Score, Span
-from ..values import first, mapping, number, sequence, text_of
+from ..values import first, given, mapping, number, objects, sequence, text_of
 
 # Azure: the results of `evaluate`, with a prefix before each column, or the data that goes in
 
@@ -29,11 +29,9 @@ def _is_result(row: Mapping[str, object]) -> bool:
 
 
 def read_azure(records: Records) -> Iterator[Item]:
-    for line, record in records:
+    for where, record in records:
         rows = record.get("rows")
-        for row in rows if isinstance(rows, list) else [record]:
-            if isinstance(row, Mapping):
-                yield _azure(row, f"{records.path}:{line}")
+        yield from (_azure(row, where) for row in objects(rows if isinstance(rows, list) else [record]))
 
 
 def _azure(row: Mapping[str, object], where: str) -> Span:
@@ -50,8 +48,8 @@ def _azure(row: Mapping[str, object], where: str) -> Span:
     return Span(
         "",
         where,
-        inputs=[plain["query"]] if plain.get("query") is not None else [],
-        outputs=[] if answer is None else [answer],
+        inputs=given(plain.get("query")),
+        outputs=given(answer),
         documents=Joined(context, "\n\n", whole=True)
         if isinstance(context, str) and context
         else sequence(context) or None,
@@ -95,8 +93,8 @@ def matches_bedrock(record: Mapping[str, object]) -> bool:
 
 
 def read_bedrock(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where, turns = f"{records.path}:{line}", record.get("conversationTurns")
+    for where, record in records:
+        turns = record.get("conversationTurns")
         if isinstance(turns, list):
             if len(turns) > 1:
                 raise _conversation(where)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..cells import cell, refuse_formula
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import ExpectedAnswer, Item, Joined, Score, Span
-from ..values import first, mapping, nanoseconds, number, sequence, text_of
+from ..values import (
+    cell,
+    first,
+    given,
+    mapping,
+    nanoseconds,
+    number,
+    objects,
+    refuse_formula,
+    sequence,
+    text_of,
+)
 
 _CASES = ("testCases", "test_results", "test_cases")
 _TREE = ("baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans")
@@ -31,15 +41,13 @@ def _is_tree(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where = f"{records.path}:{line}"
-        cases = first(record, _CASES)
+    for where, record in records:
         if _is_tree(record):
             yield from _tree(record, where)
             continue
-        for case in cases if isinstance(cases, list) else [record]:
-            if isinstance(case, Mapping):
-                yield _span(case, where, records.shape == "table")
+        cases = first(record, _CASES)
+        for case in objects(cases if isinstance(cases, list) else [record]):
+            yield _span(case, where, records.shape == "table")
 
 
 def _span(case: Mapping[str, object], where: str, in_table: bool) -> Span:
@@ -66,8 +74,8 @@ def _span(case: Mapping[str, object], where: str, in_table: bool) -> Span:
     span.tokens_out = number(first(case, ("output_token_count", "outputTokenCount")))
     span.scores = [
         Score(text_of(metric.get("name")), scored, "LLM" if first(metric, _JUDGES) else "CODE")
-        for metric in sequence(first(case, ("metricsData", "metrics_data")))
-        if isinstance(metric, Mapping) and (scored := number(metric.get("score"))) is not None
+        for metric in objects(first(case, ("metricsData", "metrics_data")))
+        if (scored := number(metric.get("score"))) is not None
     ]
     return span
 
@@ -82,16 +90,14 @@ def _tree(record: Mapping[str, object], where: str) -> Iterator[Span]:
     top.id, top.root = f"trace:{name}", True
     yield top
     for key in _TREE:
-        for entry in sequence(record.get(key)):
-            if isinstance(entry, Mapping):
-                span = _step(entry, name, where)
-                span.parent = text_of(entry.get("parentUuid")) or top.id
-                span.kind = kind_of(entry.get("type")) or kind_of(key.removesuffix("Spans"))
-                yield span
+        for entry in objects(record.get(key)):
+            span = _step(entry, name, where)
+            span.parent = text_of(entry.get("parentUuid")) or top.id
+            span.kind = kind_of(entry.get("type")) or kind_of(key.removesuffix("Spans"))
+            yield span
 
 
 def _step(entry: Mapping[str, object], trace: str, where: str) -> Span:
-    given, gave = cell(entry.get("input"), where), cell(entry.get("output"), where)
     failed = text_of(entry.get("status")).upper() in ("ERRORED", "ERROR")
     return Span(
         trace,
@@ -101,8 +107,8 @@ def _step(entry: Mapping[str, object], trace: str, where: str) -> Span:
         start=nanoseconds(entry.get("startTime")),
         end=nanoseconds(entry.get("endTime")),
         error=(text_of(entry.get("error")) or "failed") if failed else "",
-        inputs=[] if given is None else [given],
-        outputs=[] if gave is None else [gave],
+        inputs=given(cell(entry.get("input"), where)),
+        outputs=given(cell(entry.get("output"), where)),
         documents=sequence(first(entry, _RETRIEVED)) or None,
         model=text_of(entry.get("model")),
         tokens_in=number(entry.get("inputTokenCount")),

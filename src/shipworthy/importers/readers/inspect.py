@@ -8,7 +8,7 @@ from ..container import Records
 from ..documents import document_list
 from ..messages import said_text
 from ..spans import ExpectedAnswer, Item, Score, Span
-from ..values import first, last_line, mapping, nanoseconds, number, sequence, text_of
+from ..values import first, last_line, mapping, nanoseconds, number, objects, sequence, text_of
 
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # correct, partial, incorrect, no answer
 _LONGEST = 8  # words of a target that an answer can be expected to contain
@@ -20,10 +20,8 @@ def matches(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        for sample in sequence(record.get("samples")):
-            if isinstance(sample, Mapping):
-                yield _span(sample, f"{records.path}:{line}")
+    for where, record in records:
+        yield from (_span(sample, where) for sample in objects(record.get("samples")))
 
 
 def _span(sample: Mapping[str, object], where: str) -> Span:

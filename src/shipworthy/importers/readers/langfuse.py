@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Late, Score, Span
-from ..values import first, loosened, mapping, nanoseconds, number, sequence, text_of
+from ..values import first, loosened, mapping, nanoseconds, number, objects, text_of
 
 _TRACE = ("traceId", "trace_id")
 _TYPES = {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
@@ -56,18 +56,14 @@ def _posted(record: Mapping[str, object]) -> list[object]:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where = f"{records.path}:{line}"
-        for entry in record["data"] if _is_listing(record) else [record]:
-            if isinstance(entry, Mapping):
-                yield from [_observation(entry, where)] if _is_observation(entry) else _download(entry, where)
+    for where, record in records:
+        for entry in objects(record["data"]) if _is_listing(record) else [record]:
+            yield from [_observation(entry, where)] if _is_observation(entry) else _download(entry, where)
 
 
 def read_scores(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        for entry in [record] if _is_score(record) else _posted(record):
-            if isinstance(entry, Mapping):
-                yield _late(entry, f"{records.path}:{line}")
+    for where, record in records:
+        yield from (_late(entry, where) for entry in objects([record] if _is_score(record) else _posted(record)))
 
 
 def _download(record: Mapping[str, object], where: str) -> Iterator[Item]:
@@ -80,7 +76,7 @@ def _download(record: Mapping[str, object], where: str) -> Iterator[Item]:
     top.start = nanoseconds(trace.get("timestamp"))
     latency = number(trace.get("latency"))
     top.end = None if latency is None or top.start is None else top.start + round(latency * 1e9)
-    observations = [part for part in sequence(record.get("observations")) if isinstance(part, Mapping)]
+    observations = objects(record.get("observations"))
     known = {text_of(part.get("id")) for part in observations}
     for part in observations:
         span = _observation(part, where)
@@ -88,9 +84,8 @@ def _download(record: Mapping[str, object], where: str) -> Iterator[Item]:
         top.error = top.error or (span.error if span.parent == top.id and not top.outputs else "")
         yield span
     yield top
-    for score in [*sequence(trace.get("scores")), *sequence(record.get("scores") if "trace" in record else None)]:
-        if isinstance(score, Mapping):
-            yield _late(score, where)
+    for score in [*objects(trace.get("scores")), *objects(record.get("scores") if "trace" in record else None)]:
+        yield _late(score, where)
 
 
 def _observation(entry: Mapping[str, object], where: str) -> Span:

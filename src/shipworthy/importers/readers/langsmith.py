@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Score, Span
-from ..values import first, last_line, mapping, nanoseconds, number, sequence, text_of
+from ..values import first, last_line, mapping, nanoseconds, number, objects, text_of
 
 
 def matches(record: Mapping[str, object]) -> bool:
@@ -19,19 +19,18 @@ def matches_events(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        yield from _spans(record, f"{records.path}:{line}", "")
+    for where, record in records:
+        yield from _spans(record, where, "")
 
 
 def _spans(run: Mapping[str, object], where: str, trace: str) -> Iterator[Span]:
     """A run, and those that it holds where they are nested."""
     span = _span(run, where, trace)
     yield span
-    for child in sequence(run.get("child_runs")):
-        if isinstance(child, Mapping):
-            for below in _spans(child, where, span.trace):
-                below.parent = below.parent or span.id
-                yield below
+    for child in objects(run.get("child_runs")):
+        for below in _spans(child, where, span.trace):
+            below.parent = below.parent or span.id
+            yield below
 
 
 def _span(run: Mapping[str, object], where: str, trace: str) -> Span:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from ..container import Records
 from ..dialects import describe
 from ..spans import ExpectedAnswer, Item, Score, Span
-from ..values import first, loosened, mapping, nanoseconds, number, sequence, text_of
-from .otlp import error_of
+from ..values import first, given, loosened, mapping, nanoseconds, number, objects, sequence, text_of
+from .otlp import error_of, events_of, status_of
 
 KNOWN_VERSIONS = ("2", "3")
 
@@ -37,16 +37,14 @@ def _trace(record: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where = f"{records.path}:{line}"
+    for where, record in records:
         yield from _spans(_trace(record) or {}, where)
 
 
 def read_dataset(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        span = Span("", f"{records.path}:{line}", inputs=[record.get("inputs")], dataset="outputs" not in record)
-        if record.get("outputs") is not None:
-            span.outputs = [record["outputs"]]
+    for where, record in records:
+        span = Span("", where, inputs=[record.get("inputs")], dataset="outputs" not in record)
+        span.outputs = given(record.get("outputs"))
         span.meta = mapping(record.get("tags"))
         span.expected = _expectations(mapping(record.get("expectations")))
         yield span
@@ -55,11 +53,9 @@ def read_dataset(records: Records) -> Iterator[Item]:
 def _spans(trace: Mapping[str, object], where: str) -> Iterator[Span]:
     info = mapping(trace.get("info"))
     name = text_of(first(info, ("trace_id", "request_id")))
-    assessments = [part for part in sequence(info.get("assessments")) if isinstance(part, Mapping)]
+    assessments = objects(info.get("assessments"))
     tags = {key: value for key, value in mapping(info.get("tags")).items() if not key.startswith("mlflow.")}
-    for entry in sequence(mapping(trace.get("data")).get("spans")):
-        if not isinstance(entry, Mapping):
-            continue
+    for entry in objects(mapping(trace.get("data")).get("spans")):
         span = _span(entry, name, where)
         if not span.parent:
             span.meta = {**tags, **span.meta}
@@ -71,14 +67,7 @@ def _spans(trace: Mapping[str, object], where: str) -> Iterator[Span]:
 def _span(entry: Mapping[str, object], trace: str, where: str) -> Span:
     context = mapping(entry.get("context"))
     attributes = mapping(entry.get("attributes"))
-    events = [
-        (text_of(event.get("name")), mapping(event.get("attributes")))
-        for event in sequence(entry.get("events"))
-        if isinstance(event, Mapping)
-    ]
-    status = entry.get("status")
-    if status is None:  # the schema before version 3
-        status = {"code": entry.get("status_code"), "message": entry.get("status_message")}
+    events = events_of(entry)
     span = Span(
         trace=trace,
         where=where,
@@ -87,7 +76,7 @@ def _span(entry: Mapping[str, object], trace: str, where: str) -> Span:
         name=text_of(entry.get("name")),
         start=nanoseconds(first(entry, ("start_time_unix_nano", "start_time"))),
         end=nanoseconds(first(entry, ("end_time_unix_nano", "end_time"))),
-        error=error_of(status, events),
+        error=error_of(status_of(entry), events),
     )
     describe(span, attributes, events)
     return span

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Late, Score, Span
-from ..values import first, mapping, nanoseconds, number, sequence, text_of
+from ..values import first, mapping, nanoseconds, number, objects, text_of
 
 
 def matches(record: Mapping[str, object]) -> bool:
@@ -34,19 +33,18 @@ def _is_span(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where = f"{records.path}:{line}"
+    for where, record in records:
         if isinstance(record.get("trace"), Mapping):
             yield _trace(record["trace"], where)
-            yield from (_span(part, where) for part in sequence(record.get("spans")) if isinstance(part, Mapping))
+            yield from (_span(part, where) for part in objects(record.get("spans")))
         else:
             yield _span(record, where) if "trace_id" in record else _trace(record, where)
 
 
 def read_scores(records: Records) -> Iterator[Item]:
-    for line, record in records:
+    for where, record in records:
         name = text_of(record.get("id"))
-        yield Late(name, f"{records.path}:{line}", name, list(_scores([record])))
+        yield Late(name, where, name, list(_scores([record])))
 
 
 def _trace(trace: Mapping[str, object], where: str) -> Span:
@@ -82,13 +80,12 @@ def _step(entry: Mapping[str, object], where: str) -> Span:
         tokens_in=number(usage.get("prompt_tokens")),
         tokens_out=number(usage.get("completion_tokens")),
         cost=number(first(entry, ("total_estimated_cost", "total_cost"))),
-        scores=list(_scores(sequence(entry.get("feedback_scores")))),
+        scores=list(_scores(objects(entry.get("feedback_scores")))),
     )
 
 
-def _scores(entries: list[Any]) -> Iterator[Score]:
+def _scores(entries: Iterable[Mapping[str, object]]) -> Iterator[Score]:
     for entry in entries:
-        value = number(entry.get("value")) if isinstance(entry, Mapping) else None
-        if value is not None:
+        if (value := number(entry.get("value"))) is not None:
             kind = {"ui": "HUMAN", "online_scoring": "LLM"}.get(text_of(entry.get("source")), "")
             yield Score(text_of(entry.get("name")), value, kind)

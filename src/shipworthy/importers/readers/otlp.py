@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from ..container import Records
 from ..dialects import describe, event_content
 from ..spans import Item, Late, Span
-from ..values import first, last_line, nanoseconds, number, text_of
+from ..values import first, last_line, nanoseconds, number, objects, text_of
 
 _SPAN_LISTS = ("resourceSpans", "resource_spans")
 _LOG_LISTS = ("resourceLogs", "resource_logs")
@@ -23,8 +23,7 @@ def matches(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where = f"{records.path}:{line}"
+    for where, record in records:
         for entry in _entries(
             record, _SPAN_LISTS, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), "spans"
         ):
@@ -36,17 +35,13 @@ def read(records: Records) -> Iterator[Item]:
 def _entries(
     record: Mapping[str, object], outer: tuple[str, ...], scopes: tuple[str, ...], *inner: str
 ) -> Iterator[Mapping[str, object]]:
-    for resource in _objects(first(record, outer)):
-        for scope in _objects(first(resource, scopes)):
-            yield from _objects(first(scope, inner))
-
-
-def _objects(value: object) -> Iterator[Mapping[str, object]]:
-    yield from (part for part in value if isinstance(part, Mapping)) if isinstance(value, list) else ()
+    for resource in objects(first(record, outer)):
+        for scope in objects(first(resource, scopes)):
+            yield from objects(first(scope, inner))
 
 
 def _span(entry: Mapping[str, object], where: str) -> Span:
-    events = [(text_of(event.get("name")), attributes_of(event)) for event in _objects(entry.get("events"))]
+    events = events_of(entry)
     span = Span(
         trace=hex_id(first(entry, ("traceId", "trace_id"))),
         where=where,
@@ -56,10 +51,20 @@ def _span(entry: Mapping[str, object], where: str) -> Span:
         start=nanoseconds(first(entry, ("startTimeUnixNano", "start_time_unix_nano"))),
         end=nanoseconds(first(entry, ("endTimeUnixNano", "end_time_unix_nano"))),
     )
-    status = entry.get("status") if isinstance(entry.get("status"), Mapping) else {}
-    span.error = error_of(status, events)
+    span.error = error_of(entry.get("status") if isinstance(entry.get("status"), Mapping) else {}, events)
     describe(span, attributes_of(entry), events)
     return span
+
+
+def events_of(entry: Mapping[str, object]) -> list[tuple[str, dict[str, object]]]:
+    """The events of a span: name and attributes."""
+    return [(text_of(event.get("name")), attributes_of(event)) for event in objects(entry.get("events"))]
+
+
+def status_of(entry: Mapping[str, object]) -> object:
+    """The status of a span, also where it stands in two fields: Phoenix, MLflow before version 3."""
+    told = {"code": entry.get("status_code"), "message": entry.get("status_message")}
+    return entry["status"] if entry.get("status") is not None else told
 
 
 def error_of(status: object, events: list[tuple[str, dict[str, object]]]) -> str:
@@ -110,7 +115,7 @@ def attributes_of(entry: Mapping[str, object]) -> dict[str, object]:
     listed = entry.get("attributes")
     if isinstance(listed, Mapping):
         return dict(listed)
-    return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in _objects(listed)}
+    return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in objects(listed)}
 
 
 def value_of(value: object) -> object:
@@ -121,7 +126,7 @@ def value_of(value: object) -> object:
         listed = array.get("values")
         return [value_of(part) for part in listed] if isinstance(listed, list) else []
     if isinstance(pairs := first(value, ("kvlistValue", "kvlist_value")), Mapping):
-        return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in _objects(pairs.get("values"))}
+        return {text_of(pair.get("key")): value_of(pair.get("value")) for pair in objects(pairs.get("values"))}
     whole = number(first(value, ("intValue", "int_value")))
     if whole is not None:
         return int(whole)

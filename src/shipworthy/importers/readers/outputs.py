@@ -30,14 +30,14 @@ def matches_langchain(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
+    for where, record in records:
         failure = record.get("error")
         given = {key: value for key, value in record.items() if isinstance(value, str) and key != "error"}
         asked = {key: given[key] for key in ("question", "query", "q", "user_input", "input", "prompt") if key in given}
         answered = {key: value for key, value in record.items() if key not in {*asked, "error", "qid", "id"}}
         yield Span(
             "",
-            f"{records.path}:{line}",
+            where,
             inputs=[asked] if asked else [],
             outputs=[answered] if answered else [],
             meta={"qid": record.get("qid"), "seed": record.get("seed")},

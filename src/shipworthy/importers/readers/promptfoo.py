@@ -8,8 +8,8 @@ from itertools import count
 from ...errors import DataError
 from ...text import visible
 from ..container import Records
-from ..spans import ExpectedAnswer, Item, Score, Span
-from ..values import first, loosened, mapping, number, sequence, text_of
+from ..spans import ExpectedAnswer, Item, Score, Span, paired
+from ..values import first, given, loosened, mapping, number, sequence, text_of
 from .promptfoo_config import expected_of
 
 KNOWN_VERSIONS = ("1", "2", "3", "4")
@@ -41,8 +41,7 @@ def _is_row(record: Mapping[str, object]) -> bool:
 def read(records: Records) -> Iterator[Item]:
     seen: dict[str, set[int]] = {}
     numbers = count(1)  # a long list of rows comes in pieces
-    for line, record in records:
-        where = f"{records.path}:{line}"
+    for where, record in records:
         rows = _rows(record)
         for row in [record] if rows is None else rows:
             number_ = next(numbers)
@@ -54,7 +53,7 @@ def read(records: Records) -> Iterator[Item]:
 
 def _span(row: Mapping[str, object], where: str, seen: dict[str, set[int]]) -> Span:
     case, answered = mapping(row.get("testCase")), mapping(first(row, ("response", "providerResponse")))
-    given = {**mapping(case.get("vars")), **mapping(row.get("vars"))}
+    asked = {**mapping(case.get("vars")), **mapping(row.get("vars"))}
     told = {**mapping(case.get("metadata")), **mapping(row.get("metadata")), **mapping(answered.get("metadata"))}
     output = answered.get("output")
     failed = row.get("failureReason") == _CRASHED or (output is None and "failureReason" not in row)
@@ -62,9 +61,9 @@ def _span(row: Mapping[str, object], where: str, seen: dict[str, set[int]]) -> S
     span = Span(
         trace="",
         where=where,
-        inputs=[value for value in (given, mapping(row.get("prompt")).get("raw")) if value],
-        outputs=[] if output is None else [output],
-        meta={**given, **told},
+        inputs=[value for value in (asked, mapping(row.get("prompt")).get("raw")) if value],
+        outputs=given(output),
+        meta={**asked, **told},
         names=[name for name in [text_of(case.get("description"))] if name],
         arm=_arm(row, seen),
         e2e_ms=number(row.get("latencyMs")),
@@ -72,16 +71,16 @@ def _span(row: Mapping[str, object], where: str, seen: dict[str, set[int]]) -> S
         tokens_in=number(usage.get("prompt")),
         tokens_out=number(usage.get("completion")),
         scores=list(_scores(row)),
-        expected=_expected(case, given, told),
+        expected=_expected(case, asked, told),
     )
     if failed or (output is None and row.get("error")):
         span.error = text_of(first(answered, ("error",)) or row.get("error")) or "failed"
-    span.documents = _documents({**given, **told})
+    span.documents = _documents({**asked, **told})
     return span
 
 
-def _expected(case: Mapping[str, object], given: Mapping[str, object], told: Mapping[str, object]) -> ExpectedAnswer:
-    expected = expected_of(sequence(case.get("assert")), given)
+def _expected(case: Mapping[str, object], asked: Mapping[str, object], told: Mapping[str, object]) -> ExpectedAnswer:
+    expected = expected_of(sequence(case.get("assert")), asked)
     expected.citations = [name for name in map(text_of, sequence(told.get("gold_citations"))) if name]
     return expected
 
@@ -91,9 +90,7 @@ def _documents(told: Mapping[str, object]) -> list[object] | None:
     ids = [text_of(name) for name in sequence(first(told, ("retrieved_ids", "retrieved_context_ids")))]
     texts = loosened(first(told, ("context", "contexts", "documents", "retrieved_contexts")))
     listed = [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []
-    if ids and len(ids) == len(listed) and all(isinstance(text, str) for text in listed):
-        return [{"id": name, "text": text} for name, text in zip(ids, listed, strict=True)]
-    return [{"id": name} for name in ids] or listed or None
+    return paired(ids, listed if all(isinstance(text, str) for text in listed) else ()) or listed or None
 
 
 def _arm(row: Mapping[str, object], seen: dict[str, set[int]]) -> str:

@@ -41,8 +41,8 @@ def matches_tests(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where, tests = f"{records.path}:{line}", record.get("tests")
+    for where, record in records:
+        tests = record.get("tests")
         cases = tests if isinstance(tests, list) else [tests] if tests else []
         elsewhere = [text_of(case) or "a generator" for case in cases if not _is_case(case)]
         elsewhere += ["scenarios"] if record.get("scenarios") else []
@@ -64,9 +64,9 @@ def read(records: Records) -> Iterator[Item]:
 
 def read_tests(records: Records) -> Iterator[Item]:
     """A file of tests: objects, or the rows of a table."""
-    for line, record in records:
+    for where, record in records:
         case = _of_row(record) if records.shape == "table" else record
-        yield from _spans(case, {}, f"{records.path}:{line}")
+        yield from _spans(case, {}, where)
 
 
 def _is_case(case: object) -> bool:

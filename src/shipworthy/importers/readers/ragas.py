@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from ...errors import DataError
 from ...text import visible
-from ..cells import cell, texts_in
 from ..container import Records
-from ..spans import ExpectedAnswer, Item, Score, Span
-from ..values import first, number, text_of
+from ..spans import ExpectedAnswer, Item, Score, Span, paired
+from ..values import cell, first, given, number, text_of, texts_in
 
 _ANSWERS = ("response", "answer")
 _QUESTIONS = ("user_input", "question")
@@ -38,8 +37,8 @@ def matches(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        yield _span(record, f"{records.path}:{line}")
+    for where, record in records:
+        yield _span(record, where)
 
 
 def _span(record: Mapping[str, object], where: str) -> Span:
@@ -54,10 +53,10 @@ def _span(record: Mapping[str, object], where: str) -> Span:
     answer = first(record, _ANSWERS)
     texts = texts_in(first(record, _CONTEXTS), where)
     ids = texts_in(record.get("retrieved_context_ids"), where)
-    span = Span("", where, inputs=[asked] if asked is not None else [], outputs=[] if answer is None else [answer])
+    span = Span("", where, inputs=given(asked), outputs=given(answer))
     span.names = [name for name in [text_of(record.get("id"))] if name]
     span.meta = {"qid": record.get("qid")}
-    span.documents = _documents(ids, texts)
+    span.documents = paired(ids, texts) or list(texts) or None
     span.dataset = answer is None and not texts and not ids
     references = texts_in(first(record, _REFERENCES), where)
     cited = texts_in(record.get("reference_context_ids"), where)
@@ -72,9 +71,3 @@ def _span(record: Mapping[str, object], where: str) -> Span:
 
 def _score(part: object) -> float | None:
     return number(part) if not isinstance(part, str) or part.strip()[:1].isdigit() else None
-
-
-def _documents(ids: list[str], texts: list[str]) -> list[object] | None:
-    if ids and len(ids) == len(texts):
-        return [{"id": name, "text": text} for name, text in zip(ids, texts, strict=True)]
-    return [{"id": name} for name in ids] or list(texts) or None

@@ -40,47 +40,44 @@ def matches_results(record: Mapping[str, object]) -> bool:
 
 
 def read_corpus(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        yield Text(_named(record, "_id", records, line), text_of(record.get("text")))
+    for where, record in records:
+        yield Text(_named(record, "_id", where), text_of(record.get("text")))
 
 
 def read_queries(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        yield Query(_named(record, "_id", records, line), text_of(record.get("text")))
+    for where, record in records:
+        yield Query(_named(record, "_id", where), text_of(record.get("text")))
 
 
 def read_qrels(records: Records) -> Iterator[Item]:
-    for line, record in records:
+    for where, record in records:
         query, document = ("query-id", "corpus-id") if "query-id" in record else ("qid", "docno")
         grade = number(record.get("score", record.get("relevance")))
         if grade is None:
-            where = f"{visible(records.path)}:{line}"
-            raise DataError("the relevance is not a number", where=where, hint="Write 0 or 1.", code="import-number")
-        yield RelevantDocument(_named(record, query, records, line), _named(record, document, records, line), grade)
+            raise DataError(
+                "the relevance is not a number", where=visible(where), hint="Write 0 or 1.", code="import-number"
+            )
+        yield RelevantDocument(_named(record, query, where), _named(record, document, where), grade)
 
 
 def read_results(records: Records) -> Iterator[Item]:
-    for line, record in records:
+    for where, record in records:
         for qid, ranking in record.items():
             if isinstance(ranking, Mapping):
                 scored = [(name, number(score)) for name, score in ranking.items()]
-                yield _ranked(
-                    qid, [(name, score) for name, score in scored if score is not None], f"{records.path}:{line}"
-                )
+                yield _ranked(qid, [(name, score) for name, score in scored if score is not None], where)
 
 
 def read_trec_run(records: Records) -> Iterator[Item]:
     for qid, group in groupby(records, key=lambda entry: text_of(entry[1].get("qid"))):
-        scored = []
-        line = 0
-        for line, record in group:
+        scored, where = [], ""
+        for where, record in group:
             score = number(record.get("score"))
             if score is None:
-                where = f"{visible(records.path)}:{line}"
                 hint = "Is it a TREC run?"
-                raise DataError("the score is not a number", where=where, hint=hint, code="import-number")
-            scored.append((_named(record, "docno", records, line), score))
-        yield _ranked(qid, scored, f"{records.path}:{line}")
+                raise DataError("the score is not a number", where=visible(where), hint=hint, code="import-number")
+            scored.append((_named(record, "docno", where), score))
+        yield _ranked(qid, scored, where)
 
 
 def _ranked(qid: str, scored: list[tuple[str, float]], where: str) -> Span:
@@ -90,7 +87,7 @@ def _ranked(qid: str, scored: list[tuple[str, float]], where: str) -> Span:
     return Span("", where, qid=qid, documents=documents, ranked_only=True)
 
 
-def _named(record: Mapping[str, object], key: str, records: Records, line: int) -> str:
+def _named(record: Mapping[str, object], key: str, where: str) -> str:
     if name := text_of(record.get(key)):
         return name
-    raise DataError(f"{key} is missing", where=f"{visible(records.path)}:{line}", hint="", code="import-mixed")
+    raise DataError(f"{key} is missing", where=visible(where), hint="", code="import-mixed")

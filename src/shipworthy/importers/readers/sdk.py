@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...errors import DataError
 from ...text import visible
 from ..container import Records
 from ..dialects import below, describe, evaluation, kind_of
 from ..spans import Item, Late, Span
-from ..values import Unreadable, first, literal, loosened, mapping, nanoseconds, text_of
-from .otlp import attributes_of, error_of, hex_id
+from ..values import column, first, mapping, nanoseconds, text_of
+from .otlp import attributes_of, error_of, events_of, hex_id, status_of
 
 _NESTED = ("input", "output", "llm", "retrieval", "reranker", "openinference", "gen_ai", "traceloop", "langfuse")
 _CONTEXTS = ("context", "spanContext", "span_context")
@@ -28,36 +27,26 @@ def matches_annotation(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        yield _span(_structured(record, records, line), f"{records.path}:{line}")
+    for where, record in records:
+        yield _span(_structured(record, where, records.shape == "table"), where)
 
 
 def read_annotations(records: Records) -> Iterator[Item]:
     """Phoenix keeps annotations in a file of their own; they are joined by span."""
-    for line, record in records:
+    for where, record in records:
         entry = {**record, **mapping(record.get("result"))}
         scores = list(evaluation(entry, "", "score"))
-        yield Late("", f"{records.path}:{line}", hex_id(record.get("span_id")), scores)
+        yield Late("", where, hex_id(record.get("span_id")), scores)
 
 
-def _structured(record: dict[str, object], records: Records, line: int) -> dict[str, object]:
+def _structured(record: dict[str, object], where: str, in_table: bool) -> dict[str, object]:
     """A row of a DataFrame as a span; the lists in a CSV's cells are Python literals, if they can be read at all."""
     if "context.trace_id" not in record:
         return record
-    cells = dict(record)
-    if records.shape == "table":
-        for name, cell in record.items():
-            if not isinstance(cell, str) or name.endswith((".value", "status_message")):
-                continue
-            try:
-                cells[name] = literal(cell)
-            except Unreadable as problem:
-                raise DataError(
-                    f"column {visible(name, 60)} holds {problem}",
-                    where=f"{visible(records.path)}:{line}",
-                    hint="Write the DataFrame with to_parquet or to_json.",
-                    code="import-repr",
-                ) from None
+    cells, hint = dict(record), "Write the DataFrame with to_parquet or to_json."
+    for name, value in record.items() if in_table else ():
+        if not name.endswith((".value", "status_message")):
+            cells[name] = column(value, f"column {visible(name, 60)}", where, hint)
     attributes = {name: value for name, value in below(cells, "attributes").items() if value is not None}
     return {**cells, "context": below(cells, "context"), "attributes": attributes}
 
@@ -87,15 +76,7 @@ def _span(record: Mapping[str, object], where: str) -> Span:
     context = mapping(first(record, _CONTEXTS))
     parent = mapping(first(record, ("parentSpanContext", "parent_span_context", "parent")))
     attributes = flattened(attributes_of(record))
-    listed = loosened(record.get("events"))
-    events = [
-        (text_of(event.get("name")), attributes_of(event))
-        for event in (listed if isinstance(listed, list) else ())
-        if isinstance(event, Mapping)
-    ]
-    status = record.get("status")
-    if status is None:  # Phoenix
-        status = {"code": record.get("status_code"), "message": record.get("status_message")}
+    events = events_of(record)
     span = Span(
         trace=hex_id(first(context, ("trace_id", "traceId"))),
         where=where,
@@ -105,7 +86,7 @@ def _span(record: Mapping[str, object], where: str) -> Span:
         kind=kind_of(record.get("span_kind")),
         start=nanoseconds(first(record, ("start_time", "startTime"))),
         end=nanoseconds(first(record, ("end_time", "endTime"))),
-        error=error_of(status, events),
+        error=error_of(status_of(record), events),
     )
     describe(span, attributes, events)
     return span

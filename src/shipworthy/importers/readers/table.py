@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...errors import DataError, UsageError
-from ...reading.mapping import TRACE, FieldMap
+from ...reading.mapping import FieldMap
 from ...reading.proposal import fields_of
-from ...reading.values import MapError
+from ...reading.values import TRACE, MapError
 from ...text import visible
-from ..cells import cell, refuse_formula, texts_in
 from ..container import Records
-from ..spans import ExpectedAnswer, Item, Span
-from ..values import loosened, number, text_of
+from ..spans import ExpectedAnswer, Item, Span, paired
+from ..values import cell, given, loosened, number, refuse_formula, text_of, texts_in
 
 # our field → the column names that mean it without being told
 COLUMNS = {
@@ -44,8 +43,7 @@ def parse_map(pairs: tuple[str, ...]) -> FieldMap:
 
 
 def read(records: Records, mapped: FieldMap, separator: str = ";") -> Iterator[Item]:
-    for index, (line, record) in enumerate(records):
-        where = f"{records.path}:{line}"
+    for index, (where, record) in enumerate(records):
         if not index:
             _check_columns(record, mapped, where)
         try:
@@ -82,14 +80,10 @@ def _span(record: Mapping[str, object], where: str, mapped: FieldMap, separator:
     for part in (asked, answer):
         refuse_formula(text_of(part), where)
     ids, contents = texts("retrieved_ids"), texts_in(value("evidence"), where)
-    span = Span("", where, qid=text_of(value("qid")), inputs=[asked] if asked is not None else [])
+    span = Span("", where, qid=text_of(value("qid")), inputs=given(asked))
     if answer is not None:
         span.outputs = [_answer(answer, texts("citations"), ids, mapped) if value("citations") is not None else answer]
-    if ids:
-        paired = contents if len(contents) == len(ids) else [""] * len(ids)
-        span.documents = [{"id": name, "text": text} for name, text in zip(ids, paired, strict=True)]
-    else:
-        span.documents = list(contents) or None
+    span.documents = paired(ids, contents) if ids else list(contents) or None
     span.error = text_of(value("error"))
     span.e2e_ms = number(value("e2e_ms"))
     span.arm = text_of(value("arm"))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...errors import DataError
 from ...text import visible
 from ..container import Records
 from ..dialects import describe
 from ..spans import ExpectedAnswer, Item, Late, Score, Span
-from ..values import Unreadable, first, literal, loosened, mapping, nanoseconds, number, text_of
-from .otlp import error_of
+from ..values import column, first, given, mapping, nanoseconds, number, text_of
+from .otlp import error_of, events_of
 
 _OWN = "ai.observability."
 _RECORD_KEYS = {"record_id", "input", "output", "app_id"}
@@ -37,26 +36,16 @@ def matches_records(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        where = f"{records.path}:{line}"
-        row = {key.casefold(): _cell(value, key, where) for key, value in record.items()}
+    hint = "Write the event table as JSON."
+    for where, record in records:
+        row = {
+            key.casefold(): column(value, f"column {visible(key, 60)}", where, hint) for key, value in record.items()
+        }
         attributes = mapping(row.get("record_attributes"))
         if text_of(attributes.get(f"{_OWN}span_type")) in ("eval", "eval_root"):
             yield from _judged(attributes, where)
         else:
             yield _span(row, attributes, where)
-
-
-def _cell(value: object, name: str, where: str) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return literal(value)
-    except Unreadable as problem:
-        hint = "Write the event table as JSON."
-        raise DataError(
-            f"column {visible(name, 60)} holds {problem}", where=where, hint=hint, code="import-repr"
-        ) from None
 
 
 def _judged(attributes: Mapping[str, object], where: str) -> Iterator[Item]:
@@ -71,12 +60,7 @@ def _judged(attributes: Mapping[str, object], where: str) -> Iterator[Item]:
 
 def _span(row: Mapping[str, object], attributes: Mapping[str, object], where: str) -> Span:
     record, trace = mapping(row.get("record")), mapping(row.get("trace"))
-    listed = loosened(record.get("events"))
-    events = [
-        (text_of(event.get("name")), mapping(event.get("attributes")))
-        for event in (listed if isinstance(listed, list) else ())
-        if isinstance(event, Mapping)
-    ]
+    events = events_of(record)
     span = Span(
         trace=text_of(attributes.get(f"{_OWN}record_id")) or text_of(trace.get("trace_id")),
         where=where,
@@ -96,10 +80,8 @@ def _span(row: Mapping[str, object], attributes: Mapping[str, object], where: st
 
 def read_records(records: Records) -> Iterator[Item]:
     """The table of records has no contexts: what was retrieved is not in it."""
-    for line, record in records:
-        span = Span("", f"{records.path}:{line}")
-        span.inputs = [] if record.get("input") is None else [record["input"]]
-        span.outputs = [] if record.get("output") is None else [record["output"]]
+    for where, record in records:
+        span = Span("", where, inputs=given(record.get("input")), outputs=given(record.get("output")))
         span.names = [name for name in [text_of(record.get("input_id"))] if name]
         spent = number(record.get("latency"))
         span.e2e_ms = None if spent is None else spent * 1000

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..container import Records
 from ..dialects import kind_of
 from ..spans import Item, Score, Span
-from ..values import loosened, mapping, nanoseconds, number, text_of
+from ..values import given, loosened, mapping, nanoseconds, number, objects, text_of
 
 
 def matches(record: Mapping[str, object]) -> bool:
@@ -15,13 +15,13 @@ def matches(record: Mapping[str, object]) -> bool:
 
 
 def read(records: Records) -> Iterator[Item]:
-    for line, record in records:
-        yield _span(record, f"{records.path}:{line}")
+    for where, record in records:
+        yield _span(record, where)
 
 
 def _span(call: Mapping[str, object], where: str) -> Span:
     attributes, summary = mapping(call.get("attributes")), mapping(call.get("summary"))
-    inputs, output = call.get("inputs"), call.get("output")
+    inputs = call.get("inputs")
     span = Span(
         trace=text_of(call.get("trace_id")),
         where=where,
@@ -33,7 +33,7 @@ def _span(call: Mapping[str, object], where: str) -> Span:
         end=nanoseconds(call.get("ended_at")),
         error=_failure(call.get("exception")),
         inputs=[inputs] if inputs else [],
-        outputs=[] if output is None else [output],
+        outputs=given(call.get("output")),
         meta={key: value for key, value in attributes.items() if key != "weave"},
         scores=list(_feedback(summary)),
     )
@@ -53,12 +53,10 @@ def _failure(exception: object) -> str:
 
 
 def _feedback(summary: Mapping[str, object]) -> Iterator[Score]:
-    weave = mapping(summary.get("weave"))
-    entries = weave.get("feedback")
-    for entry in entries if isinstance(entries, list) else ():
-        payload = mapping(entry.get("payload")) if isinstance(entry, Mapping) else {}
+    for entry in objects(mapping(summary.get("weave")).get("feedback")):
+        payload = mapping(entry.get("payload"))
         value = payload.get("output", payload.get("value"))
-        name = text_of(entry.get("feedback_type")).rsplit(".", 1)[-1] if isinstance(entry, Mapping) else ""
+        name = text_of(entry.get("feedback_type")).rsplit(".", 1)[-1]
         scored = value if isinstance(value, (bool, str)) else number(value)
         if name and scored is not None:
             yield Score(name, scored)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..._version import __version__
-from ...history.items import changed_words
-from ...reading.reports import Passing, row_name
+from ...history.items import side_by_side
+from ...reading.reports import Passing, reason_of, row_name
 from ...suites import SUITES, load_suite, passing_rule
 from ...text import visible
+from .. import views
 from . import environment, policy_of, source
 from .cards import anchor
 from .tables import figure
@@ -86,20 +87,9 @@ def render(comparison: Mapping[str, Any], reports: Sequence[Mapping[str, Any]], 
 
 
 def _run(name: str, report: Mapping[str, Any]) -> RunView:
-    run = report.get("run")
-    build = run.get("build") if isinstance(run, Mapping) else None
-    known = build if isinstance(build, Mapping) else {}
-    shown = [
-        (what.replace("_", " "), visible(str(known[what]), 60)[: 12 if what == "commit" else 60], _link(known, what))
-        for what in ("commit", "branch", "time", "label", "gold_release")
-        if known.get(what)
-    ]
+    links = views.links(report.get("run"))
+    shown = [(what, text[:60], links.get(what, "")) for what, text in views.build(report.get("run"))]
     return RunView(visible(name, 120), visible(str(report.get("decision", "")), 40), shown)
-
-
-def _link(build: Mapping[str, Any], what: str) -> str:
-    url = build.get(f"{what}_url")
-    return url if isinstance(url, str) and url.startswith(("https://", "http://")) else ""
 
 
 def _gates(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -124,11 +114,10 @@ def _rows(report: Mapping[str, Any], wanted: set[str]) -> dict[str, Mapping[str,
 
 def _pair(name: str, rows: Sequence[Mapping[str, Mapping[str, Any]]], rules: Sequence[Passing]) -> PairView:
     found = [side.get(name) for side in rows]
-    texts = [visible(str((row or {}).get("claim") or ""), _TEXT) for row in found]
-    parts = changed_words(*texts)
+    old, new = (visible(str((row or {}).get("claim") or ""), _TEXT) for row in found)
     sides = [
-        SideView(*_state(row, passes), [part for part in parts if part[0] != other])
-        for row, passes, other in zip(found, rules, ("come", "gone"), strict=True)
+        SideView(*_state(row, passes), words)
+        for row, passes, words in zip(found, rules, side_by_side(old, new), strict=True)
     ]
     question = next((str(row["question"]) for row in reversed(found) if row and row.get("question")), "")
     return PairView(anchor(name), visible(name, 120), visible(question, 2000), sides)
@@ -138,4 +127,4 @@ def _state(row: Mapping[str, Any] | None, passes: Passing) -> tuple[str, str]:
     """Whether it passed, in words, and why not."""
     if row is None or passes(row):
         return ("not in this run" if row is None else "passed"), ""
-    return "failed", visible(str(row.get("reason") or row.get("failed") or row.get("state") or ""), 120)
+    return "failed", visible(reason_of(row), 120)

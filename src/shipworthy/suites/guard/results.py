@@ -20,6 +20,7 @@ Report = Mapping[str, Any]  # of the reasoning suite, as JSON has it
 ReportSource = str | os.PathLike[str] | Report
 # Reports round to four places at most, so a summary may differ by half of the last one.
 ROUNDED = Fraction(5, 100_000)
+OVERALL, HARD = "overall_score", "hard_failures"  # values of a result that bars need, besides its scores
 WANTED = "Give the file that `reason run --output` wrote."
 
 
@@ -35,8 +36,19 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     overall: Fraction | None
     hard_failures: tuple[str, ...]
     failed_hard: bool
+    says_hard: bool  # whether it has hard failures at all, if only an empty list of them
     scores: dict[str, Fraction | None]
     asked: tuple[str, ...]  # dimensions; a report that does not say what was asked for asks for everything
+
+    @property
+    def held(self) -> dict[str, bool]:
+        """Whether it has each value that bars need and a result that was judged could have."""
+        held = {OVERALL: self.overall is not None, HARD: self.says_hard}
+        return held | {score_value(name): self.scores[name] is not None for name in self.asked}
+
+
+def score_value(dimension: str) -> str:
+    return f"dimension_scores.{dimension}"
 
 
 def load_reasoning_report(path: str | os.PathLike[str], read: Input | None = None) -> Report:
@@ -89,6 +101,7 @@ def result_of(body: Report) -> Result:
         blank=_is_blank(body),
         overall=_number(body.get("overall_score")),
         hard_failures=tuple(map(str, hard)) if isinstance(hard, list) else (),
+        says_hard=isinstance(hard, list),
         failed_hard=judged and bool(hard),  # older reports call an error a hard failure
         scores={name: _score(body, name) for name in DIMENSIONS},
         asked=tuple(name for name in DIMENSIONS if not isinstance(asked, list) or name in asked),

@@ -12,6 +12,7 @@ from ...core.gates import Outcome
 from ...core.inputs import Input, Stream, Table
 from ...core.join import Case
 from ...core.suite import Explanation, Findings, InputSpec, Material, Sources, Suite
+from ...core.tally import lacks_of
 from ...reading.reports import Passing
 from ...text import plural
 from .metrics import aliases, fact_names, gates, metrics, result_facts, wanted
@@ -83,7 +84,9 @@ def judge(case: Case, context: Context) -> Iterator[Judged]:
     results: list[Result] = case.records["report"]
     for place, one in enumerate(results):
         row = ResultRow(one.id, one.status, one.passed, number(one.overall), list(one.hard_failures))
-        yield Judged(row, (Counts(tuple(result_facts(one))),), (one.id, place))
+        facts = tuple(result_facts(one))
+        named = lacks_of(fact for fact in facts if isinstance(fact, str))
+        yield Judged(row, (Counts(facts, named=named),), (one.id, place))
 
 
 SUITE = Suite(

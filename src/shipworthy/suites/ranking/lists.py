@@ -19,8 +19,7 @@ from ...errors import DataError
 from ...reading.jsonl import Problem, Problems, Reader
 from ...reading.keys import Keys
 from ...reading.limits import MAX_SHOWN
-from ...reading.mapping import shaped
-from ...reading.values import without_nulls
+from ...reading.values import shaped, without_nulls
 from .metrics import Duplicate, Ranked, RankedList, arrange, fall, sort_keys
 from .options import Choices, Options
 from .trec import Block, Judged, Scattered, grades_of, name_of, read_run, read_whole_run
@@ -199,7 +198,7 @@ def _records(
         yield from mapped_records(source, record, read, keys, name, map)
         return
     read.path = os.fspath(source)
-    reader = Reader(source, record, read.found, keys=keys, shaped=partial(shaped, kind=name))
+    reader = Reader(source, record, read.found, keys=lambda: keys, shaped=partial(shaped, kind=name))
     yield from reader
     read.learn(reader)
     read.records = reader.records

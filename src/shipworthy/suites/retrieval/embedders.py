@@ -132,10 +132,11 @@ class Http(Dense):
         self._model, self._key, self._timeout = model, key, timeout
 
     def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        from ...net.once import post_json
+        from ...net.once import ask
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        status, body = post_json(self._url, {"model": self._model, "input": list(texts)}, headers, self._timeout)
+        request = {"model": self._model, "input": list(texts)}
+        status, _, body = ask("POST", self._url, request, headers, self._timeout, "--embed-url")
         if status != 200:
             raise EnvironmentFailure(
                 f"the embedding server answers {status}: {visible(body.decode('utf-8', 'replace'), 200)}"

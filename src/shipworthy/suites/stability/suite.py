@@ -9,8 +9,7 @@ import msgspec
 
 from ...core.contracts import DetailedTrace, Gold
 from ...core.decision import Display
-from ...core.goldset import ExpectedTexts
-from ...core.sources import ANSWERS, Input, file_input, gold_stream, stream_traces
+from ...core.sources import ANSWERS, ExpectedTexts, Input, file_input, gold_stream, stream_traces
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ...reading.reports import Passing

@@ -10,20 +10,20 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from ... import stats
-from ...core.decision import report as report_of
-from ...errors import DataError
-from ...reading.reports import check_report, exact_value, load_report
-from ...suites import passing_rule
-from ...text import plural, visible
-from ..evaluate import evaluate
-from ..verify import Reach, file_digest, recompute
-from .change import Answer, Change, Comparison, answer_of
+from msgspec.structs import replace
+
+from .. import stats
+from ..core.decision import report as report_of
+from ..errors import DataError
+from ..reading.reports import check_report, exact_value, load_report
+from ..suites import passing_rule
+from ..text import plural, visible
+from .changes import Change, Comparison, answer_of, chance, comparison_dict, sentence, worse_than
+from .evaluate import evaluate
 from .pairing import Pairs, Rows, SideBySide, Value, narrowed, rows_of
-from .words import chance, comparison_dict, sentence, worse_than
+from .verify import Reach, file_digest, recompute
 
 __all__ = [
-    "Answer",
     "Change",
     "Comparison",
     "Rows",
@@ -219,99 +219,61 @@ def _change(
     sign = _direction(name, base, head)
     unit, kind = str(measures[1].get("unit", "")), str(measures[1].get("kind", ""))
     if old is None or new is None or sign is None:
-        undefined = "regressed" if sign is not None and old is not None and new is None else None
-        return Change(name, old, new, None, None, undefined, unit=unit, kind=kind)  # type: ignore[arg-type]
-    worse = (old - new) * sign
-    allowed = _slip(name, measures[0], old, slip)
+        lost = sign is not None and old is not None and new is None
+        return Change(name, old, new, answer="regressed" if lost else None, unit=unit, kind=kind)
+    change = Change(name, old, new, (old - new) * sign, _slip(name, measures[0], old, slip))
     pairs = items.pairs(name)
-    if pairs.counts and allowed is not None and set(chain.from_iterable(pairs.counts)) <= {0, 1}:
-        return _paired(name, old, new, worse, allowed, pairs, sign)
-    return _unpaired(name, old, new, worse, allowed, measures, pairs, sign, unit)
+    if pairs.counts and change.slip is not None and set(chain.from_iterable(pairs.counts)) <= {0, 1}:
+        return _paired(change, pairs, sign)
+    return _unpaired(replace(change, unit=unit, kind=kind), measures, pairs, sign)
 
 
-def _paired(
-    name: str,
-    old: Fraction,
-    new: Fraction,
-    worse: Fraction,
-    slip: Fraction,
-    pairs: Pairs,
-    sign: int,
-) -> Change:
+def _paired(change: Change, pairs: Pairs, sign: int) -> Change:
     """A rate whose items are known one by one: McNemar for a drop, Tango for the absence of one."""
+    assert change.worse is not None and change.slip is not None
     lost = [item for item, was, now in pairs.moved if (was - now) * sign > 0]
     gained = [item for item, was, now in pairs.moved if (now - was) * sign > 0]
     b, c, n = len(lost), len(gained), pairs.counts.total()
     high, low = stats.tango_upper(b, c, n), stats.tango_upper(c, b, n)
     assert high is not None and low is not None
-    interval = (-high, low) if sign > 0 else (-low, high)
-    excluded = stats.excludes_drop(b, c, n, slip)
-    answer = answer_of(worse, slip, bool(b or c), excluded)
-    more = None if excluded or answer == "regressed" else stats.more_for_no_regression(b, c, n, slip)
-    return Change(
-        name,
-        old,
-        new,
-        worse,
-        slip,
-        answer,
-        interval,
-        "Tango, both one-sided 95 % bounds",
-        lost,
-        gained,
-        n,
-        float(stats.mcnemar_one_sided(b, c)),
-        None if more is None else n + more,
+    excluded = stats.excludes_drop(b, c, n, change.slip)
+    answer = answer_of(change.worse, change.slip, bool(b or c), excluded)
+    more = None if excluded or answer == "regressed" else stats.more_for_no_regression(b, c, n, change.slip)
+    return replace(
+        change,
+        answer=answer,
+        interval=(-high, low) if sign > 0 else (-low, high),
+        method="Tango, both one-sided 95 % bounds",
+        lost=lost,
+        gained=gained,
+        pairs=n,
+        p=float(stats.mcnemar_one_sided(b, c)),
+        n_needed=None if more is None else n + more,
         p_gain=float(stats.mcnemar_one_sided(c, b)),
         excluded=excluded,
     )
 
 
 def _unpaired(
-    name: str,
-    old: Fraction,
-    new: Fraction,
-    worse: Fraction,
-    slip: Fraction | None,
-    measures: tuple[Mapping[str, object], Mapping[str, object]],
-    pairs: Pairs,
-    sign: int,
-    unit: str,
+    change: Change, measures: tuple[Mapping[str, object], Mapping[str, object]], pairs: Pairs, sign: int
 ) -> Change:
     """A metric without a pass or fail for each item: its interval says whether a drop beyond the slip is excluded."""
-    p = None
+    p, interval, method = None, _newcombe(measures), "difference of two 95 % intervals"
     if pairs.counts:
         differences: Counter[Value] = Counter()
         for (was, now), count in pairs.counts.items():
             differences[now - was] += count
         interval, method = stats.mean_interval_of_counts(differences), "mean of paired differences, 95 %"
         p = stats.paired_permutation(differences, SEED)
-    else:
-        interval, method = _newcombe(measures), "difference of two 95 % intervals"
-    answer: Answer | None = None
-    excluded: bool | None = None
-    if slip is not None:
-        if measures[1].get("kind") == "count":
-            excluded, interval = worse <= slip, None
+    if change.slip is not None and change.worse is not None:
+        if change.kind == "count":
+            excluded, interval = change.worse <= change.slip, None
         else:
             reach = None if interval is None else (-interval[0] if sign > 0 else interval[1])
-            excluded = reach is not None and reach <= slip
-        answer = answer_of(worse, slip, bool(pairs.moved), excluded)
-    return Change(
-        name,
-        old,
-        new,
-        worse,
-        slip,
-        answer,
-        interval,
-        method if interval else "",
-        pairs=pairs.counts.total(),
-        p=p,
-        unit=unit,
-        kind=str(measures[1].get("kind", "")),
-        excluded=excluded,
-    )
+            excluded = reach is not None and reach <= change.slip
+        answer = answer_of(change.worse, change.slip, bool(pairs.moved), excluded)
+        change = replace(change, answer=answer, excluded=excluded)
+    return replace(change, interval=interval, method=method if interval else "", pairs=pairs.counts.total(), p=p)
 
 
 def _newcombe(measures: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[float, float] | None:

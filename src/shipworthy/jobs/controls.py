@@ -1,4 +1,7 @@
-"""Run the controls: which suites, on which gold, through which gates."""
+"""Controls: runs with known truth, made from the user's own gold set, held against the gates in force.
+
+A configuration that lets a known-bad run ship, or stops a known-good one, is broken.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,87 @@ from typing import Any
 
 import msgspec
 
-from ...config import Config, SuiteConfig
-from ...core.control import Control, Setup
-from ...core.custom import parse_metrics
-from ...core.decision import Decision
-from ...core.gates import Gate
-from ...core.options import fields_of, make_options
-from ...core.policy import apply_policy
-from ...core.sources import GoldSource, load_gold, require_answerable
-from ...core.suite import Suite
-from ...errors import ShipworthyError, UsageError
-from ...suites import SUITES, load_suite
-from ..evaluate import run_suite
-from .results import SKIPPED, ControlResult, Results, result
+from ..config import Config, SuiteConfig
+from ..core.control import Control, Setup
+from ..core.custom import parse_metrics
+from ..core.decision import Decision
+from ..core.gates import Gate
+from ..core.options import fields_of, make_options
+from ..core.policy import apply_policy
+from ..core.sources import GoldSource, load_gold, require_answerable
+from ..core.suite import Suite
+from ..errors import ShipworthyError, UsageError
+from ..suites import SUITES, load_suite
+from .evaluate import run_suite
 
+SKIPPED = "SKIPPED"
 # What says where data comes from or how much is printed: the controls bring their own data, under the gold's own ids.
 _NOT_OURS = frozenset({"map", "id_map", "sweep", "arm", "arms", "offenders", "custom_metrics", "where", "quarantine"})
+
+
+class ControlResult(msgspec.Struct, frozen=True):
+    """One control held against the gates in force."""
+
+    suite: str
+    name: str
+    good: bool
+    expected: str  # SHIP, or stopped: NO-SHIP or NO VERDICT
+    verdict: str  # SHIP, NO-SHIP, NO VERDICT, SKIPPED
+    as_expected: bool | None  # None where it was skipped
+    why: str
+    stopped_by: tuple[str, ...] = ()  # the gates that stopped it
+
+    @property
+    def broken(self) -> bool:
+        return self.as_expected is False
+
+    @property
+    def skipped(self) -> bool:
+        return self.verdict == SKIPPED
+
+    def __str__(self) -> str:
+        return f"{self.suite}: {self.name} {'is stopped' if self.good else 'ships'}"
+
+
+class Results(list[ControlResult]):
+    """The results of one configuration; printed, they are their summary."""
+
+    @property
+    def ran(self) -> list[ControlResult]:
+        return [one for one in self if not one.skipped]
+
+    @property
+    def sound(self) -> bool:
+        """Every control went as it should, and there was at least one: nothing tried is not a pass."""
+        return bool(self.ran) and not any(one.broken for one in self)
+
+    def __str__(self) -> str:
+        """`12 of 12 bad controls stopped, 5 of 5 good ones shipped`, and by name what should not have happened."""
+        bad, good = ([one for one in self.ran if one.good is kind] for kind in (False, True))
+        parts = [
+            f"{sum(not one.broken for one in bad)} of {len(bad)} bad controls stopped",
+            f"{sum(not one.broken for one in good)} of {len(good)} good ones shipped",
+        ]
+        if len(self.ran) < len(self):
+            parts.append(f"{len(self) - len(self.ran)} skipped")
+        broken = "; ".join(str(one) for one in self if one.broken)
+        return ", ".join(parts) + (f". The configuration is broken: {broken}" if broken else "")
+
+    def report(self) -> dict[str, object]:
+        """The results as plain values."""
+        return {
+            "summary": str(self),
+            "passed": self.sound,
+            "broken": [str(one) for one in self if one.broken],
+            "skipped": len(self) - len(self.ran),
+            "controls": [msgspec.to_builtins(one) for one in self],
+        }
+
+
+def result(suite: str, control: Control, verdict: str, why: str, stopped_by: Iterable[str] = ()) -> ControlResult:
+    expected = "SHIP" if control.good else "stopped"
+    as_expected = None if verdict == SKIPPED else (verdict == "SHIP") == control.good
+    return ControlResult(suite, control.name, control.good, expected, verdict, as_expected, why, tuple(stopped_by))
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):

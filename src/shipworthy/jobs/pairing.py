@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ...reading.reports import row_name
-from ...suites import display_of
+from ..reading.reports import row_name
+from ..suites import display_of
 
 Value = int | Fraction  # most are yes or no
 _TOLD = ("status", "state", "reason", "cited", "correct", "recall_rank")  # what the rules below read
