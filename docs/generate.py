@@ -65,9 +65,11 @@ def glossary() -> str:
 
 
 def _term_lines(term: Term) -> Iterator[str]:
-    gate = f" Default gate: `{term.words.gate}`." if term.words.gate else ""
     yield f"- {_named(term)}. {term.words.definition}"
-    yield f"  Formula: {term.words.formula}.{gate}"
+    formula = "" if term.words.formula.startswith("count of such") else f"Formula: {term.words.formula}."
+    gate = f"Default gate: `{term.words.gate}`." if term.words.gate else ""
+    if formula or gate:
+        yield "  " + " ".join(filter(None, (formula, gate)))
 
 
 def _named(term: Term) -> str:
@@ -102,7 +104,7 @@ def commands() -> str:
     )
 
 
-COMMON = 4  # commands with the same flag in the same words, from which it is explained once
+COMMON = 3  # commands with the same flag in the same words, from which it is explained once
 
 
 def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command, str]]:
@@ -217,8 +219,10 @@ def _contents() -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def _gist(page: str) -> str:
-    """What a page answers: its first paragraph, up to the end of its second sentence."""
+    """What a page answers: the question in its title, else its first paragraph up to the end of its second sentence."""
     lines = (DOCS / f"{page}.md").read_text("utf-8").split("\n\n")
+    if lines[0].endswith("?"):
+        return lines[0].lstrip("# ").rpartition(": ")[2]
     text = next((part for part in lines[1:] if part[:1].isalpha()), lines[0].lstrip("# "))
     plain = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", " ".join(text.split()))
     return " ".join(re.split(r"(?<=[.?!:]) ", plain)[:2]).rstrip(":")

@@ -19,6 +19,8 @@ from waiting import wait_until
 
 # How long an example takes depends on the machine, and is never what a test is about.
 # `make test` draws the same examples each time, so that it says something about the change; with more effort, new ones.
+# Reports say when they were made, to the minute: two that are compared may not lie on either side of one.
+os.environ["SOURCE_DATE_EPOCH"] = "1767225600"
 EFFORT = int(os.environ.get("SHIPWORTHY_EFFORT", "1"))
 settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=EFFORT == 1

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from shipworthy.core.inputs import Stream
-from shipworthy.core.join import Joined, Keep, Lot, Question, Slot, merged
+from shipworthy.core.join import Joined, Keep, Lot, Question, Slot, merge
 
 
 def scattered(seed: int):  # type: ignore[no-untyped-def]
@@ -27,7 +27,7 @@ def scattered(seed: int):  # type: ignore[no-untyped-def]
                     slots, slot = found.setdefault(name, {}), lot.slot(name)
                     assert slot is not None
                     known = slots.get(source)
-                    slots[source] = slot if known is None else merged(known, slot, keep.get(source, "all"))
+                    slots[source] = slot if known is None else merge(known, slot, keep.get(source, "all"))
         yield _Scattered([Question(name, slots) for name, slots in found.items()], chance)
 
     return run

@@ -97,6 +97,31 @@ def test_bad_lines_keep_their_numbers(inputs: tuple[Path, Path], lenient: bool) 
     assert ":6: " in str(several if not lenient else several["inputs"]["trace"]["problems"])
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("bad", [60, 399])
+def test_odd_lines_are_the_same_decoded_when_they_are_read_or_when_they_are_judged(
+    inputs: tuple[Path, Path], bad: int, lenient: bool
+) -> None:
+    """A line that can't be read is an error only where no later one of its question replaces it."""
+    lines = inputs[1].read_bytes().splitlines()
+    lines[0] = b"\xef\xbb\xbf" + lines[0]
+    lines[10] += b"\r"
+    lines[20] = lines[20].replace(b'"qid"', b'"q_id"')
+    lines[30] = lines[30].replace(b"{", b'{"session": {"user": 7}, ', 1)
+    lines[40] = b"  "
+    lines[50] = b'{"qid": 7, "answer_json": {"claim": "seven"}}'
+    lines[bad] = lines[bad].replace(b"{", b'{"e2e_ms": "soon", ', 1)
+    inputs[1].write_bytes(b"\n".join(lines))
+    one, several = both(lambda: evaluate(*inputs, lenient=lenient))
+    assert one == several
+    assert isinstance(one, dict) == (lenient or bad == 60)
+    if isinstance(one, dict):
+        assert one["inputs"]["trace"]["records"] == 399 - lenient and one["inputs"]["trace"]["bad"] == lenient
+        assert {"qid-number", "bom"} <= {text.rpartition("[")[2].rstrip("]") for text in one["warnings"]}
+    else:
+        assert "trace.jsonl:400: e2e_ms" in str(one)
+
+
 def test_journals_count_their_runs_once(inputs: tuple[Path, Path]) -> None:
     rows = planned([trace(f"q{n % 50:03}", ts=n) for n in range(400)], 405)
     write_lines(inputs[1], [*rows, *rows[:3]])

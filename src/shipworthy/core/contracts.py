@@ -281,7 +281,7 @@ def known_gold_keys() -> list[str]:
 
 
 def trace_keys() -> Keys:
-    """The same for traces."""
+    """What tells a misspelt key of a trace from a field of the user's own; one for each reading."""
     known = DetailedTrace.__struct_encode_fields__
     inner = {"answer_json": Keys(Answer.__struct_encode_fields__, Answer.__struct_encode_fields__)}
     return Keys(known, _DECISIVE_TRACE, _OTHERS, inner)

@@ -115,8 +115,8 @@ def decide(outcomes: list[Outcome], incomplete: list[str] | None = None) -> tupl
     if failed:
         return "NO-SHIP", [*(_reason(outcome) for outcome in failed), *(incomplete or [])]
     if empty or incomplete:
-        told = [sentence(outcome) for outcome in empty if not is_explained(outcome, incomplete or ())]
-        return "NO VERDICT", [*(incomplete or []), *told]
+        sentences = [sentence(outcome) for outcome in empty if not is_explained(outcome, incomplete or ())]
+        return "NO VERDICT", [*(incomplete or []), *sentences]
     if not any(outcome.state != "NOT-APPLICABLE" for outcome in blocking):
         return "NO VERDICT", ["no gate applies to this data"]
     gates = sum(1 for outcome in blocking if outcome.state != "NOT-APPLICABLE")

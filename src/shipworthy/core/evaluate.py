@@ -80,14 +80,14 @@ def evaluate(
         )
         with engine(streams, material.keep, tick) as joined:
             gathered = _look_over(suite, material, job, joined)
-            decided = partial(_decided, suite, material, gathered, wanted)
+            conclude = partial(_conclude, suite, material, gathered, wanted)
             if not quarantined:
-                return decided(gathered.total.evidence)
-            return _set_apart(decided, gathered.total, quarantined, options)
+                return conclude(gathered.total.evidence)
+            return _set_apart(conclude, gathered.total, quarantined, options)
 
 
 def _set_apart(
-    decided: Callable[[Evidence], Decision], total: Pass, quarantined: Sequence[str], options: SuiteOptions
+    conclude: Callable[[Evidence], Decision], total: Pass, quarantined: Sequence[str], options: SuiteOptions
 ) -> Decision:
     """The decision without the quarantined questions, with what they did and what the gates say of all questions."""
     from .policy import set_apart
@@ -99,7 +99,7 @@ def _set_apart(
     whole += total.evidence
     whole += total.apart
     whole.make_card = total.evidence.make_card
-    return set_apart(decided(total.evidence), decided(whole), quarantined)
+    return set_apart(conclude(total.evidence), conclude(whole), quarantined)
 
 
 def _look_over(suite: Suite, material: Material, job: Job, joined: Joined) -> Gathered:
@@ -371,7 +371,7 @@ class Gathered:
 # --- from evidence to the decision ---
 
 
-def _decided(suite: Suite, material: Material, gathered: Gathered, wanted: list[Gate], evidence: Evidence) -> Decision:
+def _conclude(suite: Suite, material: Material, gathered: Gathered, wanted: list[Gate], evidence: Evidence) -> Decision:
     context = material.context
     names = FactNames((*OWN_FACTS, *suite.fact_names(context.options)))
     for name, tally in evidence.tallies.items():
@@ -423,31 +423,31 @@ def _by_reference(suite: Suite, findings: Findings, reference: Reference) -> Exp
     )
 
 
-def _decision(suite: Suite, findings: Findings, told: Explanation) -> Decision:
+def _decision(suite: Suite, findings: Findings, explanation: Explanation) -> Decision:
     material, options = findings.material, findings.context.options
-    reads, allowed = material.reads, [*told.first, *tolerated(suite, findings)]
+    reads, allowed = material.reads, [*explanation.first, *tolerated(suite, findings)]
     where = {"where": material.subset["where"]} if material.subset else {}
     notes = [_unpathed(str(note), name, read) for name, read in reads.items() for note in read.warnings]
     decision = Decision(
         suite=suite.name,
         profile=getattr(options, "profile", "strict"),
         verdict=findings.verdict,
-        reasons=[*allowed, *(findings.reasons if told.reasons is None else told.reasons)],
+        reasons=[*allowed, *(findings.reasons if explanation.reasons is None else explanation.reasons)],
         outcomes=findings.outcomes,
-        measures=findings.measures if told.measures is None else told.measures,
-        slices=findings.slices if told.slices is None else told.slices,
-        counts=told.counts,
-        named={name: names for name, names in told.named.items() if names},
-        diagnosis=told.diagnosis,
-        offenders=told.offenders,
-        cards=findings.evidence.cards() if told.cards is None else told.cards,
-        items=findings.evidence.rows if told.items is None else told.items,
-        sections=told.sections | ({"subset": material.subset} if material.subset else {}),
-        headline=told.headline,
+        measures=findings.measures if explanation.measures is None else explanation.measures,
+        slices=findings.slices if explanation.slices is None else explanation.slices,
+        counts=explanation.counts,
+        named={name: names for name, names in explanation.named.items() if names},
+        diagnosis=explanation.diagnosis,
+        offenders=explanation.offenders,
+        cards=findings.evidence.cards() if explanation.cards is None else explanation.cards,
+        items=findings.evidence.rows if explanation.items is None else explanation.items,
+        sections=explanation.sections | ({"subset": material.subset} if material.subset else {}),
+        headline=explanation.headline,
         options={**shown(options), **suite.shown(findings.context), **where},
         inputs={name: input_block(name, read) for name, read in reads.items()},
-        compat=told.compat,
-        warnings=[*notes, *material.warnings, *told.warnings],
+        compat=explanation.compat,
+        warnings=[*notes, *material.warnings, *explanation.warnings],
         incomplete=findings.incomplete,
         tolerated=allowed,
         partial=any(read.bad for read in reads.values()),

@@ -114,7 +114,7 @@ class Evidence:
         return self._tallies
 
     def counts_alone(self) -> Evidence:
-        """The same counts, with nothing else."""
+        """Evidence of nothing but these counts."""
         alone = Evidence()
         alone._tallies = self.tallies
         return alone

@@ -238,7 +238,7 @@ class Stream:
                 yield [place + file * FILE for place in places] if file else places, names, lines
             self.add(part)
             digests.append(part.digest)
-        self.read.digest = joined(digests)
+        self.read.digest = join_digests(digests)
 
     def add(self, part: Input) -> None:
         """Keep what reading a part has told; parts are added in their order."""
@@ -261,7 +261,7 @@ class Stream:
         self.close(refusals)
 
 
-def joined(digests: Iterable[str]) -> str:
+def join_digests(digests: Iterable[str]) -> str:
     """The digest of several files: of their digests, in the order of their paths."""
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 

@@ -187,7 +187,7 @@ def questions_of(lots: Mapping[str, Lot], names: Sequence[str]) -> list[Question
     return list(map(Question, names, found))
 
 
-def merged(slot: Slot, other: Slot, keep: Keep) -> Slot:
+def merge(slot: Slot, other: Slot, keep: Keep) -> Slot:
     """The lines of a question from two parts of an input, the second of which follows the first."""
     lines = [*slot.lines, *other.lines]
     if keep in ("last", "first"):

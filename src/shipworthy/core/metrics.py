@@ -32,8 +32,8 @@ class Words(msgspec.Struct, frozen=True):
 
     def fill(self, **parts: object) -> Words:
         """The words of one metric of a family: `fill(k=5)` writes `the first 5`."""
-        told = {name: getattr(self, name) for name in ("plain", "definition", "formula", "cases", "did")}
-        filled = {name: text.format_map(parts).replace(" 1 runs", " 1 run") for name, text in told.items()}
+        texts = {name: getattr(self, name) for name in ("plain", "definition", "formula", "cases", "did")}
+        filled = {name: text.format_map(parts).replace(" 1 runs", " 1 run") for name, text in texts.items()}
         return msgspec.structs.replace(self, **filled, general=self)
 
     def title(self, name: str) -> str:

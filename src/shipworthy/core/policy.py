@@ -74,8 +74,8 @@ def apply_policy(
     expired = [
         note for outcome in outcomes if not outcome.holds for note in _expired(outcome, decision.suite, waivers, day)
     ]
-    told = [*decision.tolerated, *reasons, *used, *expired]
-    return _with_nearest(_decided(decision, verdict, told, outcomes=outcomes))
+    reasons = [*decision.tolerated, *reasons, *used, *expired]
+    return _with_nearest(_decided(decision, verdict, reasons, outcomes=outcomes))
 
 
 def _decided(decision: Decision, verdict: str, reasons: list[str], **more: object) -> Decision:
@@ -104,8 +104,8 @@ def with_incomplete(decision: Decision, sentences: Sequence[str]) -> Decision:
     verdict, reasons = decide(decision.outcomes, incomplete)
     known = decision.run.get("policy", {})
     policy = {**known, "incomparable": [*known.get("incomparable", ()), *sentences]}
-    told = [*decision.tolerated, *reasons]
-    return _decided(decision, verdict, told, incomplete=incomplete, run={**decision.run, "policy": policy})
+    reasons = [*decision.tolerated, *reasons]
+    return _decided(decision, verdict, reasons, incomplete=incomplete, run={**decision.run, "policy": policy})
 
 
 def with_regressions(decision: Decision, regressions: Sequence[str]) -> Decision:

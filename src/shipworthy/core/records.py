@@ -60,7 +60,7 @@ class Contract(msgspec.Struct, frozen=True):
         rows = Reader(source, dict, read.found, warn=read.warn) if table is None else table
         plain = mapped_rows(rows, self.kind, self.map, read, read.found)
         while some := list(islice(plain, _ROWS)):
-            lines = [_written(row) for _, row in some]
+            lines = [_line_of(row) for _, row in some]
             yield from strict.block([place for place, _ in some], b"\n".join(lines), lines)
         add_plans(read.plans, strict.reader.plans)
         if isinstance(rows, Reader):
@@ -77,14 +77,14 @@ class Contract(msgspec.Struct, frozen=True):
 
         read.path = read.path or f"<{self.kind}>"
         rows = mapped_rows(enumerate(source, 1), self.kind, self.map, read, read.found)
-        records = self._converted(rows, read)
+        records = self._from_objects(rows, read)
         while some := list(islice(records, _ROWS)):
             if self.needs and not read.fits.get(read.path):
                 read.fits[read.path] = any(self.fits(record) for _, record in some)
             note_runs(read.plans, (record for _, record in some))
             yield [place for place, _ in some], [record.qid for _, record in some], [record for _, record in some]
 
-    def _converted(self, rows: Iterable[tuple[int, Any]], read: Input) -> Iterator[tuple[int, Any]]:
+    def _from_objects(self, rows: Iterable[tuple[int, Any]], read: Input) -> Iterator[tuple[int, Any]]:
         keys = self.keys()
         for number, value in rows:
             read.records += 1
@@ -93,18 +93,11 @@ class Contract(msgspec.Struct, frozen=True):
                 continue
             if self.unnamed and isinstance(value, Mapping) and not (value.get("qid") or value.get("q_id")):
                 continue
-            try:
-                if isinstance(value, Mapping):
-                    value = dict(value)
-                    keys.check(value)
-                    _name_as_text(read, number, value)
-                record = as_record(value, self.record)
-            except Refused as refusal:
-                read.found.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
-                continue
-            if self.fields:
-                record.fields = fields_in(value, self.fields)
-            yield number, record
+            record = _from_object(number, value, self.record, keys, read)
+            if record is not None:
+                if self.fields:
+                    record.fields = fields_in(value, self.fields)
+                yield number, record
 
     def records(self, lines: Sequence[Line], refuse: Callable[[Refusal], None]) -> list[Any]:
         """A record for each line, checked in full; None for one that is refused."""
@@ -332,21 +325,27 @@ def mapped_records(
     reader = Reader(source, dict, read.found, warn=read.warn)
     for number, row in mapped_rows(reader if rows is None else rows, kind, pairs, read, read.found):
         read.records += 1
-        try:
-            value = dict(row) if isinstance(row, Mapping) else row
-            if isinstance(value, dict):
-                keys.check(value)
-                _name_as_text(read, number, value)
-            found = as_record(value, record)
-        except Refused as refusal:
-            read.found.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
-            continue
-        note_runs(read.plans, [found])
-        yield number, found
+        found = _from_object(number, row, record, keys, read)
+        if found is not None:
+            note_runs(read.plans, [found])
+            yield number, found
     if rows is None:
         read.learn(reader)
     else:
         read.digest = rows.digest
+
+
+def _from_object(number: int, value: Any, record: type[Any], keys: Keys, read: Input) -> Any:
+    """An object as a record; None where it is refused, which is a problem of the input."""
+    try:
+        if isinstance(value, Mapping):
+            value = dict(value)
+            keys.check(value)
+            _name_as_text(read, number, value)
+        return as_record(value, record)
+    except Refused as refusal:
+        read.found.add(Problem(read.path, number, refusal.what, refusal.hint, refusal.code))
+        return None
 
 
 _OTHER_FORMATS = tuple(
@@ -359,7 +358,7 @@ def is_other_format(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().endswith(_OTHER_FORMATS)
 
 
-def _written(row: object) -> bytes:
+def _line_of(row: object) -> bytes:
     """A row as a line."""
     try:
         return _encode(row)

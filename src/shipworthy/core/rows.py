@@ -173,9 +173,9 @@ class _Part(Sequence[Entry]):
         self._file: IO[bytes] = temporary.temporary()
         self._starts = array("Q", [0])
         self._count = 0
-        with temporary.told("write", "the temporary folder/"):
+        with temporary.disk_errors("write", "the temporary folder/"):
             for block in batched(entries, TOGETHER):
-                data = temporary.packed(block)
+                data = temporary.pack(block)
                 self._file.write(data)
                 self._starts.append(self._starts[-1] + len(data))
                 self._count += len(block)
@@ -193,9 +193,9 @@ class _Part(Sequence[Entry]):
 
     def _read(self, block: int) -> Sequence[Entry]:
         start, end = self._starts[block : block + 2]
-        with temporary.told("read", "the temporary folder/"):
+        with temporary.disk_errors("read", "the temporary folder/"):
             self._file.seek(start)
-            entries: Sequence[Entry] = temporary.unpacked(self._file.read(end - start))
+            entries: Sequence[Entry] = temporary.unpack(self._file.read(end - start))
         return entries
 
     def __del__(self) -> None:
@@ -285,7 +285,7 @@ def _as_array(entries: Iterable[Entry]) -> bytes:
 
 
 def _ordered(kind: type[msgspec.Struct], rows: bytes) -> bytes:
-    """The same rows with sorted keys."""
+    """Rows as JSON with sorted keys."""
     try:
         return _encode(_decoder(kind).decode(rows))
     except msgspec.DecodeError:  # half of a surrogate pair

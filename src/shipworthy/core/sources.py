@@ -352,7 +352,7 @@ class Answerable:
 
 
 def require_answerable(gold: GoldSet) -> None:
-    """The same of a set that was read."""
+    """Refuse a set with an item that does not say whether it is answerable."""
     noticed = Answerable()
     for item, line in gold.placed():
         noticed.meet(item, line)

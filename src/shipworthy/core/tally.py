@@ -134,7 +134,7 @@ class Tally:
         return {key[1]: count for key, count in self.counts.items() if isinstance(key, tuple) and key[0] == fact}
 
     def ordered(self, fact: str) -> Ordered[int | Fraction]:
-        """The same in order. Values are added with facts, so that what was sorted holds until more are counted."""
+        """The values in order. They are added with facts, so that what was sorted holds until more are counted."""
         if fact not in self._ordered:
             from ..stats import Ordered
 

@@ -35,7 +35,7 @@ def parse_size(text: str | int) -> int:
 
 
 @contextmanager
-def told(what: str, path: str) -> Iterator[None]:
+def disk_errors(what: str, path: str) -> Iterator[None]:
     """Turn a disk error into a message that says what to do."""
     try:
         yield
@@ -58,21 +58,21 @@ def temporary() -> IO[bytes]:
     """A file without a name, deleted when it is closed."""
     import tempfile
 
-    with told("write", f"{_chosen() or 'the temporary folder'}/"):
+    with disk_errors("write", f"{_chosen() or 'the temporary folder'}/"):
         return tempfile.TemporaryFile(dir=_chosen())
 
 
 # Only what this very program wrote, to a file or folder of its own or to the workers of its own cluster, is read back.
 
 
-def packed(value: object) -> bytes:
+def pack(value: object) -> bytes:
     """A value as bytes for a temporary file."""
     import pickle
 
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
-def unpacked(data: bytes) -> Any:
+def unpack(data: bytes) -> Any:
     """The value again."""
     import pickle
 
@@ -83,7 +83,7 @@ def folder() -> Any:
     """A private folder that is deleted with all that is in it."""
     import tempfile
 
-    with told("write", f"{_chosen() or 'the temporary folder'}/"):
+    with disk_errors("write", f"{_chosen() or 'the temporary folder'}/"):
         return tempfile.TemporaryDirectory(prefix="shipworthy-", dir=_chosen())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -73,20 +73,13 @@ def unknown_engine(name: str) -> UsageError:
 
 def _is_large(sources: Iterable[object]) -> bool:
     """Whether the inputs that are files are large, and the temporary folder has room for them."""
-    size = sum(map(size_of, paths_of(sources)))
+    paths = (path for source in sources for path in getattr(source, "paths", [source]))
+    size = sum(size_of(os.fspath(path)) for path in paths if isinstance(path, (str, os.PathLike)))
     if size < LARGE:
         return False
     from ..core.temporary import has_room
 
     return has_room(ROOM * size)
-
-
-def paths_of(sources: Iterable[object]) -> Iterator[str]:
-    """The files of some inputs."""
-    for source in sources:
-        for path in getattr(source, "paths", [source]):
-            if isinstance(path, (str, os.PathLike)):
-                yield os.fspath(path)
 
 
 def size_of(path: str) -> int:

@@ -24,7 +24,7 @@ from .. import _version
 from ..core.inputs import Input, Stream
 from ..core.join import Joined, Keep, Question, Total, Wanted, Work, work_on
 from ..core.rows import MEMORY
-from ..core.temporary import packed, unpacked
+from ..core.temporary import pack, unpack
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..reading.archives import Part
 from ..reading.files import is_remote
@@ -71,22 +71,22 @@ class OnCluster:
     def split(self, streams: Mapping[str, Stream], part: int, tick: Callable[[int], None] | None) -> None:
         plan, count = Plan(streams, part), 0
         for name in plan.here:
-            held: list[list[bytes]] = [[] for _ in range(self._ways)]
+            own: list[list[bytes]] = [[] for _ in range(self._ways)]
             count += put_lines(
-                name, self._keep.get(name, "all"), streams[name].blocks(), 0, self._ways, ROUND, partial(_hold, held)
+                name, self._keep.get(name, "all"), streams[name].blocks(), 0, self._ways, ROUND, partial(_put, own)
             )
-            for number, piles in enumerate(held):
+            for number, piles in enumerate(own):
                 if piles:
                     self._piles[number].append(self._client.submit(_as_it_is, piles, pure=False))
         formats = {name: stream.format for name, stream in streams.items()}
         shared = pickle.dumps((formats, dict(self._keep), self._ways))  # sent with each task
         tasks = list(plan)
-        made = [self._client.submit(split_there, shared, _moved(task), pure=False) for task in tasks]
-        told = [self._client.submit(itemgetter(0), one, pure=False) for one in made]
+        splits = [self._client.submit(split_there, shared, _moved(task), pure=False) for task in tasks]
+        reads_of = [self._client.submit(itemgetter(0), one, pure=False) for one in splits]
         for number in range(self._ways):
-            self._piles[number] += [self._client.submit(itemgetter(1 + number), one, pure=False) for one in made]
+            self._piles[number] += [self._client.submit(itemgetter(1 + number), one, pure=False) for one in splits]
         failed: dict[int, Exception] = {}
-        for number, result in self._results(told):
+        for number, result in self._results(reads_of):
             if isinstance(result, Failed):
                 failed[number] = result.error
                 continue
@@ -122,8 +122,8 @@ class OnCluster:
         numbers = {future.key: number for number, future in enumerate(futures)}
         try:
             for future in distributed.as_completed(futures, loop=self._client.loop):
-                made, result = future.result()
-                _check_same(made)
+                theirs, result = future.result()
+                _check_same(theirs)
                 future.release()
                 yield numbers[future.key], result
         except (distributed.KilledWorker, distributed.client.FutureCancelledError) as error:
@@ -140,29 +140,29 @@ class OnCluster:
 def split_there(shared: bytes, pieces: Pieces) -> list[Any]:
     """What reading has told, or an error; and the piles as bytes, by number."""
     formats, keep, ways = pickle.loads(shared)
-    held: list[list[bytes]] = [[] for _ in range(ways)]
-    told = attempt(lambda given: split(formats, keep, ways, ROUND, given, partial(_hold, held)), pieces)
-    return [(made_with(), told), *held]
+    piles: list[list[bytes]] = [[] for _ in range(ways)]
+    reads = attempt(lambda some: split(formats, keep, ways, ROUND, some, partial(_put, piles)), pieces)
+    return [(versions(), reads), *piles]
 
 
 def work_there(shared: bytes, *piles: list[bytes]) -> tuple[tuple[str, str], object]:
     work, keep = pickle.loads(shared)
-    return made_with(), attempt(lambda given: work_on(work, questions_in(_opened(given), keep)), piles)
+    return versions(), attempt(lambda some: work_on(work, questions_in(_opened(some), keep)), piles)
 
 
 def _as_it_is(piles: list[bytes]) -> list[bytes]:
     return piles
 
 
-def _hold(held: list[list[bytes]], number: int, pile: Pile) -> None:
-    held[number].append(packed(pile))
+def _put(piles: list[list[bytes]], number: int, pile: Pile) -> None:
+    piles[number].append(pack(pile))
 
 
 def _opened(piles: Iterable[list[bytes]]) -> Iterator[Pile]:
-    return (unpacked(data) for some in piles for data in some)
+    return (unpack(data) for some in piles for data in some)
 
 
-def made_with() -> tuple[str, str]:
+def versions() -> tuple[str, str]:
     """The release and the Unicode tables: counts may depend on both."""
     return _version.__version__, unicodedata.unidata_version
 
@@ -237,7 +237,7 @@ def _check_workers(client: Any) -> None:
     """Refuse workers with another release or other Unicode tables: their counts would not mean the same."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
-        found = client.run(made_with)
+        found = client.run(versions)
     except TimeoutError:
         raise EnvironmentFailure("the cluster has no worker", hint="Start one.", code="scheduler-unreachable") from None
     except Exception as error:  # workers raise different errors for a function that they can't import
@@ -246,19 +246,19 @@ def _check_workers(client: Any) -> None:
             hint=f"Install shipworthy {_version.__version__} on them.",
             code="cluster-differs",
         ) from None
-    if others := sorted(name for name, made in found.items() if tuple(made) != made_with()):
+    if others := sorted(name for name, theirs in found.items() if tuple(theirs) != versions()):
         _refuse(found[others[0]], first_few(others))
 
 
-def _check_same(made: tuple[str, str]) -> None:
-    if tuple(made) != made_with():  # a worker that joined later
-        _refuse(made, "a worker that joined later")
+def _check_same(theirs: tuple[str, str]) -> None:
+    if tuple(theirs) != versions():  # a worker that joined later
+        _refuse(theirs, "a worker that joined later")
 
 
-def _refuse(made: tuple[str, str], who: str) -> None:
-    here = made_with()
+def _refuse(theirs: tuple[str, str], who: str) -> None:
+    here = versions()
     raise EnvironmentFailure(
-        f"workers have shipworthy {visible(made[0], 40)} and Unicode {visible(made[1], 20)}, "
+        f"workers have shipworthy {visible(theirs[0], 40)} and Unicode {visible(theirs[1], 20)}, "
         f"here it is {here[0]} and {here[1]}: {visible(who, 200)}",
         hint=f"Use one release of shipworthy, and one of Python (here {sys.version_info[0]}.{sys.version_info[1]}).",
         code="cluster-differs",

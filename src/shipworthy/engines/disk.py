@@ -11,7 +11,7 @@ from typing import Any
 from ..core.inputs import Format, Input, Stream
 from ..core.join import Joined, Keep, Question, Total, Wanted, Work, work_on
 from ..core.rows import MEMORY
-from ..core.temporary import folder, packed, told, unpacked
+from ..core.temporary import disk_errors, folder, pack, unpack
 from . import size_of
 from .piles import ROUND, Pieces, Pile, Plan, put_lines, questions_in, split
 from .workers import over
@@ -100,12 +100,12 @@ class PileFile:
     def __init__(self, path: str) -> None:
         self._path = path
         self._index: dict[int, list[tuple[int, int]]] = {}
-        with told("write", path):
+        with disk_errors("write", path):
             self._file: Any = open(path, "xb")  # noqa: SIM115 — closed when all is written
 
     def put(self, way: int, pile: Pile) -> None:
-        data = packed(pile)
-        with told("write", self._path):
+        data = pack(pile)
+        with disk_errors("write", self._path):
             self._index.setdefault(way, []).append((self._file.tell(), len(data)))
             self._file.write(data)
 
@@ -114,15 +114,15 @@ class PileFile:
 
     def __exit__(self, *error: object) -> None:
         file, self._file = self._file, None
-        with told("write", self._path):
+        with disk_errors("write", self._path):
             file.close()
 
     def piles(self, way: int) -> Iterator[Pile]:
         if way in self._index:
-            with told("read", self._path), open(self._path, "rb") as file:
+            with disk_errors("read", self._path), open(self._path, "rb") as file:
                 for offset, length in self._index[way]:
                     file.seek(offset)
-                    yield unpacked(file.read(length))
+                    yield unpack(file.read(length))
 
 
 # --- what a worker does ---

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from ..core.inputs import FILE, Format, Input, Stream, joined
-from ..core.join import TOGETHER, Keep, Lot, Question, Slot, Wanted, hash_of, merged
+from ..core.inputs import FILE, Format, Input, Stream, join_digests
+from ..core.join import TOGETHER, Keep, Lot, Question, Slot, Wanted, hash_of, merge
 from ..core.records import is_other_format
 from ..errors import DataError
 from ..reading.archives import PACKED, Part
@@ -108,7 +108,7 @@ class Plan:
         for name, stream in self._streams.items():
             if name not in self.here:
                 digests = [self._digests[name, file] for file in range(len(stream.paths))]
-                stream.read.digest = joined(digests) if isinstance(stream.source, Files) else digests[0]
+                stream.read.digest = join_digests(digests) if isinstance(stream.source, Files) else digests[0]
 
 
 def _order(sources: Mapping[str, int], piece: Piece) -> tuple[int, int, int]:
@@ -215,7 +215,7 @@ def questions_in(
                 continue
             slots, slot = found.setdefault(name, {}), Slot(lines, replaced, first)
             before = slots.get(source)
-            slots[source] = slot if before is None else merged(before, slot, keep.get(source, "all"))
+            slots[source] = slot if before is None else merge(before, slot, keep.get(source, "all"))
     names = sorted(found)
     for start in range(0, len(names), TOGETHER):
         yield [Question(name, found[name]) for name in names[start : start + TOGETHER]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..core.temporary import disk_failure, packed, unpacked
+from ..core.temporary import disk_failure, pack, unpack
 from ..errors import DataError
 from ..text import visible
 from .spans import Late, Span
@@ -78,7 +78,7 @@ class Forest:
             )
 
     def add_late(self, late: Late) -> None:
-        self._rows("INSERT INTO late (data) VALUES (?)", packed(late))
+        self._rows("INSERT INTO late (data) VALUES (?)", pack(late))
 
     def runs(self) -> Iterator[Run]:
         """The runs, by start time; those without one keep their order and come last."""
@@ -87,16 +87,16 @@ class Forest:
             for run in _runs([span for _, span in self._spans(trace)]):
                 epoch, start = divmod(run.root.start or 0, _EPOCH)
                 place = (run.root.start is None, max(-_EPOCH, min(epoch, _EPOCH)), start)
-                self._rows("INSERT INTO runs (unstarted, epoch, start, data) VALUES (?, ?, ?, ?)", *place, packed(run))
+                self._rows("INSERT INTO runs (unstarted, epoch, start, data) VALUES (?, ?, ?, ?)", *place, pack(run))
         for (data,) in self._rows("SELECT data FROM runs ORDER BY unstarted, epoch, start, number"):
-            yield unpacked(data)
+            yield unpack(data)
         self._database.close()
 
     def _join(self) -> None:
         """Give what arrived late to its span, or to the root of its trace; a log record alone becomes a span."""
         self._rows("CREATE INDEX spans_by_id ON spans (id)")
         for (data,) in self._rows("SELECT data FROM late ORDER BY number"):
-            late: Late = unpacked(data)
+            late: Late = unpack(data)
             trace = self._known(late.trace)
             found = None if trace is None else self._span(trace, late.span)
             found = found or self._span_anywhere(late.span)
@@ -112,7 +112,7 @@ class Forest:
                 target.inputs = [*late.inputs, *target.inputs] if late.kind else [*target.inputs, *late.inputs]
                 target.outputs = [*late.outputs, *target.outputs]
                 target.scores = [*target.scores, *late.scores]
-                self._rows("UPDATE spans SET data = ? WHERE number = ?", packed(target), number)
+                self._rows("UPDATE spans SET data = ? WHERE number = ?", pack(target), number)
 
     def _trace(self, name: str) -> int:
         """The number of a trace, in the order in which they came."""
@@ -129,21 +129,21 @@ class Forest:
         return None if found is None else int(found[0])
 
     def _insert(self, trace: int, span: Span) -> int:
-        row = trace, _key(span.id), packed(span)
+        row = trace, _key(span.id), pack(span)
         return self._rows("INSERT INTO spans (trace, id, data) VALUES (?, ?, ?)", *row).lastrowid or 0
 
     def _span(self, trace: int, name: str) -> tuple[int, Span] | None:
         found = self._rows("SELECT number, data FROM spans WHERE trace = ? AND id = ?", trace, _key(name)).fetchone()
-        return None if found is None else (found[0], unpacked(found[1]))
+        return None if found is None else (found[0], unpack(found[1]))
 
     def _span_anywhere(self, name: str) -> tuple[int, Span] | None:
         sql = "SELECT number, data FROM spans WHERE id = ? ORDER BY trace DESC LIMIT 1"
         found = self._rows(sql, _key(name)).fetchone()
-        return None if found is None else (found[0], unpacked(found[1]))
+        return None if found is None else (found[0], unpack(found[1]))
 
     def _spans(self, trace: int) -> list[tuple[int, Span]]:
         rows = self._rows("SELECT number, data FROM spans WHERE trace = ? ORDER BY number", trace)
-        return [(number, unpacked(data)) for number, data in rows]
+        return [(number, unpack(data)) for number, data in rows]
 
     def _rows(self, sql: str, *values: Any) -> sqlite3.Cursor:
         import sqlite3

@@ -28,7 +28,7 @@ PASSES = 6  # more than any text that people write needs; each reads the text on
 
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(f"[{''.join(map(chr, SIGNS))}]")
-_MAY_COUNT = re.compile("[\u0660-\U0010ffff]")  # no digit but those of ASCII stands before
+_MAY_COUNT = re.compile("[^\0-\u065f]")  # no digit but those of ASCII stands before; a class of all others is slow
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _LINE_MARK = re.compile(r"(?m)^[ ]*(?:(?:#{1,6}|[*+•-])[ ]+)+")
