@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from shipworthy import Board, Decision, demo, evaluate, render
-from shipworthy.jobs.build import stamp
+from shipworthy.jobs.commit import stamp
 from shipworthy.report import terminal
 from shipworthy.runner import jitter
 

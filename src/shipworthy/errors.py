@@ -42,6 +42,11 @@ class EnvironmentFailure(ShipworthyError):
     exit_code = 4
 
 
+def needs_extra(what: str, extra: str, where: str = "") -> UsageError:
+    """A package is missing that one of our extras brings."""
+    return UsageError(what, where=where, hint=f"pip install 'shipworthy[{extra}]'", code="needs-extra")
+
+
 def _restored(kind: type[ShipworthyError], args: tuple[object, ...], state: dict[str, object]) -> ShipworthyError:
     error = kind.__new__(kind, *args)
     error.args = args

@@ -278,13 +278,14 @@ def test_it_stops_when_it_is_told_to_and_ends_what_it_began(tmp_path: Path) -> N
     found = Running(url)
     body = json.dumps({"report": report(9), **known(9)}).encode()
     with socket.create_connection(("127.0.0.1", found.port)) as client:
-        head = head_of(token, len(body))
-        client.sendall(head + body[:100])
-        time.sleep(0.3)
+        answers = client.makefile("rb")
+        client.sendall(head_of(token, len(body)).replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n"))
+        assert answers.readline().startswith(b"HTTP/1.1 100") and not answers.readline().strip()  # it is at it
+        client.sendall(body[:100])
         found.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         client.sendall(body[100:])
-        assert client.makefile("rb").readline().startswith(b"HTTP/1.1 201")
+        assert answers.readline().startswith(b"HTTP/1.1 201")
     assert found.stop() == 0
     assert len(History(url).runs()) == 2
 

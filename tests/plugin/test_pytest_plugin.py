@@ -169,14 +169,18 @@ def test_history_is_left_alone(project):
 @pytest.mark.parametrize(
     "order", ["##vso[task.complete result=Succeeded]", "::error::forged", "##[endgroup]", "a\u202eb"]
 )
-def test_a_qid_gives_no_orders_to_a_ci_system(project, order):
+def test_no_qid_claim_or_waiver_gives_orders_to_a_ci_system(project, order):
     """The name of a test, its failure and the reason of a skip: `-v`, `-rA` and the summary print them all."""
     gold, traces = project / "eval" / "gold.jsonl", project / "eval" / "trace.jsonl"
     qid = break_answer(project)
     for path in (gold, traces):
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        rows = [row | ({"qid": order} if row["qid"] == qid else {}) for row in rows]
+        said = {"answer_json": {"claim": f"It is so.\n{order}", "citations": []}} if path == traces else {}
+        rows = [row | ({"qid": order} | said if row["qid"] == qid else {}) for row in rows]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    waiver = f'gate = "precision"\nowner = "Ada"\nreason = {json.dumps(order)}\nexpires = 2099-01-01\n'
+    with (project / "shipworthy.toml").open("a", encoding="utf-8") as config:
+        config.write(f"\n[[waivers]]\n{waiver}")
     done = run_pytest(project, "--shipworthy", "-v", "-rA")
     assert done.returncode == 1, done.stdout
     printed = done.stdout + done.stderr

@@ -187,7 +187,7 @@ class Odd(SimpleHTTPRequestHandler):
             self.send_response(200)
             self.end_headers()
             with suppress(OSError):
-                for _ in range(2_000):
+                for _ in range(2_000 if self.command == "GET" else 0):
                     self.wfile.write(b" ")
                     if self.silent.wait(0.005):
                         break

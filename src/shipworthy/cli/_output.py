@@ -115,7 +115,7 @@ def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> 
     exit code says so: 4, after everything else was done.
     """
     if form in STAMPED or outputs or os.environ.get("GITHUB_STEP_SUMMARY"):
-        from ..jobs.build import stamp
+        from ..jobs.commit import stamp
 
         stamp(decision, ask_git=False)
     return finish(decision, show(decision, form), outputs)
@@ -141,13 +141,13 @@ def finish(decision: Decision | Board, printed: bool, outputs: Iterable[str] = (
     """Write the reports and the job's summary of a decision that was printed, or not; the exit code of it all."""
     from ..report import pieces
 
-    done = [printed, *(written(path, pieces(decision, form_of(path))) for path in outputs)]
+    done = [printed, *(write_beside(path, pieces(decision, form_of(path))) for path in outputs)]
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _summarise(decision, summary)
     return decision.exit_code if all(done) else EnvironmentFailure.exit_code
 
 
-def written(path: str, content: bytes | Iterable[bytes]) -> bool:
+def write_beside(path: str, content: bytes | Iterable[bytes]) -> bool:
     """Write one file beside the verdict; False, and said, where that is impossible."""
     from ..report import write
 

@@ -73,15 +73,20 @@ def run_target(given: dict[str, Any], out: str, **grid: Any) -> None:
         err=True,
     )
     summary.check_mapping()
-    if done and summary.failed == done:
+    refuse_failed(summary.failed, done, out)
+    if summary.stopped:
+        say(f"Stopped: {summary.stopped}. Continue with --resume.", err=True)
+
+
+def refuse_failed(failed: int, done: int, out: str) -> None:
+    """Where every run failed there is nothing to judge."""
+    if done and failed == done:
         raise EnvironmentFailure(
             "every run failed, so there is nothing to judge",
             where=out,
             code="run-all-failed",
             hint="Each trace in the file has its error. Fix the cause, then run again with --overwrite.",
         )
-    if summary.stopped:
-        say(f"Stopped: {summary.stopped}. Continue with --resume.", err=True)
 
 
 def make_room(out: str) -> None:

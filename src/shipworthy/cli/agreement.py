@@ -9,7 +9,7 @@ import click
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
 from ._flags import text
-from ._output import emit, written
+from ._output import emit, write_beside
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
 
@@ -38,7 +38,7 @@ def score(disagreements: str | None, form: str, outputs: tuple[str, ...], **give
     """
     decision = score_suite(SUITE, given)
     code = emit(decision, form, outputs)
-    if disagreements and not written(disagreements, _rows(decision.items)):
+    if disagreements and not write_beside(disagreements, _rows(decision.items)):
         return EnvironmentFailure.exit_code
     return code
 

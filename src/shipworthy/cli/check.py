@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ._flags import many, switch, text, whole
-from ._output import engine_flags, finish, output_flags, show, written
+from ._output import engine_flags, finish, output_flags, show, write_beside
 from ._say import say
 from ._target import announce, dedupe_flag
 
@@ -74,8 +74,8 @@ def command(
     environment failed.
     """
     from ..config import load_config
-    from ..jobs.build import stamp
     from ..jobs.check import check, drive, driving, noise, record_board, refuse_incomparable, repeated
+    from ..jobs.commit import stamp
     from ..jobs.narrowing import failing_qids
 
     settings = load_config(config)
@@ -109,7 +109,7 @@ def command(
         from ..report.comment import render
 
         text = render(board, _name_of(settings.path, settings.folder))
-        printed &= written(comment, text.encode("utf-8", "backslashreplace"))
+        printed &= write_beside(comment, text.encode("utf-8", "backslashreplace"))
     code = finish(board, printed, outputs)
     for warning in board.run.get("warnings", []):
         say(f"shipworthy: {warning}", err=True)

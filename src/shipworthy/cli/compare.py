@@ -78,10 +78,10 @@ def command(
         found = compare_loaded(*map(narrowed, sides), **how)
     if output:
         from ..report.html.compare import render
-        from ._output import written
+        from ._output import write_beside
 
         page = render(comparison_dict(found), sides, (base, head))
-        if not written(output, page.encode("utf-8", "backslashreplace")):
+        if not write_beside(output, page.encode("utf-8", "backslashreplace")):
             return 4
     if as_json:
         say_json(comparison_dict(found))

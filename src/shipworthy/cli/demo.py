@@ -13,7 +13,7 @@ import click
 from ..errors import EnvironmentFailure, UsageError
 from ..jobs.evaluate import evaluate
 from ._flags import many, text, whole
-from ._output import show, written
+from ._output import show, write_beside
 from ._say import say
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     from ..core.board import Board
     from ..core.sources import read_gold
     from ..demo import gold_path
-    from ..jobs.build import stamp
+    from ..jobs.commit import stamp
     from ..report import render
 
     check_faults(faults)
@@ -86,7 +86,7 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     tour = Tour(out, faults, read_gold(gold), gold, "refer" if "answers" in chosen else "gate")
     board = Board([STEPS[name](tour) for name in chosen])
     stamp(board, label=" ".join(["demo", *faults]), judged_here=False)
-    done = [show(board, "text"), *(written(tour.path(f"report.{form}"), render(board, form)) for form in FORMS)]
+    done = [show(board, "text"), *(write_beside(tour.path(f"report.{form}"), render(board, form)) for form in FORMS)]
     if all(done):
         say(f"Report: {tour.path('report.html')}")
     if not suites and all(done):

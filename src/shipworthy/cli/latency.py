@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import EnvironmentFailure
 from ..suites import load_suite
 from ._flags import AmountList, text
 from ._output import emit
 from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_flags
-from ._target import make_room, run_flags, take_target, target_flags
+from ._target import make_room, refuse_failed, run_flags, take_target, target_flags
 
 if TYPE_CHECKING:
     from ..runner import Arm, LoadSummary
@@ -104,14 +103,7 @@ def run(
 def _report_steps(summary: LoadSummary, trace: str) -> None:
     for step in summary.steps:
         say(str(step), err=True)
-    sent = sum(step.sent for step in summary.steps)
-    if sent and sent == sum(step.failed for step in summary.steps):
-        raise EnvironmentFailure(
-            "every run failed, so there is nothing to judge",
-            where=trace,
-            code="run-all-failed",
-            hint="Each trace in the file has its error. Fix the cause, then run again with --overwrite.",
-        )
+    refuse_failed(sum(step.failed for step in summary.steps), sum(step.sent for step in summary.steps), trace)
 
 
 def _doubts(summary: LoadSummary) -> list[str]:

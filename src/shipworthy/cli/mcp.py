@@ -49,15 +49,14 @@ def command(project: str, allow_run: bool) -> None:
 
 def server_for(project: Project) -> Any:
     """The server with its tools, each of which is a method of the project."""
-    from ..errors import UsageError
+    from ..errors import needs_extra
 
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError:
-        hint = "pip install 'shipworthy[mcp]'"
-        raise UsageError("the server needs the package mcp, version 2", hint=hint, code="needs-extra") from None
+        raise needs_extra("the server needs the package mcp, version 2", "mcp") from None
     server = MCPServer("shipworthy", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     runs = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)

@@ -10,7 +10,7 @@ import click
 from ..errors import EnvironmentFailure
 from ..suites import load_suite
 from ._flags import switch, text
-from ._output import emit, show_findings, written
+from ._output import emit, show_findings, write_beside
 from ._say import say
 from ._scoring import score as score_suite
 from ._scoring import scoring_command, scoring_flags
@@ -131,8 +131,8 @@ def _write_cases(decision: Decision, folder: str) -> bool:
     from ..report import render
     from ..report.json import dumps
 
-    return written(f"{folder}/reason-report.json", render(decision, "json")) and all(
-        written(f"{folder}/{_file_name(position, result['id'])}.json", dumps(result) + b"\n")
+    return write_beside(f"{folder}/reason-report.json", render(decision, "json")) and all(
+        write_beside(f"{folder}/{_file_name(position, result['id'])}.json", dumps(result) + b"\n")
         for position, result in enumerate(decision.report()["results"], 1)
     )
 

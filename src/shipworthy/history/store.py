@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from ..errors import EnvironmentFailure, UsageError
+from ..errors import EnvironmentFailure, UsageError, needs_extra
 from ..text import visible
 
 if TYPE_CHECKING:
@@ -274,11 +274,7 @@ def _postgres(url: str, timeout: float, write: bool) -> Iterator[HistoryStore]:
     try:
         import psycopg
     except ImportError:
-        raise UsageError(
-            "a PostgreSQL history needs the package psycopg",
-            hint="pip install 'shipworthy[postgres]'",
-            code="needs-extra",
-        ) from None
+        raise needs_extra("a PostgreSQL history needs the package psycopg", "postgres") from None
     name = masked(url)
     try:
         with psycopg.connect(url, connect_timeout=max(2, int(timeout)), application_name="shipworthy") as connection:

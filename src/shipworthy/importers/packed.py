@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import DataError, UsageError
+from ..errors import DataError, needs_extra
 from ..reading.archives import open_binary
 from ..reading.limits import MAX_VALUE, MAX_WINDOW
 from ..reading.strict import Refused, strict_json
@@ -28,10 +28,7 @@ def yaml_records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         import yaml
     except ImportError:
-        hint = "pip install 'shipworthy[yaml]'"
-        raise UsageError(
-            "YAML files need the package PyYAML", where=visible(path), hint=hint, code="needs-extra"
-        ) from None
+        raise needs_extra("YAML files need the package PyYAML", "yaml", visible(path)) from None
     with open_binary(path, lambda _: None) as stream:
         data = stream.read(LARGEST_YAML + 1)
     if len(data) > LARGEST_YAML:
@@ -161,7 +158,7 @@ def _unpacked(where: str, member: zipfile.ZipInfo, data: bytes) -> bytes:
         import zstandard
     except ImportError:
         what = "this log is packed with Zstandard, which needs the package zstandard"
-        raise UsageError(what, where=where, hint="pip install 'shipworthy[zst]'", code="needs-extra") from None
+        raise needs_extra(what, "zst", where) from None
     try:
         with zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(data) as reader:
             return bytes(reader.read(member.file_size + 1))

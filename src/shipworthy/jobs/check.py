@@ -32,12 +32,10 @@ from ..reading.reports import is_edited, passing
 from ..suites import load_suite, passing_rule
 from ..text import first_few, plural, visible
 from .baselines import Reports, is_file, load_baseline
-from .build import release_of
-from .commit import about_commit, links, where_from
+from .commit import about_commit, links, release_of, where_from
 from .compare import Comparison, compare_reports, incomparable, sentence, worse_than
 from .evaluate import run_suite
-from .narrowing import narrowed, note_quarantine, without_quarantined
-from .shared import refuse_changed, shared_files
+from .narrowing import narrowed, note_quarantine, refuse_changed, shared_files, without_quarantined
 from .since import note_since
 from .verify import policy_block
 

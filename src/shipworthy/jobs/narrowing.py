@@ -1,19 +1,22 @@
-"""Narrowing: which questions a check judges, and which of them its gates count."""
+"""Narrowing: which questions a check judges, which of them its gates count, and that all suites read the same files."""
 
 from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from ..config import Config, SuiteConfig
 from ..core.board import Board
 from ..core.options import fields_of
-from ..core.policy import quarantine_notes
+from ..core.policy import quarantine_notes, with_incomplete
 from ..core.subset import parse_where
-from ..errors import UsageError
+from ..errors import ShipworthyError, UsageError
+from ..reading.files import Files, expanded
 from ..reading.reports import load_report, reports_of
 from ..suites import load_suite, passing_rule
 from ..text import visible
@@ -56,3 +59,31 @@ def failing_qids(report: Mapping[str, object] | str | os.PathLike[str]) -> set[s
         for row in one.get("items", [])
         if not passes(row)
     } - {""}
+
+
+def shared_files(suites: Sequence[SuiteConfig]) -> set[str]:
+    """The files that several suites read."""
+    named = Counter(path for suite in suites for path in set(map(str, suite.inputs.values())))
+    found: set[str] = set()
+    for path, times in named.items():
+        if times > 1:
+            with suppress(ShipworthyError):  # the suites say what is wrong with it
+                files = expanded(path)
+                found.update(files.paths if isinstance(files, Files) else (str(files),))
+    return found
+
+
+def refuse_changed(board: Board) -> None:
+    """Suites that read a file too large to share may find it changed in between: then they judge different runs."""
+    found: dict[str, set[object]] = {}
+    for decision in board.decisions:
+        for name, block in decision.inputs.items():
+            found.setdefault(decision.run.get(name, ""), set()).add(block["sha256"])
+    changed = {path for path, digests in found.items() if path and len(digests) > 1}
+    for index, decision in enumerate(board.decisions):
+        for name in decision.inputs:
+            if decision.run.get(name) in changed:
+                what = f"{name} changed while the suites were reading it: run check again when nothing writes to it"
+                board.notes.append(f"{decision.suite}: {what}")
+                if decision.verdict == "SHIP":
+                    board.decisions[index] = with_incomplete(decision, [what])

@@ -11,7 +11,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from ..errors import DataError, UsageError
+from ..errors import DataError, UsageError, needs_extra
 from ..text import visible
 from .files import is_remote
 from .limits import MAX_ROW
@@ -141,12 +141,7 @@ def parquet_file(path: str) -> Iterator[Any]:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise UsageError(
-            "Parquet files need the package pyarrow",
-            where=visible(path),
-            hint="pip install 'shipworthy[parquet]'",
-            code="needs-extra",
-        ) from None
+        raise needs_extra("Parquet files need the package pyarrow", "parquet", visible(path)) from None
     with _readable(path), open_for_reading(path) as stream, pyarrow.parquet.ParquetFile(stream) as table:
         yield table
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UsageError
+from ..errors import UsageError, needs_extra
 from ..reading.files import write_whole as write
 from ..text import visible
 
@@ -95,9 +95,4 @@ def _check_parquet(path: str) -> None:
     try:
         import pyarrow  # noqa: F401 — only to see whether it is there
     except ImportError:
-        raise UsageError(
-            "Parquet files need the package pyarrow",
-            where=visible(path),
-            hint="pip install 'shipworthy[parquet]'",
-            code="needs-extra",
-        ) from None
+        raise needs_extra("Parquet files need the package pyarrow", "parquet", visible(path)) from None

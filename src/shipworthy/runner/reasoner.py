@@ -24,7 +24,7 @@ from .failures import SEEN, AskFailed
 from .plan import Ask
 from .redact import Secrets, without_password
 from .shape import parsed
-from .targets.base import Target, TargetOptions
+from .targets.base import OneByOne, Target, TargetOptions
 from .targets.command import as_argument, output_of
 from .targets.http import HttpClient
 from .targets.python import Workers, call
@@ -91,10 +91,8 @@ def reasoner_target(
     return PythonReasoner(function) if callable(function) else NamedReasoner(function or "")
 
 
-class CommandReasoner:
+class CommandReasoner(OneByOne):
     """A program that is started once a case; it may bring arguments, as `python -m reasoner`."""
-
-    replays = False
 
     def __init__(self, binary: str, db: str | None = None) -> None:
         self.name, self._db = f"cmd:{binary}", db
@@ -103,9 +101,6 @@ class CommandReasoner:
 
     async def ask(self, ask: Ask) -> dict[str, object]:
         return parsed(await output_of(command_line(self._words, ask, self._db), self._options), "the output")
-
-    async def close(self) -> None:
-        """Nothing stays open between cases."""
 
 
 class HttpReasoner:
@@ -130,10 +125,8 @@ class HttpReasoner:
         await self._client.close()
 
 
-class PythonReasoner:
+class PythonReasoner(OneByOne):
     """A Python function object, called with the prompt and, by name, what the case sets; it gives a dict or a text."""
-
-    replays = False
 
     def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
@@ -144,9 +137,6 @@ class PythonReasoner:
         if not isinstance(output, (str, Mapping)):
             raise AskFailed("wrong-shape", f"the function gave {type(output).__name__}, expected a dict or a string")
         return {"content": output} if isinstance(output, str) else dict(output)
-
-    async def close(self) -> None:
-        """Nothing stays open between cases."""
 
 
 class NamedReasoner:

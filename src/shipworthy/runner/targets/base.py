@@ -28,6 +28,15 @@ class Target(Protocol):
     async def close(self) -> None: ...
 
 
+class OneByOne:
+    """A target of which nothing stays open between questions."""
+
+    replays = False
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
 @runtime_checkable
 class MappedTarget(Protocol):
     """A target whose responses are mapped, and that notes which fields came."""

@@ -23,7 +23,7 @@ from ..failures import SEEN, AskFailed
 from ..plan import Ask
 from ..redact import without_passwords
 from ..shape import checked, mapped, parse_mapping, parsed
-from .base import TargetOptions, request_of
+from .base import OneByOne, TargetOptions, request_of
 
 _STDERR_KEPT = 4096
 _LAST_WORDS = 2.0  # seconds for a killed program to be gone
@@ -134,11 +134,9 @@ class Program(asyncio.SubprocessProtocol):
         self._news.set()
 
 
-class CommandTarget:
+class CommandTarget(OneByOne):
     """An argv list. `{question}`, `{qid}`, `{seed}` and `{jitter}` in it are filled in; without `{question}` the
     request goes to standard input as JSON. The program inherits the environment, as any command that you start."""
-
-    replays = False
 
     def __init__(self, line: str, options: TargetOptions) -> None:
         self.name = f"cmd:{without_passwords(options.secrets.hide(line))}"
@@ -160,9 +158,6 @@ class CommandTarget:
     async def ask(self, ask: Ask) -> dict[str, object]:
         raw = await output_of(self._filled(ask), self.options, _request(ask) if self._on_stdin else b"")
         return checked(mapped(parsed(raw, "the output"), self._mapping))
-
-    async def close(self) -> None:
-        """Nothing stays open between questions."""
 
     def _filled(self, ask: Ask) -> list[str]:
         values = {

@@ -28,7 +28,7 @@ from ..journal import encoded
 from ..plan import Ask
 from ..redact import Secrets
 from ..shape import checked, mapped, parse_mapping, parsed
-from .base import TargetOptions
+from .base import OneByOne, TargetOptions
 from .command import Program
 from .worker import NO_CHANNEL, text_of
 from .worker import encoded as result_of
@@ -77,10 +77,9 @@ class PythonTarget:
         await self._workers.close()
 
 
-class DemoTarget:
+class DemoTarget(OneByOne):
     """The embedded pipeline, in this process: it is part of the package and not under test."""
 
-    replays = False
     by_wording = True
 
     def __init__(self, faults: str, options: TargetOptions) -> None:
@@ -99,9 +98,6 @@ class DemoTarget:
                 raise failed.__cause__ from None
             raise
         return checked(mapped(parsed(result_of(result), "the result"), self._mapping))
-
-    async def close(self) -> None:
-        """Nothing stays open between questions."""
 
 
 class FunctionUnavailable(Exception):

@@ -8,7 +8,7 @@ from ...reading.mapping import FieldMap
 from ..failures import AskFailed
 from ..plan import Ask
 from ..shape import checked, mapped
-from .base import TargetOptions
+from .base import OneByOne, TargetOptions
 
 _OF_THE_RUN = (
     "qid",
@@ -26,7 +26,7 @@ _OF_THE_RUN = (
 )
 
 
-class ReplayTarget:
+class ReplayTarget(OneByOne):
     """Answers from a trace file: by run_id, else by qid, the first trace of it."""
 
     replays = True
@@ -48,6 +48,3 @@ class ReplayTarget:
         if trace is None:
             raise AskFailed("not-recorded", f"the file has no trace of {ask.qid!r}")
         return checked(mapped({name: value for name, value in trace.items() if name not in _OF_THE_RUN}, FieldMap({})))
-
-    async def close(self) -> None:
-        """The file was read at the start."""
