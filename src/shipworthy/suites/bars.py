@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
-from ..core.gates import Gate, exact, gate_of
+from ..core.gates import Gate, exact, gate_of, parse_gates
+from ..core.metrics import Metric
 from ..core.options import SuiteOptions
 
 
@@ -34,6 +35,11 @@ class BarOptions(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
             for name, bar in self.BARS.items()
             if (value := given[name]) is not None
         ]
+
+
+def named_gates(options: BarOptions, metrics: Mapping[str, Metric], aliases: Mapping[str, str]) -> list[Gate]:
+    """The bars that were named, and gates by their metrics' names."""
+    return [*options.bars(), *parse_gates(options.gates, metrics, aliases)]
 
 
 def default_gates(bars: Mapping[str, Bar]) -> list[Gate]:

@@ -35,7 +35,11 @@ def explain(findings: Findings) -> Explanation:
     tally = findings.tally
     return Explanation(
         counts={"items": tally["items"], "disagreements": tally["disagreed"], "review": tally["final_REVIEW"]},
-        named=_named(findings),
+        named={
+            "flagged_agreements": tally.named("flagged_agreement"),
+            "review": tally.named("final_REVIEW"),
+            **one_sided(findings),
+        },
         diagnosis=diagnose(findings.outcomes, findings.measures, tally),
         offenders=findings.evidence.offenders(),
         sections=sections(tally),
@@ -66,15 +70,6 @@ def shown(context: Context) -> dict[str, object]:
     if context.judging is None:
         return {"source": context.source, "id_map": None}
     return {"source": context.source} | judging_shown(context.options, context.judging)
-
-
-def _named(findings: Findings) -> dict[str, list[str]]:
-    tally = findings.tally
-    return {
-        "flagged_agreements": tally.named("flagged_agreement"),
-        "review": tally.named("final_REVIEW"),
-        **one_sided(findings),
-    }
 
 
 def headline(findings: Findings) -> dict[str, object]:

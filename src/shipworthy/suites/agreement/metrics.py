@@ -207,9 +207,8 @@ def aliases(options: Options) -> Mapping[str, str]:
 
 
 def gates(context: Context) -> list[Gate]:
-    """The default gates."""
-    texts = ("percent_agreement >= 0.90", "kappa >= 0.75", "abstain_rate <= 0.02", "flagged_agreements <= 0")
-    return [Gate.parse(text) for text in texts]
+    """Those that the words of the metrics name."""
+    return [Gate.parse(one.words.gate) for one in metrics(context.options).values() if one.words.gate]
 
 
 def wanted(options: Options) -> list[Gate]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...core.gates import Gate, parse_gates
+from ...core.gates import Gate
 from ...core.metrics import Metric
 from ...core.tally import HAS, Fact, held
-from ..bars import default_gates
+from ..bars import default_gates, named_gates
 from ..reasoning.contracts import DIMENSIONS
 from ..reasoning.metrics import ALIASES
 from ..reasoning.metrics import metrics as reasoning_metrics
@@ -68,5 +68,4 @@ def gates(context: Context) -> list[Gate]:
 
 
 def wanted(options: Options) -> list[Gate]:
-    """The bars that were named, and gates by their metrics' names."""
-    return [*options.bars(), *parse_gates(options.gates, metrics(options), ALIASES)]
+    return named_gates(options, metrics(options), ALIASES)

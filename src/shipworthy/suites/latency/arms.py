@@ -73,7 +73,7 @@ def _knee(front: Sequence[ArmPoint]) -> str:
 # --- which arm decides ---
 
 
-class Measured(NamedTuple):
+class ArmNumbers(NamedTuple):
     """The numbers of one arm, held against the gates."""
 
     measures: Mapping[str, Measure]
@@ -103,25 +103,26 @@ def _deciding(findings: Findings) -> str:
     return best.arm if best else context.arms[0]
 
 
-def measure_arms(findings: Findings) -> dict[str, Measured]:
+def measure_arms(findings: Findings) -> dict[str, ArmNumbers]:
     """Every arm measured; the deciding one is already."""
     context: Context = findings.context
-    decided = Measured(findings.measures, findings.outcomes)
+    decided = ArmNumbers(findings.measures, findings.outcomes)
     return {
         arm: decided
         if arm == findings.part
-        else Measured(*measure_all(findings.evidence.part(arm), findings.known, findings.gates, context.baseline))
+        else ArmNumbers(*measure_all(findings.evidence.part(arm), findings.known, findings.gates, context.baseline))
         for arm in context.arms
     }
 
 
-def _measure_for(findings: Findings, about: Callable[[str], bool], also: Iterable[str] = ()) -> dict[str, Measured]:
+def _measure_for(findings: Findings, about: Callable[[str], bool], also: Iterable[str] = ()) -> dict[str, ArmNumbers]:
     """Every arm measured by no more than some of the gates need: percentiles of many runs take their time."""
     context: Context = findings.context
     gates = [gate for gate in findings.gates if about(gate.metric)]
     known = {name: findings.known[name] for name in (*also, *(gate.metric for gate in gates))}
     return {
-        arm: Measured(*measure_all(findings.evidence.part(arm), known, gates, context.baseline)) for arm in context.arms
+        arm: ArmNumbers(*measure_all(findings.evidence.part(arm), known, gates, context.baseline))
+        for arm in context.arms
     }
 
 
@@ -129,7 +130,7 @@ def _about_answers(metric: str) -> bool:
     return not about_time(metric)
 
 
-def choice(arms: Mapping[str, Measured], context: Context) -> Choice:
+def choice(arms: Mapping[str, ArmNumbers], context: Context) -> Choice:
     accurate = {
         arm: all(outcome.holds for outcome in measured.outcomes if _about_answers(outcome.gate.metric))
         for arm, measured in arms.items()
@@ -137,7 +138,7 @@ def choice(arms: Mapping[str, Measured], context: Context) -> Choice:
     return choose(points(arms), accurate, Fraction(context.options.relaxed_budget))
 
 
-def points(arms: Mapping[str, Measured]) -> list[ArmPoint]:
+def points(arms: Mapping[str, ArmNumbers]) -> list[ArmPoint]:
     """The arms that have both a p95 and a precision, in milliseconds and shares."""
     values = ((arm, one.measures["p95"].value, one.measures["precision"].value) for arm, one in arms.items())
     return [ArmPoint(arm, p95, right) for arm, p95, right in values if p95 is not None and right is not None]
@@ -154,16 +155,12 @@ def baseline(findings: Findings) -> Mapping[str, Fraction]:
 def review(findings: Findings) -> tuple[list[Outcome], list[str]]:
     """Gates with numbers before those against the baseline; what is incomplete; and doubts, where they matter."""
     context: Context = findings.context
-    outcomes = sorted(findings.outcomes, key=_against_baseline)
+    outcomes = sorted(findings.outcomes, key=lambda outcome: bool(outcome.gate.bound.sign))
     incomplete = [*_missing(findings, context)]
     doubts = context.options.doubts
     if not doubts or not _any_late(findings):
         return outcomes, incomplete
-    return [_doubted(outcome) for outcome in outcomes], [*incomplete, *doubts]
-
-
-def _against_baseline(outcome: Outcome) -> bool:
-    return bool(outcome.gate.bound.sign)
+    return [_doubt(outcome) for outcome in outcomes], [*incomplete, *doubts]
 
 
 def _missing(findings: Findings, context: Context) -> Iterator[str]:
@@ -194,12 +191,12 @@ def _is_late(outcome: Outcome) -> bool:
     return about_time(outcome.gate.metric) and outcome.state.startswith("FAIL")
 
 
-def _doubted(outcome: Outcome) -> Outcome:
+def _doubt(outcome: Outcome) -> Outcome:
     """A miss in time that may be our own has no data, for lateness only ever adds to a latency."""
     return msgspec.structs.replace(outcome, state="NO-DATA") if _is_late(outcome) else outcome
 
 
-def missed(outcomes: Iterable[Outcome], metrics: Iterable[str]) -> bool:
+def misses(outcomes: Iterable[Outcome], metrics: Iterable[str]) -> bool:
     wanted = set(metrics)
     return any(not outcome.holds for outcome in outcomes if outcome.gate.metric in wanted)
 

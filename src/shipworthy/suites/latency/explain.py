@@ -19,7 +19,7 @@ from ..answers import explain as answers
 from ..answers.explain import RATES, judging_shown, shown_kinds
 from ..answers.hints import diagnose as answer_hints
 from ..answers.hints import first_lines
-from .arms import ArmPoint, Choice, Measured, choice, frontier, measure_arms, missed, points, shown_gates
+from .arms import ArmNumbers, ArmPoint, Choice, choice, frontier, measure_arms, misses, points, shown_gates
 from .judge import SLOW, WRONG, ids_kind, kind_on
 from .metrics import ACCURACY, E2E, PERCENTILES, TIMES, grouped
 from .options import Context
@@ -114,7 +114,7 @@ def _cards(findings: Findings) -> Cards:
     deciding = [outcome for outcome in findings.outcomes if outcome.gate.severity == "block"]
     slow = evidence.cards(kind_on(arm, SLOW))
     wrong = [kind_on(arm, f"{WRONG} {kind}".strip()) for kind in shown_kinds(first_lines(findings))]
-    return evidence.cards(*wrong) + slow if missed(deciding, ACCURACY) else slow
+    return evidence.cards(*wrong) + slow if misses(deciding, ACCURACY) else slow
 
 
 # --- the tables and the curve: arms, loads, lengths of questions ---
@@ -123,7 +123,7 @@ SHOWN_TIMES = (*TIMES, "tail_amplification")
 Measures = Mapping[str, Measure]
 
 
-def sections(findings: Findings, arms: Mapping[str, Measured], choice: Choice) -> dict[str, object]:
+def sections(findings: Findings, arms: Mapping[str, ArmNumbers], choice: Choice) -> dict[str, object]:
     marks = points(arms)
     front = {point.arm for point in frontier(marks)}
     tallies = {arm: findings.evidence.part(arm) for arm in arms}
@@ -166,7 +166,7 @@ def notes(own: Measures, tally: Tally) -> list[str]:
 
 
 def _curve(
-    marks: Sequence[ArmPoint], front: set[str], arms: Mapping[str, Measured], context: Context
+    marks: Sequence[ArmPoint], front: set[str], arms: Mapping[str, ArmNumbers], context: Context
 ) -> dict[str, object]:
     """The points of the pictures: p95 and p99 against precision and chr, which are on the frontier, and the budget."""
     shown = [
@@ -211,7 +211,7 @@ def _part_order(name: str) -> tuple[float, str]:
 _ROLES = {"interactive": "for interactive use", "batch": "for batch work", "knee": "as the best trade-off (knee)"}
 
 
-def diagnose(findings: Findings, arms: Mapping[str, Measured], choice: Choice) -> list[str]:
+def diagnose(findings: Findings, arms: Mapping[str, ArmNumbers], choice: Choice) -> list[str]:
     """The arms, the time, and what the answers suite says about the deciding arm's answers."""
     context: Context = findings.context
     about_answers = answer_hints(_of_one_arm(findings), context.options.k, context.judging)
@@ -225,7 +225,7 @@ def _of_one_arm(findings: Findings) -> Findings:
     return msgspec.structs.replace(findings, evidence=evidence)
 
 
-def _compare_arms(arms: Mapping[str, Measured], choice: Choice) -> list[str]:
+def _compare_arms(arms: Mapping[str, ArmNumbers], choice: Choice) -> list[str]:
     """The arms in one line, fastest first, and the three choices; nothing where there is one arm."""
     if len(arms) < 2:
         return []

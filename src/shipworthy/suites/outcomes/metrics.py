@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from ... import stats
 from ...core.evidence import Counts, together
-from ...core.gates import Gate, parse_gates
+from ...core.gates import Gate
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import Fact, Tally, group
-from ..bars import default_gates
+from ..bars import default_gates, named_gates
 from .judge import Context, Outline, Use
 from .options import BARS, Options
 
@@ -170,8 +170,7 @@ def gates(context: Context) -> list[Gate]:
 
 
 def wanted(options: Options) -> list[Gate]:
-    """The bars that were named, and gates by their metrics' names."""
-    return [*options.bars(), *parse_gates(options.gates, metrics(options), ALIASES)]
+    return named_gates(options, metrics(options), ALIASES)
 
 
 def foresight(tally: Tally) -> Measure:

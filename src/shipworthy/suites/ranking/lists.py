@@ -153,7 +153,7 @@ def ranked_records(
     source: Source, read: Input, slots: Slots, choices: Choices, map: tuple[str, ...]
 ) -> Iterator[Numbered]:
     """The lists of a log, or of a part of one."""
-    return ranked_lists(slots, listed(source, read, map), choices)
+    return ranked_lists(slots, read_lists(source, read, map), choices)
 
 
 def close_lists(source: Source, read: Input, gold: Input, lenient: bool) -> None:
@@ -169,7 +169,7 @@ def close_lists(source: Source, read: Input, gold: Input, lenient: bool) -> None
         problems.raise_any()
 
 
-def listed(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
+def read_lists(source: Source, read: Input, map: tuple[str, ...]) -> Lists:
     for line, run in _records(source, _LogIds, read, "trace", trace_keys(), map):
         qid = run.qid or run.q_id
         given: Sequence[str | _Scored] | UnsetType = run.topk if run.topk is not UNSET else run.retrieved_ids

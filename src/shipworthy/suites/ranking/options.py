@@ -194,6 +194,12 @@ def choices_of(options: Options) -> Choices:
     return Choices(**chosen)
 
 
+def choices_shown(context: Any) -> dict[str, object]:
+    """Every choice, those of the preset among them."""
+    choices: Choices = context.choices
+    return choices.shown()
+
+
 def canary_depth(k: Iterable[int]) -> int:
     depths = set(k)
     return 5 if 5 in depths else max(depths)

@@ -35,7 +35,7 @@ from .metrics import (
     named_gates,
     parse_wanted,
 )
-from .options import INPUTS, Choices, Options, choices_of
+from .options import INPUTS, Choices, Options, choices_of, choices_shown
 from .trec import is_run_file, one_file, read_qrels
 
 if TYPE_CHECKING:
@@ -193,11 +193,6 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def shown(context: Context) -> Row:
-    """Every choice, those of the preset among them."""
-    return context.choices.shown()
-
-
 def no_gates(context: Context) -> list[Gate]:
     return []
 
@@ -220,6 +215,6 @@ SUITE = Suite(
     wanted=named_gates,
     review=review,
     explain=explain,
-    shown=shown,
+    shown=choices_shown,
     display=Display(counts={"missing": "missing"}),
 )

@@ -25,7 +25,7 @@ from .metrics import (
     rows,
     square,
 )
-from .options import SettledOptions
+from .options import CompleteOptions
 
 REASONS = {
     "disagreement": Words("disagreement", "Raters gave the same item different labels."),
@@ -33,7 +33,7 @@ REASONS = {
 
 
 def explain(findings: Findings) -> Explanation:
-    tally, options = findings.tally, findings.context.settled
+    tally, options = findings.tally, findings.context.complete
     return Explanation(
         counts=counts(tally, options),
         named={"rated_once": tally.named("rated_once")},
@@ -45,7 +45,7 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def counts(tally: Tally, options: SettledOptions) -> dict[str, int]:
+def counts(tally: Tally, options: CompleteOptions) -> dict[str, int]:
     return {
         "items": tally["items"],
         "raters": len(options.raters),
@@ -54,7 +54,7 @@ def counts(tally: Tally, options: SettledOptions) -> dict[str, int]:
     }
 
 
-def headline(findings: Findings, options: SettledOptions) -> dict[str, object]:
+def headline(findings: Findings, options: CompleteOptions) -> dict[str, object]:
     return {
         "n": findings.tally["items"],
         **{name: number(measure.value) for name, measure in findings.measures.items()},
@@ -63,7 +63,7 @@ def headline(findings: Findings, options: SettledOptions) -> dict[str, object]:
     }
 
 
-def _alike(options: SettledOptions) -> Iterator[str]:
+def _alike(options: CompleteOptions) -> Iterator[str]:
     """`Good` and `good` are two labels, and hardly meant to be."""
     spelt: dict[str, str] = {}
     for label in options.scale:
@@ -78,14 +78,14 @@ def _alike(options: SettledOptions) -> Iterator[str]:
 # --- sections ---
 
 
-def sections(tally: Tally, options: SettledOptions) -> dict[str, object]:
+def sections(tally: Tally, options: CompleteOptions) -> dict[str, object]:
     shown = {"labels": _labels(tally, options), "by_rater": _raters(tally, options)}
     if pairwise(options):
         shown["by_pair"] = _pairs(tally, options)
     return {**shown, "details": list(details(shown, options))}
 
 
-def _labels(tally: Tally, options: SettledOptions) -> list[Row]:
+def _labels(tally: Tally, options: CompleteOptions) -> list[Row]:
     """How often each label was given, in the order of the labels."""
     given = label_counts(tally)
     total = given.total()
@@ -95,7 +95,7 @@ def _labels(tally: Tally, options: SettledOptions) -> list[Row]:
     ]
 
 
-def _raters(tally: Tally, options: SettledOptions) -> list[Row]:
+def _raters(tally: Tally, options: CompleteOptions) -> list[Row]:
     """Each rater's agreement with the others, the mean over the items that another rated too; lowest first."""
     shared, listed = agreements(tally), []
     for place, rater in enumerate(options.raters):
@@ -104,13 +104,13 @@ def _raters(tally: Tally, options: SettledOptions) -> list[Row]:
     return sorted(listed, key=lambda row: (row["agreement"] is None, row["agreement"], row["rater"]))
 
 
-def _pairs(tally: Tally, options: SettledOptions) -> list[Row]:
+def _pairs(tally: Tally, options: CompleteOptions) -> list[Row]:
     """Cohen's kappa of each two raters who share an item, lowest first, undefined last."""
     listed = [_pair(both, cells, options) for both, cells in pairs(tally).items()]
     return sorted(listed, key=lambda row: (row["kappa"] is None, row["kappa"], row["rater"], row["other"]))
 
 
-def _pair(both: tuple[int, int], cells: Counter[tuple[int, int]], options: SettledOptions) -> Row:
+def _pair(both: tuple[int, int], cells: Counter[tuple[int, int]], options: CompleteOptions) -> Row:
     one, other = (options.raters[place] for place in both)
     n = cells.total()
     kappa = stats.kappa(square(cells, len(options.scale)), options.weights)
@@ -123,7 +123,7 @@ def _pair(both: tuple[int, int], cells: Counter[tuple[int, int]], options: Settl
 _LINES = 12  # of a table
 
 
-def details(shown: Mapping[str, Sequence[Row]], options: SettledOptions) -> Iterator[str]:
+def details(shown: Mapping[str, Sequence[Row]], options: CompleteOptions) -> Iterator[str]:
     if options.weights:
         yield ""
         yield f"kappa uses {options.weights} weights by the order of the labels; the other coefficients are unweighted."
@@ -166,7 +166,7 @@ HIGH = Fraction(9, 10)  # share of agreeing pairs
 SHARED = 5  # items that a rater must share with others before anything is said of them
 
 
-def diagnose(findings: Findings, options: SettledOptions) -> list[str]:
+def diagnose(findings: Findings, options: CompleteOptions) -> list[str]:
     tally, measures = findings.tally, findings.measures
     failed = any(outcome.state.startswith("FAIL") for outcome in findings.outcomes)
     alpha, agreed = measures["alpha"].value, measures["percent_agreement"]
@@ -187,7 +187,7 @@ def diagnose(findings: Findings, options: SettledOptions) -> list[str]:
     return hints
 
 
-def _dominated(tally: Tally, options: SettledOptions, alpha: Fraction, agreed: Fraction) -> str:
+def _dominated(tally: Tally, options: CompleteOptions, alpha: Fraction, agreed: Fraction) -> str:
     given = label_counts(tally)
     most = max(range(len(options.scale)), key=lambda place: given[place])  # of equal ones the first
     return (
@@ -197,7 +197,7 @@ def _dominated(tally: Tally, options: SettledOptions, alpha: Fraction, agreed: F
     )
 
 
-def _odd_one(tally: Tally, options: SettledOptions) -> list[str]:
+def _odd_one(tally: Tally, options: CompleteOptions) -> list[str]:
     """The rater who agrees least with the others; of two nobody is the odd one."""
     names = options.raters
     ranked = sorted((value, n, names[place]) for place, (value, n) in agreements(tally).items() if n >= SHARED)
@@ -210,7 +210,7 @@ def _odd_one(tally: Tally, options: SettledOptions) -> list[str]:
     ]
 
 
-def _confused(tally: Tally, options: SettledOptions) -> list[str]:
+def _confused(tally: Tally, options: CompleteOptions) -> list[str]:
     """The two labels that raters give to one item most often."""
     apart: Counter[tuple[int, int]] = Counter()
     for given, count in rows(tally):

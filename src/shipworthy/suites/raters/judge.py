@@ -17,7 +17,7 @@ from ...core.join import Case, Once
 from ...core.sources import read_records
 from ...reading.jsonl import Problem
 from ...text import plural
-from .options import Options, SettledOptions
+from .options import CompleteOptions, Options
 
 _LONGEST = 10**18  # a longer number is an id, not a label
 
@@ -98,8 +98,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, int] = {}
 
     @property
-    def settled(self) -> SettledOptions:
-        assert isinstance(self.options, SettledOptions)
+    def complete(self) -> CompleteOptions:
+        assert isinstance(self.options, CompleteOptions)
         return self.options
 
 
@@ -120,7 +120,7 @@ class ItemRow(msgspec.Struct, gc=False):
 
 def judge(case: Case, context: Context) -> tuple[Judged]:
     """The items with the least agreement are the worst, of equal ones those that more raters looked at."""
-    said, names, labels = said_of(case, context), context.settled.raters, context.settled.scale
+    said, names, labels = said_of(case, context), context.complete.raters, context.complete.scale
     counts, share = label_counts_of(said), agreement(said)
     row = ItemRow(
         qid=case.key,
@@ -157,7 +157,7 @@ def agreement(said: Said) -> Fraction | None:
 
 def card(case: Case, context: Context, kind: str, order: Order) -> Row:
     """Who said what, the label of most raters first."""
-    said, options = said_of(case, context), context.settled
+    said, options = said_of(case, context), context.complete
     camps: dict[int, list[str]] = {}
     for rater, label in said:
         camps.setdefault(label, []).append(options.raters[rater])

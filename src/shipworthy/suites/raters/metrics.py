@@ -16,7 +16,7 @@ from ...core.metrics import Computed, Measure, Metric, Words
 from ...core.tally import Fact, Tally
 from ...text import plural
 from .judge import Context, Said, agreement, label_counts_of
-from .options import Options, SettledOptions
+from .options import CompleteOptions, Options
 
 ALIASES = {
     "pa": "percent_agreement",
@@ -43,7 +43,7 @@ def gates(context: Context) -> list[Gate]:
 
 def facts(said: Said, context: Context) -> tuple[Counts]:
     named = ["rated_once"] if len(said) == 1 else []
-    return (Counts(tuple(item_facts(said, pairwise(context.settled))), named=named),)
+    return (Counts(tuple(item_facts(said, pairwise(context.complete))), named=named),)
 
 
 def item_facts(said: Said, by_pair: bool) -> Iterator[Fact]:
@@ -68,7 +68,7 @@ def fact_names(options: Options) -> tuple[str, ...]:
     return ("rated_once", "agreement", "row *", "by *", "with *", "pair *")
 
 
-def pairwise(options: SettledOptions) -> bool:
+def pairwise(options: CompleteOptions) -> bool:
     """Two raters are a pair whatever the number of labels."""
     return len(options.raters) == 2 or (len(options.raters) <= FEW_RATERS and len(options.scale) <= FEW_LABELS)
 
@@ -130,8 +130,8 @@ class Beyond(Computed, frozen=True, kw_only=True):
 
 
 def metrics(options: Options) -> dict[str, Metric]:
-    """The metrics; they can be measured once the options are settled."""
-    settled = cast(SettledOptions, options)
+    """The metrics; they can be measured once the options are complete."""
+    complete = cast(CompleteOptions, options)
     listed = [
         Computed(
             "percent_agreement",
@@ -149,7 +149,7 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "Agreement of two raters beyond chance: 0 is chance, 1 is perfect.",
                 "(observed agreement − chance agreement) / (1 − chance agreement)",
             ),
-            partial(_kappa, settled),
+            partial(_kappa, complete),
         ),
         _beyond(
             "fleiss_kappa",
@@ -158,7 +158,7 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "Agreement beyond chance of any number of raters, with the same number of ratings on every item.",
                 "(observed agreement − chance agreement) / (1 − chance agreement)",
             ),
-            partial(_of_table, "fleiss_kappa", stats.fleiss_kappa, settled),
+            partial(_of_table, "fleiss_kappa", stats.fleiss_kappa, complete),
         ),
         _beyond(
             "free_marginal",
@@ -167,7 +167,7 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "Agreement beyond chance if every label were equally likely.",
                 "(observed agreement − 1/labels) / (1 − 1/labels)",
             ),
-            partial(_of_table, "free_marginal", stats.free_marginal_kappa, settled),
+            partial(_of_table, "free_marginal", stats.free_marginal_kappa, complete),
         ),
         _beyond(
             "alpha",
@@ -177,7 +177,7 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "perfect.",
                 "1 − observed disagreement / expected disagreement",
             ),
-            partial(_of_table, "alpha", stats.krippendorff_alpha, settled),
+            partial(_of_table, "alpha", stats.krippendorff_alpha, complete),
         ),
     ]
     return {metric.name: metric for metric in listed}
@@ -196,7 +196,7 @@ def _percent(tally: Tally) -> Measure:
     return _measure("percent_agreement", value, n, stats.shares_spread(shares), "mean")
 
 
-def _kappa(options: SettledOptions, tally: Tally) -> Measure:
+def _kappa(options: CompleteOptions, tally: Tally) -> Measure:
     if len(options.raters) != 2:
         return _undefined(
             "kappa", f"Cohen's kappa needs exactly 2 raters, and there are {len(options.raters)}; use alpha", 0
@@ -208,7 +208,7 @@ def _kappa(options: SettledOptions, tally: Tally) -> Measure:
     return _measure("kappa", value, n, stats.kappa_spread(counted, options.weights))
 
 
-def _of_table(name: str, coefficient: Coefficient, options: SettledOptions, tally: Tally) -> Measure:
+def _of_table(name: str, coefficient: Coefficient, options: CompleteOptions, tally: Tally) -> Measure:
     counted = table(tally, len(options.scale))
     n = sum(sum(row) > 1 for row in counted)
     value = coefficient(counted)

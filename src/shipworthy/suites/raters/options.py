@@ -10,7 +10,7 @@ import msgspec
 from ...core.options import Opt, ReadingOptions
 from ...errors import UsageError
 
-_SETTLED = Opt("Taken from the ratings.", shown=False, cli=False, config=False)
+_FROM_RATINGS = Opt("Taken from the ratings.", shown=False, cli=False, config=False)
 
 
 class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
@@ -29,14 +29,14 @@ class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
             msgspec.structs.force_setattr(self, "labels", named_labels(self.labels))
 
 
-class SettledOptions(Options, frozen=True, kw_only=True, omit_defaults=True):
+class CompleteOptions(Options, frozen=True, kw_only=True, omit_defaults=True):
     """The options of a run whose ratings are known. Raters and labels are counted by their place here."""
 
-    raters: Annotated[tuple[str, ...], _SETTLED] = ()
-    scale: Annotated[tuple[str, ...], _SETTLED] = ()  # every label, in its order
+    raters: Annotated[tuple[str, ...], _FROM_RATINGS] = ()
+    scale: Annotated[tuple[str, ...], _FROM_RATINGS] = ()  # every label, in its order
 
     @classmethod
-    def of(cls, options: Options, raters: tuple[str, ...], scale: tuple[str, ...]) -> SettledOptions:
+    def of(cls, options: Options, raters: tuple[str, ...], scale: tuple[str, ...]) -> CompleteOptions:
         chosen = {name: getattr(options, name) for name in Options.__struct_fields__}
         return cls(**chosen, raters=raters, scale=scale)
 

@@ -12,7 +12,7 @@ from ...reading.reports import Passing
 from . import explain
 from .judge import Context, RatingSurvey, card, judge, one_each, stream_ratings
 from .metrics import aliases, fact_names, facts, gates, metrics
-from .options import Options, SettledOptions
+from .options import CompleteOptions, Options
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
@@ -40,7 +40,7 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     _require_two(raters, gathered, material.reads["ratings"].path)
     scale = _scale(seen.labels, context.options)
     return Context(
-        options=SettledOptions.of(context.options, raters, scale),
+        options=CompleteOptions.of(context.options, raters, scale),
         raters={name: place for place, name in enumerate(raters)},
         labels={label: place for place, label in enumerate(scale)},
     )

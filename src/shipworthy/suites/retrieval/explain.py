@@ -20,7 +20,7 @@ from ..ranking.options import Choices
 from .judge import BAD, BETTER, HIT_GAINED, HIT_LOST, ITEM, WORSE, Context
 from .metrics import DIFFERENCE, GAINED, LIVE, LOST
 from .places import STATES
-from .survey import Noticed, noticed_in
+from .survey import LogNotes, notes_on
 
 SEED = 0  # of the permutation test, so that the same logs give the same p
 SLIP = Fraction(2, 100)
@@ -41,7 +41,7 @@ class Live(NamedTuple):
     slices: Slices
 
 
-class Fallen(NamedTuple):
+class Fall(NamedTuple):
     """A slice whose metric fell."""
 
     name: str
@@ -64,7 +64,7 @@ def explain(findings: Findings) -> Explanation:
     tally, rows = findings.tally, findings.evidence.rows.of_kind(ITEM)
     live, unknown = _live(findings) if context.compared else None, findings.gathered.unknown_of("shadow")
     metric = f"recall@{context.choices.canary_k}"
-    fallen = fallen_slices(findings.slices, live.slices, metric) if live else []
+    falls = falls_of(findings.slices, live.slices, metric) if live else []
     measures = {name: one for name, one in findings.measures.items() if _worth_showing(name, findings)}
     headline = _headline(findings, measures)
     sections = _sections(tally, rows, context.logs["shadow"].made_with)
@@ -81,7 +81,7 @@ def explain(findings: Findings) -> Explanation:
             **{name: tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")},
             "unknown_qids": unknown.names,
         },
-        diagnosis=diagnose(findings, fallen),
+        diagnosis=diagnose(findings, falls),
         offenders=findings.evidence.offenders(),
         sections=sections,
         headline=headline,
@@ -151,11 +151,6 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
     return shown | {"bad_qids": bad(findings.evidence.rows), "settings": choices.header}
 
 
-def shown(context: Context) -> Row:
-    """Every choice, those of the preset among them."""
-    return context.choices.shown()
-
-
 def changed(rows: Rows) -> Row:
     """The questions that changed against live, in the order of the gold set."""
     return {
@@ -216,15 +211,15 @@ def compare_measures(measures: Mapping[str, Measure], slices: Slices, live: Live
     }
 
 
-def fallen_slices(slices: Slices, live: Slices, metric: str) -> list[Fallen]:
+def falls_of(slices: Slices, live: Slices, metric: str) -> list[Fall]:
     """Slices whose metric fell by more than the slip, deepest fall first."""
-    fallen = []
+    falls = []
     for name, measures in slices.items():
         now = measures[metric].value
         before = live[name][metric].value if name in live else None
         if now is not None and before is not None and before - now > SLIP:
-            fallen.append(Fallen(name, now, before))
-    return sorted(fallen, key=lambda one: (one.now - one.before, one.name))
+            falls.append(Fall(name, now, before))
+    return sorted(falls, key=lambda one: (one.now - one.before, one.name))
 
 
 # --- diagnosis: which way to look ---
@@ -240,12 +235,12 @@ _TYPED = "Only {slices} {verb}. Index tables, code and figures as blocks of thei
 _MIGRATED = "Hardly any gold id is in the log. If the index has new ids, migrate the gold set, or use --match offsets."
 
 
-def diagnose(findings: Findings, fallen: Sequence[Fallen]) -> list[str]:
+def diagnose(findings: Findings, falls: Sequence[Fall]) -> list[str]:
     """What the pattern of failures points to, in words."""
     tally: Tally = findings.tally
     failed = any(outcome.state.startswith("FAIL") for outcome in findings.outcomes)
     hints = [_MIGRATED] if findings.context.choices.match == "ids" and hardly_any(tally) else []
-    hints += _fallen(fallen, findings.slices)
+    hints += _fall_hints(falls, findings.slices)
     drifted, answered = tally["drifted_runs"], tally["answered_runs"]
     if drifted and 10 * drifted >= answered:
         hints.append(_DRIFT.format(n=drifted, all=answered))
@@ -255,10 +250,10 @@ def diagnose(findings: Findings, fallen: Sequence[Fallen]) -> list[str]:
     return hints
 
 
-def _fallen(fallen: Sequence[Fallen], slices: Slices) -> list[str]:
+def _fall_hints(falls: Sequence[Fall], slices: Slices) -> list[str]:
     """The slices that fell against live; where these are types, the others stand, and the type is the cause."""
-    hints = [f"{name} fell from {decimal(before)} (live) to {decimal(now)} (shadow)." for name, now, before in fallen]
-    types = [name for name, _, _ in fallen if name.startswith("type=")]
+    hints = [f"{name} fell from {decimal(before)} (live) to {decimal(now)} (shadow)." for name, now, before in falls]
+    types = [name for name, _, _ in falls if name.startswith("type=")]
     known = [name for name in slices if name.startswith("type=")]
     blamed = [name.removeprefix("type=") for name in types]
     if blamed and len(types) < len(known) and {"table", "code", "figure"} >= set(blamed):
@@ -287,7 +282,7 @@ def _lacking(findings: Findings) -> Iterator[str]:
         yield f"{holes} of {among} have no line in live's log, so live is not a fair baseline"
     yield from seeds_lacking(findings)
     if any(gate.metric == "lambda_convergent" for gate in findings.gates):
-        yield from _holes(findings.tally, len(noticed_in(findings.gathered, "shadow").seeds))
+        yield from _holes(findings.tally, len(notes_on(findings.gathered, "shadow").seeds))
 
 
 def seeds_lacking(findings: Findings) -> Iterator[str]:
@@ -297,7 +292,7 @@ def seeds_lacking(findings: Findings) -> Iterator[str]:
 
 
 def _seeds(findings: Findings) -> dict[str, int]:
-    return {name: len(noticed_in(findings.gathered, name).seeds) for name in findings.context.logs}
+    return {name: len(notes_on(findings.gathered, name).seeds) for name in findings.context.logs}
 
 
 def _holes(tally: Tally, seeds: int) -> Iterator[str]:
@@ -311,7 +306,7 @@ def _holes(tally: Tally, seeds: int) -> Iterator[str]:
 
 def remarks(findings: Findings) -> Iterator[str]:
     context: Context = findings.context
-    shadow, superseded = noticed_in(findings.gathered, "shadow"), findings.tally["superseded_lines"]
+    shadow, superseded = notes_on(findings.gathered, "shadow"), findings.tally["superseded_lines"]
     yield from log_warnings("run" if context.plain else "shadow", shadow, superseded, context.choices)
     yield from _about_gold(findings, context)
     few = [name for name, seeds in _seeds(findings).items() if seeds == 1]
@@ -357,9 +352,9 @@ def _about_gold(findings: Findings, context: Context) -> Iterator[str]:
 
 
 def _about_live(findings: Findings, context: Context) -> Iterator[str]:
-    live, superseded = noticed_in(findings.gathered, "live"), findings.evidence.part(LIVE)["superseded_lines"]
+    live, superseded = notes_on(findings.gathered, "live"), findings.evidence.part(LIVE)["superseded_lines"]
     yield from log_warnings("live", live, superseded, context.choices)
-    yield from pair_warnings(noticed_in(findings.gathered, "shadow"), live)
+    yield from pair_warnings(notes_on(findings.gathered, "shadow"), live)
     made_with = {name: log.made_with for name, log in context.logs.items()}
     if made_with["shadow"] != made_with["live"]:
         yield (
@@ -368,33 +363,33 @@ def _about_live(findings: Findings, context: Context) -> Iterator[str]:
         )
 
 
-def log_warnings(name: str, noticed: Noticed, superseded: int, choices: Choices) -> Iterator[str]:
+def log_warnings(name: str, notes: LogNotes, superseded: int, choices: Choices) -> Iterator[str]:
     """What a reader should know about a log before believing its numbers."""
-    if len(noticed.hashes) > 1:
+    if len(notes.hashes) > 1:
         counts = ", ".join(
-            f"{visible(value, 40)} ({plural(count, 'line')})" for value, count in sorted(noticed.hashes.items())[:4]
+            f"{visible(value, 40)} ({plural(count, 'line')})" for value, count in sorted(notes.hashes.items())[:4]
         )
-        yield f"{name}: the log mixes {len(noticed.hashes)} values of index_hash: {counts} [index-mixed]"
-    if len(noticed.rerankers) > 1:
-        yield f"{name}: the log mixes rerankers: {_listed(noticed.rerankers)} [reranker-mixed]"
+        yield f"{name}: the log mixes {len(notes.hashes)} values of index_hash: {counts} [index-mixed]"
+    if len(notes.rerankers) > 1:
+        yield f"{name}: the log mixes rerankers: {_listed(notes.rerankers)} [reranker-mixed]"
     if superseded:
         yield (
             f"{name}: {plural(superseded, 'line')} replaced by a later one with the same qid, paraphrase and seed "
             "[log-repeated]"
         )
-    if noticed.negative_scores:
+    if notes.negative_scores:
         yield (
-            f"{name}: negative scores that rise along the list in {plural(noticed.negative_scores, 'line')}; "
+            f"{name}: negative scores that rise along the list in {plural(notes.negative_scores, 'line')}; "
             "they may be distances [scores-negative]"
         )
-    if noticed.out_of_order and choices.order == "list":
+    if notes.out_of_order and choices.order == "list":
         yield (
-            f"{name}: scores rise along the list in {plural(noticed.out_of_order, 'line')}; the list's order "
+            f"{name}: scores rise along the list in {plural(notes.out_of_order, 'line')}; the list's order "
             "counts (--order score to rank by score) [scores-order]"
         )
 
 
-def pair_warnings(shadow: Noticed, live: Noticed) -> Iterator[str]:
+def pair_warnings(shadow: LogNotes, live: LogNotes) -> Iterator[str]:
     """What makes a comparison of two logs doubtful."""
     if shared := sorted(set(shadow.hashes) & set(live.hashes)):
         yield (
@@ -402,7 +397,7 @@ def pair_warnings(shadow: Noticed, live: Noticed) -> Iterator[str]:
             "[index-same]"
         )
     if set(shadow.rerankers) != set(live.rerankers):
-        names = [_listed(noticed.rerankers) or "none named" for noticed in (shadow, live)]
+        names = [_listed(notes.rerankers) or "none named" for notes in (shadow, live)]
         yield f"the rerankers differ: shadow {names[0]}; live {names[1]} [reranker-differs]"
 
 
@@ -463,10 +458,12 @@ def _comparison_lines(compared: Row | None) -> Iterator[str]:
     if not compared:
         return
     lost, gained = len(compared["hits_lost"]), len(compared["hits_gained"])
+    difference, p = compared["difference"], compared["permutation_p"]
     yield ""
     yield (
         f"Shadow against live on {plural(compared['pairs'], 'question')}: {compared['metric']} "
-        f"{_signed(compared['difference'])} (permutation test p = {_p(compared['permutation_p'])}); hits lost {lost}, "
+        f"{'–' if difference is None else f'{difference:+.3f}'} (permutation test p = "
+        f"{'–' if p is None else f'{p:.3g}'}); hits lost {lost}, "
         f"gained {gained} (exact McNemar p = {compared['mcnemar_two_sided_p']:.3g})"
     )
     for name in ("worse", "better"):
@@ -476,11 +473,3 @@ def _comparison_lines(compared: Row | None) -> Iterator[str]:
             yield f"  {name}  {visible(row['qid'], 40)}{types}  {row['live']:.3f} → {row['shadow']:.3f}"
         if len(rows) > SHOWN:
             yield f"  … and {len(rows) - SHOWN} more are {name}; the JSON report lists all"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"

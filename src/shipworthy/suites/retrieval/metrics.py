@@ -141,16 +141,15 @@ def hint_facts(found: InLog) -> Iterator[str]:
         yield "searched"
         if any(line.ranked.hits for line in found.lines):
             yield "retrieved"
-    for name, applies in (("near_but_wrong", _near_but_wrong), ("order_flips", _order_flips), ("leaks", _leaks)):
-        if applies(found):
-            yield name
-
-
-def _near_but_wrong(found: InLog) -> bool:
-    return any(
+    if any(
         line.cited and not line.covered and line.delta is not None and band(line.delta) == "stable"
         for line in found.lines
-    )
+    ):
+        yield "near_but_wrong"
+    if _order_flips(found):
+        yield "order_flips"
+    if any(line.proximity in (1, 2) and not line.covered for line in found.lines):
+        yield "leaks"
 
 
 def _order_flips(found: InLog) -> bool:
@@ -160,10 +159,6 @@ def _order_flips(found: InLog) -> bool:
         if not line.failed:
             ranks.setdefault(line.paraphrase, set()).add(line.ranked.hits[:1])
     return any(len(first) > 1 for first in ranks.values())
-
-
-def _leaks(found: InLog) -> bool:
-    return any(line.proximity in (1, 2) and not line.covered for line in found.lines)
 
 
 def change_facts(outline: Outline) -> Iterator[Fact]:

@@ -13,11 +13,21 @@ from ...core.suite import Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..ranking import options as declared
 from ..ranking.metrics import default_metrics, terms
-from ..ranking.options import INPUTS, Choices, Options, canary_depth, choices_of, is_given, is_plain, ranks_ids
+from ..ranking.options import (
+    INPUTS,
+    Choices,
+    Options,
+    canary_depth,
+    choices_of,
+    choices_shown,
+    is_given,
+    is_plain,
+    ranks_ids,
+)
 from ..ranking.trec import is_run_file, one_file
 from .controls import controls
 from .embedders import make_embedder
-from .explain import baseline, explain, review, shown
+from .explain import baseline, explain, review
 from .judge import REASONS, Context, card, judge
 from .log import LogLine, gold_of_qrels, log_of_run
 from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, fact_names, facts, gates, metrics
@@ -115,7 +125,7 @@ SUITE = Suite(
     baseline=baseline,
     review=review,
     explain=explain,
-    shown=shown,
+    shown=choices_shown,
     reference=reference,
     controls=controls,
     terms=terms,

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ...core.evaluate import Gathered
 
 
-class Noticed:
-    """What was noticed about one log; it adds up in any order."""
+class LogNotes:
+    """What is worth noting about one log; it adds up in any order."""
 
     def __init__(self) -> None:
         self.lines = 0
@@ -56,7 +56,7 @@ class Noticed:
         self.negative_scores += rising and any(score < 0 for score in scores)  # falling ones are a reranker's
         self.has_offsets = self.has_offsets or any(place.offsets is not None for place in line.topk)
 
-    def __iadd__(self, other: Noticed) -> Noticed:
+    def __iadd__(self, other: LogNotes) -> LogNotes:
         for name, value in vars(other).items():
             own = getattr(self, name)
             setattr(self, name, own | value if isinstance(value, (bool, set)) else own + value)
@@ -70,26 +70,26 @@ class Noticed:
 
 
 class LogSurvey:
-    """What was noticed about each log, in lines about questions of the gold set."""
+    """What is worth noting about each log, in lines about questions of the gold set."""
 
     def __init__(self) -> None:
-        self.logs: dict[str, Noticed] = {}
+        self.logs: dict[str, LogNotes] = {}
 
     def add(self, source: str, place: int, record: LogLine, known: bool) -> None:
         if known:
             self.of(source).add(record)
 
-    def of(self, source: str) -> Noticed:
-        return self.logs.setdefault(source, Noticed())
+    def of(self, source: str) -> LogNotes:
+        return self.logs.setdefault(source, LogNotes())
 
     def __iadd__(self, other: LogSurvey) -> LogSurvey:
-        for source, noticed in other.logs.items():
+        for source, notes in other.logs.items():
             own = self.of(source)
-            own += noticed
+            own += notes
         return self
 
 
-def noticed_in(gathered: Gathered, source: str) -> Noticed:
+def notes_on(gathered: Gathered, source: str) -> LogNotes:
     assert isinstance(gathered.survey, LogSurvey)
     return gathered.survey.of(source)
 
@@ -98,32 +98,32 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     """The context with what is known of each log; errors of the data as a whole are raised here."""
     logs = {}
     for name in material.streams:
-        noticed = noticed_in(gathered, name)
-        _check_log(name, noticed, gathered, context, material)
-        logs[name] = _log_context(name, noticed, gathered, context)
+        notes = notes_on(gathered, name)
+        _check_log(name, notes, gathered, context, material)
+        logs[name] = _log_context(name, notes, gathered, context)
     return msgspec.structs.replace(context, logs=logs)
 
 
-def _check_log(name: str, noticed: Noticed, gathered: Gathered, context: Context, material: Material) -> None:
+def _check_log(name: str, notes: LogNotes, gathered: Gathered, context: Context, material: Material) -> None:
     path = material.reads[name].path
-    if not noticed.lines:
+    if not notes.lines:
         others = gathered.unknown_of(name).lines
         about = f"; its {others} lines are about other questions" if others else ""
         what = f"the log has no line for any question of the gold set{about}"
         raise DataError(what, where=path, hint="Check that gold set and log belong together.", code="log-empty")
     choices = context.choices
     if choices.match == "offsets":
-        _check_offsets(gathered, material.reads["gold"].path, noticed, path)
+        _check_offsets(gathered, material.reads["gold"].path, notes, path)
     if _strict(choices):
         first_error(gathered.cases(), lambda case: _check_question(case, runs_of(case.records[name]), context))
 
 
-def _check_offsets(gathered: Gathered, gold: str, noticed: Noticed, log: str) -> None:
+def _check_offsets(gathered: Gathered, gold: str, notes: LogNotes, log: str) -> None:
     relevant = (place for case in gathered.cases() for place in case.gold.relevant if not isinstance(place, str))
     if not any(place.offsets is not None for place in relevant):
         hint = 'Write relevant as {"id": …, "offsets": [start, end]}, or use --match ids.'
         raise DataError("no relevant block has offsets to match by", where=gold, hint=hint, code="retrieval-no-offsets")
-    if not noticed.has_offsets:
+    if not notes.has_offsets:
         hint = "Log topk with offsets in bytes, or use --match ids."
         raise DataError("no retrieved block has offsets to match by", where=log, hint=hint, code="retrieval-no-offsets")
 
@@ -145,17 +145,17 @@ def _check_question(case: Case, runs: Sequence[LogLine], context: Context) -> No
         in_order(line, choices)
 
 
-def _log_context(name: str, noticed: Noticed, gathered: Gathered, context: Context) -> LogContext:
+def _log_context(name: str, notes: LogNotes, gathered: Gathered, context: Context) -> LogContext:
     """ΔS is made where the log has none at all; logged and made distances are never mixed."""
-    if noticed.read_deltas:
-        return LogContext(cites=noticed.cites, made_with=noticed.embedder_names)
+    if notes.read_deltas:
+        return LogContext(cites=notes.cites, made_with=notes.embedder_names)
     embedder = context.embedder
     # Where nothing is cited, to look for it takes another pass.
-    pairs = _pairs(name, gathered, context) if embedder is not None and noticed.cites else []
+    pairs = _pairs(name, gathered, context) if embedder is not None and notes.cites else []
     if embedder is None or not pairs:
-        return LogContext(cites=noticed.cites)
+        return LogContext(cites=notes.cites)
     embedder.prepare(text for pair in pairs for text in pair)
-    return LogContext(cites=noticed.cites, embedder=embedder, made_with=embedder.id)
+    return LogContext(cites=notes.cites, embedder=embedder, made_with=embedder.id)
 
 
 def _pairs(name: str, gathered: Gathered, context: Context) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.decision import number
 from ...core.evidence import Row
@@ -45,7 +45,7 @@ def explain(findings: Findings) -> Explanation:
         sections=shown,
         headline=headline(findings),
         compat=compat(findings),
-        warnings=warnings(findings),
+        warnings=list(warnings(findings)),
         reasons=findings.reasons if findings.ships else [*findings.reasons, *reasons(tally)],
     )
 
@@ -88,11 +88,15 @@ def named(findings: Findings) -> dict[str, list[str]]:
     return names | {"holes": holes, "unknown_qids": _unknown(findings).names}
 
 
-def _unknown(findings: Findings) -> Unknown:
-    """Runs of questions that the gold set does not have, in the sweep that is judged."""
+def _survey(findings: Findings) -> StabilitySurvey:
     surveyed = findings.gathered.survey
     assert isinstance(surveyed, StabilitySurvey)
-    return surveyed.chosen(findings.context.sweep).unknown
+    return surveyed
+
+
+def _unknown(findings: Findings) -> Unknown:
+    """Runs of questions that the gold set does not have, in the sweep that is judged."""
+    return _survey(findings).chosen(findings.context.sweep).unknown
 
 
 # --- what makes the data unfit to judge ---
@@ -156,7 +160,7 @@ def sections(findings: Findings) -> Row:
         "pooled": pooled(evidence.part(POOLED)),
         "prompts": {"runs": runs, **prompts},
         "lambda": {"distribution": states, "read": read, "derived": runs - read},
-        "sweep": {"id": findings.context.sweep, "left_out": _left_out(findings)},
+        "sweep": {"id": findings.context.sweep, "left_out": _survey(findings).sweeps.left_out(findings.context.sweep)},
     }
 
 
@@ -166,66 +170,36 @@ def _total(aside: Tally, name: str, questions: int) -> int | None:
     return total(aside, name) if known and known == questions else None
 
 
-def _left_out(findings: Findings) -> dict[str, int]:
-    surveyed = findings.gathered.survey
-    assert isinstance(surveyed, StabilitySurvey)
-    return surveyed.sweeps.left_out(findings.context.sweep)
-
-
 # --- remarks ---
 
 
-def warnings(findings: Findings) -> list[str]:
-    context: Context = findings.context
-    return [
-        *_repeated(findings.evidence.part(ASIDE)["repeated"]),
-        *_bounded(findings.evidence.part(ASIDE)["distance_bounded"]),
-        *_other_sweeps(context.sweep, _left_out(findings)),
-        *_aliased(names_rcr(context.options.gates)),
-        *_of_unknown(_unknown(findings)),
-    ]
-
-
-def _repeated(count: int) -> Iterable[str]:
-    if count:
+def warnings(findings: Findings) -> Iterator[str]:
+    context, aside, left_out = findings.context, findings.evidence.part(ASIDE), _survey(findings).sweeps.left_out
+    if count := aside["repeated"]:
         yield f"{plural(count, 'run')} with the same question, seed and rewording; the last one counts. [run-repeated]"
-
-
-def _bounded(count: int) -> Iterable[str]:
-    if count:
+    if count := aside["distance_bounded"]:
         yield (
             f"the answers to {plural(count, 'question')} are too long to compare in full: the difference in wording "
             "(ned50) is an upper bound. [claims-long]"
         )
-
-
-def _other_sweeps(chosen: str, left_out: Mapping[str, int]) -> Iterator[str]:
-    if left_out:
-        others = ", ".join(f"{name or '(none)'}: {plural(count, 'line')}" for name, count in left_out.items())
+    if others := ", ".join(
+        f"{name or '(none)'}: {plural(count, 'line')}" for name, count in left_out(context.sweep).items()
+    ):
         yield (
-            f"sweep {chosen or '(none)'} was judged; other sweeps in the file were left out ({others}). Choose one "
-            "with --sweep ID, or use all with --sweep all. [sweep-mixed]"
+            f"sweep {context.sweep or '(none)'} was judged; other sweeps in the file were left out ({others}). Choose "
+            "one with --sweep ID, or use all with --sweep all. [sweep-mixed]"
         )
-
-
-def _aliased(named_rcr: bool) -> Iterator[str]:
-    if named_rcr:
+    if names_rcr(context.options.gates):
         yield (
             "the threshold for rcr was applied to refusal_rate, because rcr also passes a pipeline that always "
             "answers. --profile reference gates rcr itself. [gate-rcr]"
         )
-
-
-def _some(unknown: Unknown) -> str:
-    """The first names; how many others there are is not counted beyond those that are kept."""
-    listed = unknown.names
-    return first_few(listed) if len(listed) < NAMED else f"{', '.join(listed[:_FEW])} and others"
-
-
-def _of_unknown(unknown: Unknown) -> Iterator[str]:
+    unknown = _unknown(findings)
     if unknown.lines:
-        runs = plural(unknown.lines, "run")
-        yield f"{runs} for questions that are not in the gold set: {_some(unknown)}. [trace-unknown]"
+        # How many other names there are is not counted beyond those that are kept.
+        few = len(unknown.names) < NAMED
+        names = first_few(unknown.names) if few else f"{', '.join(unknown.names[:_FEW])} and others"
+        yield f"{plural(unknown.lines, 'run')} for questions that are not in the gold set: {names}. [trace-unknown]"
 
 
 # --- where to look when answers are not stable, and the reasons of a decision in words ---

@@ -375,12 +375,10 @@ def gates(context: Context) -> list[Gate]:
     # What runs cite says which way they point.
     states = [Gate.parse(text) for text in LAMBDA_GATES if context.paraphrased and context.options.cites]
     if context.options.accuracy == "refer":  # evidence that no run reaches is not unstable
-        states = [_referred(gate) for gate in states]
+        states = [
+            gate if gate.metric == "lambda_split" else msgspec.structs.replace(gate, severity="info") for gate in states
+        ]
     return _on_bars(context.bars, context.options) + states
-
-
-def _referred(gate: Gate) -> Gate:
-    return gate if gate.metric == "lambda_split" else msgspec.structs.replace(gate, severity="info")
 
 
 def referred_bars(options: Options) -> frozenset[str]:

@@ -113,7 +113,6 @@ BARS = {
 KS = (1, 2, 3, 5)  # of pass^k
 CITING = ("cghc", "css", "css_all", "jaccard")  # bars on what runs cite
 ACCURACY = ("acr", "cghc", "scu_cons", "refusal_rate")  # bars that a question misses also by being wrong every time
-DEFAULT_BARS = ("acr >= 0.95", "cghc >= 0.95", "css >= 0.70", "ned50 <= 0.20", "scu_cons >= 1", "refusal_rate >= 0.98")
 
 
 class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
@@ -154,7 +153,8 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def default_bars() -> dict[str, Gate]:
-    return {bar.metric: bar for bar in map(Gate.parse, DEFAULT_BARS)}
+    """The bars whose words name a default."""
+    return {name: Gate.parse(bar.words.gate) for name, bar in BARS.items() if bar.words.gate}
 
 
 def names_rcr(gates: Iterable[str | Gate]) -> bool:
