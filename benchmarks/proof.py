@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from shipworthy.core.gates import Gate, compare
-from shipworthy.core.metrics import Measure, Metric, Percentile, Rate
+from shipworthy.core.metrics import Measure, Metric, Percentile, Rate, Words
 from shipworthy.core.tally import Tally, group
 from shipworthy.stats import fleiss_kappa, kappa, kappa_spread, krippendorff_alpha, raters_spread
 from shipworthy.suites.retrieval.metrics import MeanShare
@@ -53,7 +53,7 @@ def uneven(rows: Sequence[list[bool]], rng: random.Random) -> list[list[bool]]:
 
 def percentile(questions: int, runs: int, alike: float, p: int, mixed: bool = False) -> Draw:
     """Good runs take 100 ms or less and the others more, so that the percentile lies on the edge of 100 ms."""
-    metric = Percentile("p", "", "lower", high=None, of="e2e", p=Fraction(p), groups="e2e_of_question")
+    metric = Percentile("p", Words(), "lower", high=None, of="e2e", p=Fraction(p), groups="e2e_of_question")
 
     def draw(rng: random.Random) -> tuple[Metric, Measure]:
         tally, rows = Tally(), questions_of(rng, questions, runs, alike, p / 100)
@@ -68,7 +68,7 @@ def percentile(questions: int, runs: int, alike: float, p: int, mixed: bool = Fa
 
 
 def share_of_runs(questions: int, runs: int, alike: float, chance: float, mixed: bool = False) -> Draw:
-    metric = Rate("share", "", of="good", among="runs", groups="runs_of_question")
+    metric = Rate("share", Words(), of="good", among="runs", groups="runs_of_question")
 
     def draw(rng: random.Random) -> tuple[Metric, Measure]:
         tally, rows = Tally(), questions_of(rng, questions, runs, alike, chance)
@@ -82,7 +82,7 @@ def share_of_runs(questions: int, runs: int, alike: float, chance: float, mixed:
 
 
 def mean_of_questions(questions: int, runs: int, alike: float, chance: float) -> Draw:
-    metric = MeanShare("mean", "", of="recall")
+    metric = MeanShare("mean", Words(), of="recall")
 
     def draw(rng: random.Random) -> tuple[Metric, Measure]:
         tally = Tally()
@@ -95,7 +95,7 @@ def mean_of_questions(questions: int, runs: int, alike: float, chance: float) ->
 
 
 def lambda_share(questions: int, runs: int, alike: float, chance: float) -> Draw:
-    metric = RunShare("lambda", "", of="lambda_→")
+    metric = RunShare("lambda", Words(), of="lambda_→")
 
     def draw(rng: random.Random) -> tuple[Metric, Measure]:
         tally = Tally()
@@ -109,7 +109,7 @@ def lambda_share(questions: int, runs: int, alike: float, chance: float) -> Draw
 
 def cohen(n: int, shares: Sequence[float], bound: float, weights: str | None = None) -> Draw:
     """The second rater says the same, or with a chance of 1 - κ whatever comes: the true κ is the bound."""
-    metric, labels = Metric("kappa", "", low=Fraction(-1)), range(len(shares))
+    metric, labels = Metric("kappa", Words(), low=Fraction(-1)), range(len(shares))
 
     def draw(rng: random.Random) -> tuple[Metric, Measure]:
         table = [[0] * len(shares) for _ in labels]
@@ -124,7 +124,7 @@ def cohen(n: int, shares: Sequence[float], bound: float, weights: str | None = N
 
 def raters(n: int, shares: Sequence[float], bound: float, several: int, coefficient: Callable[..., object]) -> Draw:
     """Each rater says what is true with a chance of √κ, or whatever comes: any two agree beyond chance by κ."""
-    metric, labels = Metric("alpha", "", low=Fraction(-1)), range(len(shares))
+    metric, labels = Metric("alpha", Words(), low=Fraction(-1)), range(len(shares))
 
     def draw(rng: random.Random) -> tuple[Metric, Measure]:
         table = []
