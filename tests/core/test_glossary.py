@@ -15,7 +15,6 @@ from shipworthy.glossary import find_term, find_terms, reasons, terms
 from shipworthy.suites import SUITES, load_suite
 from shipworthy.suites.answers.metrics import default_gates
 from shipworthy.suites.retrieval.metrics import CANARY
-from shipworthy.suites.stability.options import DEFAULT_BARS
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -45,7 +44,8 @@ def test_definitions_are_one_short_sentence() -> None:
 
 
 def test_default_gates_are_those_in_force() -> None:
-    gates = {str(gate) for gate in default_gates()} | set(CANARY) | set(DEFAULT_BARS)
+    gates = {str(gate) for gate in default_gates()} | set(CANARY)
+    gates |= {"acr >= 0.95", "cghc >= 0.95", "css >= 0.70", "ned50 <= 0.20", "scu_cons >= 1", "refusal_rate >= 0.98"}
     told = {term.words.gate for term in terms()}
     assert gates <= told
 
