@@ -28,6 +28,7 @@ WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f]+[^\W\d_]*)*")
 _MARKUP = re.compile(r"\S*[/\\<>()\[\]{}=_*|@#]\S*")  # links, code and tables: no words of a language
 _NAMED = re.compile(r"\\\{(\w+)\\\}")
 _LISTED = re.compile(r"\{(\w+)\}")
+_SIGNS_OF_PRINT = "’‘“”–—…•\u00a0"  # which tell no language
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _VARIES = re.compile(r"[*{'’]")  # where a word of a list need not stand in a text as it is written
 _STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
@@ -216,7 +217,11 @@ def language(text: str, question: str = "", lang: str = "") -> str:
     """
     if lang:
         return base(lang)
-    if text.isascii() and not _english().isdisjoint(text[:READ].lower().split()):
+    plain = text[:READ]
+    if not plain.isascii():
+        for sign in _SIGNS_OF_PRINT:
+            plain = plain.replace(sign, " ")
+    if plain.isascii() and not _english().isdisjoint(plain.lower().split()):
         return "en"
     return _told(text[:READ], question[:READ]) or "en"
 
