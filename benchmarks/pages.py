@@ -23,7 +23,7 @@ from typing import Any
 
 from shipworthy.history import History, _insert
 from shipworthy.history.records import rows_of
-from shipworthy.history.store import BUILD_COLUMNS, COMMIT_COLUMNS, opened
+from shipworthy.history.store import opened
 from shipworthy.pages.data import reading
 from shipworthy.pages.render import base_of
 from shipworthy.pages.routes import find
@@ -32,7 +32,6 @@ from shipworthy.pages.tokens import add_token
 from shipworthy.reading.reports import digest
 
 BATCH = 200  # runs in a transaction
-ABOUT = (*COMMIT_COLUMNS, *BUILD_COLUMNS)
 
 
 def reports(runs: int, items: int, seed: int = 7) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
@@ -112,9 +111,7 @@ def write(url: str, batch: list[tuple[dict[str, Any], dict[str, str]]]) -> None:
     """Many runs in one transaction: to record 10,000 one by one would take longer than to look at them."""
     with opened(url, 60) as store:
         for report, known in batch:
-            about = [known.get(name, "") for name in ABOUT]
-            place = [known[name] for name in ("commit", "branch", "label", "recorded_at")]
-            row, metrics, gates = rows_of(report, *place, about)
+            row, metrics, gates = rows_of(report, known)
             _insert(store, row, metrics, gates, report, "failing")
 
 
