@@ -161,11 +161,15 @@ def write_lines(path: Path, rows: Iterable[Any]) -> Path:
 @pytest.fixture
 def service() -> Iterator[int]:
     """The plain HTTP service of the tutorial, in a process of its own; its port."""
+    yield from served(str(ROOT / "examples" / "service" / "plain_service.py"))
+
+
+def served(*command: str) -> Iterator[int]:
+    """The port of a service, which a Python command with the port behind it starts, until the test is over."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    program = ROOT / "examples" / "service" / "plain_service.py"
-    process = subprocess.Popen([sys.executable, str(program), str(port)])
+    process = subprocess.Popen([sys.executable, *command, str(port)])
     try:
         wait_until(lambda: _listens(port))
         yield port

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -16,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT, Cli, _listens
+from conftest import ROOT, Cli, served
 from shipworthy.core.sources import read_gold
-from waiting import wait_until
 
 PAGE = (ROOT / "docs" / "gold-in-an-afternoon.md").read_text("utf-8")
 WORDINGS = json.loads((Path(__file__).parent / "wordings.json").read_text("utf-8"))
@@ -26,17 +24,8 @@ SILLY = (" people of", " needs of", " costs of")  # what a reviewer drops
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, "-m", "shipworthy", "demo", "serve", "--port", str(port)])
-    try:
-        wait_until(lambda: _listens(port))
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
+def service() -> Iterator[int]:
+    yield from served("-m", "shipworthy", "demo", "serve", "--port")
 
 
 def ask(address: str, path: str, body: object = None) -> dict[str, Any]:

@@ -109,8 +109,9 @@ class Review:
             stat = os.stat(self.draft)
         except OSError as error:
             if not self.items:
+                hint = "shipworthy gold build --docs FOLDER --out draft.jsonl makes one."
                 raise UsageError(
-                    f"can't be read: {error.strerror}", where=visible(self.draft), hint="Build one.", code="no-file"
+                    f"can't be read: {error.strerror}", where=visible(self.draft), hint=hint, code="no-file"
                 ) from None
             self.message = f"{self.draft} is gone; going on with what was read of it"
             return
