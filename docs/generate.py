@@ -104,7 +104,7 @@ def commands() -> str:
     )
 
 
-COMMON = 3  # commands with the same flag in the same words, from which it is explained once
+COMMON = 2  # commands with the same flag in the same words, from which it is explained once
 
 
 def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command, str]]:

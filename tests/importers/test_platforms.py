@@ -305,10 +305,10 @@ def test_a_report_without_traces_of_the_platform_is_not_pushed(cli: Cli) -> None
 
 
 def python_of(tool: str) -> Path:
-    python = ROOT / ".bench" / tool / "bin" / "python"
-    if not python.exists():
-        pytest.skip(f"{tool} is not in .bench/{tool}; `make platforms` sets it up")
-    return python
+    home = ROOT / ".bench" / tool
+    if not (home / "ready").exists():
+        pytest.skip(f"{tool} is not installed in .bench/{tool}; `make platforms` does that")
+    return home / "bin" / "python"
 
 
 def free_port() -> str:
@@ -363,11 +363,36 @@ def test_a_real_phoenix(tmp_path: Path, cli: Cli) -> None:
     with started([python, "-m", "phoenix.server.main", "serve"], port, tmp_path / "log", **variables) as url:
         feed = [python, ROOT / "tests" / "importers" / "phoenix_feed.py", url]
         subprocess.run([*feed, EXPORTS / "expected" / "trace.jsonl"], check=True)
-        pulled_and_pushed(cli, f"phoenix://127.0.0.1:{port}/harbour", "nightly")
+        address = f"phoenix://127.0.0.1:{port}/harbour"
+        pulled_and_pushed(cli, address, "nightly")
         query = "&".join(f"trace_ids={name}" for name in _traces())
         written = asked(f"{url}/v1/projects/harbour/trace_annotations?limit=100&{query}")["data"]
-    assert len(written) == 8 and {one["name"] for one in written} == {"shipworthy.answers"}
-    assert sum(one["result"]["score"] for one in written) == 4
+        assert len(written) == 8 and {one["name"] for one in written} == {"shipworthy.answers"}
+        assert sum(one["result"]["score"] for one in written) == 4
+        _annotate(url)
+        assert "scores            1 of 9" in cli("import", address, "--out", "t.jsonl").out
+    scored = [json.loads(line) for line in Path("t.jsonl").read_text("utf-8").splitlines() if "scores" in line]
+    assert [(len(one["scores"]), one["scores"]["helpful"], one["scores"]["n1199"]) for one in scored] == [(1201, 0, 1)]
+    assert {one["score_sources"]["helpful"] + one["score_sources"]["n7"] for one in scored} == {"HUMANLLM"}
+
+
+def _annotate(url: str) -> None:
+    """A person annotates a trace; judges annotate one of its spans, more often than fits one answer."""
+    span = asked(f"{url}/v1/projects/harbour/spans?limit=1")["data"][0]["context"]
+    said = {"name": "helpful", "annotator_kind": "HUMAN", "result": {"label": "no", "score": 0}}
+    _post(f"{url}/v1/trace_annotations?sync=true", [said | {"trace_id": span["trace_id"]}])
+    judged = [
+        {"span_id": span["span_id"], "name": f"n{number}", "annotator_kind": "LLM", "result": {"score": 1}}
+        for number in range(1200)
+    ]
+    _post(f"{url}/v1/span_annotations?sync=true", judged)
+
+
+def _post(url: str, data: list[dict[str, Any]]) -> None:
+    body = json.dumps({"data": data}).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.status == 200
 
 
 @pytest.mark.slow

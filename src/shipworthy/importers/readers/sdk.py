@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from ...text import visible
 from ..container import Records
 from ..dialects import below, describe, evaluation, kind_of
-from ..spans import Item, Late, Span
-from ..values import column, first, mapping, nanoseconds, text_of
+from ..spans import Item, Late, Score, Span
+from ..values import column, first, mapping, nanoseconds, objects, text_of
 from .otlp import attributes_of, error_of, events_of, hex_id, status_of
 
 _NESTED = ("input", "output", "llm", "retrieval", "reranker", "openinference", "gen_ai", "traceloop", "langfuse")
@@ -34,9 +34,11 @@ def read(records: Records) -> Iterator[Item]:
 def read_annotations(records: Records) -> Iterator[Item]:
     """Phoenix keeps annotations in a file of their own; they are joined by span."""
     for where, record in records:
-        entry = {**record, **mapping(record.get("result"))}
-        scores = list(evaluation(entry, "", "score"))
-        yield Late("", where, hex_id(record.get("span_id")), scores)
+        yield Late("", where, hex_id(record.get("span_id")), _scores([record]))
+
+
+def _scores(annotations: list[Mapping[str, object]]) -> list[Score]:
+    return [score for one in annotations for score in evaluation({**one, **mapping(one.get("result"))}, "", "score")]
 
 
 def _structured(record: dict[str, object], where: str, in_table: bool) -> dict[str, object]:
@@ -89,4 +91,5 @@ def _span(record: Mapping[str, object], where: str) -> Span:
         error=error_of(status_of(record), events),
     )
     describe(span, attributes, events)
+    span.scores = [*span.scores, *_scores(objects(record.get("annotations")))]  # as they are pulled from Phoenix
     return span
