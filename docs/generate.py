@@ -45,7 +45,7 @@ def glossary() -> str:
         "# Glossary",
         "",
         "What does this metric mean? `shipworthy explain chr` says it with its formula, `score -v` under each gate.",
-        "In names, `k` and `N` stand for a number, `NAME` for another metric, `STAGE` for retrieval, rerank, llm or guard.",
+        "`k` and `N` stand for numbers, `NAME` for another metric, `STAGE` for retrieval, rerank, llm or guard.",
         "",
     ]
     for suite in SUITES:
