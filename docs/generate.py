@@ -96,8 +96,8 @@ def commands() -> str:
             [
                 "# Command line",
                 "",
-                "Which flags does a command take? `shipworthy COMMAND --help` prints all of them. Here, flags that",
-                "several commands share are explained once, and each command names those that it takes.",
+                "Which flags does a command take? `shipworthy COMMAND --help` prints all of them, with examples. Here,",
+                "flags that several commands share are explained once, and each command names those that it takes.",
                 "",
                 "## Common flags",
                 "",
@@ -133,7 +133,7 @@ def _options(command: click.Command, path: str) -> list[tuple[click.Option, Reco
 
 
 def _page(command: click.Command, path: str, common: set[Record], groups: dict[str, set[Record]]) -> Iterator[str]:
-    """A command's help without what is said elsewhere: common flags, and what its commands do."""
+    """A command's help without what is said elsewhere: common flags, what its commands do, and examples."""
     shared = {record: one for one, record in _options(command, path) if record in common}
     for one in shared.values():
         one.hidden = True
@@ -142,6 +142,7 @@ def _page(command: click.Command, path: str, common: set[Record], groups: dict[s
     for one in shared.values():
         one.hidden = False
     text = re.sub(r"^Usage: .*\[OPTIONS\]( \[?COMMAND.*)?\n\n", "", text).partition("\nCommands:\n")[0]
+    text = re.sub(r"\n{3,}", "\n\n", re.sub(r"^ +shipworthy .*\n?", "", text, flags=re.MULTILINE))
     yield from (f"## {path}", "", *(f"    {line}".rstrip() for line in textwrap.dedent(text).splitlines()), "")
     names = [f"flags of [{name}](#flags-of-{name})" for name in GROUPS if groups[name] <= set(shared)]
     said = set[Record]().union(*(groups[name] for name in GROUPS if groups[name] <= set(shared)))
