@@ -33,10 +33,11 @@ def errors() -> str:
         "# Error codes",
         "",
         "Every error and warning ends with its code in brackets; `shipworthy explain CODE` prints one of these. The",
-        "exit code says what to fix: 2 the command or the config, 3 the data, 4 the environment.",
+        "exit code says what to fix: 2 the command or the config, 3 the data, 4 the environment. The message itself names",
+        "the place, what was found there and what was expected.",
         "",
     ]
-    lines += [f"- `{code}`: {CODES[code]}" for code in sorted(CODES)]
+    lines += [f"- `{code}`: {re.sub(r' The message [^.;:]*[.]', '', CODES[code])}" for code in sorted(CODES)]
     return "\n".join(lines) + "\n"
 
 
@@ -129,6 +130,8 @@ def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command
 def _options(command: click.Command, path: str) -> list[tuple[click.Option, Record]]:
     context = click.Context(command, info_name=path)
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    for one in options:  # the metrics are in the glossary
+        one.help = (one.help or "").partition(" Metrics: ")[0]
     return [(one, record) for one in options if (record := one.get_help_record(context))]
 
 
