@@ -33,8 +33,8 @@ def errors() -> str:
         "# Error codes",
         "",
         "Every error and warning ends with its code in brackets; `shipworthy explain CODE` prints one of these. The",
-        "exit code says what to fix: 2 the command or the config, 3 the data, 4 the environment. The message itself names",
-        "the place, what was found there and what was expected.",
+        "exit code says what to fix: 2 the command or the config, 3 the data, 4 the environment. The message itself",
+        "names the place, what was found there and what was expected.",
         "",
     ]
     lines += [f"- `{code}`: {re.sub(r' The message [^.;:]*[.]', '', CODES[code])}" for code in sorted(CODES)]
@@ -178,7 +178,9 @@ def config() -> str:
     common = {name: Key(field.kind, field.opt.help) for name, field in fields_of(SuiteOptions).items()}
     text = _made(text, _COMMON, [*_table(common), ""])
     text = _made(text, _REST, [line for name, keys in SECTIONS.items() for line in _section(name, keys)])
-    text = _made(text, _TARGET, [*_keys(TARGET, "run"), ""])
+    own = _unflagged(TARGET)
+    flags = {name: key for name, key in TARGET.items() if name not in own}
+    text = _made(text, _TARGET, [*_keys(flags, "run"), "", *_table(own), ""])
     return _made(text, _SUITES, _suites())
 
 
@@ -203,25 +205,28 @@ _COMMANDS = {
 
 def _suites() -> Iterator[str]:
     """The keys of each suite. What a flag says in the same words is on the page of the command line."""
-    common = fields_of(SuiteOptions)
+    common, unflagged = fields_of(SuiteOptions), dict[str, Key]()
     for name in configurable():
         options = {k: v for k, v in options_of(name).items() if k not in common or v.says != common[k].opt.help}
-        yield from (f"### `[suites.{name}]`", "", *_keys(inputs_of(name) | options, _COMMANDS[name]), "")
+        keys = inputs_of(name) | options
+        unflagged |= _unflagged(keys)
+        yield from (f"### `[suites.{name}]`", "", *_keys(keys, _COMMANDS[name]), "")
+    yield from ("### Keys that are no flags", "", *_table(unflagged), "")
 
 
 def _keys(keys: Mapping[str, Key], command: str) -> Iterator[str]:
-    """Keys that are flags, by what they take; then the others with what they mean."""
-    flags = _letters(commands())
+    """Keys by what they take."""
     kinds: dict[str, list[str]] = {}
     for name, key in keys.items():
-        if _letters(key.says) in flags:
-            kinds.setdefault(_taken(key), []).append(f"`{name}`{' (required)' if key.required else ''}")
+        kinds.setdefault(_taken(key), []).append(f"`{name}`{' (required)' if key.required else ''}")
     anchor = f"shipworthy-{command.replace(' ', '-')}"
-    yield from (f"Explained as flags of [`{command}`](cli.md#{anchor}):", "", "| takes | keys |", "|---|---|")
+    yield from (f"As the flags of [`{command}`](cli.md#{anchor}):", "", "| takes | keys |", "|---|---|")
     yield from (f"| {takes} | {', '.join(names)} |" for takes, names in kinds.items())
-    others = {name: key for name, key in keys.items() if _letters(key.says) not in flags}
-    if others:
-        yield from ("", *_table(others))
+
+
+def _unflagged(keys: Mapping[str, Key]) -> dict[str, Key]:
+    flags = _letters(commands())
+    return {name: key for name, key in keys.items() if _letters(key.says) not in flags}
 
 
 def _letters(text: str) -> str:
